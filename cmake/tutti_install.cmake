@@ -1,0 +1,48 @@
+# What `cmake --install` puts where: the library, its headers, the CMake package, tutti.pc and the man pages.
+
+include(CMakePackageConfigHelpers)
+
+set(tutti_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/tutti")
+
+install(
+  TARGETS tutti
+  EXPORT tuttiTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/include/"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING
+  PATTERN "*.hpp"
+  PATTERN "*.h")
+install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION "${tutti_package_dir}")
+
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/tuttiConfig.cmake.in" "${PROJECT_BINARY_DIR}/tuttiConfig.cmake"
+  INSTALL_DESTINATION "${tutti_package_dir}")
+# Before 1.0 every minor version may break its users.
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake"
+        DESTINATION "${tutti_package_dir}")
+
+# A shared library brings what it needs along; a static one must name it.
+set(tutti_pc_cflags "")
+if(TUTTI_CHECK)
+  set(tutti_pc_cflags " -DTUTTI_CHECK=1")
+endif()
+set(tutti_pc_libs_private "-lstdc++ ${CMAKE_THREAD_LIBS_INIT}")
+if(BUILD_SHARED_LIBS)
+  set(tutti_pc_libs "")
+else()
+  set(tutti_pc_libs " ${tutti_pc_libs_private}")
+  set(tutti_pc_libs_private "")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/tutti.pc.in" "${PROJECT_BINARY_DIR}/tutti.pc.install" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/tutti.pc.install" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        RENAME tutti.pc)
+
+file(GLOB tutti_man_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.3")
+if(tutti_man_pages)
+  install(FILES ${tutti_man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man3")
+endif()

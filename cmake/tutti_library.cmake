@@ -1,0 +1,70 @@
+# The library, and the two flavours of it that only tests link.
+#
+#   tutti             what users link: shared by default, only TUTTI_EXPORT symbols visible
+#   tutti_internal    the same object files as a static library, for white-box tests that include headers of src/;
+#                     hidden symbols are out of reach across a shared library's border, not inside one program
+#   tutti_interleave  the same sources with TUTTI_INTERLEAVE=1: a hook is called at every shared access
+
+find_package(Threads REQUIRED)
+
+file(
+  GLOB tutti_sources CONFIGURE_DEPENDS
+  "${PROJECT_SOURCE_DIR}/src/base/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/observe/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/memory/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/core/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/algorithms/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/policies/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/api/*.cpp")
+
+# What the engine's own translation units are compiled with.
+function(tutti_engine target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  target_compile_definitions(${target} PRIVATE TUTTI_BUILDING=1 TUTTI_VERSION_STRING="${PROJECT_VERSION}")
+  target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  set_target_properties(
+    ${target}
+    PROPERTIES CXX_EXTENSIONS OFF
+               CXX_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON
+               POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+# What whoever includes the public headers is compiled with. The headers ask for C++20 themselves; a compile feature
+# here would keep projects without C++ from using the C interface.
+function(tutti_usage target)
+  target_include_directories(
+    ${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+                     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  # A checking library and its inlined half belong together, so the macro travels with the target.
+  target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_CHECK}>:TUTTI_CHECK=1>)
+endfunction()
+
+add_library(tutti_objects OBJECT ${tutti_sources})
+tutti_engine(tutti_objects)
+tutti_usage(tutti_objects)
+target_link_libraries(tutti_objects PRIVATE Threads::Threads)
+
+add_library(tutti $<TARGET_OBJECTS:tutti_objects>)
+add_library(tutti::tutti ALIAS tutti)
+tutti_usage(tutti)
+target_link_libraries(tutti PRIVATE Threads::Threads)
+set_target_properties(
+  tutti
+  PROPERTIES VERSION ${PROJECT_VERSION}
+             SOVERSION ${PROJECT_VERSION_MAJOR}
+             LINKER_LANGUAGE CXX)
+
+add_library(tutti_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tutti_objects>)
+tutti_usage(tutti_internal)
+target_include_directories(tutti_internal PUBLIC "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(tutti_internal PUBLIC Threads::Threads)
+set_target_properties(tutti_internal PROPERTIES LINKER_LANGUAGE CXX)
+
+add_library(tutti_interleave STATIC EXCLUDE_FROM_ALL ${tutti_sources})
+tutti_engine(tutti_interleave)
+tutti_usage(tutti_interleave)
+target_compile_definitions(tutti_interleave PUBLIC TUTTI_INTERLEAVE=1)
+target_include_directories(tutti_interleave PUBLIC "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(tutti_interleave PUBLIC Threads::Threads)

@@ -1,0 +1,72 @@
+# Options, and the flags that hold for every target of a top-level build.
+#
+# AUTO parts are built when what they need is found. `./dev` asks for them with ON, so that there a missing package
+# is an error and never a silently smaller build.
+
+option(BUILD_SHARED_LIBS "Build libtutti as a shared library" ON)
+option(TUTTI_CHECK "Assert every invariant (defines TUTTI_CHECK=1)" OFF)
+option(TUTTI_WERROR "Treat warnings as errors" OFF)
+option(TUTTI_BENCH "Build bench/" ON)
+option(TUTTI_EXAMPLES "Build examples/" ON)
+set(TUTTI_TESTS AUTO CACHE STRING "Build tests/ (needs GoogleTest)")
+set(TUTTI_APPS AUTO CACHE STRING "Build apps/ (needs CLI11 and fmt)")
+set(TUTTI_SANITIZE "" CACHE STRING "Sanitizer for every target: address, thread, undefined or nothing")
+set(TUTTI_TIMEOUT_SCALE 1 CACHE STRING "Factor for test timeouts; slow builds set it above 1")
+set_property(CACHE TUTTI_TESTS TUTTI_APPS PROPERTY STRINGS AUTO ON OFF)
+set_property(CACHE TUTTI_SANITIZE PROPERTY STRINGS "" address thread undefined)
+
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+if(TUTTI_WERROR)
+  set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
+endif()
+add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
+
+if(TUTTI_SANITIZE)
+  add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${TUTTI_SANITIZE})
+endif()
+
+find_program(TUTTI_CCACHE ccache)
+mark_as_advanced(TUTTI_CCACHE)
+if(TUTTI_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_C_COMPILER_LAUNCHER "${TUTTI_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${TUTTI_CCACHE}")
+endif()
+
+# tutti_wanted(<variable> <AUTO|ON|OFF> <package>...)
+#
+# Sets <variable> to whether a part is built. ON requires the packages, AUTO asks whether they are there.
+# A macro and not a function: what find_package() sets must reach the caller.
+macro(tutti_wanted variable state)
+  set(${variable} ON)
+  if("${state}" STREQUAL "AUTO")
+    foreach(package IN ITEMS ${ARGN})
+      find_package(${package} QUIET)
+      if(NOT ${package}_FOUND)
+        set(${variable} OFF)
+        file(RELATIVE_PATH where "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+        message(STATUS "${where}/ is left out: ${package} was not found")
+      endif()
+    endforeach()
+  elseif(${state})
+    foreach(package IN ITEMS ${ARGN})
+      find_package(${package} REQUIRED)
+    endforeach()
+  else()
+    set(${variable} OFF)
+  endif()
+endmacro()

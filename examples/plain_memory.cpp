@@ -1,0 +1,52 @@
+// Ordinary words in transactions, and memory that a transaction takes private to use it without any.
+#include <cstdint>
+#include <cstdio>
+#include <thread>
+#include <tutti/tutti.hpp>
+#include <vector>
+
+struct job {
+    std::uint32_t id;
+    std::uint32_t result;
+    job* next;
+};
+
+int main() {
+    job* waiting = nullptr;  // a shared list of plain structs
+    std::uint64_t pushed = 0;
+    constexpr std::uint32_t producers = 3, each = 200;
+
+    std::vector<std::jthread> threads;
+    for (std::uint32_t p = 0; p < producers; ++p) {
+        threads.emplace_back([&, p] {
+            for (std::uint32_t i = 0; i < each; ++i) {
+                job* const fresh = new job{p * each + i, 0, nullptr};
+                // This block takes nothing out of the others' reach, so its commit need not wait for them.
+                tutti::atomically({.privatization = tutti::privatization::waived}, [&](tutti::tx& t) {
+                    fresh->next = tutti::load(t, &waiting);  // nobody else knows it yet
+                    tutti::store(t, &waiting, fresh);
+                    tutti::store(t, &pushed, tutti::load(t, &pushed) + 1);
+                });
+            }
+        });
+    }
+
+    // The whole list is cut off at once; from then on it is ours, and plain loops will do.
+    std::uint64_t done = 0, sum = 0;
+    while (done < producers * each) {
+        job* mine = tutti::atomically([&](tutti::tx& t) {
+            job* const all = tutti::load(t, &waiting);
+            tutti::store(t, &waiting, nullptr);
+            return all;
+        });
+        for (; mine != nullptr; ++done) {
+            mine->result = mine->id * 2;
+            sum += mine->result;
+            delete std::exchange(mine, mine->next);
+        }
+    }
+    threads.clear();
+    std::printf("%llu jobs done, sum of results %llu\n", static_cast<unsigned long long>(done),
+                static_cast<unsigned long long>(sum));
+    return pushed == done && sum == std::uint64_t{producers * each} * (producers * each - 1) ? 0 : 1;
+}

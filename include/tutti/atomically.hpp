@@ -1,0 +1,211 @@
+/// @file
+/// Atomic blocks.
+#pragma once
+
+#include <optional>
+#include <source_location>
+#include <type_traits>
+
+#include "tutti/var.hpp"
+
+namespace tutti {
+
+/// Says that a body's frames hold nothing with a destructor, so that a restart may jump (some 15 ns) instead of
+/// unwinding (about 1 us): `atomically(no_unwind, body)`. Blocks inside it unwind or jump as they say themselves.
+struct no_unwind_t {
+    explicit no_unwind_t() = default;
+};
+inline constexpr no_unwind_t no_unwind{};
+
+namespace detail {
+
+template <class F>
+using result_of = std::invoke_result_t<F&, tx&>;
+
+/// What try_atomically returns for a body that returns R.
+template <class R>
+using attempted = std::conditional_t<std::is_void_v<R>, bool, std::optional<std::conditional_t<std::is_void_v<R>, bool, R>>>;
+
+/// How a block's outcome becomes what its caller gets. `lenient` reports a cancel, otherwise it throws.
+template <class R, bool Lenient>
+struct outcome {
+    using type = R;
+    [[noreturn]] static R cancel() { throw cancelled{}; }
+};
+template <class R>
+struct outcome<R, true> {
+    using type = attempted<R>;
+    static type cancel() { return {}; }
+};
+
+/// Runs body and commits until that succeeds. `body` has begun its first attempt.
+template <bool Lenient, class R, class F>
+typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
+    using result = outcome<R, Lenient>;
+    for (;;) {
+        try {
+            if constexpr (std::is_void_v<R>) {
+                body(t);
+                if (access::ops(t).commit(t)) [[likely]] {
+                    if constexpr (Lenient) return true;
+                    else return;
+                }
+            } else {
+                typename result::type value{body(t)};
+                if (access::ops(t).commit(t)) [[likely]] return value;
+            }
+        } catch (const unwind&) {
+            // rolled back already; its destructors have run
+        } catch (...) {
+            fail(t);
+            throw;
+        }
+        if (reopen(t) == sequel::cancelled) return result::cancel();
+    }
+}
+
+template <bool Lenient, class F>
+auto run_outermost(tx& t, const options& how, F& body, const call_site& where) {
+    frame f;
+    open(t, f, where, how);
+    return run_attempts<Lenient, result_of<F>>(t, body);
+}
+
+/// The jump target's frame must not be the one the body is inlined into: the compiler keeps every value of a function
+/// that calls setjmp in memory.
+template <bool Lenient, class R, class F>
+TUTTI_NOINLINE typename outcome<R, Lenient>::type run_attempts_apart(tx& t, F& body) {
+    return run_attempts<Lenient, R>(t, body);
+}
+
+template <bool Lenient, class F>
+TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, const call_site& where) {
+    using R = result_of<F>;
+    frame f;
+    jump_buffer target;
+    f.jump = &target;
+    open(t, f, where, how);
+    if (TUTTI_SETJMP(target)) {
+        if (reopen(t) == sequel::cancelled) return outcome<R, Lenient>::cancel();
+    }
+    return run_attempts_apart<Lenient, R>(t, body);
+}
+
+/// A closed nested block.
+template <bool Lenient, class F>
+auto run_nested(tx& t, F& body) -> typename outcome<result_of<F>, Lenient>::type {
+    using R = result_of<F>;
+    frame f;
+    for (;;) {
+        open_nested(t, f);
+        try {
+            if constexpr (std::is_void_v<R>) {
+                body(t);
+                close_nested(t, f);
+                if constexpr (Lenient) return true;
+                else return;
+            } else {
+                typename outcome<R, Lenient>::type value{body(t)};
+                close_nested(t, f);
+                return value;
+            }
+        } catch (const unwind&) {
+            const sequel next = reopen_nested(t, f);
+            if (next == sequel::propagate) throw;
+            if (next == sequel::cancelled) return outcome<R, Lenient>::cancel();
+        } catch (...) {
+            fail_nested(t, f);
+            throw;
+        }
+    }
+}
+
+template <bool Lenient, bool Jumping, class F>
+TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, const std::source_location& at) ->
+    typename outcome<result_of<F>, Lenient>::type {
+    static_assert(!std::is_reference_v<result_of<F>>,
+                  "the body must return a value: what a reference refers to may change when the block ends");
+    static constinit site_slot slot;
+    const call_site where{&slot, at.file_name(), at.function_name(), at.line(), how.name};
+    tx& t = current_or_attach();
+    if (access::running(t)) [[unlikely]] {
+        if constexpr (!Lenient) {
+            if (how.nesting == nesting::flat) return body(t);
+        }
+        return run_nested<Lenient>(t, body);
+    }
+    if constexpr (Jumping) return run_outermost_jumping<Lenient>(t, how, body, where);
+    else return run_outermost<Lenient>(t, how, body, where);
+}
+
+}  // namespace detail
+
+/// Runs `body(tx&)` as a transaction: all of its transactional effects happen at one instant, or none do. Returns what
+/// the body returns.
+///
+/// The body may run several times (see `tx::attempt`); it always sees a consistent state, even in attempts that will
+/// be rolled back. An exception that leaves it rolls it back and is rethrown. Inside another transaction the block is
+/// a nested one (see `nesting`).
+///
+/// @throws cancelled    when the body called `cancel`
+/// @throws usage_error  when the body misused the library; the message says what to do instead
+/// @throws std::bad_alloc when memory for the logs or handlers ran out; the block had no effect
+template <class F>
+    requires std::is_invocable_v<F&, tx&>
+auto atomically(const options& how, F&& body, std::source_location at = std::source_location::current()) {
+    return detail::run<false, false>(how, body, at);
+}
+
+template <class F>
+    requires std::is_invocable_v<F&, tx&>
+auto atomically(F&& body, std::source_location at = std::source_location::current()) {
+    return detail::run<false, false>(options{}, body, at);
+}
+
+/// The same for a body whose frames hold nothing with a destructor: restarts jump.
+template <class F>
+    requires std::is_invocable_v<F&, tx&>
+auto atomically(no_unwind_t, const options& how, F&& body,
+                std::source_location at = std::source_location::current()) {
+    return detail::run<false, true>(how, body, at);
+}
+
+template <class F>
+    requires std::is_invocable_v<F&, tx&>
+auto atomically(no_unwind_t, F&& body, std::source_location at = std::source_location::current()) {
+    return detail::run<false, true>(options{}, body, at);
+}
+
+/// As `atomically`, but a `cancel` of this block is a result: false or an empty optional.
+template <class F>
+    requires std::is_invocable_v<F&, tx&>
+[[nodiscard]] auto try_atomically(const options& how, F&& body,
+                                  std::source_location at = std::source_location::current()) {
+    return detail::run<true, false>(how, body, at);
+}
+
+template <class F>
+    requires std::is_invocable_v<F&, tx&>
+[[nodiscard]] auto try_atomically(F&& body, std::source_location at = std::source_location::current()) {
+    return detail::run<true, false>(options{}, body, at);
+}
+
+/// Rolls back the innermost block and leaves it without effect.
+[[noreturn]] inline void cancel(tx& t) { detail::raise_cancel(t); }
+
+/// Rolls back the innermost block and runs it again at once.
+[[noreturn]] inline void restart(tx& t) { detail::raise_restart(t); }
+
+template <class T>
+    requires(!detail::in_place<T> && std::copyable<T>)
+T var<T>::load() const {
+    return atomically({.name = "var::load", .read_only = true}, [this](tx& t) -> T { return get(t); });
+}
+
+template <class T>
+    requires(!detail::in_place<T> && std::copyable<T>)
+void var<T>::store(const T& value) {
+    atomically({.name = "var::store"}, [this, &value](tx& t) { set(t, value); });
+}
+
+}  // namespace tutti

@@ -1,0 +1,67 @@
+/// @file
+/// What every part of the C interface uses: the transaction's handle, results, and what errors say.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define TUTTI_C_BEGIN extern "C" {
+#define TUTTI_C_END }
+#else
+#define TUTTI_C_BEGIN
+#define TUTTI_C_END
+#endif
+
+#define TUTTI_API __attribute__((visibility("default")))
+#define TUTTI_NORETURN __attribute__((noreturn))
+
+TUTTI_C_BEGIN
+
+/// A running transaction: proof that a call happens inside one. A block makes it and hands it to its body; it must not
+/// be kept beyond the body nor used by another thread. In C++ it is a `tutti::tx`, see `tutti_tx_of`.
+typedef struct tutti_tx tutti_tx;
+
+/// The body of a block. `argument` is what the caller of the block passed.
+typedef void tutti_body(tutti_tx* tx, void* argument);
+
+/// What a block, and other calls that can fail, return.
+enum tutti_result {
+    TUTTI_COMMITTED = 0,  ///< done: all of the block's effects happened, at one instant
+    TUTTI_CANCELLED,      ///< the block was left by `tutti_cancel`, without effect
+    TUTTI_ERROR_USE,      ///< the interface was misused; the block had no effect. See `tutti_last_error`
+    TUTTI_ERROR_MEMORY,   ///< memory for logs or handlers ran out; the block had no effect
+};
+
+/// Says what the latest TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY on this thread was about and what to do instead; empty
+/// before the first. The text stays until the thread's next error.
+TUTTI_API const char* tutti_last_error(void);
+
+/// Names a result in a few words. Never null.
+TUTTI_API const char* tutti_strerror(int result);
+
+/// Why an attempt to run a block was rolled back.
+typedef enum tutti_abort_cause {
+    TUTTI_ABORT_NONE,                   ///< it was not
+    TUTTI_ABORT_CONFLICT_READ_LOCKED,   ///< read a record that another transaction was writing
+    TUTTI_ABORT_CONFLICT_WRITE_LOCKED,  ///< wrote a record that another transaction was writing
+    TUTTI_ABORT_CONFLICT_VISIBLE_READ,  ///< wrote a record that a visible reader had marked
+    TUTTI_ABORT_VALIDATION,             ///< something read had changed
+    TUTTI_ABORT_READ_ONLY_OVERTAKEN,    ///< an unlogged read-only attempt met a newer version
+    TUTTI_ABORT_KILLED,                 ///< another transaction asked it to die
+    TUTTI_ABORT_IRREVOCABLE_SWITCH,     ///< it asked to become irrevocable while it could not
+    TUTTI_ABORT_MODE_SWITCH,            ///< it needs a stricter mode from its start
+    TUTTI_ABORT_EXPLICIT_RETRY,         ///< `tutti_retry`
+    TUTTI_ABORT_EXPLICIT_RESTART,       ///< `tutti_restart`
+    TUTTI_ABORT_EXPLICIT_CANCEL,        ///< `tutti_cancel`
+    TUTTI_ABORT_EXCEPTION,              ///< a C++ exception left the block
+    TUTTI_ABORT_PARTICIPANT_VETO,       ///< a participant voted against the commit
+    TUTTI_ABORT_ALLOCATION,             ///< memory for the transaction's own logs ran out
+    TUTTI_ABORT_USAGE,                  ///< an error of use was diagnosed
+} tutti_abort_cause;
+
+/// The cause's name as statistics print it, `validation` for one. Never null.
+TUTTI_API const char* tutti_abort_cause_name(tutti_abort_cause cause);
+
+TUTTI_C_END

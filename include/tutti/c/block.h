@@ -1,0 +1,93 @@
+/// @file
+/// Atomic blocks in C.
+///
+/// A body may run several times. It always sees a consistent state, even in an attempt that will be rolled back, and
+/// only the last attempt's transactional effects happen. Inside the body:
+///
+/// - reach shared memory only through the calls that take the transaction;
+/// - a restart leaves the body with a jump out of such a call. Whatever the body holds then (memory from plain malloc,
+///   an open file, a lock) stays held: use `tutti_malloc` and `tutti_on_abort`, or do it after the block;
+/// - ordinary memory that the body wrote through `argument` keeps what was written, so a body must not count on what
+///   an earlier attempt found there.
+///
+/// Calls may be mixed with C++. C++ frames with destructors must not be jumped over: between a C block and the call
+/// that may restart it, C++ code holds such locals only inside a `tutti::atomically` of its own. C code that C++
+/// blocks call must have unwind tables; compilers for x86-64 and AArch64 emit them unless told not to.
+#pragma once
+
+#include "tutti/c/base.h"
+
+TUTTI_C_BEGIN
+
+/// How a block's reads are protected; each is stricter and dearer than the one before.
+enum tutti_mode {
+    TUTTI_OPTIMISTIC,   ///< reads are invisible and validated
+    TUTTI_VISIBLE,      ///< readers mark what they read
+    TUTTI_IRREVOCABLE,  ///< cannot be aborted by others; one transaction at a time
+};
+
+/// Whether plain memory that a commit made private may be touched directly right after it.
+enum tutti_privatization {
+    TUTTI_PRIVATIZATION_SAFE,    ///< yes: the commit waits for the transactions that could still see it
+    TUTTI_PRIVATIZATION_WAIVED,  ///< no: the block privatizes nothing, or the caller waits in its own way
+};
+
+/// What a block inside another one is.
+enum tutti_nesting {
+    TUTTI_NESTING_CLOSED,  ///< it can cancel, restart or fail alone, and its parent goes on
+    TUTTI_NESTING_FLAT,    ///< it is part of its parent: whatever aborts it aborts the parent
+};
+
+/// The options of a block. All zero but for `struct_size` is the default.
+typedef struct tutti_options {
+    /// sizeof(tutti_options) as the caller was compiled, so that the structure can grow.
+    size_t struct_size;
+    /// Names the block in statistics; must live as long as the program (a literal does). May be null.
+    const char* name;
+    /// Promises that the block writes nothing. A write is an error of use.
+    bool read_only;
+    /// A tutti_mode: the one that the block starts in.
+    int mode;
+    /// A tutti_privatization.
+    int privatization;
+    /// A tutti_nesting; only looked at when the block runs inside another one.
+    int nesting;
+} tutti_options;
+
+/// Initialises a tutti_options to the defaults: `tutti_options how = TUTTI_OPTIONS_INIT;`.
+#define TUTTI_OPTIONS_INIT \
+    {sizeof(tutti_options), NULL, false, TUTTI_OPTIMISTIC, TUTTI_PRIVATIZATION_SAFE, TUTTI_NESTING_CLOSED}
+
+#ifndef __cplusplus
+/// Options in place: `tutti_atomically(&TUTTI_OPTIONS(.name = "audit", .read_only = true), audit, &bank)`.
+#define TUTTI_OPTIONS(...) ((tutti_options){.struct_size = sizeof(tutti_options), __VA_ARGS__})
+#endif
+
+/// A block's place in the source, for statistics: a static object, one for each call.
+typedef struct tutti_site {
+    void* slot;  ///< the library's; null at first
+    const char* file;
+    const char* function;
+    unsigned line;
+} tutti_site;
+
+/// Runs `body(tx, argument)` as a transaction: all of its transactional effects happen at one instant, or none do.
+/// Inside another transaction the block is a nested one (see tutti_nesting).
+///
+/// @param how  null for the defaults
+/// @return TUTTI_COMMITTED; TUTTI_CANCELLED after `tutti_cancel` or a participant's vote to cancel; TUTTI_ERROR_USE or
+///         TUTTI_ERROR_MEMORY, with a text in `tutti_last_error`. A C++ exception that leaves the body rolls the block
+///         back and goes on to the caller, but for the library's own and std::bad_alloc, which become results.
+TUTTI_API int tutti_atomically(const tutti_options* how, tutti_body* body, void* argument);
+
+/// The same with the caller's place in the source. The function without it is for callers that have no macros.
+TUTTI_API int tutti_atomically_at(tutti_site* site, const tutti_options* how, tutti_body* body, void* argument);
+
+/// What a call in the source means: the block with its own place. `(tutti_atomically)(...)` is the plain function.
+#define tutti_atomically(how, body, argument)                                 \
+    (__extension__({                                                          \
+        static tutti_site tutti_here_ = {NULL, __FILE__, __func__, __LINE__}; \
+        tutti_atomically_at(&tutti_here_, (how), (body), (argument));         \
+    }))
+
+TUTTI_C_END

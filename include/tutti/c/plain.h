@@ -1,0 +1,85 @@
+/// @file
+/// Plain memory in transactions: fields of ordinary structures, and ranges of bytes.
+///
+/// While transactions can reach a piece of memory, every access to it goes through these calls. Memory that a
+/// transaction has made private may be used directly as soon as its block has returned (unless the block waived
+/// privatization); memory that nobody else can reach yet may be written directly before it is published.
+///
+/// The typed calls take addresses that are aligned to the type's size; another address is an error of use.
+#pragma once
+
+#include "tutti/c/base.h"
+
+TUTTI_C_BEGIN
+
+TUTTI_API uint8_t tutti_load_u8(tutti_tx* tx, const uint8_t* from);
+TUTTI_API uint16_t tutti_load_u16(tutti_tx* tx, const uint16_t* from);
+TUTTI_API uint32_t tutti_load_u32(tutti_tx* tx, const uint32_t* from);
+TUTTI_API uint64_t tutti_load_u64(tutti_tx* tx, const uint64_t* from);
+TUTTI_API float tutti_load_float(tutti_tx* tx, const float* from);
+TUTTI_API double tutti_load_double(tutti_tx* tx, const double* from);
+/// Reads a pointer; `from` is the pointer's address: `tutti_load_ptr(tx, &node->next)`. What follows below gives the
+/// result the pointer's type.
+TUTTI_API void* tutti_load_ptr(tutti_tx* tx, const void* from);
+
+TUTTI_API void tutti_store_u8(tutti_tx* tx, uint8_t* to, uint8_t value);
+TUTTI_API void tutti_store_u16(tutti_tx* tx, uint16_t* to, uint16_t value);
+TUTTI_API void tutti_store_u32(tutti_tx* tx, uint32_t* to, uint32_t value);
+TUTTI_API void tutti_store_u64(tutti_tx* tx, uint64_t* to, uint64_t value);
+TUTTI_API void tutti_store_float(tutti_tx* tx, float* to, float value);
+TUTTI_API void tutti_store_double(tutti_tx* tx, double* to, double value);
+/// Writes a pointer; `to` is the pointer's address: `tutti_store_ptr(tx, &node->next, next)`. What follows below
+/// has the compiler compare the types.
+TUTTI_API void tutti_store_ptr(tutti_tx* tx, void* to, const void* value);
+
+#ifndef __cplusplus
+#define tutti_load_ptr(tx, from) ((__typeof__(*(from)))tutti_load_ptr((tx), (const void*)(from)))
+#define tutti_store_ptr(tx, to, value) tutti_store_ptr((tx), (void*)(to), (0 ? *(to) : (value)))
+#endif
+
+static inline int8_t tutti_load_i8(tutti_tx* tx, const int8_t* from) {
+    return (int8_t)tutti_load_u8(tx, (const uint8_t*)from);
+}
+static inline int16_t tutti_load_i16(tutti_tx* tx, const int16_t* from) {
+    return (int16_t)tutti_load_u16(tx, (const uint16_t*)from);
+}
+static inline int32_t tutti_load_i32(tutti_tx* tx, const int32_t* from) {
+    return (int32_t)tutti_load_u32(tx, (const uint32_t*)from);
+}
+static inline int64_t tutti_load_i64(tutti_tx* tx, const int64_t* from) {
+    return (int64_t)tutti_load_u64(tx, (const uint64_t*)from);
+}
+static inline void tutti_store_i8(tutti_tx* tx, int8_t* to, int8_t value) {
+    tutti_store_u8(tx, (uint8_t*)to, (uint8_t)value);
+}
+static inline void tutti_store_i16(tutti_tx* tx, int16_t* to, int16_t value) {
+    tutti_store_u16(tx, (uint16_t*)to, (uint16_t)value);
+}
+static inline void tutti_store_i32(tutti_tx* tx, int32_t* to, int32_t value) {
+    tutti_store_u32(tx, (uint32_t*)to, (uint32_t)value);
+}
+static inline void tutti_store_i64(tutti_tx* tx, int64_t* to, int64_t value) {
+    tutti_store_u64(tx, (uint64_t*)to, (uint64_t)value);
+}
+
+/// Copies `bytes` bytes of shared memory at `from`, of any alignment, to private memory at `to`. The copy is one
+/// consistent value, as everything that a transaction reads. Cost: one load for each naturally aligned piece of
+/// 8, 4, 2 or 1 bytes.
+TUTTI_API void tutti_read(tutti_tx* tx, void* to, const void* from, size_t bytes);
+/// Copies `bytes` bytes of private memory at `from` to shared memory at `to`, of any alignment.
+TUTTI_API void tutti_write(tutti_tx* tx, void* to, const void* from, size_t bytes);
+/// Sets `bytes` bytes of shared memory at `to`, of any alignment, to `value`.
+TUTTI_API void tutti_fill(tutti_tx* tx, void* to, unsigned char value, size_t bytes);
+
+TUTTI_C_END
+
+#ifdef __cplusplus
+template <class T>
+inline T* tutti_load_ptr(tutti_tx* tx, T* const* from) {
+    return static_cast<T*>(tutti_load_ptr(tx, static_cast<const void*>(from)));
+}
+template <class T>
+inline void tutti_store_ptr(tutti_tx* tx, T** to, decltype(static_cast<T*>(nullptr)) value) {
+    tutti_store_ptr(tx, static_cast<void*>(to), static_cast<const void*>(value));
+}
+#endif

@@ -1,0 +1,48 @@
+/// @file
+/// What every atomic block did: counters per site.
+#pragma once
+
+#include <stdio.h>
+
+#include "tutti/c/base.h"
+
+TUTTI_C_BEGIN
+
+/// What happened at one atomic block. Made by the library, which may add members at the end.
+typedef struct tutti_site_statistics {
+    const char* name;  ///< tutti_options::name, or empty
+    const char* file;
+    const char* function;
+    unsigned line;
+    uint64_t commits;
+    uint64_t aborts;                  ///< attempts rolled back, whatever the cause
+    const uint64_t* aborts_by_cause;  ///< indexed by tutti_abort_cause
+    size_t abort_causes;              ///< how many of those there are
+    /// Commits by the number of restarts that they took: 0, 1, 2-3, 4-7, … , 128 and more.
+    const uint64_t* commits_by_restarts;
+    size_t restart_classes;
+    uint64_t irrevocable;            ///< switches to irrevocable mode
+    const char* irrevocable_reason;  ///< of the latest switch, or empty
+    /// Durations of committed attempts, sampled: entry i counts those of 2^i up to 2^(i+1) nanoseconds.
+    const uint64_t* durations;
+    size_t duration_classes;
+} tutti_site_statistics;
+
+/// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS is `on`, or `report`, which
+/// also prints the table to standard error when the process exits. Off costs nothing.
+/// @return 0, or an error
+TUTTI_API int tutti_enable_statistics(bool on);
+
+/// Calls `visit` for every site that has counted anything, busiest first. What it is given lives until it returns.
+/// @return 0, or TUTTI_ERROR_MEMORY
+TUTTI_API int tutti_statistics(void (*visit)(const tutti_site_statistics* site, void* argument), void* argument);
+
+/// Sets every counter to zero. Counts of transactions that run meanwhile may be lost.
+/// @return 0, or an error
+TUTTI_API int tutti_reset_statistics(void);
+
+/// Prints all of it as a table.
+/// @return 0, or TUTTI_ERROR_MEMORY
+TUTTI_API int tutti_print_statistics(FILE* to);
+
+TUTTI_C_END

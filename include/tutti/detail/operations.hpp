@@ -1,0 +1,63 @@
+// The seam between the inlined barriers and the runtime: the table through which a transaction reaches the chosen
+// algorithm, and the blocks that are open on its stack.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tutti/detail/cell.hpp"
+
+namespace tutti {
+class tx;
+}
+
+namespace tutti::detail {
+
+/// One algorithm as the barriers see it. `src/algorithms/table.cpp` holds the instances.
+///
+/// read, write, load and store may leave by an unwind (restart) or a usage_error; begin and commit never do so for a
+/// restart. REQUIRES for all but begin: a block is open on `t`.
+struct operations {
+    void (*begin)(tx& t);
+    /// True when committed. False: rolled back, `reopen` decides what follows.
+    bool (*commit)(tx& t);
+    word (*read)(tx& t, const cell& from);
+    void (*write)(tx& t, cell& to, word value);
+    /// `bytes` is 1, 2, 4 or 8 and `from` is aligned to it; the value comes zero-extended.
+    word (*load)(tx& t, const void* from, unsigned bytes);
+    void (*store)(tx& t, void* to, unsigned bytes, word value);
+};
+
+/// Where the logs stood when a nested block opened.
+struct savepoint {
+    std::size_t writes = 0;
+    std::size_t overwritten = 0;
+    std::size_t deferred = 0;
+};
+
+/// An open atomic block: one on the stack of every `atomically`, linked innermost first.
+struct frame {
+    frame* parent = nullptr;
+    /// Where a signal jumps to; null when it unwinds, which runs the destructors of the body's locals.
+    jump_buffer* jump = nullptr;
+    /// An alternative of or_else: the frame that a `retry` inside it leaves to.
+    bool alternative = false;
+    /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
+    int* failure = nullptr;
+    savepoint mark;
+};
+
+/// Identity of an `atomically` in the source. The slot is a static of that call, filled at the first use that needs it.
+struct site_slot {
+    std::atomic<void*> site{nullptr};
+};
+
+struct call_site {
+    site_slot* slot;
+    const char* file;
+    const char* function;
+    unsigned line;
+    const char* name;
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,113 @@
+// What the templates of the public headers call in the library, and the inlined barriers themselves.
+#pragma once
+
+#include <bit>
+#include <cstring>
+#include <source_location>
+
+#include "tutti/tx.hpp"
+
+namespace tutti::detail {
+
+/// What a block does after it was rolled back.
+enum class sequel : std::uint8_t { again, cancelled, propagate };
+
+// --- The context's transaction. Initial-exec: the library is loaded at start-up, never by dlopen alone.
+extern __thread tx* current_transaction __attribute__((tls_model("initial-exec"))) TUTTI_EXPORT;
+/// Makes the calling context's descriptor. Throws std::bad_alloc.
+TUTTI_EXPORT tx& attach();
+TUTTI_ALWAYS_INLINE tx& current_or_attach() {
+    tx* t = current_transaction;
+    return t != nullptr ? *t : attach();
+}
+
+// --- Outermost blocks. `open` begins the first attempt; `reopen`, after the body unwound or the commit failed, runs the
+// compensation, waits as the cause asks, and begins the next one or says why not; `fail` rolls back for an exception
+// that is leaving.
+TUTTI_EXPORT void open(tx& t, frame& f, const call_site& where, const options& how);
+TUTTI_EXPORT sequel reopen(tx& t);
+TUTTI_EXPORT void fail(tx& t) noexcept;
+
+// --- Blocks inside a block.
+TUTTI_EXPORT void open_nested(tx& t, frame& f);
+TUTTI_EXPORT void close_nested(tx& t, frame& f);
+/// After an unwind reached the block: rolls it back if the signal is its own.
+TUTTI_EXPORT sequel reopen_nested(tx& t, frame& f);
+TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
+/// For blocks that jump: sends a signal that reopen_nested would not keep on to what is now the innermost block.
+[[noreturn]] TUTTI_EXPORT void propagate(tx& t);
+
+// --- Signals.
+[[noreturn]] TUTTI_EXPORT void raise_retry(tx& t);
+/// Returns once `limit` has been waited out by this execution of the outermost block.
+TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit);
+[[noreturn]] TUTTI_EXPORT void raise_restart(tx& t);
+[[noreturn]] TUTTI_EXPORT void raise_cancel(tx& t);
+
+// --- Memory of a transaction. The destroyer gets the pointer and frees what it must.
+using destroyer = void (*)(void*);
+/// Memory that goes back if the block is rolled back. Throws std::bad_alloc.
+TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
+/// `destroy(object)` runs if the block is rolled back.
+TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
+/// `destroy(object)` runs once the transaction has committed and no running transaction can still see it.
+TUTTI_EXPORT void on_commit_retire(tx& t, void* object, destroyer destroy);
+
+// --- One variable outside a transaction (or as part of the running one).
+TUTTI_EXPORT word read_alone(const cell& from);
+TUTTI_EXPORT void write_alone(cell& to, word value);
+
+/// The door to the hot fields.
+struct access {
+    TUTTI_ALWAYS_INLINE static bool running(const tx& t) { return t.frame_ != nullptr; }
+    TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
+
+    /// Reads a variable. The first comparison serves unlogged read-only transactions, the second all others; whatever
+    /// is special (locked, marked, newer than the snapshot, not in a transaction, another algorithm or mode, doomed)
+    /// fails both, because its bound is zero or its record is larger than any bound.
+    ///
+    /// The record is read before and after the value. Both earlier loads are acquire, so the last one cannot move up;
+    /// a writer locks the record before it stores the value with release: whoever sees the value sees the lock.
+    TUTTI_ALWAYS_INLINE static word read(tx& t, const cell& from) {
+        const word before = from.record.load(std::memory_order_acquire);
+        const word value = from.value.load(std::memory_order_acquire);
+        if (before < t.unlogged_bound_.load(std::memory_order_relaxed)) [[likely]] {
+            if (from.record.load(std::memory_order_relaxed) == before) [[likely]] return value;
+        } else if (before < t.logged_bound_.load(std::memory_order_relaxed) && t.read_next_ != t.read_end_) [[likely]] {
+            if (from.record.load(std::memory_order_relaxed) == before) [[likely]] {
+                *t.read_next_++ = &from.record;
+                return value;
+            }
+        }
+        return t.operations_->read(t, from);
+    }
+
+    /// Writes a variable; in memory that this very block allocated, directly.
+    TUTTI_ALWAYS_INLINE static void write(tx& t, cell& to, word value) {
+        if (reinterpret_cast<std::uintptr_t>(&to) - t.captured_begin_ < t.captured_size_) {
+            to.value.reset(value);
+        } else {
+            t.operations_->write(t, to, value);
+        }
+    }
+    /// The same without the short cut: for a value that owns memory, which roll-back has to see.
+    TUTTI_ALWAYS_INLINE static void write_owning(tx& t, cell& to, word value) { t.operations_->write(t, to, value); }
+};
+
+template <class T>
+TUTTI_ALWAYS_INLINE word to_word(const T& value) noexcept {
+    word w = 0;
+    std::memcpy(&w, &value, sizeof(T));
+    return w;
+}
+
+template <class T>
+TUTTI_ALWAYS_INLINE T from_word(word w) noexcept {
+    struct bytes {
+        unsigned char at[sizeof(T)];
+    } raw;
+    std::memcpy(raw.at, &w, sizeof(T));
+    return std::bit_cast<std::remove_const_t<T>>(raw);
+}
+
+}  // namespace tutti::detail

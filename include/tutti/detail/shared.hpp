@@ -1,0 +1,67 @@
+// An atomic that the deterministic scheduler of the tests can see.
+//
+// Every word that two transactions may touch at once is a `shared<T>`: its accesses name their memory order, and in
+// the interleaving build (TUTTI_INTERLEAVE) each of them first offers the scheduler a switch. In every other build it
+// is std::atomic and nothing else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::detail {
+
+#if defined(TUTTI_INTERLEAVE)
+/// Defined by the interleaving scheduler: another transaction may run here.
+void interleaving_point() noexcept;
+#else
+TUTTI_ALWAYS_INLINE void interleaving_point() noexcept {}
+#endif
+
+template <class T>
+class shared {
+public:
+    constexpr shared() noexcept = default;
+    constexpr explicit shared(T initial) noexcept : value_{initial} {}
+
+    [[nodiscard]] TUTTI_ALWAYS_INLINE T load(std::memory_order order) const noexcept {
+        interleaving_point();
+        return value_.load(order);
+    }
+    TUTTI_ALWAYS_INLINE void store(T desired, std::memory_order order) noexcept {
+        interleaving_point();
+        value_.store(desired, order);
+    }
+    TUTTI_ALWAYS_INLINE T exchange(T desired, std::memory_order order) noexcept {
+        interleaving_point();
+        return value_.exchange(desired, order);
+    }
+    /// On failure `expected` receives what was found.
+    TUTTI_ALWAYS_INLINE bool compare_exchange(T& expected, T desired, std::memory_order success) noexcept {
+        interleaving_point();
+        return value_.compare_exchange_strong(expected, desired, success, std::memory_order_acquire);
+    }
+    TUTTI_ALWAYS_INLINE T fetch_add(T operand, std::memory_order order) noexcept {
+        interleaving_point();
+        return value_.fetch_add(operand, order);
+    }
+    TUTTI_ALWAYS_INLINE T fetch_or(T operand, std::memory_order order) noexcept {
+        interleaving_point();
+        return value_.fetch_or(operand, order);
+    }
+    TUTTI_ALWAYS_INLINE T fetch_and(T operand, std::memory_order order) noexcept {
+        interleaving_point();
+        return value_.fetch_and(operand, order);
+    }
+
+    /// For initialising memory that nobody else can reach yet; never a point of the scheduler.
+    TUTTI_ALWAYS_INLINE void reset(T value) noexcept { value_.store(value, std::memory_order_relaxed); }
+    /// The word itself, for futex waits.
+    [[nodiscard]] const std::atomic<T>& raw() const noexcept { return value_; }
+
+private:
+    std::atomic<T> value_{};
+};
+
+}  // namespace tutti::detail

@@ -1,0 +1,52 @@
+/// @file
+/// Plain memory in transactions: words that are not a `var`, and objects that come and go with a commit.
+#pragma once
+
+#include <new>
+
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti {
+
+/// What `load` and `store` take: trivially copyable, of 1, 2, 4 or 8 bytes, naturally aligned.
+template <class T>
+concept plain_word = std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+
+/// Reads an ordinary word transactionally. `from` must be aligned to sizeof(T).
+///
+/// Every access to that memory while transactions can reach it must go through `load` and `store`; memory that a
+/// transaction has made private may be used directly as soon as its `atomically` has returned (unless the block
+/// waived `options::privatization`).
+template <plain_word T>
+[[nodiscard]] T load(tx& t, const T* from) {
+    return detail::from_word<T>(detail::access::ops(t).load(t, from, sizeof(T)));
+}
+
+/// Writes an ordinary word transactionally; see `load`.
+template <plain_word T>
+void store(tx& t, T* to, const std::type_identity_t<T>& value) {
+    detail::access::ops(t).store(t, to, sizeof(T), detail::to_word(value));
+}
+
+/// Makes an object that exists only if the block commits; after a roll-back its destructor has run and its memory is
+/// free. What the constructor throws leaves the block.
+template <class T, class... Args>
+[[nodiscard]] T* create(tx& t, Args&&... args) {
+    void* const memory = detail::allocate(t, sizeof(T), alignof(T));
+    T* const object = ::new (memory) T(std::forward<Args>(args)...);
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+        detail::on_abort_destroy(t, object, [](void* p) { static_cast<T*>(p)->~T(); });
+    }
+    return object;
+}
+
+/// Destroys an object that was made by `create` or by `new`, if and when the transaction commits; its destructor
+/// runs, outside any transaction and on any thread, once no running transaction can still see it. Null is ignored.
+/// T may be a base with a virtual destructor; it must not have an `operator delete` of its own.
+template <class T>
+void destroy(tx& t, T* object) {
+    if (object == nullptr) return;
+    detail::on_commit_retire(t, const_cast<std::remove_cv_t<T>*>(object), [](void* p) { delete static_cast<T*>(p); });
+}
+
+}  // namespace tutti

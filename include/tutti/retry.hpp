@@ -1,0 +1,72 @@
+/// @file
+/// Waiting for a condition, and choosing between blocks that wait.
+/// Harris, Marlow, Peyton Jones, Herlihy: "Composable Memory Transactions", PPoPP 2005.
+#pragma once
+
+#include <chrono>
+
+#include "tutti/atomically.hpp"
+
+namespace tutti {
+
+/// Rolls the transaction back and runs it again once another commit has changed something that it read, on any
+/// alternative that was tried. The thread sleeps until then. Inside `or_else`, tries the next alternative first.
+/// Diagnosed when nothing was read (nothing could ever wake it) and in an irrevocable transaction.
+[[noreturn]] inline void retry(tx& t) { detail::raise_retry(t); }
+
+/// As `retry`, but waits for at most `limit` in all (over every restart of this execution of the block); after that
+/// it returns, and what follows it is what to do when time is up. In an alternative of `or_else` that is not the
+/// last it does not wait but leaves to the next one. With nothing read it sleeps for `limit`.
+inline void retry_for(tx& t, std::chrono::nanoseconds limit) { detail::raise_retry_for(t, limit); }
+
+namespace detail {
+
+template <class R, class Last>
+R choose(tx& t, Last& last) {
+    return run_nested<false>(t, last);
+}
+
+template <class R, class First, class... Rest>
+    requires(sizeof...(Rest) > 0)
+R choose(tx& t, First& first, Rest&... rest) {
+    frame f;
+    f.alternative = true;
+    for (;;) {
+        open_nested(t, f);
+        try {
+            if constexpr (std::is_void_v<R>) {
+                first(t);
+                close_nested(t, f);
+                return;
+            } else {
+                R value = first(t);
+                close_nested(t, f);
+                return value;
+            }
+        } catch (const unwind&) {
+            const sequel next = reopen_nested(t, f);
+            if (next == sequel::propagate) throw;
+            if (next == sequel::cancelled) break;  // it retried: the next alternative's turn
+        } catch (...) {
+            fail_nested(t, f);
+            throw;
+        }
+    }
+    return choose<R>(t, rest...);
+}
+
+}  // namespace detail
+
+/// Runs `first(tx&)`; if it calls `retry`, rolls it back and runs the next one, and so on. If the last one retries,
+/// the whole transaction waits until something changes that any of them read. All return the same type.
+/// Every alternative is a closed nested block.
+template <class First, class... Rest>
+    requires(sizeof...(Rest) > 0)
+auto or_else(tx& t, First&& first, Rest&&... rest) {
+    using R = detail::result_of<std::remove_reference_t<First>>;
+    static_assert((std::is_same_v<R, detail::result_of<std::remove_reference_t<Rest>>> && ...),
+                  "all alternatives must return the same type");
+    return detail::choose<R>(t, first, rest...);
+}
+
+}  // namespace tutti

@@ -1,0 +1,50 @@
+/// @file
+/// What every atomic block did: counters per site.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "tutti/errors.hpp"
+
+namespace tutti {
+
+/// What happened at one atomic block (one `atomically` in the source, or one name).
+struct site_statistics {
+    std::string name;      ///< options::name, or empty
+    std::string file;
+    std::string function;
+    unsigned line = 0;
+    std::uint64_t commits = 0;
+    std::uint64_t aborts = 0;  ///< attempts rolled back, whatever the cause; the sum of aborts_by_cause
+    std::array<std::uint64_t, abort_cause_count> aborts_by_cause{};
+    /// Commits by the number of restarts that they took: 0, 1, 2-3, 4-7, … , 128 and more.
+    std::array<std::uint64_t, 9> commits_by_restarts{};
+    std::uint64_t irrevocable = 0;  ///< switches to irrevocable mode
+    /// The reason of the latest switch to irrevocable mode, or empty.
+    std::string irrevocable_reason;
+    /// Durations of committed attempts, sampled one in `statistics_sampling`: bucket i counts those of 2^i up to
+    /// 2^(i+1) nanoseconds.
+    std::array<std::uint64_t, 40> durations{};
+};
+
+/// One committed attempt in so many is timed, so that the clock costs a short transaction little.
+inline constexpr unsigned statistics_sampling = 32;
+
+/// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS is `on`, or `report`, which
+/// also prints the table to standard error when the process exits. Off costs nothing.
+TUTTI_EXPORT void enable_statistics(bool on);
+
+/// All sites that have counted anything, busiest first. The counters of running threads are read as they stand.
+[[nodiscard]] TUTTI_EXPORT std::vector<site_statistics> statistics();
+
+/// Sets every counter to zero. Counts of transactions that run meanwhile may be lost.
+TUTTI_EXPORT void reset_statistics();
+
+/// Prints `statistics()` as a table.
+TUTTI_EXPORT void print_statistics(std::ostream& to);
+
+}  // namespace tutti

@@ -1,0 +1,13 @@
+/// @file
+/// All of Tutti for C11 (and for C++ code that wants a plain interface). Each header below is one call family.
+#pragma once
+
+#include "tutti/c/allocation.h"     // IWYU pragma: export
+#include "tutti/c/base.h"           // IWYU pragma: export
+#include "tutti/c/block.h"          // IWYU pragma: export
+#include "tutti/c/configuration.h"  // IWYU pragma: export
+#include "tutti/c/control.h"        // IWYU pragma: export
+#include "tutti/c/handlers.h"       // IWYU pragma: export
+#include "tutti/c/plain.h"          // IWYU pragma: export
+#include "tutti/c/statistics.h"     // IWYU pragma: export
+#include "tutti/c/var.h"            // IWYU pragma: export

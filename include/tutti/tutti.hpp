@@ -1,0 +1,13 @@
+/// @file
+/// All of Tutti for C++.
+#pragma once
+
+#include "tutti/algorithm.hpp"
+#include "tutti/atomically.hpp"
+#include "tutti/errors.hpp"
+#include "tutti/memory.hpp"
+#include "tutti/options.hpp"
+#include "tutti/retry.hpp"
+#include "tutti/statistics.hpp"
+#include "tutti/tx.hpp"
+#include "tutti/var.hpp"

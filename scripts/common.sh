@@ -1,0 +1,170 @@
+# shellcheck shell=bash
+# What every command of ./dev shares: messages, numbered steps with progress, packages, and building a preset.
+
+log_dir=build/logs
+jobs=${TUTTI_JOBS:-$(nproc)}
+
+# ---- messages -------------------------------------------------------------------------------------------------
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+    printf 'dev: %s\n' "$*" >&2
+    exit 2
+}
+
+# A tool that ends in good order when it is interrupted must not make us go on with the next step.
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# ---- steps ----------------------------------------------------------------------------------------------------
+
+step_number=0
+step_count=0
+step_seconds=0
+
+# steps <n>: announces how many steps follow.
+steps() { step_count=$1; }
+
+# Shows the last line of a log until its input ends: every second in place on a terminal, every 20 seconds as a line
+# elsewhere.
+ticker() {
+    local log=$1 start=$SECONDS period=20 format='    %4d s  %s\n' status line
+    if [[ -t 1 ]]; then
+        period=1
+        format='\r\033[K    %4d s  %s'
+    fi
+    while true; do
+        status=0
+        read -r -t "$period" _ || status=$?
+        ((status > 128)) || return 0 # not a timeout
+        line=$(tail -n 1 "$log" | tr -d '\r' | cut -c 1-90)
+        # shellcheck disable=SC2059  # chosen above
+        printf "$format" $((SECONDS - start)) "$line"
+    done
+}
+
+# try_step <title> <command>...: runs one numbered step, with its output in a log that is shown when it fails.
+# Returns the command's status; leaves the duration in step_seconds and the log's name in step_log.
+try_step() {
+    local title=$1 status=0 start=$SECONDS
+    shift
+    step_number=$((step_number + 1))
+    mkdir -p "$log_dir"
+    step_log=$log_dir/${title//[^a-z0-9]/-}.log
+    printf '[%d/%d] %s\n' "$step_number" "$step_count" "$title"
+    : >"$step_log"
+    local ticking ticker_pid
+    exec {ticking}> >(ticker "$step_log")
+    ticker_pid=$!
+    "$@" >"$step_log" 2>&1 </dev/null {ticking}>&- || status=$?
+    exec {ticking}>&-
+    wait "$ticker_pid" || true
+    step_seconds=$((SECONDS - start))
+    [[ -t 1 ]] && printf '\r\033[K'
+    if ((status == 0)); then
+        printf '    done in %d s\n' "$step_seconds"
+    else
+        printf '    FAILED after %d s; the end of %s:\n' "$step_seconds" "$step_log"
+        tail -n 80 "$step_log" | sed 's/^/    | /'
+    fi
+    return "$status"
+}
+
+# step <title> <command>...: a step without which nothing can go on.
+step() {
+    try_step "$@" || {
+        printf 'dev: stopped, because this failed: %s\n' "$1" >&2
+        exit 1
+    }
+}
+
+# ---- packages -------------------------------------------------------------------------------------------------
+
+# Debian's names. A command asks only for the groups it needs.
+packages_build=(g++ cmake ninja-build)
+packages_apps=(libcli11-dev libfmt-dev)
+packages_test=("${packages_apps[@]}" libgtest-dev pkgconf)
+packages_clang=(clang-19 libclang-rt-19-dev)
+packages_check=(clang-format-19 shellcheck codespell mandoc)
+
+has_header() { [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]]; }
+
+# installed <package>: whether what we need of it is there, whoever put it there.
+installed() {
+    case $1 in
+        ninja-build) command -v ninja ;;
+        clang-19) command -v clang++-19 ;;
+        pkgconf) command -v pkg-config ;;
+        g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
+        libcli11-dev) has_header CLI/CLI.hpp ;;
+        libfmt-dev) has_header fmt/format.h ;;
+        libgtest-dev) has_header gtest/gtest.h ;;
+        libclang-rt-19-dev) compgen -G '/usr/lib/llvm-19/lib/clang/*/lib/*/libclang_rt.tsan*' ;;
+        *) command -v "$1" ;;
+    esac >/dev/null
+}
+
+# need <package>...: installs what is missing, or says which command would.
+need() {
+    local package missing=()
+    for package in "$@"; do
+        [[ " ${missing[*]} " == *" $package "* ]] || installed "$package" || missing+=("$package")
+    done
+    if ((${#missing[@]} == 0)); then
+        say "nothing is missing"
+        return 0
+    fi
+
+    local as_root=()
+    ((EUID == 0)) || as_root=(sudo)
+    local by_hand="${as_root[*]} apt-get install --no-install-recommends ${missing[*]}"
+    if ! command -v apt-get >/dev/null; then
+        say "These packages (Debian's names) are missing, and there is no apt-get to install them: ${missing[*]}"
+        return 1
+    fi
+    if ((EUID != 0)) && ! sudo -n true 2>/dev/null; then
+        say "These packages are missing, and only root may install them. Run this and try again: $by_hand"
+        return 1
+    fi
+
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
+    say "installing ${missing[*]}"
+    if ! "${apt[@]}" update || ! "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; then
+        say "These packages are missing: ${missing[*]}. The command that failed: $by_hand"
+        return 1
+    fi
+    for package in "${missing[@]}"; do
+        installed "$package" || { say "$package was installed, but what it should bring is not there" && return 1; }
+    done
+}
+
+# ---- presets --------------------------------------------------------------------------------------------------
+
+presets_test=(release check asan ubsan tsan)
+presets_all=("${presets_test[@]}" clang aarch64)
+
+known_preset() {
+    local preset
+    for preset in "${presets_all[@]}"; do
+        [[ $preset == "$1" ]] && return 0
+    done
+    return 1
+}
+
+# preset_packages <preset>: what its compiler comes in.
+preset_packages() {
+    case $1 in
+        clang | tsan) printf '%s ' "${packages_clang[@]}" ;;
+        aarch64) printf 'g++-aarch64-linux-gnu' ;;
+    esac
+}
+
+# build_preset <preset> <target> [cmake arguments]
+build_preset() {
+    local preset=$1 target=$2
+    shift 2
+    cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --target "$target" -j "$jobs"
+}
+
+project_version() { sed -n 's/^ *VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt | head -n 1; }

@@ -1,0 +1,96 @@
+# shellcheck shell=bash
+# ./dev lint, and the fast part of it that ./dev test runs too.
+
+source_dirs=(include src apps tools bench tests examples)
+
+# sources <find arguments>: files below the source folders.
+sources() {
+    local dir present=()
+    for dir in "${source_dirs[@]}"; do
+        [[ -d $dir ]] && present+=("$dir")
+    done
+    find "${present[@]}" -type f \( "$@" \) | sort
+}
+
+check_format() {
+    sources -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' |
+        xargs -r clang-format-19 --dry-run -Werror
+}
+
+check_scripts() {
+    shellcheck -x -a dev .ci/run && sources -name '*.sh' | xargs -r shellcheck -x
+}
+
+check_spelling() {
+    local path present=()
+    for path in "${source_dirs[@]}" docs cmake scripts .ci README.md dev; do
+        [[ -e $path ]] && present+=("$path")
+    done
+    codespell "${present[@]}"
+}
+
+check_man_pages() {
+    local page bad=0
+    for page in docs/man/*.[1-9]; do
+        [[ -e $page ]] || continue
+        mandoc -T lint -W warning "$page" || bad=1
+    done
+    return "$bad"
+}
+
+# Runs all of them, so that one run shows everything there is to mend.
+static_checks() {
+    local check bad=0
+    for check in check_format check_scripts check_spelling check_man_pages; do
+        say "-- ${check//_/ }"
+        "$check" || bad=1
+    done
+    return "$bad"
+}
+
+# The translation units clang-tidy looks at: all of them, or those that differ from the last commit. A changed header
+# brings in the units that include it by name.
+tidy_units() {
+    local all changed
+    all=$(sed -n 's|^ *"file": "\(.*\)",\{0,1\}$|\1|p' build/clang/compile_commands.json | sort -u)
+    if [[ ${1:-} == --all ]] || ! git rev-parse -q --verify HEAD >/dev/null; then
+        printf '%s\n' "$all"
+        return
+    fi
+    changed=$( (git diff --name-only HEAD && git ls-files --others --exclude-standard) | grep -E '\.(hpp|h|cpp|c)$') ||
+        return 0
+    local file
+    for file in $changed; do
+        case $file in
+            *.cpp | *.c) printf '%s\n' "$all" | grep -F "/$file" || true ;;
+            *) printf '%s\n' "$all" | xargs -r grep -l -F "${file##*/}" || true ;;
+        esac
+    done | sort -u
+}
+
+tidy() {
+    local units
+    units=$(tidy_units "$@")
+    if [[ -z $units ]]; then
+        say "nothing has changed"
+        return 0
+    fi
+    printf '%s\n' "$units" |
+        xargs -P "$jobs" -n 1 clang-tidy-19 -p build/clang --quiet --warnings-as-errors='*' 2>&1 |
+        { grep -v 'warnings\? generated\.$' || true; }
+}
+
+command_lint() {
+    local bad=0
+    steps 4
+    step "packages" need "${packages_build[@]}" "${packages_test[@]}" "${packages_clang[@]}" "${packages_check[@]}" \
+        clang-tidy-19
+    try_step "static checks" static_checks || bad=1
+    step "configure clang" cmake --preset clang -DTUTTI_TESTS=ON -DTUTTI_APPS=ON
+    try_step "clang-tidy" tidy "$@" || bad=1
+    if ((bad)); then
+        say "lint: something is to be mended, see above"
+        exit 1
+    fi
+    say "lint: clean"
+}

@@ -1,0 +1,119 @@
+# shellcheck shell=bash
+# ./dev test: every flavour is built and tested, also when an earlier one failed; then one table says how it went.
+#
+# shellcheck source=scripts/lint.sh
+source scripts/lint.sh
+
+passed=0
+failed=0
+closing_lines=()
+
+# record <name> <passed> <failed> <seconds> <closing line>
+record() {
+    passed=$((passed + $2))
+    failed=$((failed + $3))
+    closing_lines+=("$(printf '%-14s %7d passed %5d failed %6d s   %s' "$@")")
+}
+
+# check_step <title> <command>...: a step that counts as one test.
+check_step() {
+    if try_step "$@"; then
+        record "$1" 1 0 "$step_seconds" ""
+    else
+        record "$1" 0 1 "$step_seconds" "see $step_log"
+    fi
+}
+
+run_ctest() {
+    local preset=$1
+    shift
+    ctest --preset "$preset" -j "$jobs" "$@"
+}
+
+# test_preset <preset> [ctest arguments]
+test_preset() {
+    local preset=$1 build_seconds status=0 closing total=0 bad=0
+    shift
+    if ! try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON; then
+        record "$preset" 0 1 "$step_seconds" "does not build; see $step_log"
+        step_number=$((step_number + 1))
+        return
+    fi
+    build_seconds=$step_seconds
+    try_step "$preset: tests" run_ctest "$preset" "$@" || status=$?
+    closing=$(grep -E '^[0-9]+% tests passed, ' "$step_log" | tail -n 1) || true
+    if [[ $closing =~ ,\ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then
+        bad=${BASH_REMATCH[1]}
+        total=${BASH_REMATCH[2]}
+        say "    $closing"
+    fi
+    # ctest can fail without a failed test: no test found, or a test program that cannot list its cases.
+    if ((status != 0 && bad == 0)); then
+        bad=1
+        total=$((total + 1))
+        closing="ctest failed; see $step_log"
+    fi
+    record "$preset" $((total - bad)) "$bad" $((build_seconds + step_seconds)) "$closing"
+}
+
+command_test() {
+    local presets=() arguments=() everything=1
+    while (($# > 0)); do
+        case $1 in
+            --quick)
+                presets=(release)
+                arguments+=(-L quick)
+                everything=0
+                ;;
+            --preset)
+                known_preset "${2:-}" || die "--preset needs one of: ${presets_test[*]}"
+                presets+=("$2")
+                everything=0
+                shift
+                ;;
+            *) arguments+=("$1") ;;
+        esac
+        shift
+    done
+    ((everything == 0)) || presets=("${presets_test[@]}")
+    # A filter may leave nothing of a flavour to run, which is only an error when it leaves nothing at all.
+    ((${#arguments[@]} == 0)) || arguments+=(--no-tests=ignore)
+
+    local preset packages=("${packages_build[@]}" "${packages_test[@]}")
+    for preset in "${presets[@]}"; do
+        # shellcheck disable=SC2207  # a list of words
+        packages+=($(preset_packages "$preset"))
+    done
+    if ((everything)); then
+        # shellcheck disable=SC2207  # a list of words
+        packages+=("${packages_check[@]}" $(preset_packages clang) $(preset_packages aarch64))
+        steps $((2 * ${#presets[@]} + 4))
+    else
+        steps $((2 * ${#presets[@]} + 1))
+    fi
+
+    if ! try_step "packages" need "${packages[@]}"; then
+        say "0 passed, 1 failed"
+        exit 1
+    fi
+    if ((everything)); then
+        check_step "static checks" static_checks
+    fi
+    for preset in "${presets[@]}"; do
+        test_preset "$preset" "${arguments[@]}"
+    done
+    if ((everything)); then
+        check_step "clang: build" build_preset clang all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON
+        check_step "aarch64: build" build_preset aarch64 all
+    fi
+
+    say "" "" | sed 's/^ *$//'
+    printf '%s\n' "${closing_lines[@]}"
+    say "took $SECONDS s; logs are in $log_dir"
+    if ((passed + failed == 0)); then
+        failed=1
+        say "no test was run"
+    fi
+    say "$passed passed, $failed failed"
+    ((failed == 0))
+}

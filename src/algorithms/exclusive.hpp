@@ -1,0 +1,112 @@
+// One transaction at a time: `serial` and `global-lock`, the baselines. They differ in what a transaction takes first.
+//
+//   serial       the irrevocable seat, so that every transaction is one that no other can abort
+//   global-lock  a lock
+//
+// Writes go to memory under locked records with an undo log, although no other transaction runs: accesses outside
+// transactions look at the records, `retry` waits on them, and an exception or a cancel needs the log.
+#pragma once
+
+#include "algorithms/undo.hpp"
+#include "core/seats.hpp"
+
+namespace tutti::algorithms {
+
+/// `Token::take(d)` waits; `Token::give(d)` is idempotent.
+template <class Token>
+struct exclusive {
+    static constexpr std::string_view name = Token::name;
+    static constexpr std::string_view summary = Token::summary;
+    static constexpr bool privatizes_by_waiting = false;
+
+    static void begin(descriptor& d) noexcept {
+        Token::take(d);
+        d.limit = version_clock::sample(d);
+        d.inlined = false;
+        d.close_bounds();
+    }
+
+    template <class Place>
+    static word read(descriptor& d, const Place& place) {
+        if (d.logging) log_for_retry(d, place.record());
+        return place.read();
+    }
+
+    template <class Place>
+    static void write(descriptor& d, const Place& place, word value) {
+        memory::record& r = place.record();
+        const word there = r.load(std::memory_order_relaxed);
+        if (d.owns(there)) return undo::write_owned(d, place, there, value);
+        d.writes.reserve_one();
+        // seq_cst, as the draw that follows: version_clock.hpp, 1. Nobody else stores records.
+        r.store(d.self_lock | d.writes.size(), std::memory_order_seq_cst);
+        undo::write_taken(d, place, {memory::version_of(there), false}, value);
+    }
+
+    static abort_cause prepare(descriptor& d) noexcept {
+        d.commit_version = version_clock::draw(d).version;
+        return abort_cause::none;
+    }
+    static void publish(descriptor& d) noexcept {
+        undo::publish(d);
+        end(d);
+    }
+    static void end(descriptor& d) noexcept { Token::give(d); }
+    static void roll_back(descriptor& d) noexcept {
+        undo::roll_back(d);
+        Token::give(d);
+    }
+    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { undo::rewind(d, mark); }
+
+    static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
+    static bool become(descriptor&, memory::status) noexcept { return true; }
+    static void refresh(descriptor&) noexcept {}
+    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+
+private:
+    /// `unchanged` compares with the limit, so the limit has to reach what was read. Nobody else commits meanwhile.
+    static void log_for_retry(descriptor& d, const memory::record& r) {
+        const word seen = r.load(std::memory_order_relaxed);
+        if (memory::is_version(seen) && seen > d.limit) {
+            version_clock::advance_to(seen);
+            d.limit = version_clock::sample(d);
+        }
+        d.log_read(r);
+    }
+};
+
+struct irrevocable_token {
+    static constexpr std::string_view name = "serial";
+    static constexpr std::string_view summary = "every transaction irrevocable, one at a time";
+
+    static void take(descriptor& d) noexcept {
+        if (d.seat == core::irrevocable_seat) return;
+        if (d.strict()) core::vacate_seat(d);  // a visible reader's: of no use where nobody else runs
+        core::wait_for_seat(d, memory::status::irrevocable);
+        d.extras |= core::extra_strict;
+    }
+    static void give(descriptor&) noexcept {}  // with the seat, which the runtime takes back
+};
+
+struct global_lock_token {
+    static constexpr std::string_view name = "global-lock";
+    static constexpr std::string_view summary = "one lock around every transaction, for comparison";
+
+    static void take(descriptor& d) noexcept {
+        if (!lock_.try_lock()) lock_.lock_slow();
+        d.holds_lock = true;
+    }
+    static void give(descriptor& d) noexcept {
+        if (!d.holds_lock) return;
+        d.holds_lock = false;
+        lock_.unlock();
+    }
+
+private:
+    static inline constinit base::lock lock_;
+};
+
+using serial = exclusive<irrevocable_token>;
+using global_lock = exclusive<global_lock_token>;
+
+}  // namespace tutti::algorithms

@@ -1,0 +1,203 @@
+// norec: no ownership records. One sequence lock for all commits; reads are logged with their values and compared
+// again whenever somebody has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing Ownership
+// Records", PPoPP 2010.
+//
+// Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
+// all reads of an attempt hold at that one instant. A commit takes the lock from exactly that sequence.
+//
+// Without records a visible reader cannot mark what it reads: it is visible as a whole. A commit that has taken the
+// lock looks for visible readers and for the irrevocable transaction and, if there are any, lets go and meets them.
+//   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
+//   reader:    takes its seat (seq_cst); loads the sequence (seq_cst) and revalidates
+// One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
+// revalidation waits for it.
+#pragma once
+
+#include "core/algorithm.hpp"
+#include "core/conflict.hpp"
+#include "core/fault.hpp"
+#include "core/kill.hpp"
+#include "core/seats.hpp"
+#include "core/signal.hpp"
+#include "core/waiting.hpp"
+#include "algorithms/redo.hpp"
+
+namespace tutti::algorithms {
+
+struct norec {
+    static constexpr std::string_view name = "norec";
+    static constexpr std::string_view summary = "one sequence lock, validation by value, no ownership records";
+    /// Every read looks at the sequence after it, and write-backs do not overlap: nothing is left to wait for.
+    static constexpr bool privatizes_by_waiting = false;
+
+    static void begin(descriptor& d) noexcept {
+        d.values.clear();
+        d.inlined = false;
+        d.close_bounds();
+        d.limit = stable(d);
+    }
+
+    template <class Place>
+    static word read(descriptor& d, const Place& place) {
+        return redo::read_indexed(d, place, [&] { return read_shared(d, place); });
+    }
+
+    template <class Place>
+    static void write(descriptor& d, const Place& place, word value) {
+        redo::write_indexed(d, place, value);
+    }
+
+    static abort_cause prepare(descriptor& d) {
+        doomed_readers doomed;
+        for (;;) {
+            while (!take(d)) {
+                if (!revalidate(d)) return abort_cause::validation;
+            }
+            descriptor* const other = stranger(d, doomed);
+            if (other == nullptr) return abort_cause::none;
+            const word state = other->state.load(std::memory_order_acquire);
+            let_go(d, d.limit);  // nothing was stored: the sequence may be the same again
+            core::meet(d, *other, state, abort_cause::conflict_visible_read);
+            doomed.note(*other, state);
+        }
+    }
+
+    static void publish(descriptor& d) noexcept {
+        if (broken(fault::release_before_publish)) let_go(d, d.limit + 2);
+        for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
+        if (d.holds_lock) let_go(d, d.limit + 2);
+        d.index.clear();
+    }
+
+    static void end(descriptor&) noexcept {}
+
+    static void roll_back(descriptor& d) noexcept {
+        if (d.holds_lock) let_go(d, d.limit);
+        d.writes.clear();
+        d.overwritten.clear();
+        d.index.clear();
+    }
+
+    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+        redo::rewind(d, mark, [](const memory::write_entry&) {});
+        d.index.rebuild(d.writes);
+    }
+
+    static bool unchanged(descriptor& d) { return d.logging && revalidate(d); }
+    static bool become(descriptor& d, memory::status) { return d.logging && revalidate(d); }
+    static void refresh(descriptor&) noexcept {}
+
+    static word load_alone(descriptor& d, const detail::cell& cell) noexcept {
+        for (;;) {
+            const word before = stable(d);
+            const word value = cell.value.load(std::memory_order_acquire);
+            if (lock_.sequence.load(std::memory_order_relaxed) == before) return value;
+        }
+    }
+
+private:
+    using fault = core::fault;
+    static bool broken(fault f) noexcept { return core::broken(f); }
+
+    /// Visible readers that were asked to die and will, so that the next look may pass over them.
+    class doomed_readers {
+    public:
+        void note(const descriptor& d, word state) noexcept { known_[count_++ % core::seat_count] = {&d, state}; }
+        [[nodiscard]] bool contains(const descriptor& d) const noexcept {
+            for (const auto& k : known_) {
+                if (k.who == &d && !core::is_over(d, k.state) && d.kill_request.load(std::memory_order_acquire) ==
+                                                                     memory::sequence_of(k.state)) {
+                    return memory::status_of(d.state.load(std::memory_order_acquire)) != memory::status::preparing;
+                }
+            }
+            return false;
+        }
+
+    private:
+        struct {
+            const descriptor* who = nullptr;
+            word state = 0;
+        } known_[core::seat_count];
+        unsigned count_ = 0;
+    };
+
+    template <class Place>
+    static word read_shared(descriptor& d, const Place& place) {
+        word value = place.read();
+        // Acquire on both: the value is at least as old as the look that follows.
+        while (lock_.sequence.load(std::memory_order_acquire) != d.limit && !broken(fault::single_record_load)) {
+            if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
+            if (!revalidate(d) && !broken(fault::extend_without_validation)) {
+                core::abort_attempt(d, abort_cause::validation);
+            }
+            core::abort_if_doomed(d);
+            value = place.read();
+        }
+        if (d.logging) d.values.push(logged(place, value));
+        return value;
+    }
+
+    template <class Place>
+    static core::value_read logged(const Place& place, word value) noexcept {
+        return {place.location(), place.size(), value, &place.record()};
+    }
+
+    /// The sequence while nobody writes back.
+    static word stable(descriptor& d) noexcept {
+        for (;;) {
+            // seq_cst: the reader's half of the protocol above.
+            const word seen = lock_.sequence.load(std::memory_order_seq_cst);
+            if ((seen & 1) == 0) return seen;
+            if (core::spin_while(lock_.sequence, seen)) continue;
+            const std::uint32_t holder = lock_.holder.load(std::memory_order_acquire);
+            descriptor& other = descriptor::of(memory::activity_of(holder));
+            const word state = other.state.load(std::memory_order_acquire);
+            if (lock_.sequence.load(std::memory_order_acquire) == seen && &other != &d) core::wait_for(d, other, state);
+        }
+    }
+
+    /// Moves the snapshot to a sequence at which all reads still have their values; false if there is none.
+    static bool revalidate(descriptor& d) noexcept {
+        for (;;) {
+            const word sequence = stable(d);
+            if (!broken(fault::skip_validation)) {
+                for (const core::value_read& r : d.values) {
+                    if (memory::load_bytes(r.from, r.size) != r.value) return false;
+                }
+            }
+            if (lock_.sequence.load(std::memory_order_acquire) != sequence) continue;
+            d.limit = sequence;
+            return true;
+        }
+    }
+
+    static bool take(descriptor& d) noexcept {
+        word expected = d.limit;
+        if (!lock_.sequence.compare_exchange(expected, d.limit + 1, std::memory_order_seq_cst)) return false;
+        lock_.holder.store(d.id, std::memory_order_release);
+        d.holds_lock = true;
+        return true;
+    }
+    static void let_go(descriptor& d, word sequence) noexcept {
+        d.holds_lock = false;
+        lock_.sequence.store(sequence, std::memory_order_release);
+    }
+
+    /// Somebody in a seat whom this commit has to meet first, or null.
+    static descriptor* stranger(descriptor& d, const doomed_readers& doomed) noexcept {
+        for (unsigned seat = 0; seat < core::seat_count; ++seat) {
+            if (seat != 0 && broken(fault::ignore_visible_readers)) break;
+            descriptor* const other = core::occupant(seat);
+            if (other != nullptr && other != &d && !doomed.contains(*other)) return other;
+        }
+        return nullptr;
+    }
+
+    struct alignas(128) sequence_lock {
+        memory::record sequence;  // even: free. Odd: `holder` writes back
+        detail::shared<std::uint32_t> holder;
+    };
+    static inline constinit sequence_lock lock_{};
+};
+
+}  // namespace tutti::algorithms

@@ -1,0 +1,121 @@
+// Write-back: new values wait in the write set, memory changes only in publish. What encounter-time and commit-time
+// locking share.
+#pragma once
+
+#include "algorithms/time_based.hpp"
+
+namespace tutti::algorithms::redo {
+
+using core::broken;
+using core::fault;
+using memory::no_entry;
+using memory::no_version;
+using memory::record;
+using memory::write_entry;
+
+/// A nested block is about to change an entry of its parent's.
+inline void save_for_parent(descriptor& d, std::uint32_t entry) {
+    if (entry >= d.frame_->mark.writes) return;
+    const write_entry& e = d.writes[entry];
+    d.overwritten.push({entry, e.bytes, e.value});
+}
+
+template <class Place>
+void put(write_entry& e, const Place& place, word value) noexcept {
+    if constexpr (Place::plain) {
+        const word bits = memory::expand(place.bytes());
+        e.value = (e.value & ~bits) | place.spread(value);
+        e.bytes |= place.bytes();
+    } else {
+        e.value = value;
+    }
+}
+
+/// The entry of `place` under a record that d locked with `locked`, or no_entry.
+template <class Place>
+std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcept {
+    std::uint32_t entry = memory::entry_of(locked);
+    if constexpr (Place::plain) {
+        while (entry != no_entry && d.writes[entry].address != place.address()) entry = d.writes[entry].next;
+    }
+    return entry;
+}
+
+/// One more word under a record that entry number `first` locked.
+template <class Place>
+void add_under(descriptor& d, const Place& place, std::uint32_t first, word value) {
+    d.writes.reserve_one();
+    const auto added = static_cast<std::uint32_t>(d.writes.size());
+    d.writes.push_reserved({place.address(), &place.record(), place.spread(value), no_version, d.writes[first].next,
+                            place.bytes(), false});
+    d.writes[first].next = added;
+}
+
+/// Writes without taking the record: the entry is found by address. For algorithms that lock at commit.
+template <class Place>
+void write_indexed(descriptor& d, const Place& place, word value) {
+    if (const std::uint32_t entry = d.index.find(d.writes, place.address()); entry != no_entry) {
+        save_for_parent(d, entry);
+        return put(d.writes[entry], place, value);
+    }
+    d.writes.push({place.address(), &place.record(), place.spread(value), no_version, no_entry, place.bytes(), false});
+    try {
+        d.index.add(d.writes);
+    } catch (const std::bad_alloc&) {
+        d.writes.pop();
+        throw;
+    }
+    if constexpr (Place::plain) d.wrote_plain = true;
+}
+
+/// What an attempt that may have written `place` reads there; `shared()` reads memory by the algorithm's rules.
+template <class Place, class Shared>
+word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
+    const std::uint32_t entry = d.writes.empty() ? no_entry : d.index.find(d.writes, place.address());
+    if (entry == no_entry) return shared();
+    const write_entry& e = d.writes[entry];
+    if ((e.bytes & place.bytes()) == place.bytes()) return place.extract(e.value);
+    const word own = memory::expand(e.bytes);
+    return place.extract((e.value & own) | (place.spread(shared()) & ~own));
+}
+
+/// Drops what nested blocks wrote since `mark`. `release(e)` gives back the record of a dropped entry that locked it.
+template <class Release>
+void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noexcept {
+    while (d.overwritten.size() > mark.overwritten) {
+        const memory::overwritten_entry& o = d.overwritten.back();
+        d.writes[o.entry].value = o.value;
+        d.writes[o.entry].bytes = o.bytes;
+        d.overwritten.pop();
+    }
+    while (d.writes.size() > mark.writes) {
+        release(d.writes.back());
+        d.writes.pop();
+    }
+}
+
+/// Stores the values and releases the records under d.commit_version. REQUIRES: all records are held.
+inline void publish(descriptor& d) noexcept {
+    const auto release = [&d](const write_entry& e) {
+        // Release: whoever sees the version sees the value.
+        if (e.version != no_version) e.record->store(d.commit_version, std::memory_order_release);
+    };
+    if (broken(fault::release_before_publish)) {
+        for (const write_entry& e : d.writes) release(e);
+        for (const write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
+        return;
+    }
+    if (!d.wrote_plain) [[likely]] {
+        // One record a word: each may go as soon as its word is in place, the others are still locked.
+        for (const write_entry& e : d.writes) {
+            memory::store_bytes(e.address, 8, e.value);
+            release(e);
+        }
+        return;
+    }
+    for (const write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
+    for (const write_entry& e : d.writes) release(e);
+    d.wrote_plain = false;
+}
+
+}  // namespace tutti::algorithms::redo

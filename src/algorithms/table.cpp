@@ -1,0 +1,56 @@
+#include "algorithms/table.hpp"
+
+#include "algorithms/exclusive.hpp"
+#include "algorithms/norec.hpp"
+#include "algorithms/wb_ctl.hpp"
+#include "algorithms/wb_etl.hpp"
+#include "algorithms/wt_etl.hpp"
+#include "core/transaction.hpp"
+
+namespace tutti::algorithms {
+namespace {
+
+template <core::algorithm A, bool Preemptable>
+constexpr core::instance make(const core::instance* preemptable) noexcept {
+    using t = core::transaction<A, Preemptable>;
+    core::instance i{};
+    i.begin = t::begin;
+    i.commit = t::commit;
+    i.read = t::read_var;
+    i.write = t::write_var;
+    i.load = t::load;
+    i.store = t::store;
+    i.name = A::name;
+    i.summary = A::summary;
+    i.preemptable = preemptable;
+    i.privatizes_by_waiting = A::privatizes_by_waiting;
+    i.roll_back = [](core::descriptor& d) noexcept { A::roll_back(d); };
+    i.rewind = [](core::descriptor& d, const detail::savepoint& mark) noexcept { A::rewind(d, mark); };
+    i.unchanged = [](core::descriptor& d) { return A::unchanged(d); };
+    i.become = [](core::descriptor& d, memory::status s) { return A::become(d, s); };
+    i.refresh = [](core::descriptor& d) { A::refresh(d); };
+    i.load_alone = [](core::descriptor& d, const detail::cell& cell) { return A::load_alone(d, cell); };
+    return i;
+}
+
+template <core::algorithm A>
+constinit const core::instance guarded = make<A, true>(nullptr);
+template <core::algorithm A>
+constinit const core::instance plain = make<A, false>(&guarded<A>);
+
+constexpr const core::instance* instances[] = {
+    &plain<wb_etl>, &plain<wt_etl>, &plain<wb_ctl>, &plain<norec>, &plain<serial>, &plain<global_lock>,
+};
+
+}  // namespace
+
+std::span<const core::instance* const> all() noexcept { return instances; }
+
+const core::instance* find(std::string_view name) noexcept {
+    for (const core::instance* i : instances) {
+        if (i->name == name) return i;
+    }
+    return nullptr;
+}
+
+}  // namespace tutti::algorithms

@@ -1,0 +1,226 @@
+// What the algorithms with versioned records share: snapshots, extension, validation, read marks, and taking records.
+// Riegel, Felber, Fetzer: "A Lazy Snapshot Algorithm with Eager Validation", DISC 2006; Felber, Fetzer, Riegel:
+// "Dynamic Performance Tuning of Word-Based Software Transactional Memory" (TinySTM), PPoPP 2008.
+//
+// Visible reads (Maldonado et al., 3.2, with as many readers as there are seats): a strict reader sets its seat's bit in
+// the record before it reads. A writer that wants the record meets the readers first and may take it only from doomed
+// ones; an undoomed strict reader's marks all stand, so its reads are valid and its commit need not validate them.
+#pragma once
+
+#include "algorithms/version_clock.hpp"
+#include "core/algorithm.hpp"
+#include "core/conflict.hpp"
+#include "core/fault.hpp"
+#include "core/signal.hpp"
+
+namespace tutti::algorithms::time_based {
+
+using core::broken;
+using core::fault;
+using memory::record;
+using memory::write_entry;
+
+inline bool mine(const descriptor& d, word version) noexcept { return memory::written_by(version, d.own_writer); }
+
+inline void begin(descriptor& d) noexcept {
+    d.limit = version_clock::sample(d);
+    d.clock.own_hits_here = 0;
+    d.inlined = !broken(fault::single_record_load);
+    d.set_bounds();
+}
+
+/// Whether `r`, which d has read, still is what it was under d.limit.
+inline bool still_valid(descriptor& d, const record& r) noexcept {
+    const word w = r.load(std::memory_order_acquire);
+    if (w <= d.limit) [[likely]] return true;
+    if (memory::is_marked(w)) return (memory::seats_of(w) & d.seat) != 0 || memory::version_of(w) <= d.limit;
+    if (d.owns(w)) {
+        const write_entry& e = d.writes[memory::entry_of(w)];
+        return e.marked || e.version <= d.limit || mine(d, e.version);
+    }
+    return memory::is_version(w) && mine(d, w);
+}
+
+TUTTI_NOINLINE inline bool validate(descriptor& d) noexcept {
+    for (const record** r = d.read_begin; r != d.read_next_; ++r) {
+        if (!still_valid(d, **r)) return false;
+    }
+    return true;
+}
+
+/// Moves the snapshot to now, or aborts. Unlogged attempts can only do so if nobody has committed.
+inline void refresh(descriptor& d) {
+    if (!d.logging) {
+        if (version_clock::unmoved(d)) return;
+        d.run.log_reads = true;
+        core::abort_attempt(d, abort_cause::mode_switch);
+    }
+    const word limit = version_clock::sample(d);
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // version_clock.hpp, 5
+    if (!broken(fault::extend_without_validation) && !d.is_irrevocable() && !validate(d)) {
+        core::abort_attempt(d, abort_cause::validation);
+    }
+    d.limit = limit;
+    d.set_bounds();
+    // A killer may have closed the bounds between our look and our store; it raised its request before.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    core::abort_if_doomed(d);
+}
+
+/// `version` is beyond the limit and somebody else's.
+inline void extend(descriptor& d, word version) {
+    version_clock::advance_to(version);
+    if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
+    refresh(d);
+}
+
+/// A strict read: marks the record, then reads. `seen` was just loaded from it, and is not locked.
+/// True: `value` is good. False: look again.
+template <class Place>
+bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
+    record& r = place.record();
+    if (memory::is_marked(seen) && (memory::seats_of(seen) & d.seat) != 0) {
+        value = place.read();
+        // Still marked: nobody has taken the record, so the value is as old as the mark.
+        const word after = r.load(std::memory_order_acquire);
+        if (memory::is_marked(after) && (memory::seats_of(after) & d.seat) != 0) return true;
+        core::abort_if_doomed(d);
+        return false;
+    }
+    const word version = memory::version_of(seen);
+    if (version > d.limit && !mine(d, version)) {
+        extend(d, version);
+        return false;
+    }
+    d.reserve_read();
+    const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
+    // seq_cst: a writer that comes later finds the mark; one that came before is found by us.
+    if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst)) d.log_read(r);
+    return false;
+}
+
+/// Reads a place that d has not written. `own(locked)` answers if its record turns out to be d's.
+template <class Place, class Own>
+word read(descriptor& d, const Place& place, Own&& own) {
+    const record& r = place.record();
+    for (;;) {
+        const word seen = r.load(std::memory_order_acquire);
+        if (memory::is_locked(seen)) {
+            if (d.owns(seen)) return own(seen);
+            core::meet_owner(d, r, seen, abort_cause::conflict_read_locked);
+            continue;
+        }
+        word value = 0;
+        if (d.strict()) {
+            if (read_marked(d, place, seen, value)) return value;
+            continue;
+        }
+        value = place.read();
+        // As in detail::access::read. Marks may come and go without the version moving; then just look again.
+        if (!broken(fault::single_record_load) && r.load(std::memory_order_relaxed) != seen) continue;
+        const word version = memory::version_of(seen);
+        if (version > d.limit) {
+            if (!mine(d, version)) {
+                extend(d, version);
+                continue;
+            }
+            version_clock::note_own_hit(d, version);
+        }
+        if (d.logging) d.log_read(r);
+        return value;
+    }
+}
+
+struct taken {
+    word version;  ///< of the record before
+    bool marked;   ///< it carried d's own mark
+};
+
+/// Takes `r` for write entry number `entry`. REQUIRES: d does not own it. `must_be_current`: what d may have read of
+/// it must be current, else the snapshot is extended.
+inline taken acquire(descriptor& d, record& r, std::size_t entry, bool must_be_current) {
+    for (;;) {
+        word seen = r.load(std::memory_order_acquire);
+        if (memory::is_locked(seen)) {
+            core::meet_owner(d, r, seen, abort_cause::conflict_write_locked);
+            continue;
+        }
+        const word version = memory::version_of(seen);
+        const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
+        const bool marked = (seats & d.seat) != 0;
+        if (must_be_current && !marked && version > d.limit && !mine(d, version)) {
+            extend(d, version);
+            continue;
+        }
+        const word others = seats & ~d.seat;
+        if (others != 0 && !broken(fault::ignore_visible_readers) && !core::meet_readers(d, r, seen, others)) continue;
+        // seq_cst: version_clock.hpp, 1.
+        if (r.compare_exchange(seen, d.self_lock | entry, std::memory_order_seq_cst)) return {version, marked};
+    }
+}
+
+/// Takes the reader's marks away.
+inline void unmark(descriptor& d) noexcept {
+    for (const record** logged = d.read_begin; logged != d.read_next_; ++logged) {
+        auto& r = const_cast<record&>(**logged);
+        word seen = r.load(std::memory_order_relaxed);
+        while (memory::is_marked(seen) && (memory::seats_of(seen) & d.seat) != 0) {
+            const word rest = memory::seats_of(seen) & ~d.seat;
+            const word version = memory::version_of(seen);
+            const word without = rest != 0 ? memory::make_marked(version, rest) : version;
+            // Release: whoever takes the record now knows that we have read it.
+            if (r.compare_exchange(seen, without, std::memory_order_release)) break;
+        }
+    }
+}
+
+/// What a record is released to by a roll-back that left its value alone.
+inline word before(const descriptor& d, const write_entry& e, bool keep_mark) noexcept {
+    return e.marked && keep_mark ? memory::make_marked(e.version, d.seat) : e.version;
+}
+
+/// Switches a running attempt to strict reads by marking all it has read. False: it has to start over.
+inline bool become(descriptor& d) {
+    if (!d.logging) return false;
+    for (const record** logged = d.read_begin; logged != d.read_next_; ++logged) {
+        auto& r = const_cast<record&>(**logged);
+        for (;;) {
+            word seen = r.load(std::memory_order_acquire);
+            if (d.owns(seen)) break;
+            if (memory::is_locked(seen)) {
+                core::meet_owner(d, r, seen, abort_cause::conflict_read_locked);
+                continue;
+            }
+            const word version = memory::version_of(seen);
+            if (version > d.limit && !mine(d, version)) return false;
+            const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
+            if ((seats & d.seat) != 0) break;
+            if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst)) break;
+        }
+    }
+    d.set_bounds();
+    return true;
+}
+
+/// After every lock is held: draws the version of this commit and validates.
+inline abort_cause decide(descriptor& d) noexcept {
+    const version_clock::drawn drawn = version_clock::draw(d);
+    d.commit_version = drawn.version;
+    // Strict readers hold marks on all they read; the kill test before this step has shown that they stand.
+    if (drawn.nobody_committed || d.strict() || broken(fault::skip_validation)) return abort_cause::none;
+    return validate(d) ? abort_cause::none : abort_cause::validation;
+}
+
+inline word load_alone(descriptor& d, const detail::cell& cell) noexcept {
+    for (;;) {
+        const word seen = cell.record.load(std::memory_order_acquire);
+        if (memory::is_locked(seen)) {
+            core::wait_out(d, cell.record, seen);
+            continue;
+        }
+        const word value = cell.value.load(std::memory_order_acquire);
+        if (cell.record.load(std::memory_order_relaxed) == seen) return value;
+    }
+}
+
+}  // namespace tutti::algorithms::time_based

@@ -1,0 +1,109 @@
+// Write-through: values go to memory at once, under a locked record, and the write set holds what was there before.
+// What wt-etl and the exclusive algorithms share.
+//
+// A reader may load a value of ours between two looks at the record. Its second look must then differ from the first:
+// so a record that was written under never returns to its old version, not even when the old value is back. A roll-back
+// releases it under a version drawn for the purpose, which no snapshot admits yet (version_clock.hpp, 8).
+#pragma once
+
+#include "algorithms/redo.hpp"
+
+namespace tutti::algorithms::undo {
+
+using core::broken;
+using core::fault;
+using memory::no_entry;
+using memory::no_version;
+using memory::write_entry;
+
+/// Writes under a record that d holds. `locked` is the record's word.
+template <class Place>
+void write_owned(descriptor& d, const Place& place, word locked, word value) {
+    const word there = place.spread(place.read());
+    const std::uint32_t entry = redo::find_under(d, place, locked);
+    if (entry == no_entry) {
+        redo::add_under(d, place, memory::entry_of(locked), place.read());
+    } else {
+        write_entry& e = d.writes[entry];
+        // Inside a nested block: its roll-back restores what the parent had written.
+        if (entry < d.frame_->mark.writes) d.overwritten.push({entry, place.bytes(), there});
+        if constexpr (Place::plain) {
+            const auto fresh = static_cast<std::uint8_t>(place.bytes() & ~e.bytes);
+            e.value = (e.value & ~memory::expand(fresh)) | (there & memory::expand(fresh));
+            e.bytes |= fresh;
+        }
+    }
+    place.write(value);
+}
+
+/// The first write under a record that was just taken. REQUIRES: d.writes has room.
+template <class Place>
+void write_taken(descriptor& d, const Place& place, const time_based::taken& t, word value) noexcept {
+    d.writes.push_reserved({place.address(), &place.record(), place.spread(place.read()), t.version, no_entry,
+                            place.bytes(), t.marked});
+    place.write(value);
+}
+
+inline void restore(const write_entry& e) noexcept { memory::store_masked(e.address, e.value, e.bytes); }
+
+/// REQUIRES: decide has drawn d.commit_version. Values are in place already.
+inline void publish(descriptor& d) noexcept {
+    for (const write_entry& e : d.writes) {
+        if (e.version != no_version) e.record->store(d.commit_version, std::memory_order_release);
+    }
+}
+
+inline void roll_back(descriptor& d) noexcept {
+    if (d.writes.empty()) return;
+    const auto restore_all = [&d] {
+        for (const write_entry* e = d.writes.end(); e-- != d.writes.begin();) restore(*e);
+    };
+    const auto release_all = [&d] {
+        const word fresh = version_clock::draw(d).version;
+        for (const write_entry& e : d.writes) {
+            if (e.version != no_version) e.record->store(fresh, std::memory_order_release);
+        }
+    };
+    if (broken(fault::release_before_publish)) {
+        release_all();
+        restore_all();
+    } else {
+        restore_all();
+        release_all();
+    }
+    d.writes.clear();
+    d.overwritten.clear();
+}
+
+/// Drops what nested blocks wrote since `mark`.
+///
+/// The parent may have read a record that is released here under a new version. It accepts versions of its own, but
+/// a descriptor beyond the numbers that versions can name has none; such an attempt starts over as irrevocable, whose
+/// reads are marked and need no validation.
+inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+    while (d.overwritten.size() > mark.overwritten) {
+        const memory::overwritten_entry& o = d.overwritten.back();
+        memory::store_masked(d.writes[o.entry].address, o.value, o.bytes);
+        d.overwritten.pop();
+    }
+    if (d.writes.size() == mark.writes) return;
+    for (const write_entry* e = d.writes.end(); e-- != d.writes.begin() + mark.writes;) restore(*e);
+    const word fresh = version_clock::draw(d).version;
+    while (d.writes.size() > mark.writes) {
+        const write_entry& e = d.writes.back();
+        if (e.version == no_version) {
+            d.writes[memory::entry_of(e.record->load(std::memory_order_relaxed))].next = e.next;
+        } else {
+            e.record->store(e.marked && d.strict() ? memory::make_marked(fresh, d.seat) : fresh,
+                            std::memory_order_release);
+        }
+        d.writes.pop();
+    }
+    if (!memory::written_by(fresh, d.own_writer) && !d.is_irrevocable()) {
+        d.run.next_mode = memory::status::irrevocable;
+        d.run.irrevocable_reason = "nested roll-back without a writer number";
+        d.kill_request.store(d.own_sequence, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace tutti::algorithms::undo

@@ -1,0 +1,118 @@
+// The clock that versions are drawn from: TL2's global counter (Dice, Shalev, Shavit, DISC 2006) that stops counting
+// while nobody needs it to.
+//
+// One word: time, and in bit 0 the mode.
+//   counting   a commit moves the time by one. If it had not moved since the snapshot was taken, nobody committed and
+//              the commit need not validate. A descriptor that finds the clock moved by others 16 times more often than
+//              not switches to
+//   deferred   a commit uses time + 1 without storing it, so that private writers share no cache line; the time moves
+//              only when somebody meets a version beyond it. After a number of own commits (doubling from 256 to
+//              65,536) a descriptor tries counting again. Every switch moves the time.
+//
+// Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
+// draws its version; order committed writers by p. A limit is sampled at s.
+//  1. The draw comes after p: locks are taken by seq_cst read-modify-writes, and the draw is a seq_cst access.
+//  2. A version within a limit sampled at s has p < s: it is at least one more than the clock showed at its draw, so the
+//     clock was moved after the draw for the limit to reach it.
+//  3. A read accepted at t > s returns the state at s. Its record was unlocked at t with a version whose p < s. Any other
+//     writer of that record with p < s held the lock at p: it was overwritten by the one we see, or its lock would be
+//     seen. Writers with p > s leave a version above the limit.
+//  4. Versions above the limit that the reader's own descriptor wrote are accepted too: only it writes its number, and
+//     it is inside this transaction, so p < s and nobody has overwritten it. A descriptor passes to another context
+//     only between transactions.
+//  5. An extension samples first and validates after: a writer that drew before the new sample already held its locks,
+//     and validation sees them (the fence in `extend` orders the two for the abstract machine).
+//  6. A commit validates after its p, so all its reads are current at p. Writers serialize at p, readers at s.
+//  7. Validation may be skipped if the clock word is the one sampled and counts: nobody drew in counting mode since, and
+//     whoever drew in deferred mode did so before the switch to counting, which moved the time, thus before s, holding its locks.
+//  8. Two commits may draw the same version in deferred mode. Neither is within any limit until the time moves, and
+//     after that no draw repeats the value. So a record never returns to a version it had, except by a roll-back that
+//     leaves the value as it was.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::algorithms {
+
+using core::descriptor;
+using detail::word;
+
+class version_clock {
+public:
+    /// The limit of a snapshot taken now.
+    static word sample(descriptor& d) noexcept {
+        const word c = clock_.now.load(std::memory_order_seq_cst);
+        d.clock.sampled = c;
+        return memory::make_limit(c >> 1);
+    }
+
+    struct drawn {
+        word version;
+        bool nobody_committed;  ///< since the snapshot was sampled; see 7
+    };
+    /// REQUIRES: d holds every lock that it will hold.
+    static drawn draw(descriptor& d) noexcept {
+        word c = clock_.now.load(std::memory_order_seq_cst);
+        if (!is_deferred(c)) {
+            note_who_moves(d, c);
+            while (!is_deferred(c)) {
+                if (clock_.now.compare_exchange(c, c + 2, std::memory_order_seq_cst)) {
+                    d.clock.own = c + 2;
+                    return {memory::make_version((c >> 1) + 1, d.writer), c == d.clock.sampled};
+                }
+            }
+        }
+        if (--d.clock.deferred_left == 0) [[unlikely]] try_counting(d, c);
+        return {memory::make_version((c >> 1) + 1, d.writer), false};
+    }
+
+    /// Makes the time reach that of `version`, which somebody has met.
+    static void advance_to(word version) noexcept {
+        const word time = memory::time_of(version);
+        word c = clock_.now.load(std::memory_order_relaxed);
+        while ((c >> 1) < time) {
+            if (clock_.now.compare_exchange(c, (time << 1) | (c & 1), std::memory_order_seq_cst)) return;
+        }
+    }
+
+    /// Whether nobody can have committed since the snapshot was sampled.
+    static bool unmoved(const descriptor& d) noexcept {
+        return !is_deferred(d.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.clock.sampled;
+    }
+
+    /// d read a version of its own beyond its limit, which is slow. Moves the time past it once that has happened
+    /// often enough for the store to pay: 8 times in a transaction, or 128 in all.
+    static void note_own_hit(descriptor& d, word version) noexcept {
+        if (++d.clock.own_hits_here < 8 && ++d.clock.own_hits < 128) return;
+        d.clock.own_hits = 0;
+        d.clock.own_hits_here = 0;
+        advance_to(version);
+    }
+
+private:
+    static bool is_deferred(word c) noexcept { return (c & 1) != 0; }
+
+    static void note_who_moves(descriptor& d, word& c) noexcept {
+        if (c == d.clock.own) {
+            if (d.clock.foreign != 0) --d.clock.foreign;
+            return;
+        }
+        if (++d.clock.foreign < 16) return;
+        clock_.now.compare_exchange(c, (c + 2) | 1, std::memory_order_seq_cst);
+        d.clock.foreign = 0;
+        d.clock.deferred_length = d.clock.deferred_length < 65536 ? d.clock.deferred_length * 2 : 65536;
+        d.clock.deferred_left = d.clock.deferred_length;
+        c = clock_.now.load(std::memory_order_seq_cst);
+    }
+    static void try_counting(descriptor& d, word c) noexcept {
+        d.clock.deferred_left = d.clock.deferred_length;
+        clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
+    }
+
+    struct alignas(128) padded {
+        detail::shared<word> now;
+    };
+    static inline constinit padded clock_{detail::shared<word>{4}};  // time 2, counting
+};
+
+}  // namespace tutti::algorithms

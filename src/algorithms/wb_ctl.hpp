@@ -1,0 +1,79 @@
+// wb-ctl: as wb-etl, but records are locked at commit. Writers do not stop each other while they run; a conflict costs
+// a whole transaction. Reads of an attempt that has written look the address up first.
+#pragma once
+
+#include "algorithms/redo.hpp"
+
+namespace tutti::algorithms {
+
+struct wb_ctl {
+    static constexpr std::string_view name = "wb-ctl";
+    static constexpr std::string_view summary = "commit-time locking, write-back";
+    static constexpr bool privatizes_by_waiting = true;
+
+    static void begin(descriptor& d) noexcept { time_based::begin(d); }
+
+    template <class Place>
+    static word read(descriptor& d, const Place& place) {
+        return redo::read_indexed(d, place, [&] {
+            return time_based::read(d, place, [](word) -> word { base::panic("a record is locked before commit"); });
+        });
+    }
+
+    template <class Place>
+    static void write(descriptor& d, const Place& place, word value) {
+        redo::write_indexed(d, place, value);
+        if (d.writes.size() == 1) {  // from now on reads have to look here first
+            d.inlined = false;
+            d.set_bounds();
+        }
+    }
+
+    static abort_cause prepare(descriptor& d) {
+        for (std::size_t i = 0; i < d.writes.size(); ++i) {
+            memory::record& r = *d.writes[i].record;
+            if (d.owns(r.load(std::memory_order_relaxed))) continue;  // several words under one record
+            const time_based::taken t = time_based::acquire(d, r, i, false);
+            d.writes[i].version = t.version;
+            d.writes[i].marked = t.marked;
+        }
+        return time_based::decide(d);
+    }
+
+    static void publish(descriptor& d) noexcept {
+        redo::publish(d);
+        forget(d);
+    }
+
+    static void end(descriptor& d) noexcept {
+        if (d.strict()) time_based::unmark(d);
+    }
+
+    static void roll_back(descriptor& d) noexcept {
+        for (const memory::write_entry& e : d.writes) {
+            if (e.version != memory::no_version) e.record->store(e.version, std::memory_order_release);
+        }
+        d.writes.clear();
+        d.overwritten.clear();
+        forget(d);
+    }
+
+    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+        redo::rewind(d, mark, [](const memory::write_entry&) {});
+        d.index.rebuild(d.writes);
+    }
+
+    static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
+    static bool become(descriptor& d, memory::status) { return time_based::become(d); }
+    static void refresh(descriptor& d) { time_based::refresh(d); }
+    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+
+private:
+    static void forget(descriptor& d) noexcept {
+        d.index.clear();
+        d.wrote_plain = false;
+        end(d);
+    }
+};
+
+}  // namespace tutti::algorithms

@@ -1,0 +1,84 @@
+// wb-etl, the default: a record is locked when its variable is first written, the value waits in the write set, and the
+// lock word leads to it, so that reading one's own write needs no search.
+//
+//   record            meaning here
+//   locked(me, i)     write entry i holds the new value; memory the old one, and the entry the old version
+//
+// Conflicts between writers show at the first write, when little is lost; readers of a locked record wait for its owner.
+#pragma once
+
+#include "algorithms/redo.hpp"
+
+namespace tutti::algorithms {
+
+struct wb_etl {
+    static constexpr std::string_view name = "wb-etl";
+    static constexpr std::string_view summary = "encounter-time locking, write-back (the default)";
+    static constexpr bool privatizes_by_waiting = true;
+
+    static void begin(descriptor& d) noexcept { time_based::begin(d); }
+
+    template <class Place>
+    static word read(descriptor& d, const Place& place) {
+        return time_based::read(d, place, [&](word locked) {
+            const std::uint32_t entry = redo::find_under(d, place, locked);
+            // Under a record of ours memory does not change: what we did not write is as it was when we took it.
+            return entry == memory::no_entry ? place.read() : memory::overlay(place, d.writes[entry]);
+        });
+    }
+
+    template <class Place>
+    static void write(descriptor& d, const Place& place, word value) {
+        memory::record& r = place.record();
+        if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
+            const std::uint32_t entry = redo::find_under(d, place, locked);
+            if (entry == memory::no_entry) return redo::add_under(d, place, memory::entry_of(locked), value);
+            redo::save_for_parent(d, entry);
+            return redo::put(d.writes[entry], place, value);
+        }
+        d.writes.reserve_one();
+        const time_based::taken t = time_based::acquire(d, r, d.writes.size(), true);
+        d.writes.push_reserved(
+            {place.address(), &r, place.spread(value), t.version, memory::no_entry, place.bytes(), t.marked});
+        if constexpr (Place::plain) d.wrote_plain = true;
+    }
+
+    static abort_cause prepare(descriptor& d) noexcept { return time_based::decide(d); }
+
+    static void publish(descriptor& d) noexcept {
+        redo::publish(d);
+        end(d);
+    }
+
+    static void end(descriptor& d) noexcept {
+        if (d.strict()) time_based::unmark(d);
+    }
+
+    static void roll_back(descriptor& d) noexcept {
+        for (const memory::write_entry& e : d.writes) {
+            if (e.version != memory::no_version) e.record->store(e.version, std::memory_order_release);
+        }
+        d.writes.clear();
+        d.overwritten.clear();
+        d.wrote_plain = false;
+        end(d);
+    }
+
+    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+        redo::rewind(d, mark, [&](const memory::write_entry& e) {
+            if (e.version != memory::no_version) {
+                e.record->store(time_based::before(d, e, d.strict()), std::memory_order_release);
+            } else {
+                // The newest of a chain comes right after its head.
+                d.writes[memory::entry_of(e.record->load(std::memory_order_relaxed))].next = e.next;
+            }
+        });
+    }
+
+    static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
+    static bool become(descriptor& d, memory::status) { return time_based::become(d); }
+    static void refresh(descriptor& d) { time_based::refresh(d); }
+    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+};
+
+}  // namespace tutti::algorithms

@@ -1,0 +1,52 @@
+// wt-etl: a record is locked when its variable is first written, and the value goes to memory at once. Commit stores
+// no values and reads of own writes are plain loads; a roll-back is dearer.
+#pragma once
+
+#include "algorithms/undo.hpp"
+
+namespace tutti::algorithms {
+
+struct wt_etl {
+    static constexpr std::string_view name = "wt-etl";
+    static constexpr std::string_view summary = "encounter-time locking, write-through with an undo log";
+    static constexpr bool privatizes_by_waiting = true;
+
+    static void begin(descriptor& d) noexcept { time_based::begin(d); }
+
+    template <class Place>
+    static word read(descriptor& d, const Place& place) {
+        return time_based::read(d, place, [&](word) { return place.read(); });
+    }
+
+    template <class Place>
+    static void write(descriptor& d, const Place& place, word value) {
+        memory::record& r = place.record();
+        if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
+            return undo::write_owned(d, place, locked, value);
+        }
+        d.writes.reserve_one();
+        undo::write_taken(d, place, time_based::acquire(d, r, d.writes.size(), true), value);
+    }
+
+    static abort_cause prepare(descriptor& d) noexcept { return time_based::decide(d); }
+
+    static void publish(descriptor& d) noexcept {
+        undo::publish(d);
+        end(d);
+    }
+    static void end(descriptor& d) noexcept {
+        if (d.strict()) time_based::unmark(d);
+    }
+    static void roll_back(descriptor& d) noexcept {
+        undo::roll_back(d);
+        end(d);
+    }
+    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { undo::rewind(d, mark); }
+
+    static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
+    static bool become(descriptor& d, memory::status) { return time_based::become(d); }
+    static void refresh(descriptor& d) { time_based::refresh(d); }
+    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+};
+
+}  // namespace tutti::algorithms

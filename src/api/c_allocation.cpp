@@ -1,0 +1,59 @@
+// malloc and free in transactions for C.
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "api/c_boundary.hpp"
+#include "core/critical.hpp"
+#include "core/deferred.hpp"
+#include "core/signal.hpp"
+
+using tutti::tx;
+using tutti::api::guarded;
+using tutti::core::deferred;
+using tutti::core::descriptor;
+
+namespace {
+
+void release(void* memory) { std::free(memory); }
+
+/// Calls `get` and hands what it returns to the transaction.
+template <class F>
+void* allocate(tutti_tx* handle, F get) {
+    return guarded(handle, [&](tx& t) -> void* {
+        descriptor& d = descriptor::of(t);
+        // May leave by a jump, so it comes before there is anything to leave behind.
+        if (!d.healthy()) tutti::core::examine(d);
+        // A preemptable context must not be switched away inside malloc.
+        std::optional<tutti::core::critical<true>> region;
+        if (d.hooks != nullptr) region.emplace(d);
+        try {
+            d.deferred_log.reserve_one();
+        } catch (const std::bad_alloc&) {
+            errno = ENOMEM;  // no memory is no memory, whether for the caller or for the log
+            return nullptr;
+        }
+        void* const memory = get();
+        if (memory != nullptr) tutti::core::put_off(d, deferred::kind::allocated, memory, release);
+        return memory;
+    });
+}
+
+}  // namespace
+
+void* tutti_malloc(tutti_tx* handle, size_t bytes) {
+    return allocate(handle, [=] { return std::malloc(bytes); });
+}
+
+void* tutti_calloc(tutti_tx* handle, size_t count, size_t bytes) {
+    return allocate(handle, [=] { return std::calloc(count, bytes); });
+}
+
+void* tutti_aligned_alloc(tutti_tx* handle, size_t alignment, size_t bytes) {
+    return allocate(handle, [=] { return std::aligned_alloc(alignment, bytes); });
+}
+
+void tutti_free(tutti_tx* handle, void* memory) {
+    if (memory == nullptr) return;
+    guarded(handle, [memory](tx& t) { tutti::detail::on_commit_retire(t, memory, release); });
+}

@@ -1,0 +1,214 @@
+// Atomic blocks of the C interface: outermost, nested, and alternatives.
+//
+// A block is left in three ways: its body returns; a signal or an error jumps to the block's frame; an exception
+// (`unwind` among them) arrives from C++ code inside the body. Each function that sets a jump target calls the body
+// through another function that is not inlined, because a jump restores no value that the compiler keeps in a register
+// of the jumped-over code.
+#include "api/c_boundary.hpp"
+#include "core/execution.hpp"
+#include "tutti/atomically.hpp"
+
+namespace tutti::api {
+namespace {
+
+static_assert(sizeof(detail::site_slot) == sizeof(void*) && alignof(detail::site_slot) == alignof(void*));
+static_assert(static_cast<int>(mode::optimistic) == TUTTI_OPTIMISTIC);
+static_assert(static_cast<int>(mode::visible) == TUTTI_VISIBLE);
+static_assert(static_cast<int>(mode::irrevocable) == TUTTI_IRREVOCABLE);
+static_assert(static_cast<int>(privatization::safe) == TUTTI_PRIVATIZATION_SAFE);
+static_assert(static_cast<int>(privatization::waived) == TUTTI_PRIVATIZATION_WAIVED);
+static_assert(static_cast<int>(nesting::closed) == TUTTI_NESTING_CLOSED);
+static_assert(static_cast<int>(nesting::flat) == TUTTI_NESTING_FLAT);
+
+/// What a caller asked to run, called like a C++ body.
+struct c_body {
+    tutti_body* body;
+    void* argument;
+    bool committed = false;  // and an exception leaves all the same
+    void operator()(tx& t) const { body(to_c(t), argument); }
+};
+
+// ---- options --------------------------------------------------------------------------------------------------
+
+/// Larger ones are taken for an uninitialised structure.
+constexpr std::size_t largest_options = 4096;
+
+void check_range(int value, int last, const char* text) {
+    if (value < 0 || value > last) throw usage_error{text};
+}
+
+/// A caller compiled against a larger structure may pass it as long as it does not use what we do not know.
+options read_options(const tutti_options* from) {
+    if (from == nullptr) return {};
+    if (from->struct_size < sizeof(tutti_options) || from->struct_size > largest_options) {
+        throw usage_error{"tutti_options: struct_size is wrong; start from TUTTI_OPTIONS_INIT or use TUTTI_OPTIONS"};
+    }
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(from);
+    for (std::size_t i = sizeof(tutti_options); i < from->struct_size; ++i) {
+        if (bytes[i] != 0) throw usage_error{"tutti_options: an option is set that this version does not know"};
+    }
+    check_range(from->mode, TUTTI_IRREVOCABLE, "tutti_options: mode is none of tutti_mode");
+    check_range(from->privatization, TUTTI_PRIVATIZATION_WAIVED,
+                "tutti_options: privatization is none of tutti_privatization");
+    check_range(from->nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is none of tutti_nesting");
+    return {.name = from->name,
+            .read_only = from->read_only,
+            .mode = static_cast<mode>(from->mode),
+            .privatization = static_cast<privatization>(from->privatization),
+            .nesting = static_cast<nesting>(from->nesting)};
+}
+
+// ---- outermost ------------------------------------------------------------------------------------------------
+
+/// Runs the body and commits until that succeeds. The first attempt has begun.
+TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
+    for (;;) {
+        try {
+            body(t);
+            if (detail::access::ops(t).commit(t)) return TUTTI_COMMITTED;
+        } catch (const detail::unwind&) {
+            // from a C++ block inside the body; nothing is left of it
+        } catch (...) {
+            // What an on_commit handler throws leaves a block that is over.
+            body.committed = !detail::access::running(t);
+            detail::fail(t);
+            throw;
+        }
+        if (detail::reopen(t) == detail::sequel::cancelled) return TUTTI_CANCELLED;
+    }
+}
+
+TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, const detail::call_site& where) {
+    int failure = 0;
+    detail::jump_buffer target;
+    detail::frame f;
+    f.jump = &target;
+    f.failure = &failure;
+    detail::open(t, f, where, how);
+    if (TUTTI_SETJMP(target)) {
+        if (failure != 0) {
+            core::conclude(core::descriptor::of(t),
+                           failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
+            return failure;
+        }
+        if (detail::reopen(t) == detail::sequel::cancelled) return TUTTI_CANCELLED;
+    }
+    return run_attempts(t, body);
+}
+
+// ---- nested ---------------------------------------------------------------------------------------------------
+
+/// True when it closed, false when it unwound.
+TUTTI_NOINLINE bool run_nested_attempt(tx& t, detail::frame& f, c_body& body) {
+    try {
+        body(t);
+        detail::close_nested(t, f);
+        return true;
+    } catch (const detail::unwind&) {
+        return false;
+    } catch (...) {
+        detail::fail_nested(t, f);
+        throw;
+    }
+}
+
+/// @return a result; for an alternative, TUTTI_CANCELLED when it retried
+TUTTI_NOINLINE int run_nested(tx& t, c_body& body, bool alternative) {
+    int failure = 0;
+    detail::jump_buffer target;
+    detail::frame f;
+    f.jump = &target;
+    f.failure = &failure;
+    f.alternative = alternative;
+    for (;;) {
+        detail::open_nested(t, f);
+        if (TUTTI_SETJMP(target) == 0 && run_nested_attempt(t, f, body)) return TUTTI_COMMITTED;
+        if (failure != 0) {
+            detail::fail_nested(t, f);
+            return failure;
+        }
+        switch (detail::reopen_nested(t, f)) {
+            case detail::sequel::again:
+                break;
+            case detail::sequel::cancelled:
+                return TUTTI_CANCELLED;
+            case detail::sequel::propagate:
+                detail::propagate(t);
+        }
+    }
+}
+
+int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
+    const options how = read_options(options_or_null);
+    if (body.body == nullptr) throw usage_error{"tutti_atomically: the body is null"};
+    tx& t = detail::current_or_attach();
+    if (detail::access::running(t)) {
+        if (how.nesting == nesting::closed) return run_nested(t, body, false);
+        body(t);
+        return TUTTI_COMMITTED;
+    }
+    const detail::call_site where{reinterpret_cast<detail::site_slot*>(&site.slot), site.file, site.function, site.line,
+                                  how.name};
+    try {
+        return run_outermost(t, how, body, where);
+    } catch (...) {
+        detail::fail(t);  // not closed yet if beginning an attempt or waiting for it failed
+        throw;
+    }
+}
+
+/// Runs the alternatives until one does not retry.
+int choose(tx& t, const tutti_alternative* alternatives, std::size_t count) {
+    for (std::size_t i = 0;; ++i) {
+        const bool last = i + 1 == count;
+        c_body body{alternatives[i].body, alternatives[i].argument};
+        const int result = run_nested(t, body, !last);
+        if (last || result != TUTTI_CANCELLED) return result;
+    }
+}
+
+}  // namespace
+}  // namespace tutti::api
+
+using namespace tutti::api;
+
+int tutti_atomically_at(tutti_site* site, const tutti_options* how, tutti_body* body, void* argument) {
+    c_body what{body, argument};
+    try {
+        return run(*site, how, what);
+    } catch (const tutti::usage_error&) {
+        if (what.committed) throw;
+        return result_of_exception();
+    } catch (const std::bad_alloc&) {
+        if (what.committed) throw;
+        return result_of_exception();
+    } catch (const tutti::cancelled&) {
+        if (what.committed) throw;
+        return result_of_exception();
+    }
+}
+
+int(tutti_atomically)(const tutti_options* how, tutti_body* body, void* argument) {
+    static tutti_site nowhere{nullptr, "", "", 0};
+    return tutti_atomically_at(&nowhere, how, body, argument);
+}
+
+int tutti_or_else(tutti_tx* handle, const tutti_alternative* alternatives, size_t count) {
+    if (alternatives == nullptr || count == 0) fail_use(handle, "tutti_or_else: there is no alternative to run");
+    for (size_t i = 0; i < count; ++i) {
+        if (alternatives[i].body == nullptr) fail_use(handle, "tutti_or_else: an alternative's body is null");
+    }
+    int result = 0;
+    try {
+        result = choose(tutti::from_c(handle), alternatives, count);
+    } catch (const tutti::usage_error&) {
+        result = result_of_exception();
+    } catch (const std::bad_alloc&) {
+        result = result_of_exception();
+    } catch (const tutti::cancelled&) {
+        result = result_of_exception();
+    }
+    // Cancelled was the last one (a cancel leaves any other for the block around it): so is the block around it.
+    if (result == TUTTI_CANCELLED) tutti_cancel(handle);
+    return result;
+}

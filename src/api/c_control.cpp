@@ -1,0 +1,52 @@
+// Signals and modes of a running transaction for C.
+#include <chrono>
+#include <limits>
+
+#include "api/c_boundary.hpp"
+
+using tutti::from_c;
+using tutti::tx;
+using tutti::api::guarded;
+
+void tutti_retry(tutti_tx* handle) {
+    guarded(handle, [](tx& t) { tutti::detail::raise_retry(t); });
+    __builtin_unreachable();
+}
+
+void tutti_retry_for(tutti_tx* handle, uint64_t nanoseconds) {
+    // Some 292 years; larger counts would be negative.
+    constexpr auto longest = static_cast<uint64_t>(std::numeric_limits<std::int64_t>::max());
+    const std::chrono::nanoseconds limit{static_cast<std::int64_t>(nanoseconds < longest ? nanoseconds : longest)};
+    guarded(handle, [limit](tx& t) { tutti::detail::raise_retry_for(t, limit); });
+}
+
+void tutti_restart(tutti_tx* handle) {
+    guarded(handle, [](tx& t) { tutti::detail::raise_restart(t); });
+    __builtin_unreachable();
+}
+
+void tutti_cancel(tutti_tx* handle) {
+    guarded(handle, [](tx& t) { tutti::detail::raise_cancel(t); });
+    __builtin_unreachable();
+}
+
+void tutti_become_irrevocable(tutti_tx* handle, const char* reason) {
+    guarded(handle, [reason](tx& t) { t.become_irrevocable(reason != nullptr ? reason : "requested"); });
+}
+
+void tutti_become_visible(tutti_tx* handle) {
+    guarded(handle, [](tx& t) { t.become_visible(); });
+}
+
+bool tutti_is_irrevocable(const tutti_tx* handle) { return from_c(const_cast<tutti_tx*>(handle)).irrevocable(); }
+
+unsigned tutti_attempt(const tutti_tx* handle) { return from_c(const_cast<tutti_tx*>(handle)).attempt(); }
+
+tutti_abort_cause tutti_last_abort(const tutti_tx* handle) {
+    return static_cast<tutti_abort_cause>(from_c(const_cast<tutti_tx*>(handle)).last_abort());
+}
+
+tutti_tx* tutti_current() {
+    tx* const t = tutti::detail::current_transaction;
+    return t != nullptr && tutti::detail::access::running(*t) ? tutti::to_c(*t) : nullptr;
+}

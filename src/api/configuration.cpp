@@ -1,0 +1,100 @@
+#include "api/configuration.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "algorithms/table.hpp"
+#include "base/panic.hpp"
+#include "core/policy.hpp"
+#include "memory/activity.hpp"
+#include "policies/patient.hpp"
+#include "tutti/algorithm.hpp"
+#include "tutti/statistics.hpp"
+
+namespace tutti {
+namespace {
+
+const core::instance& named(std::string_view name, const char* given_by) {
+    if (const core::instance* found = algorithms::find(name)) return *found;
+    std::string message = "tutti: " + std::string{given_by} + ": unknown algorithm '" + std::string{name} + "'; valid are";
+    for (const core::instance* i : algorithms::all()) message += ' ' + std::string{i->name};
+    throw usage_error{message};
+}
+
+const core::instance& from_environment() {
+    const char* const name = std::getenv("TUTTI_ALGORITHM");
+    if (name == nullptr || *name == '\0') return *algorithms::all().front();
+    try {
+        return named(name, "TUTTI_ALGORITHM");
+    } catch (const usage_error& e) {
+        // Nobody could catch it: transactions may run before main.
+        std::string message = e.what();
+        base::panic(message.substr(message.find(' ') + 1).c_str());
+    }
+}
+
+// Constant-initialised, so that it is valid before any dynamic initialisation; null until the first question.
+constinit std::atomic<const core::instance*> chosen{nullptr};
+
+// TUTTI_STATISTICS, read when the library is loaded; prints, if asked to, when it is unloaded. It stands here because
+// every program links this file, static or not.
+struct environment {
+    environment() {
+        const char* const wish = std::getenv("TUTTI_STATISTICS");
+        if (wish == nullptr || std::strcmp(wish, "off") == 0 || *wish == '\0') return;
+        report = std::strcmp(wish, "report") == 0;
+        if (!report && std::strcmp(wish, "on") != 0) {
+            std::fprintf(stderr, "tutti: TUTTI_STATISTICS: unknown value '%s'; valid are off on report\n", wish);
+            return;
+        }
+        enable_statistics(true);
+    }
+    ~environment() {
+        if (report) print_statistics(std::cerr);
+    }
+    bool report = false;
+};
+const std::ios_base::Init streams_outlive_the_report;
+const environment from_environment;
+
+}  // namespace
+
+namespace core {
+
+const instance& chosen_instance() noexcept {
+    const instance* i = chosen.load(std::memory_order_acquire);
+    if (i == nullptr) {
+        const instance* const fresh = &from_environment();
+        if (chosen.compare_exchange_strong(i, fresh, std::memory_order_acq_rel)) i = fresh;
+    }
+    return *i;
+}
+
+const policy& chosen_policy() noexcept { return policies::patient; }
+
+void choose_algorithm_for_test(std::string_view name) {
+    chosen.store(&named(name, "choose_algorithm_for_test"), std::memory_order_release);
+}
+
+}  // namespace core
+
+void use_algorithm(std::string_view name) {
+    const core::instance& wanted = named(name, "use_algorithm");
+    if (memory::activities() != 0 && &core::chosen_instance() != &wanted) {
+        throw usage_error{"tutti: use_algorithm: transactions have begun already; choose before the first one"};
+    }
+    chosen.store(&wanted, std::memory_order_release);
+}
+
+std::string_view algorithm() { return core::chosen_instance().name; }
+
+std::vector<algorithm_description> available_algorithms() {
+    std::vector<algorithm_description> all;
+    for (const core::instance* i : algorithms::all()) all.push_back({i->name, i->summary});
+    return all;
+}
+
+}  // namespace tutti

@@ -1,0 +1,66 @@
+// Allocation and reclamation as part of a transaction.
+#include <new>
+
+#include "core/critical.hpp"
+#include "core/deferred.hpp"
+#include "core/signal.hpp"
+
+namespace tutti::detail {
+
+using core::deferred;
+using core::descriptor;
+
+namespace {
+
+constexpr destroyer plain_free = [](void* p) { ::operator delete(p); };
+
+template <std::size_t Alignment>
+constexpr destroyer free_aligned_to = [](void* p) { ::operator delete(p, std::align_val_t{Alignment}); };
+
+/// operator delete wants the alignment back, and a destroyer gets nothing but the pointer.
+destroyer aligned_free(std::size_t alignment) {
+    switch (alignment) {
+        case 32: return free_aligned_to<32>;
+        case 64: return free_aligned_to<64>;
+        case 128: return free_aligned_to<128>;
+        case 256: return free_aligned_to<256>;
+        case 512: return free_aligned_to<512>;
+        case 1024: return free_aligned_to<1024>;
+        case 2048: return free_aligned_to<2048>;
+        case 4096: return free_aligned_to<4096>;
+        default: throw usage_error{"tutti: create: alignments beyond 4096 bytes are not supported"};
+    }
+}
+
+}  // namespace
+
+void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    d.deferred_log.reserve_one();
+    const bool overaligned = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+    const destroyer free = overaligned ? aligned_free(alignment) : plain_free;
+    // A preemptable context must not be switched away inside malloc.
+    std::optional<core::critical<true>> region;
+    if (d.hooks != nullptr) region.emplace(d);
+    void* const memory = overaligned ? ::operator new(bytes, std::align_val_t{alignment}) : ::operator new(bytes);
+    core::put_off(d, deferred::kind::allocated, memory, free);
+    d.captured_begin_ = reinterpret_cast<std::uintptr_t>(memory);
+    d.captured_size_ = bytes;
+    return memory;
+}
+
+void on_abort_destroy(tx& t, void* object, destroyer destroy) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    core::put_off(d, deferred::kind::allocated, object, destroy);
+}
+
+void on_commit_retire(tx& t, void* object, destroyer destroy) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
+    core::put_off(d, deferred::kind::freed, object, destroy);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,88 @@
+#include "tutti/statistics.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+
+#include "core/descriptor.hpp"
+
+namespace tutti {
+namespace {
+
+template <class F>
+void for_each_ledger(F&& f) {
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) f(core::descriptor::of(memory::activity_of(id)).ledger);
+}
+
+std::string label(const site_statistics& s) {
+    if (!s.name.empty()) return s.name;
+    const std::size_t slash = s.file.rfind('/');
+    return s.file.substr(slash == std::string::npos ? 0 : slash + 1) + ':' + std::to_string(s.line);
+}
+
+/// The upper edge of the bucket in which the fraction q of the samples is reached, in nanoseconds.
+std::uint64_t percentile(const site_statistics& s, double q) {
+    std::uint64_t all = 0;
+    for (const std::uint64_t n : s.durations) all += n;
+    const auto wanted = static_cast<std::uint64_t>(q * static_cast<double>(all));
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i < s.durations.size(); ++i) {
+        seen += s.durations[i];
+        if (seen > wanted) return std::uint64_t{2} << i;
+    }
+    return 0;
+}
+
+/// The most frequent cause, for the table.
+std::string main_cause(const site_statistics& s) {
+    if (s.aborts == 0) return "-";
+    const auto top = std::max_element(s.aborts_by_cause.begin(), s.aborts_by_cause.end());
+    return std::string{name_of(static_cast<abort_cause>(top - s.aborts_by_cause.begin()))};
+}
+
+}  // namespace
+
+void enable_statistics(bool on) { observe::counting.store(on, std::memory_order_relaxed); }
+
+std::vector<site_statistics> statistics() {
+    std::vector<site_statistics> sums(observe::sites());
+    for_each_ledger([&](const observe::ledger& l) { l.add_to(sums); });
+    for (std::uint32_t id = 0; id < sums.size(); ++id) {
+        const observe::site& s = observe::site_number(id);
+        sums[id].name = s.name;
+        sums[id].file = s.file;
+        sums[id].function = s.function;
+        sums[id].line = s.line;
+        if (const char* reason = s.irrevocable_reason.load(std::memory_order_relaxed)) sums[id].irrevocable_reason = reason;
+    }
+    std::erase_if(sums, [](const site_statistics& s) { return s.commits + s.aborts == 0; });
+    std::stable_sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
+    return sums;
+}
+
+void reset_statistics() {
+    for_each_ledger([](observe::ledger& l) { l.reset(); });
+}
+
+void print_statistics(std::ostream& to) {
+    char line[256];
+    const auto row = [&](const auto&... columns) {
+        std::snprintf(line, sizeof line, "%-28s %12s %12s %-22s %11s %10s %10s\n", columns...);
+        to << line;
+    };
+    row("site", "commits", "aborts", "mostly", "irrevocable", "p50 us <", "p99 us <");
+    for (const site_statistics& s : statistics()) {
+        const auto microseconds = [&](double q) {
+            const std::uint64_t ns = percentile(s, q);
+            if (ns == 0) return std::string{"-"};
+            char text[32];
+            std::snprintf(text, sizeof text, "%.1f", static_cast<double>(ns) / 1000.0);
+            return std::string{text};
+        };
+        row(label(s).c_str(), std::to_string(s.commits).c_str(), std::to_string(s.aborts).c_str(), main_cause(s).c_str(),
+            std::to_string(s.irrevocable).c_str(), microseconds(0.5).c_str(), microseconds(0.99).c_str());
+    }
+}
+
+}  // namespace tutti

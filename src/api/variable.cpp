@@ -1,0 +1,21 @@
+// A variable outside a transaction: strong atomicity.
+#include "core/algorithm.hpp"
+#include "tutti/atomically.hpp"
+
+namespace tutti::detail {
+
+using core::descriptor;
+
+word read_alone(const cell& from) {
+    descriptor& d = descriptor::of(current_or_attach());
+    if (d.running()) return access::read(d, from);
+    return d.algorithm->load_alone(d, from);
+}
+
+void write_alone(cell& to, word value) {
+    tx& current = current_or_attach();
+    if (access::running(current)) return access::ops(current).write(current, to, value);
+    atomically(no_unwind, {.name = "var::store"}, [&](tx& t) { access::ops(t).write(t, to, value); });
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,50 @@
+#include "base/fence.hpp"
+
+#include <linux/membarrier.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+
+#include "base/panic.hpp"
+
+namespace tutti::base {
+namespace {
+
+#if !defined(TUTTI_INTERLEAVE)
+
+long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
+
+/// For kernels and sandboxes without membarrier: taking write permission from a resident page makes the kernel
+/// interrupt every processor that runs a thread of this process, to flush its translation of the page; an interrupt
+/// is a full fence. (The same fall-back is used by folly's asymmetric barrier.)
+void interrupt_every_processor() noexcept {
+    static std::mutex one_at_a_time;
+    static const std::size_t size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    static void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) panic("cannot map the page that heavy_fence needs: out of memory");
+    const std::lock_guard guard{one_at_a_time};
+    if (::mprotect(page, size, PROT_READ | PROT_WRITE) != 0) panic("heavy_fence: mprotect failed");
+    *static_cast<volatile char*>(page) = 1;  // resident and writable, or there would be nothing to flush
+    if (::mprotect(page, size, PROT_READ) != 0) panic("heavy_fence: mprotect failed");
+}
+
+#endif
+
+}  // namespace
+
+void heavy_fence() noexcept {
+#if !defined(TUTTI_INTERLEAVE)  // the interleaving scheduler is sequentially consistent
+    // A forked child inherits no registration, hence the attempt to register when the command is refused.
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
+    if (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
+        membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {
+        return;
+    }
+    interrupt_every_processor();
+#endif
+}
+
+}  // namespace tutti::base

@@ -1,0 +1,54 @@
+// Sleeping on a word, and spinning before that. Nothing else in the runtime blocks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.hpp"
+
+namespace tutti::detail {
+#if defined(TUTTI_INTERLEAVE)
+// Defined by the interleaving scheduler.
+void interleaving_spin() noexcept;
+void interleaving_block(const std::atomic<std::uint32_t>* word, std::uint32_t expected, bool timed) noexcept;
+void interleaving_wake(const std::atomic<std::uint32_t>* word) noexcept;
+#endif
+}  // namespace tutti::detail
+
+namespace tutti::base {
+
+/// The half of a 64-bit word that changes most, as a futex wants it.
+inline const std::atomic<std::uint32_t>& low_half(const std::atomic<std::uint64_t>& word) noexcept {
+    static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return reinterpret_cast<const std::atomic<std::uint32_t>*>(&word)[1];
+#else
+    return *reinterpret_cast<const std::atomic<std::uint32_t>*>(&word);
+#endif
+}
+
+/// Sleeps while `word` is `expected`, until somebody wakes it or the deadline passes. May return early: callers loop.
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                std::optional<deadline> until = std::nullopt) noexcept;
+
+/// Wakes everybody who sleeps on `word`.
+void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
+
+/// One turn of a spinning loop: some 15 ns.
+inline void spin_turn() noexcept {
+#if defined(TUTTI_INTERLEAVE)
+    detail::interleaving_spin();
+#elif defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");
+#else
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+}
+
+/// How often to look before sleeping: together about a microsecond, which is what a sleep would cost at least.
+inline constexpr int spin_turns = 64;
+
+}  // namespace tutti::base

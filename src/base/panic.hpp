@@ -1,0 +1,17 @@
+// The one place where the runtime gives up, and the asserts of the checking build.
+#pragma once
+
+namespace tutti::base {
+
+/// Prints "tutti: <message>" to standard error and aborts. For states that no caller can repair.
+[[noreturn]] void panic(const char* message) noexcept;
+
+}  // namespace tutti::base
+
+// An invariant: checked in the checking build, an assumption for the reader in every other.
+#if defined(TUTTI_CHECK)
+#define TUTTI_ASSERT(condition, message) \
+    ((condition) ? static_cast<void>(0) : ::tutti::base::panic("invariant violated: " message))
+#else
+#define TUTTI_ASSERT(condition, message) static_cast<void>(0)
+#endif

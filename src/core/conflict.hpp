@@ -1,0 +1,25 @@
+// Where an algorithm meets another transaction: asks the policy and carries out its verdict.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// `r` was found locked by another transaction. Returns when it may have changed; or does not return: the attempt is
+/// aborted for `where`, and the next one waits for the other transaction to end.
+void meet_owner(descriptor& d, const record& r, word seen, abort_cause where);
+
+/// `r`, which d wants to write, was found marked by the visible readers `others` (seat bits). Returns true if all of
+/// them are doomed, so that the marks may be overridden; false if the record should be looked at again.
+bool meet_readers(descriptor& d, const record& r, word seen, word others);
+
+/// `r` was found locked by a context that runs no transaction: waits until it may have changed.
+void wait_out(descriptor& self, const record& r, word seen) noexcept;
+
+/// `other` stands in the way of d as a whole (no record to look at): a verdict for it, carried out.
+void meet(descriptor& d, descriptor& other, word state, abort_cause where);
+
+/// Spins for about a microsecond. True if the record no longer reads `seen`.
+bool spin_while(const record& r, word seen) noexcept;
+
+}  // namespace tutti::core

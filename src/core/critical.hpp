@@ -1,0 +1,72 @@
+// Critical regions: while one is open on a preemptable context, the context must not be switched away.
+//
+// A tick that arrives meanwhile (from a signal handler of the same thread) only raises `standing_tick`; it is served
+// when the outermost region ends. Both words are written by one thread and its signal handlers, so relaxed atomics and
+// signal fences are enough.
+//
+// Contexts without a preemption layer have instances in which these guards are compiled out.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// What a preemption layer provides for its contexts (descriptor::hooks).
+struct preemption {
+    /// A tick arrived in a critical region, which has just ended. May switch to other contexts and come back.
+    void (*serve_tick)(descriptor& self) noexcept;
+    /// `self` has to wait for the transaction that `other` was in when its state read `state`. Returns when that is
+    /// over, or early. Switches instead of sleeping, so that an awaited context of the same worker can run.
+    void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
+};
+
+/// For a tick: whether it may switch contexts now. If not, it has been noted. Async-signal-safe.
+[[nodiscard]] inline bool tick(descriptor& d) noexcept {
+    if (d.critical_depth.load(std::memory_order_relaxed) == 0) return true;
+    d.standing_tick.store(true, std::memory_order_relaxed);
+    return false;
+}
+
+inline void serve_standing_tick(descriptor& d) noexcept {
+    if (!d.standing_tick.load(std::memory_order_relaxed)) [[likely]] return;
+    d.standing_tick.store(false, std::memory_order_relaxed);
+    d.hooks->serve_tick(d);
+}
+
+template <bool Preemptable>
+class critical {
+public:
+    explicit critical(descriptor&) noexcept {}
+    ~critical() {}  // not defaulted: keeps "unused variable" quiet
+    critical(const critical&) = delete;
+    critical& operator=(const critical&) = delete;
+};
+
+template <>
+class critical<true> {
+public:
+    explicit critical(descriptor& d) noexcept : descriptor_{d} {
+        d.critical_depth.store(d.critical_depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region before the depth
+    }
+    ~critical() {
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region after it
+        const std::uint32_t depth = descriptor_.critical_depth.load(std::memory_order_relaxed) - 1;
+        descriptor_.critical_depth.store(depth, std::memory_order_relaxed);
+        if (depth == 0) serve_standing_tick(descriptor_);
+    }
+    critical(const critical&) = delete;
+    critical& operator=(const critical&) = delete;
+
+private:
+    descriptor& descriptor_;
+};
+
+/// A jump leaves the guards of the regions it is in behind. User code runs outside all of them.
+inline void leave_critical_regions(descriptor& d) noexcept {
+    d.critical_depth.store(0, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    serve_standing_tick(d);
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,229 @@
+// The descriptor: everything one execution context's transactions need. It hangs off the context, not off a thread.
+//
+// Life of an attempt (status word in memory/activity.hpp):
+//
+//   idle -> active | visible | irrevocable        begin, or the switch to a stricter mode
+//        -> preparing -> committed -> idle        commit of an update
+//        -> idle                                  commit of a reader: its snapshot needs no decision
+//        -> aborting -> idle                      roll-back; the user's frames unwind in between
+//
+// Invariants
+//   I1  frame_ != nullptr  <=>  an atomic block is open on this context
+//   I2  both bounds are zero unless the attempt is optimistic, healthy and of an algorithm whose reads are inlined
+//   I3  while pending != none the bounds are zero; if it is a restart, the attempt owns no record and no mark
+//   I4  extras == 0  =>  the commit has nothing to do but write the write set back
+//   I5  only the owner touches what is not in `activity`; another context may call the algorithm's roll_back on a
+//       *suspended* descriptor, under `eviction` (core/kill.hpp)
+#pragma once
+
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/lock.hpp"
+#include "memory/activity.hpp"
+#include "memory/limbo.hpp"
+#include "memory/place.hpp"
+#include "memory/write_set.hpp"
+#include "observe/ledger.hpp"
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti::core {
+
+using detail::word;
+using memory::record;
+using memory::status;
+
+class descriptor;
+struct instance;
+struct preemption;
+
+/// What an attempt that ended early asks of the blocks it unwinds through.
+enum class signal : std::uint8_t {
+    none,
+    restart,        ///< the outermost block runs again
+    restart_block,  ///< the innermost block runs again
+    retry,          ///< the innermost alternative gives way to the next; without one, the transaction waits
+    cancel,         ///< the innermost block is left without effect
+};
+
+/// Why commit cannot take its short way.
+enum extra : std::uint32_t {
+    extra_deferred = 1,  // handlers, participants, allocations
+    extra_pending = 2,   // a signal was swallowed by the body
+    extra_counting = 4,  // statistics
+    extra_strict = 8,    // marks and a seat to give back
+    extra_plain = 16,    // the plain flag to lower
+};
+
+/// Why a barrier cannot just go on.
+enum trouble : std::uint32_t {
+    trouble_idle = 1,     // no transaction runs
+    trouble_pending = 2,  // a signal is on its way up the stack
+    trouble_frozen = 4,   // participants or handlers run that must not touch the transaction
+};
+
+/// Something that happens when the transaction ends, in registration order; see core/deferred.hpp.
+struct deferred {
+    enum class kind : std::uint8_t { before_commit, at_commit, on_commit, on_abort, participant, allocated, freed };
+    kind what;
+    void* object;
+    detail::destroyer destroy;
+};
+
+/// A read by value, as norec logs it: the bytes at `from`, and the record that stands for them in retry.
+struct value_read {
+    const void* from;
+    unsigned size;
+    word value;
+    const memory::record* under;
+};
+
+/// The view that a descriptor has of the version clock; see algorithms/version_clock.hpp.
+struct clock_view {
+    word sampled = 0;            // the clock word when the limit was taken
+    word own = 0;                // the clock word that this descriptor's latest commit left behind
+    std::uint32_t foreign = 0;   // how often somebody else had moved it, less how often nobody had
+    std::uint32_t deferred_length = 128;
+    std::uint32_t deferred_left = 128;
+    std::uint32_t own_hits = 0;  // reads of own versions beyond the limit
+    std::uint32_t own_hits_here = 0;
+};
+
+/// The transaction to wait for before the next attempt: the one of `who` whose state read `state`.
+struct obstacle {
+    descriptor* who = nullptr;
+    word state = 0;
+};
+
+/// All attempts of one outermost block.
+struct execution {
+    const detail::call_site* site = nullptr;
+    const options* how = nullptr;
+    std::uint32_t attempt = 0;
+    abort_cause last_cause = abort_cause::none;
+    status next_mode = status::active;  // the mode that the next attempt starts in
+    bool log_reads = false;             // even in a block that promised to write nothing
+    const char* irrevocable_reason = nullptr;
+    std::optional<base::deadline> retry_since;  // when the first retry_for began to wait
+    std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
+    obstacle in_the_way;
+};
+
+/// The start of what __cxa_get_globals returns, as the Itanium C++ ABI (2.2.2) lays it out.
+struct exception_globals {
+    void* caught;
+    unsigned uncaught;
+};
+
+class descriptor final : public tx, public memory::activity {
+public:
+    descriptor();
+    ~descriptor() = default;
+
+    static descriptor& of(tx& t) noexcept { return static_cast<descriptor&>(t); }
+    static descriptor& of(memory::activity& a) noexcept { return static_cast<descriptor&>(a); }
+
+    using tx::captured_begin_;
+    using tx::captured_size_;
+    using tx::frame_;
+    using tx::logged_bound_;
+    using tx::operations_;
+    using tx::read_end_;
+    using tx::read_next_;
+    using tx::unlogged_bound_;
+
+    // --- the snapshot
+    word limit = 0;          // versions up to it belong to the snapshot
+    bool logging = true;     // reads are recorded; else the attempt is read-only and restarts where it would extend
+    status mode = status::active;
+    word seat = 0;           // this reader's bit in marked records; 0 while its reads are invisible
+    clock_view clock;
+
+    // --- what it did
+    const memory::record** read_begin = nullptr;  // the read log is [read_begin, tx::read_next_)
+    memory::log<memory::write_entry> writes;
+    memory::log<memory::overwritten_entry> overwritten;
+    memory::write_index index;           // wb-ctl and norec
+    memory::log<value_read> values;      // norec
+    memory::log<deferred> deferred_log;
+    memory::limbo limbo;
+    bool wrote_plain = false;    // some entries are plain places
+    bool holds_lock = false;     // global-lock: the lock. norec: the sequence lock
+    word commit_version = 0;     // what publish releases records with
+
+    // --- how the attempt stands
+    word self_lock = 0;     // the lock word of entry 0
+    word writer = 0;        // whom its versions name
+    word own_writer = 0;    // the same, or what no version names when the number does not fit
+    word own_sequence = 0;  // that of the state word
+    bool inlined = false;   // whether the algorithm lets this attempt's reads take the inlined path
+    std::uint32_t extras = 0;
+    std::uint32_t troubles = trouble_idle;
+    signal pending = signal::none;
+    abort_cause cause = abort_cause::none;  // of the roll-back in progress
+    bool given_back = false;                // ownership is, already
+
+    // --- the execution it belongs to
+    execution run;
+    const instance* algorithm = nullptr;
+    const exception_globals* exceptions = nullptr;
+    unsigned uncaught = 0;  // exceptions in flight when the outermost block was opened
+
+    // --- around it
+    observe::ledger ledger;
+    std::uint64_t started = 0;  // ticks, in attempts that are timed
+    std::uint64_t random = 0;
+    const preemption* hooks = nullptr;  // filled by a preemption layer
+    std::atomic<std::uint32_t> critical_depth{0};
+    std::atomic<bool> standing_tick{false};
+    base::lock eviction;  // I5
+    detail::shared<std::uint32_t> suspended{0};
+
+    [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
+    [[nodiscard]] bool strict() const noexcept { return seat != 0; }
+    [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
+    [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
+    /// Owns records or marks: others may be waiting for this one, so it must not wait in place.
+    [[nodiscard]] bool holds_anything() const noexcept { return !writes.empty() || strict(); }
+
+    [[nodiscard]] bool asked_to_die() const noexcept {
+        return kill_request.load(std::memory_order_relaxed) == own_sequence && !is_irrevocable();
+    }
+    /// Whether more exceptions are in flight than when the block opened: a destructor runs, and must not be left by
+    /// another exception.
+    [[nodiscard]] bool unwinding() const noexcept { return exceptions->uncaught > uncaught; }
+    [[nodiscard]] bool healthy() const noexcept {
+        return troubles == 0 && kill_request.load(std::memory_order_relaxed) != own_sequence && !unwinding();
+    }
+    void set_status(status s) noexcept { state.store(memory::make_state(own_sequence, s), std::memory_order_release); }
+
+    /// I2: opens the inlined paths for the snapshot, or closes them.
+    void set_bounds() noexcept {
+        const bool open = inlined && !strict();
+        logged_bound_.store(open && logging ? limit + 1 : 0, std::memory_order_relaxed);
+        unlogged_bound_.store(open && !logging ? limit + 1 : 0, std::memory_order_relaxed);
+    }
+    void close_bounds() noexcept {
+        logged_bound_.store(0, std::memory_order_relaxed);
+        unlogged_bound_.store(0, std::memory_order_relaxed);
+    }
+
+    void log_read(const memory::record& r) {
+        reserve_read();
+        *read_next_++ = &r;
+    }
+    void reserve_read() {
+        if (read_next_ == read_end_) [[unlikely]] grow_reads();
+    }
+    [[nodiscard]] std::uint64_t next_random() noexcept {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        return random;
+    }
+
+private:
+    TUTTI_COLD void grow_reads();
+};
+
+}  // namespace tutti::core

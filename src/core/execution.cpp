@@ -1,0 +1,213 @@
+#include "core/execution.hpp"
+
+#include <exception>
+
+#include "base/clock.hpp"
+#include "base/panic.hpp"
+#include "core/algorithm.hpp"
+#include "core/deferred.hpp"
+#include "core/fault.hpp"
+#include "core/policy.hpp"
+#include "core/quiescence.hpp"
+#include "core/seats.hpp"
+#include "core/signal.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// Attempts of a read-only block that go unlogged before its reads are logged, so that it can extend its snapshot.
+constexpr std::uint32_t unlogged_attempts = 4;
+/// Attempts before a block without a known obstacle backs off.
+constexpr std::uint32_t patient_attempts = 4;
+
+status status_for(mode m) noexcept {
+    switch (m) {
+        case mode::visible: return status::visible;
+        case mode::irrevocable: return status::irrevocable;
+        case mode::optimistic: break;
+    }
+    return status::active;
+}
+
+void start_counting(descriptor& d) noexcept {
+    d.extras |= extra_counting;
+    d.started = d.ledger.time_this_one() ? base::ticks() : 0;
+}
+
+void start_strictly(descriptor& d) {
+    wait_for_seat(d, d.mode);
+    d.extras |= extra_strict;
+    if (d.is_irrevocable() && (d.extras & extra_counting) != 0) {
+        d.ledger.count_irrevocable(*d.run.site,
+                                   d.run.irrevocable_reason != nullptr ? d.run.irrevocable_reason : "requested");
+    }
+}
+
+void count_commit(descriptor& d) noexcept {
+    d.ledger.count_commit(*d.run.site, d.run.attempt - 1);
+    if (d.started == 0) return;
+    const auto elapsed = static_cast<double>(base::ticks() - d.started);
+    d.ledger.count_duration(*d.run.site, static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
+}
+
+/// Random, growing with the attempts, at most some 60 us.
+void back_off(descriptor& d) noexcept {
+    const std::uint32_t attempt = d.run.attempt < 10 ? d.run.attempt : 10;
+    const std::uint64_t turns = d.next_random() & ((std::uint64_t{4} << attempt) - 1);
+    for (std::uint64_t i = 0; i < turns; ++i) base::spin_turn();
+}
+
+/// What to count an exception under that is just being handled.
+abort_cause cause_of_exception() noexcept {
+    try {
+        throw;
+    } catch (const usage_error&) {
+        return abort_cause::usage;
+    } catch (const std::bad_alloc&) {
+        return abort_cause::allocation;
+    } catch (...) {
+        return abort_cause::exception;
+    }
+}
+
+}  // namespace
+
+void start_attempt(descriptor& d) {
+    execution& run = d.run;
+    d.troubles = 0;
+    d.pending = signal::none;
+    d.cause = abort_cause::none;
+    d.given_back = false;
+    d.mode = run.next_mode;
+    d.logging = !run.how->read_only || run.log_reads || d.mode != status::active;
+    d.read_next_ = d.read_begin;
+    ++d.own_sequence;
+    if (observe::counting.load(std::memory_order_relaxed)) [[unlikely]] start_counting(d);
+    if (d.mode != status::active) [[unlikely]] start_strictly(d);
+    if (chosen_policy().start != nullptr) [[unlikely]] chosen_policy().start(d);
+    d.operations_->begin(d);
+}
+
+void conclude(descriptor& d, abort_cause cause) noexcept {
+    give_back(d);
+    if ((d.extras & extra_counting) != 0) d.ledger.count_abort(*d.run.site, cause);
+    if (chosen_policy().abort != nullptr) chosen_policy().abort(d, cause);
+    if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
+    make_idle(d);
+    // Handlers may run transactions of their own on this descriptor.
+    execution mine = d.run;
+    const unsigned uncaught = d.uncaught;
+    compensate(d, 0, cause);
+    mine.last_cause = cause;
+    d.run = mine;
+    d.uncaught = uncaught;
+}
+
+void abandon(descriptor& d, abort_cause cause) noexcept {
+    d.pending = signal::restart;
+    d.cause = cause;
+    d.set_status(status::aborting);
+    give_back(d);
+}
+
+bool put_to_the_vote(descriptor& d) {
+    std::size_t asked = 0;
+    vote v = vote::commit;
+    d.troubles |= trouble_frozen;
+    try {
+        v = ask_participants(d, asked);
+    } catch (...) {
+        tell_participants_to_abort(d, asked);
+        d.troubles &= ~trouble_frozen;
+        throw;
+    }
+    if (v != vote::commit) {
+        tell_participants_to_abort(d, asked);
+        abandon(d, abort_cause::participant_veto);
+        if (v == vote::cancel) d.pending = signal::cancel;
+    }
+    d.troubles &= ~trouble_frozen;
+    return v == vote::commit;
+}
+
+void announce_decision(descriptor& d) noexcept {
+    if (!d.is_irrevocable()) d.set_status(status::committed);
+    d.troubles |= trouble_frozen;
+    run_at_commit(d);
+    d.troubles &= ~trouble_frozen;
+}
+
+void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_waiting) {
+    memory::log<deferred> after;
+    const bool private_from_now = privatizes_by_waiting && (attend & attention_plain) != 0 &&
+                                  d.run.how->privatization == privatization::safe &&
+                                  !broken(fault::privatize_without_waiting);
+    if ((d.extras & extra_deferred) != 0) settle_committed(d, after);
+    if (d.strict()) vacate_seat(d);
+    // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
+    if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
+    if ((d.extras & extra_counting) != 0) count_commit(d);
+    make_idle(d);
+    if (private_from_now) quiesce(d);
+    if (d.limbo.due()) [[unlikely]] d.limbo.collect(d);
+    if (chosen_policy().commit != nullptr) chosen_policy().commit(d);
+    if (!after.empty()) run_on_commit(d, after);
+}
+
+void refuse_write() {
+    throw usage_error{"tutti: a block that promised to be read-only writes; drop options::read_only"};
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+
+void open(tx& t, frame& f, const call_site& where, const options& how) {
+    descriptor& d = descriptor::of(t);
+    d.run = {};
+    d.run.site = &where;
+    d.run.how = &how;
+    d.run.attempt = 1;
+    d.run.next_mode = core::status_for(how.mode);
+    d.uncaught = d.exceptions->uncaught;
+    d.frame_ = &f;
+    core::start_attempt(d);
+}
+
+sequel reopen(tx& t) {
+    descriptor& d = descriptor::of(t);
+    frame* const outermost = d.frame_;
+    TUTTI_ASSERT(outermost->parent == nullptr, "a signal for the outermost block reached it past an inner one");
+    if (d.pending == core::signal::cancel) {
+        core::conclude(d, d.cause);
+        return sequel::cancelled;
+    }
+    if (d.pending == core::signal::retry) {
+        core::wait_in_retry(d);
+    } else {
+        core::conclude(d, d.cause);
+        if (d.run.in_the_way.who != nullptr) {
+            core::wait_for(d, *d.run.in_the_way.who, d.run.in_the_way.state);
+        } else if (d.run.attempt > core::patient_attempts) {
+            core::back_off(d);
+        }
+    }
+    core::execution& run = d.run;
+    ++run.attempt;
+    run.in_the_way = {};
+    run.retry_until.reset();
+    if (run.attempt > core::unlogged_attempts) run.log_reads = true;
+    d.frame_ = outermost;
+    core::start_attempt(d);
+    return sequel::again;
+}
+
+void fail(tx& t) noexcept {
+    descriptor& d = descriptor::of(t);
+    if (!d.running()) return;  // thrown by an on_commit handler: the commit stands
+    core::conclude(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,47 @@
+// An execution: all attempts of one outermost block. What begin, commit and restart share, whatever the algorithm.
+#pragma once
+
+#include "core/descriptor.hpp"
+#include "core/waiting.hpp"
+
+namespace tutti::core {
+
+/// The descriptor is idle from here on; whoever waits for the transaction is woken.
+inline void make_idle(descriptor& d) noexcept {
+    d.frame_ = nullptr;
+    d.troubles = trouble_idle;
+    d.close_bounds();
+    d.captured_size_ = 0;
+    d.extras = 0;
+    d.set_status(status::idle);
+    wake_sleepers(d);
+}
+
+/// The end of a commit without extras.
+inline void close_committed(descriptor& d) noexcept { make_idle(d); }
+
+/// Begins the next attempt of d.run. REQUIRES: d.frame_ is the outermost block; nothing is held.
+void start_attempt(descriptor& d);
+
+/// The end of an attempt that did not commit: gives back what is left, counts, ends the transaction, compensates.
+/// d.run outlives it.
+void conclude(descriptor& d, abort_cause cause) noexcept;
+
+/// Rolls back an attempt that called retry and waits until it is worth another one.
+void wait_in_retry(descriptor& d);
+
+/// The end of a commit with extras, from the moment its writes are published.
+void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_waiting);
+
+/// commit failed: rolls back, and leaves the rest to reopen.
+void abandon(descriptor& d, abort_cause cause) noexcept;
+
+/// Asks the participants. False: rolled back; leaves by their exception if one of them throws.
+bool put_to_the_vote(descriptor& d);
+
+/// status = committed; at_commit handlers and the participants' commits.
+void announce_decision(descriptor& d) noexcept;
+
+[[noreturn]] void refuse_write();
+
+}  // namespace tutti::core

@@ -1,0 +1,43 @@
+// Steps of the protocol that a test may leave out, to prove that the interleaving tests would notice.
+//
+// Only the interleaving build (TUTTI_INTERLEAVE) can be broken; everywhere else `broken` is a constant and the branch
+// behind it is gone. Where a step is, the algorithm asks: `if (!broken(fault::skip_validation) && !validate(t)) …`.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::core {
+
+/// One step each. An algorithm that has no such step ignores the fault; tests/interleaving/faults_test.cpp lists which
+/// algorithm must be caught with which fault, and by which program.
+enum class fault : std::uint8_t {
+    none,
+    /// Commit does not validate the reads. Caught as write skew and lost update.
+    skip_validation,
+    /// A snapshot moves forward without validating what was read under the old one. Caught as a zombie.
+    extend_without_validation,
+    /// Redo log: records are released with their new version (or the sequence lock is opened) before the values are
+    /// stored. Undo log: an aborted block releases its records before the old values are back.
+    release_before_publish,
+    /// A read accepts the value after one look at the record. The inlined read has its second look in a public header,
+    /// so under this fault both bounds stay zero, which sends every read to the slow path, where it is left out.
+    single_record_load,
+    /// `retry` registers for its wake-up and sleeps without looking once more whether a read has changed meanwhile.
+    retry_without_recheck,
+    /// A commit that may have privatized memory returns without waiting for those who can still see or write it.
+    privatize_without_waiting,
+    /// What a commit retires is destroyed at once, under the eyes of the transactions that still read it.
+    reclaim_without_waiting,
+    /// A writer takes a record although visible readers have marked it.
+    ignore_visible_readers,
+};
+
+#if defined(TUTTI_INTERLEAVE)
+/// Set by a test while no transaction runs.
+inline fault injected_fault = fault::none;
+[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+#else
+[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+#endif
+
+}  // namespace tutti::core

@@ -1,0 +1,46 @@
+#include "core/kill.hpp"
+
+#include "base/fence.hpp"
+#include "core/algorithm.hpp"
+
+namespace tutti::core {
+
+bool kill(descriptor& victim, word seen) noexcept {
+    const auto killable = [](word state) {
+        const status s = memory::status_of(state);
+        return s == status::active || s == status::visible || s == status::aborting;
+    };
+    if (!killable(seen)) return false;
+    victim.kill_request.store(memory::sequence_of(seen), std::memory_order_relaxed);
+    base::heavy_fence();  // partner: light_fence between `preparing` and the test in commit
+    const word state = victim.state.load(std::memory_order_acquire);
+    if (memory::sequence_of(state) != memory::sequence_of(seen) || !killable(state)) return false;
+    // Sends its next inlined read out of line, where it finds the request. If its next transaction has begun
+    // meanwhile, that one takes the slow path once and finds itself healthy.
+    victim.close_bounds();
+    return true;
+}
+
+bool evict(descriptor& victim) noexcept {
+    const base::lock_guard guard{victim.eviction};
+    if (victim.suspended.load(std::memory_order_acquire) == 0) return false;
+    if (victim.asked_to_die() && !victim.given_back) {
+        victim.algorithm->roll_back(victim);
+        victim.given_back = true;
+    }
+    return true;
+}
+
+// The lock is what makes the victim's fields safe to touch: its owner took it after its last instruction, and takes
+// it again before its next one.
+void suspend(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    d.suspended.store(1, std::memory_order_release);
+}
+
+void resume(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    d.suspended.store(0, std::memory_order_release);
+}
+
+}  // namespace tutti::core

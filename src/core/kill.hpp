@@ -1,0 +1,21 @@
+// Asking another transaction to die, and taking what a suspended one owns. The protocol is in memory/activity.hpp.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// Asks the transaction that `victim` was in when its state read `seen` to abort. True: it will, at its next barrier
+/// or at its commit at the latest, and meanwhile cannot commit. False: it is over, preparing, or irrevocable.
+bool kill(descriptor& victim, word seen) noexcept;
+
+/// Gives back, in the place of a victim that was killed and is suspended, everything it owns; false if it is not
+/// suspended. The victim finds out when it is resumed. Its handlers and memory stay for itself.
+bool evict(descriptor& victim) noexcept;
+
+/// A scheduler calls these around the time in which the context of `d` does not run. `resume` waits for an eviction
+/// that is under way. REQUIRES: no critical region is open.
+void suspend(descriptor& d) noexcept;
+void resume(descriptor& d) noexcept;
+
+}  // namespace tutti::core

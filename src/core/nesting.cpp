@@ -1,0 +1,85 @@
+// Closed nesting: blocks inside a block. A nested block is a savepoint in the logs; its reads always stay, because
+// what its parent does next depends on them.
+#include "core/algorithm.hpp"
+#include "core/deferred.hpp"
+#include "core/signal.hpp"
+
+namespace tutti::core {
+namespace {
+
+void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
+    d.algorithm->rewind(d, f.mark);
+    d.captured_size_ = 0;
+    const std::uint32_t troubles = d.troubles;
+    d.troubles = trouble_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
+    compensate(d, f.mark.deferred, cause);
+    d.troubles = troubles;
+}
+
+void calm(descriptor& d) noexcept {
+    d.pending = signal::none;
+    d.troubles &= ~trouble_pending;
+    d.extras &= ~extra_pending;
+    d.set_bounds();
+}
+
+}  // namespace
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+using core::signal;
+
+void open_nested(tx& t, frame& f) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    f.parent = d.frame_;
+    f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size()};
+    d.frame_ = &f;
+    d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone
+}
+
+void close_nested(tx& t, frame& f) {
+    descriptor& d = descriptor::of(t);
+    if (d.pending != signal::none && !d.unwinding()) core::raise_again(d);
+    d.frame_ = f.parent;
+}
+
+sequel reopen_nested(tx& t, frame& f) {
+    descriptor& d = descriptor::of(t);
+    TUTTI_ASSERT(d.frame_ == &f, "blocks close in the order opposite to that in which they opened");
+    const bool mine = d.pending == signal::restart_block || (d.pending == signal::cancel && !f.alternative) ||
+                      (d.pending == signal::retry && f.alternative);
+    d.frame_ = f.parent;
+    if (!mine) return sequel::propagate;
+    const sequel next = d.pending == signal::restart_block ? sequel::again : sequel::cancelled;
+    core::rewind_block(d, f, d.cause);
+    core::calm(d);
+    return next;
+}
+
+void fail_nested(tx& t, frame& f) noexcept {
+    descriptor& d = descriptor::of(t);
+    if (d.pending == signal::none) core::rewind_block(d, f, abort_cause::exception);
+    d.frame_ = f.parent;
+}
+
+void propagate(tx& t) { core::raise_again(descriptor::of(t)); }
+
+void raise_restart(tx& t) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    if (d.is_irrevocable()) {
+        throw usage_error{"tutti: restart in an irrevocable transaction, whose effects cannot be repeated"};
+    }
+    core::raise(d, signal::restart_block, abort_cause::explicit_restart);
+}
+
+void raise_cancel(tx& t) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    core::raise(d, signal::cancel, abort_cause::explicit_cancel);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,29 @@
+// Safe privatization of plain memory.
+//
+// A commit may make memory unreachable for others, and its caller may then touch it directly. Transactions that began
+// earlier may still read it under their old snapshot, or be storing to it. So an update commit waits for them, but
+// only for those that use plain memory at all:
+//
+//   a transaction, before its first plain access:   plain = 1 (seq_cst exchange); refresh the snapshot, or abort
+//   a commit, after publishing:                      seq_cst fence; wait for every running transaction with plain == 1
+//
+// Either the commit sees the flag and waits; or the exchange comes after the commit's fence, and the refresh sees what
+// it published: then the transaction either has read nothing that the commit changed (and finds the memory unreachable,
+// as anybody who starts later) or aborts before it touches the memory.
+//
+// A process that never uses plain memory never fences: `attention_plain` is raised, once, by its first plain access.
+// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over.
+#pragma once
+
+#include "core/attention.hpp"
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// First plain access of an attempt. May abort.
+void enter_plain(descriptor& d);
+
+/// After a commit whose transaction is over (its state is idle). Sleeps, never spins for long.
+void quiesce(descriptor& self) noexcept;
+
+}  // namespace tutti::core

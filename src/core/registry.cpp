@@ -1,0 +1,125 @@
+#include "core/registry.hpp"
+
+#include <cxxabi.h>
+#include <pthread.h>
+
+#include <mutex>
+#include <vector>
+
+#include "base/panic.hpp"
+#include "core/algorithm.hpp"
+
+namespace tutti::detail {
+
+__thread tx* current_transaction = nullptr;
+
+}  // namespace tutti::detail
+
+namespace tutti::core {
+namespace {
+
+struct pool {
+    std::mutex mutex;
+    std::vector<descriptor*> free;
+};
+
+// Never destroyed: threads may end after static destructors have run.
+pool& descriptors() {
+    static auto* const p = new pool;
+    return *p;
+}
+
+// A pthread key rather than a thread_local destructor: keys are destroyed after all of those, which may themselves
+// run transactions, and again if that makes them anew.
+pthread_key_t exit_key() {
+    static const pthread_key_t key = [] {
+        pthread_key_t k{};
+        const auto at_exit = [](void* d) {
+            auto& leaving = *static_cast<descriptor*>(d);
+            if (leaving.running()) detail::fail(leaving);
+            detail::current_transaction = nullptr;
+            release_descriptor(leaving);
+        };
+        if (::pthread_key_create(&k, at_exit) != 0) base::panic("no pthread key is left for thread exits");
+        return k;
+    }();
+    return key;
+}
+
+}  // namespace
+
+descriptor::descriptor() {
+    memory::enrol(*this);
+    const bool named = id < memory::anonymous;
+    writer = named ? id : memory::anonymous;
+    own_writer = named ? id : ~word{0};
+    self_lock = memory::make_lock(id, 0);
+    random = (id + 1) * 0x9E3779B97F4A7C15U | 1;
+}
+
+void descriptor::grow_reads() {
+    const auto used = static_cast<std::size_t>(read_next_ - read_begin);
+    const std::size_t wanted = used < 512 ? 1024 : used * 2;
+    void* const moved = std::realloc(static_cast<void*>(read_begin), wanted * sizeof *read_begin);
+    if (moved == nullptr) throw std::bad_alloc{};
+    read_begin = static_cast<const record**>(moved);
+    read_next_ = read_begin + used;
+    read_end_ = read_begin + wanted;
+}
+
+descriptor& acquire_descriptor() {
+    pool& p = descriptors();
+    descriptor* d = nullptr;
+    {
+        const std::lock_guard guard{p.mutex};
+        if (!p.free.empty()) {
+            d = p.free.back();
+            p.free.pop_back();
+        } else {
+            p.free.reserve(memory::activities() + 1);  // so that releasing cannot fail
+            d = new descriptor;
+        }
+    }
+    d->algorithm = &chosen_instance();
+    d->operations_ = d->algorithm;
+    d->exceptions = reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals());
+    return *d;
+}
+
+void release_descriptor(descriptor& d) noexcept {
+    d.limbo.leave(d);
+    d.writes.trim(4096);
+    d.overwritten.trim(4096);
+    d.values.trim(4096);
+    d.deferred_log.trim(4096);
+    d.hooks = nullptr;
+    pool& p = descriptors();
+    const std::lock_guard guard{p.mutex};
+    p.free.push_back(&d);
+}
+
+descriptor& attach() {
+    descriptor& d = acquire_descriptor();
+    if (::pthread_setspecific(exit_key(), &d) != 0) {
+        release_descriptor(d);
+        throw std::bad_alloc{};
+    }
+    detail::current_transaction = &d;
+    return d;
+}
+
+void detach() noexcept {
+    if (detail::current_transaction == nullptr) return;
+    auto& d = descriptor::of(*detail::current_transaction);
+    detail::current_transaction = nullptr;
+    ::pthread_setspecific(exit_key(), nullptr);
+    release_descriptor(d);
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+tx& attach() { return core::attach(); }
+
+}  // namespace tutti::detail

@@ -1,0 +1,19 @@
+// Descriptors of threads: made at a thread's first transaction, given back when it ends, used again by the next.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// The calling thread's descriptor, which becomes its current one. Given back when the thread exits, however late.
+/// Throws std::bad_alloc, or std::length_error beyond a million at once.
+descriptor& attach();
+
+/// Gives back the current descriptor of the calling context, if any. REQUIRES: it runs no transaction.
+void detach() noexcept;
+
+/// A descriptor for a context that is not a thread; release() gives it back.
+descriptor& acquire_descriptor();
+void release_descriptor(descriptor& d) noexcept;
+
+}  // namespace tutti::core

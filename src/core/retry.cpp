@@ -1,0 +1,96 @@
+// The waiting half of retry; the table of waiters is in wakeup.hpp.
+#include "core/algorithm.hpp"
+#include "core/execution.hpp"
+#include "core/fault.hpp"
+#include "core/signal.hpp"
+#include "core/wakeup.hpp"
+
+namespace tutti::core {
+namespace {
+
+bool has_read(const descriptor& d) noexcept { return d.read_next_ != d.read_begin || !d.values.empty(); }
+
+void sleep_until(base::deadline until) noexcept {
+    static constexpr std::atomic<std::uint32_t> nobody_wakes_this{0};
+    while (base::now() < until) base::futex_wait(nobody_wakes_this, 0, until);
+}
+
+bool inside_alternative(const descriptor& d) noexcept {
+    for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
+        if (f->alternative) return true;
+    }
+    return false;
+}
+
+[[noreturn]] void give_way(descriptor& d) {
+    if (d.is_irrevocable()) {
+        throw usage_error{
+            "tutti: retry in an irrevocable transaction, whose effects cannot be repeated; call retry before "
+            "become_irrevocable"};
+    }
+    // Without a log there is nothing to wait for: run again with one.
+    if (!d.logging && !inside_alternative(d)) {
+        d.run.log_reads = true;
+        abort_attempt(d, abort_cause::mode_switch);
+    }
+    raise(d, signal::retry, abort_cause::explicit_retry);
+}
+
+}  // namespace
+
+void wait_in_retry(descriptor& d) {
+    // The writes go first: nobody should meet the records of a transaction that sleeps. The reads stay.
+    d.set_status(status::aborting);
+    give_back(d);
+    if (!has_read(d)) {
+        if (!d.logging) {  // an alternative of an unlogged block
+            d.run.log_reads = true;
+            return conclude(d, abort_cause::mode_switch);
+        }
+        const std::optional<base::deadline> until = d.run.retry_until;
+        if (until) {
+            conclude(d, abort_cause::explicit_retry);
+            return sleep_until(*until);
+        }
+        conclude(d, abort_cause::usage);
+        throw usage_error{
+            "tutti: retry before anything was read: nothing could ever wake this transaction; read what it waits for "
+            "through its tx first"};
+    }
+    std::optional<waiter> me;
+    try {
+        me.emplace(d);
+    } catch (const std::bad_alloc&) {
+        conclude(d, abort_cause::allocation);
+        throw;
+    }
+    // While the state says running, what was read cannot be reclaimed, so its records may be looked at.
+    const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
+    conclude(d, abort_cause::explicit_retry);
+    if (worth_sleeping) me->sleep(d.run.retry_until);
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+
+void raise_retry(tx& t) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    core::give_way(d);
+}
+
+void raise_retry_for(tx& t, std::chrono::nanoseconds limit) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    const base::deadline now = base::now();
+    if (!d.run.retry_since) d.run.retry_since = now;
+    const base::deadline until = *d.run.retry_since + limit;
+    if (now >= until) return;
+    if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
+    core::give_way(d);
+}
+
+}  // namespace tutti::detail

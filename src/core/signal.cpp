@@ -1,0 +1,72 @@
+#include "core/signal.hpp"
+
+#include "core/algorithm.hpp"
+#include "core/critical.hpp"
+#include "core/seats.hpp"
+
+namespace tutti::core {
+
+void give_back(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    if (!d.given_back) {
+        d.algorithm->roll_back(d);
+        d.given_back = true;
+    }
+    if (d.strict()) vacate_seat(d);
+}
+
+namespace {
+
+void doom(descriptor& d, signal s, abort_cause cause) noexcept {
+    d.pending = s;
+    d.cause = cause;
+    d.close_bounds();
+    d.troubles |= trouble_pending;
+    d.extras |= extra_pending;
+    if (s != signal::restart) return;
+    d.set_status(status::aborting);
+    give_back(d);
+}
+
+}  // namespace
+
+void raise(descriptor& d, signal s, abort_cause cause) {
+    doom(d, s, cause);
+    raise_again(d);
+}
+
+void raise_again(descriptor& d) {
+    if (d.frame_->jump != nullptr && !d.unwinding()) {
+        leave_critical_regions(d);
+        TUTTI_LONGJMP(*d.frame_->jump);
+    }
+    throw detail::unwind{};
+}
+
+void abort_attempt(descriptor& d, abort_cause cause) { raise(d, signal::restart, cause); }
+
+footing examine(descriptor& d) {
+    if ((d.troubles & trouble_idle) != 0) {
+        throw usage_error{"tutti: this tx's transaction has ended; a tx may only be used inside the body that got it"};
+    }
+    if ((d.troubles & trouble_frozen) != 0) {
+        throw usage_error{
+            "tutti: a participant, an at_commit or an on_abort handler touched the transaction; move the access to the "
+            "body or to a before_commit handler"};
+    }
+    if ((d.troubles & trouble_pending) != 0) {
+        if (d.unwinding()) return footing::detached;
+        raise_again(d);
+    }
+    if (d.unwinding()) {
+        if (!d.asked_to_die()) return footing::shielded;
+        doom(d, signal::restart, abort_cause::killed);
+        return footing::detached;
+    }
+    abort_if_doomed(d);
+    // Another transaction closed the bounds for one that is over by now.
+    d.set_bounds();
+    return footing::sound;
+}
+
+}  // namespace tutti::core

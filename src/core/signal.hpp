@@ -1,0 +1,49 @@
+// Signals: how an attempt or a block ends before its body does.
+//
+// A signal is raised at a barrier, after the descriptor has been put right for it; it then leaves through the user's
+// frames to the innermost open block, by an unwind or by a jump as that block says (frame::jump), and from there,
+// block by block, to the one it is meant for. While it is on its way `pending` says which it is.
+//
+//   signal         ownership is given back     meant for
+//   restart        before it is raised         the outermost block
+//   restart_block  by the block                the innermost block
+//   cancel         by the block                the innermost block that is not an alternative
+//   retry          by the block                the innermost alternative; without one, the outermost block waits
+//
+// A body that swallows the unwind (catch (...)) meets it again at its next barrier, at the end of the block, or at
+// commit. A destructor that runs because of it, or because of an exception of the user's, cannot be left by another
+// exception: its barriers are answered from memory, and what it writes is dropped, once the attempt is doomed.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// Rolls the attempt back for `cause` and restarts the outermost block.
+[[noreturn]] void abort_attempt(descriptor& d, abort_cause cause);
+
+/// The same if another transaction asked for it.
+inline void abort_if_doomed(descriptor& d) {
+    if (d.asked_to_die()) [[unlikely]] abort_attempt(d, abort_cause::killed);
+}
+
+/// Raises `s`, which the open blocks handle.
+[[noreturn]] void raise(descriptor& d, signal s, abort_cause cause);
+/// Sends the pending signal on to what is now the innermost block.
+[[noreturn]] void raise_again(descriptor& d);
+
+/// Gives back everything the attempt owns. Idempotent.
+void give_back(descriptor& d) noexcept;
+
+/// What a barrier may do on a descriptor that is not healthy.
+enum class footing : std::uint8_t {
+    sound,     ///< go on
+    shielded,  ///< go on, but catch the unwind: a destructor runs while an exception is in flight
+    detached,  ///< the attempt is over: answer from memory, drop writes
+};
+
+/// Finds out; leaves by usage_error where the transaction may not be touched, by the pending signal where the body
+/// swallowed it, by a restart where the attempt was killed.
+footing examine(descriptor& d);
+
+}  // namespace tutti::core

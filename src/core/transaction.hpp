@@ -1,0 +1,182 @@
+// Begin, the barriers and commit, for any algorithm: the way from the public API to the algorithm's steps.
+//
+//   atomically -> open -> begin<A>    state = active; A::begin takes the snapshot
+//   get, set   -> read_var<A>, …      only what the inlined path leaves over; A::read, A::write
+//   end of body -> commit<A>          A::prepare, A::publish; with anything extra, commit_with_extras<A>
+//   restart    -> reopen              (execution.cpp)
+//
+// The order of a commit, with everything that may be there:
+//
+//   before_commit handlers | preparing, kill test | A::prepare | participants vote | committed | at_commit handlers and
+//   participants' commits | A::publish | waiters woken, frees retired | marks and seat given back | idle |
+//   quiescence | reclamation | on_commit handlers
+#pragma once
+
+#include "base/fence.hpp"
+#include "core/algorithm.hpp"
+#include "core/critical.hpp"
+#include "core/deferred.hpp"
+#include "core/execution.hpp"
+#include "core/fault.hpp"
+#include "core/quiescence.hpp"
+#include "core/signal.hpp"
+#include "core/wakeup.hpp"
+
+namespace tutti::core {
+
+template <algorithm A, bool Preemptable>
+class transaction {
+    using guard = critical<Preemptable>;
+
+public:
+    static void begin(tx& t) {
+        descriptor& d = descriptor::of(t);
+        const guard g{d};
+        A::begin(d);
+        // No fence: whoever must know who is running fences heavily first (limbo.hpp, activity.hpp). The bounds are
+        // set before, so that a killer that sees the state cannot have its zero overwritten.
+        d.set_status(d.mode);
+    }
+
+    static word read_var(tx& t, const detail::cell& from) {
+        return answer(t, memory::var_place{from}, [&](descriptor& d) { return d.algorithm->load_alone(d, from); });
+    }
+    static word load(tx& t, const void* from, unsigned bytes) {
+        return answer(t, memory::plain_place{from, bytes}, [&](descriptor&) { return memory::load_bytes(from, bytes); });
+    }
+    static void write_var(tx& t, detail::cell& to, word value) { take(t, memory::var_place{to}, value); }
+    static void store(tx& t, void* to, unsigned bytes, word value) { take(t, memory::plain_place{to, bytes}, value); }
+
+    static bool commit(tx& t) {
+        descriptor& d = descriptor::of(t);
+        if (d.extras != 0) [[unlikely]] return commit_with_extras(d);
+        const guard g{d};
+        if (d.writes.empty()) {
+            A::end(d);
+            close_committed(d);
+            return true;
+        }
+        if (!prepare(d)) return false;
+        const std::uint32_t attend = publish(d);
+        close_committed(d);
+        if (attend != 0) [[unlikely]] after_publishing(d, attend);
+        return true;
+    }
+
+private:
+    template <class Place>
+    static void approach(descriptor& d) {
+        if constexpr (Place::plain && A::privatizes_by_waiting) {
+            if ((d.extras & extra_plain) == 0) [[unlikely]] enter_plain(d);
+        }
+    }
+    template <class Place>
+    static word read(descriptor& d, const Place& place) {
+        const guard g{d};
+        approach<Place>(d);
+        return A::read(d, place);
+    }
+    template <class Place>
+    static void write(descriptor& d, const Place& place, word value) {
+        const guard g{d};
+        if (d.run.how->read_only) [[unlikely]] refuse_write();
+        approach<Place>(d);
+        A::write(d, place, value);
+    }
+
+    /// `detached` answers when the attempt is over and only its frames are still unwinding.
+    template <class Place, class Detached>
+    static word answer(tx& t, const Place& place, Detached&& detached) {
+        descriptor& d = descriptor::of(t);
+        if (d.healthy()) [[likely]] return read(d, place);
+        switch (examine(d)) {
+            case footing::sound: return read(d, place);
+            case footing::detached: break;
+            case footing::shielded:
+                try {
+                    return read(d, place);
+                } catch (const detail::unwind&) {
+                    // doomed; the destructor that asked goes on with an answer that no longer matters
+                }
+        }
+        return detached(d);
+    }
+    template <class Place>
+    static void take(tx& t, const Place& place, word value) {
+        descriptor& d = descriptor::of(t);
+        if (d.healthy()) [[likely]] return write(d, place, value);
+        switch (examine(d)) {
+            case footing::sound: return write(d, place, value);
+            case footing::detached: return;
+            case footing::shielded:
+                try {
+                    write(d, place, value);
+                } catch (const detail::unwind&) {
+                    // as above: the write is dropped
+                }
+        }
+    }
+
+    /// True: the decision may be taken. False: rolled back.
+    static bool prepare(descriptor& d) {
+        if (d.is_irrevocable()) return A::prepare(d) == abort_cause::none;
+        d.set_status(status::preparing);
+        base::light_fence();  // partner: heavy_fence in kill
+        const abort_cause cause = d.asked_to_die() ? abort_cause::killed : A::prepare(d);
+        if (cause == abort_cause::none) [[likely]] return true;
+        abandon(d, cause);
+        return false;
+    }
+
+    static std::uint32_t publish(descriptor& d) {
+        A::publish(d);
+        // Relaxed and unfenced: see attention.hpp.
+        const std::uint32_t attend = attention.load(std::memory_order_relaxed);
+        if ((attend & attention_waiters) != 0) [[unlikely]] wake_waiters(d);
+        d.writes.clear();
+        d.overwritten.clear();
+        return attend;
+    }
+
+    static void after_publishing(descriptor& d, std::uint32_t attend) {
+        if (A::privatizes_by_waiting && (attend & attention_plain) != 0 &&
+            d.run.how->privatization == privatization::safe && !broken(fault::privatize_without_waiting)) {
+            quiesce(d);
+        }
+    }
+
+    TUTTI_NOINLINE static bool commit_with_extras(descriptor& d) {
+        if (d.pending != signal::none) return false;  // the body swallowed it; reopen knows what it was
+        run_before_commit(d);
+        if (d.pending != signal::none) return false;
+        std::uint32_t attend = 0;
+        {
+            const guard g{d};
+            if (!decide(d)) return false;
+            if (d.writes.empty()) {
+                A::end(d);
+            } else {
+                attend = publish(d);
+            }
+        }
+        finish_with_extras(d, attend, A::privatizes_by_waiting);
+        return true;
+    }
+
+    /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
+    static bool decide(descriptor& d) {
+        const bool asks = (d.extras & extra_deferred) != 0 && has(d, deferred::kind::participant);
+        if (!d.writes.empty()) {
+            if (!prepare(d)) return false;
+        } else if (asks && !A::unchanged(d)) {
+            // Readers serialize at their snapshot; with participants they have to be current when those vote.
+            abandon(d, abort_cause::validation);
+            return false;
+        }
+        if (asks && !put_to_the_vote(d)) return false;
+        if ((d.extras & extra_deferred) != 0) announce_decision(d);
+        return true;
+    }
+};
+
+}  // namespace tutti::core

@@ -1,0 +1,29 @@
+// The one door through which a transaction waits for another.
+#pragma once
+
+#include "base/fence.hpp"
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// Whether the transaction that `other` was in when its state read `seen` has ended. Acquire: what it did before is
+/// visible.
+[[nodiscard]] inline bool is_over(const descriptor& other, word seen) noexcept {
+    const word state = other.state.load(std::memory_order_acquire);
+    return !memory::is_running(state) || memory::sequence_of(state) != memory::sequence_of(seen);
+}
+
+/// Returns when that transaction has ended. Spins for about a microsecond, then sleeps; in a preemptable context it
+/// switches instead.
+/// REQUIRES: self owns nothing that `other` could be waiting for, or `other` never waits (it is doomed or preparing).
+void wait_for(descriptor& self, descriptor& other, word seen) noexcept;
+
+/// The owner's half, at the end of a transaction, after the state was stored: wakes whoever sleeps in wait_for.
+inline void wake_sleepers(descriptor& d) noexcept {
+    base::light_fence();  // partner: heavy_fence in wait_for
+    if (d.sleepers.load(std::memory_order_relaxed) == 0) [[likely]] return;
+    d.sleepers.store(0, std::memory_order_relaxed);
+    base::futex_wake_all(base::low_half(d.state.raw()));
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,82 @@
+#include "core/wakeup.hpp"
+
+#include "base/fence.hpp"
+
+namespace tutti::core {
+
+struct waiter::bucket {
+    base::lock lock;
+    watch* first = nullptr;
+};
+
+namespace {
+
+// Counts the waiters, for the attention bit.
+constinit base::lock census_lock;
+constinit std::uint32_t census = 0;
+
+void count(int change) noexcept {
+    const base::lock_guard guard{census_lock};
+    census += static_cast<std::uint32_t>(change);
+    if (census == 0) {
+        attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
+    } else {
+        attention.fetch_or(attention_waiters, std::memory_order_seq_cst);
+    }
+}
+
+}  // namespace
+
+waiter::bucket& waiter::bucket_of(const record* r) noexcept {
+    static constinit bucket table[1024];
+    return table[(reinterpret_cast<std::uintptr_t>(r) >> 3) * 0x9E3779B97F4A7C15U >> 54];
+}
+
+waiter::waiter(descriptor& d) {
+    std::size_t reads = 0;
+    for_each_read(d, [&](const record&) { ++reads; });
+    watches_.reserve(reads);
+    for_each_read(d, [&](const record& r) {
+        watches_.push_reserved({&r, this, nullptr, nullptr});
+        watch& w = watches_.back();
+        bucket& b = bucket_of(&r);
+        const base::lock_guard guard{b.lock};
+        w.next = b.first;
+        w.link = &b.first;
+        if (w.next != nullptr) w.next->link = &w.next;
+        b.first = &w;
+    });
+    count(+1);
+    base::heavy_fence();  // partner: the load of `attention` after publishing, in commit
+}
+
+waiter::~waiter() {
+    for (watch& w : watches_) {
+        const base::lock_guard guard{bucket_of(w.on).lock};
+        *w.link = w.next;
+        if (w.next != nullptr) w.next->link = w.link;
+    }
+    count(-1);
+}
+
+void waiter::sleep(std::optional<base::deadline> until) noexcept {
+    while (woken_.load(std::memory_order_acquire) == 0) {
+        if (until && base::now() >= *until) return;
+        base::futex_wait(woken_.raw(), 0, until);
+    }
+}
+
+void wake_waiters(descriptor& d) noexcept {
+    for (const memory::write_entry& e : d.writes) {
+        waiter::bucket& b = waiter::bucket_of(e.record);
+        // Under the bucket's lock a waiter that is found there cannot leave.
+        const base::lock_guard guard{b.lock};
+        for (waiter::watch* w = b.first; w != nullptr; w = w->next) {
+            if (w->on != e.record) continue;
+            w->who->woken_.store(1, std::memory_order_release);
+            base::futex_wake_all(w->who->woken_.raw());
+        }
+    }
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,53 @@
+// `retry`: who sleeps for which records, and how commits wake them.
+//
+//   a waiter:  enters its records in the table; raises attention_waiters; heavy fence; looks whether any of its reads
+//              has changed; if not, sleeps on its own word
+//   a commit:  publishes; looks at attention (no fence); if raised, wakes the waiters entered under what it wrote
+//
+// By core/attention.hpp a commit that does not see the bit had published before the waiter's look. Only commits that
+// wrote a record that was read wake anybody.
+#pragma once
+
+#include "core/attention.hpp"
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// One sleeping transaction. Lives on the stack of the context that sleeps.
+class waiter {
+public:
+    /// Enters the reads of d's attempt. Throws std::bad_alloc. REQUIRES: d is still running.
+    explicit waiter(descriptor& d);
+    ~waiter();
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+
+    /// Sleeps until woken or until the deadline.
+    void sleep(std::optional<base::deadline> until) noexcept;
+
+private:
+    friend void wake_waiters(descriptor& d) noexcept;
+    struct watch {
+        const record* on;
+        waiter* who;
+        watch* next;
+        watch** link;  // what points here, so that leaving is O(1) however long the list
+    };
+    struct bucket;
+    static bucket& bucket_of(const record* r) noexcept;
+
+    memory::log<watch> watches_;  // sized once, before any is linked: they do not move
+    detail::shared<std::uint32_t> woken_{0};
+};
+
+/// Calls f(record) for everything the attempt has read.
+template <class F>
+void for_each_read(const descriptor& d, F&& f) {
+    for (const record** r = d.read_begin; r != d.read_next_; ++r) f(**r);
+    for (const value_read& r : d.values) f(*r.under);
+}
+
+/// Wakes everybody who waits for a record that d's published transaction wrote. REQUIRES: its write set is still there.
+void wake_waiters(descriptor& d) noexcept;
+
+}  // namespace tutti::core

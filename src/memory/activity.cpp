@@ -1,0 +1,44 @@
+#include "memory/activity.hpp"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <stdexcept>
+
+namespace tutti::memory {
+namespace {
+
+constexpr std::uint32_t chunk_bits = 10;
+constexpr std::uint32_t chunk_size = std::uint32_t{1} << chunk_bits;
+
+using chunk = std::array<std::atomic<activity*>, chunk_size>;
+
+// Two levels, because entries must not move while others read them.
+constinit std::atomic<chunk*> directory[max_activities / chunk_size];
+constinit std::atomic<std::uint32_t> count{0};
+
+}  // namespace
+
+void enrol(activity& a) {
+    static std::mutex one_at_a_time;
+    const std::lock_guard guard{one_at_a_time};
+    const std::uint32_t id = count.load(std::memory_order_relaxed);
+    if (id == max_activities) throw std::length_error{"tutti: more than 1048576 threads run transactions at once"};
+    std::atomic<chunk*>& place = directory[id >> chunk_bits];
+    if (place.load(std::memory_order_relaxed) == nullptr) place.store(new chunk{}, std::memory_order_relaxed);
+    a.id = id;
+    (*place.load(std::memory_order_relaxed))[id & (chunk_size - 1)].store(&a, std::memory_order_relaxed);
+    // Pairs with the acquire in activities(): whoever sees the count sees the entry.
+    count.store(id + 1, std::memory_order_release);
+}
+
+std::uint32_t activities() noexcept { return count.load(std::memory_order_acquire); }
+
+activity& activity_of(std::uint32_t id) noexcept {
+    // A number found in a record was put there by a running transaction, whose enrolment happened before; the record
+    // was read with acquire. A number below activities() is covered by that acquire.
+    return *(*directory[id >> chunk_bits].load(std::memory_order_relaxed))[id & (chunk_size - 1)].load(
+        std::memory_order_relaxed);
+}
+
+}  // namespace tutti::memory

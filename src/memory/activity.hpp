@@ -1,0 +1,65 @@
+// Who is running a transaction: one activity a descriptor, and the directory of them all.
+//
+// The state word holds a sequence number and the status of the architecture page:
+//
+//   63 … 4 sequence | 3 … 0 status
+//
+// begin stores sequence + 1 with `active`; the end stores the same sequence with `idle`. So the word differs between
+// any two transactions of a descriptor: whoever remembers it can tell whether *that* transaction is still running,
+// can wait for it on its low half, and cannot kill its successor by mistake.
+//
+// Only the owner stores the state. Others read it, and ask it to die by storing its sequence in `kill_request`:
+//
+//   owner, at commit: state = preparing; light_fence; is kill_request mine? then abort
+//   killer:           kill_request = sequence; heavy_fence; is state still active or visible? then it will die
+//
+// By the guarantee of base/fence.hpp one of them sees the other: a killer that finds the victim active after its
+// fence knows that the victim has not passed its test. (A compare-and-swap by the killer on the state would force the
+// owner to use one too, in every commit.)
+//
+// Ends of transactions are announced in the same way: the owner stores the state, then reads `sleepers`; a sleeper
+// raises `sleepers`, fences heavily, and looks at the state again before it sleeps.
+//
+// Lifetime: activities are never freed, because records and waiters name them by number. A context that leaves gives
+// its descriptor back for the next one to use.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/record.hpp"
+
+namespace tutti::memory {
+
+enum class status : std::uint8_t { idle, active, visible, irrevocable, preparing, committed, aborting };
+
+inline constexpr int status_bits = 4;
+constexpr status status_of(word state) noexcept { return static_cast<status>(state & 0xf); }
+constexpr word sequence_of(word state) noexcept { return state >> status_bits; }
+constexpr word make_state(word sequence, status s) noexcept { return (sequence << status_bits) | static_cast<word>(s); }
+/// A running transaction may hold pointers, marks and locks.
+constexpr bool is_running(word state) noexcept { return status_of(state) != status::idle; }
+
+/// What other contexts see of a descriptor, on cache lines of its own.
+struct alignas(128) activity {
+    activity() noexcept = default;
+    activity(const activity&) = delete;
+    activity& operator=(const activity&) = delete;
+
+    detail::shared<word> state{0};
+    detail::shared<word> kill_request{0};
+    detail::shared<std::uint32_t> sleepers{0};
+    /// The running transaction may be looking at plain memory; see core/quiescence.hpp.
+    detail::shared<std::uint32_t> plain{0};
+    std::uint32_t id = 0;
+};
+
+inline constexpr std::uint32_t max_activities = std::uint32_t{1} << 20;
+
+/// Enters `a` under the next free number. Throws std::length_error beyond max_activities, std::bad_alloc.
+void enrol(activity& a);
+/// How many numbers are in use; never shrinks.
+[[nodiscard]] std::uint32_t activities() noexcept;
+/// REQUIRES: id < activities() at some earlier time.
+[[nodiscard]] activity& activity_of(std::uint32_t id) noexcept;
+
+}  // namespace tutti::memory

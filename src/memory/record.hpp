@@ -1,0 +1,62 @@
+// The ownership record: one word that says which version a variable has, or who holds it.
+//
+//   63 62 | 61 … 12        | 11 … 0            form
+//   0  0  | time           | writer            version: written at `time` by descriptor `writer`
+//   1  1  | time           | seats             marked: that version, and the visible readers that hold it
+//   1  0  | owner (61…32)  | entry (31…0)      locked: by descriptor `owner`, whose write entry is number `entry`
+//
+// A snapshot's limit is (time << 12) | 0xfff. So for an unlocked, unmarked record one unsigned comparison with the
+// limit tells whether the version belongs to the snapshot, and every other form is larger than any limit.
+//
+// A marked record does not say who wrote its version: it counts as written by `anonymous`, whom nobody is. The writer
+// only serves a short cut (`written_by`), so losing it costs a slow read and no more.
+//
+// 50 bits of time last for 3.5 years at ten million commits a second.
+#pragma once
+
+#include <cstdint>
+
+#include "tutti/detail/cell.hpp"
+
+namespace tutti::memory {
+
+using detail::word;
+using record = detail::shared<word>;
+
+inline constexpr int writer_bits = 12;
+inline constexpr word writer_mask = (word{1} << writer_bits) - 1;
+inline constexpr word anonymous = writer_mask;
+inline constexpr word locked_bit = word{1} << 63;
+inline constexpr word marked_bits = word{3} << 62;
+inline constexpr word time_mask = ((word{1} << 62) - 1) & ~writer_mask;
+inline constexpr std::uint32_t owner_mask = (std::uint32_t{1} << 30) - 1;
+
+/// Larger than every version: "this entry did not lock its record, an older one had".
+inline constexpr word no_version = ~word{0};
+
+constexpr word make_version(word time, word writer) noexcept { return (time << writer_bits) | writer; }
+constexpr word make_limit(word time) noexcept { return (time << writer_bits) | writer_mask; }
+constexpr word time_of(word versioned) noexcept { return (versioned & time_mask) >> writer_bits; }
+constexpr bool written_by(word version, word writer) noexcept { return (version & writer_mask) == writer; }
+
+constexpr bool is_version(word r) noexcept { return r < locked_bit; }
+constexpr bool is_locked(word r) noexcept { return r >= locked_bit && r < marked_bits; }
+constexpr bool is_marked(word r) noexcept { return r >= marked_bits; }
+
+constexpr word make_lock(std::uint32_t owner, std::size_t entry) noexcept {
+    return locked_bit | (word{owner} << 32) | (entry & 0xffffffffU);
+}
+constexpr std::uint32_t owner_of(word locked) noexcept { return static_cast<std::uint32_t>(locked >> 32) & owner_mask; }
+constexpr std::uint32_t entry_of(word locked) noexcept { return static_cast<std::uint32_t>(locked); }
+
+constexpr word make_marked(word version, word seats) noexcept { return marked_bits | (version & time_mask) | seats; }
+constexpr word seats_of(word marked) noexcept { return marked & writer_mask; }
+constexpr word version_of(word versioned) noexcept {
+    return is_marked(versioned) ? (versioned & time_mask) | anonymous : versioned;
+}
+
+/// The record of a plain word: 2^20 of them, hashed by 32-byte stripes. Two stripes that share a record conflict
+/// although they need not; nothing else follows from it.
+record& record_of(const void* address) noexcept;
+
+}  // namespace tutti::memory

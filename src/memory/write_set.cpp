@@ -1,0 +1,74 @@
+#include "memory/write_set.hpp"
+
+#include <algorithm>
+
+namespace tutti::memory {
+namespace {
+
+constexpr std::size_t searched_in_place = 8;
+
+std::size_t hash(const word* address) noexcept {
+    return static_cast<std::size_t>((reinterpret_cast<std::uintptr_t>(address) >> 3) * 0x9E3779B97F4A7C15U >> 20);
+}
+
+}  // namespace
+
+word write_index::filter_bit(const word* address) noexcept { return word{1} << (hash(address) & 63); }
+
+std::uint32_t write_index::find(const log<write_entry>& entries, const word* address) const noexcept {
+    if ((filter_ & filter_bit(address)) == 0) return no_entry;
+    if (slots_.empty()) {
+        for (const write_entry* e = entries.end(); e-- != entries.begin();) {
+            if (e->address == address) return static_cast<std::uint32_t>(e - entries.begin());
+        }
+        return no_entry;
+    }
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t at = hash(address) & mask;; at = (at + 1) & mask) {
+        const std::uint32_t slot = slots_.begin()[at];
+        if (slot == 0) return no_entry;
+        if (entries.begin()[slot - 1].address == address) return slot - 1;
+    }
+}
+
+void write_index::add(const log<write_entry>& entries) {
+    const write_entry& last = entries.end()[-1];
+    const std::size_t count = entries.size();
+    if (count > searched_in_place && count * 2 > slots_.size()) {
+        grow(entries);
+    } else if (!slots_.empty()) {
+        insert(last.address, static_cast<std::uint32_t>(count - 1));
+    }
+    filter_ |= filter_bit(last.address);
+}
+
+void write_index::insert(const word* address, std::uint32_t entry) noexcept {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash(address) & mask;
+    while (slots_[at] != 0) at = (at + 1) & mask;
+    slots_[at] = entry + 1;
+}
+
+void write_index::grow(const log<write_entry>& entries) {
+    const std::size_t wanted = std::max<std::size_t>(64, slots_.size() * 2);
+    slots_.reserve(wanted - slots_.size());
+    slots_.clear();
+    for (std::size_t i = 0; i < wanted; ++i) slots_.push_reserved(0);
+    for (std::size_t i = 0; i < entries.size(); ++i) insert(entries.begin()[i].address, static_cast<std::uint32_t>(i));
+}
+
+void write_index::rebuild(const log<write_entry>& entries) {
+    filter_ = 0;
+    std::fill(slots_.begin(), slots_.end(), 0U);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        filter_ |= filter_bit(entries.begin()[i].address);
+        if (!slots_.empty()) insert(entries.begin()[i].address, static_cast<std::uint32_t>(i));
+    }
+}
+
+void write_index::clear() noexcept {
+    filter_ = 0;
+    slots_.clear();
+}
+
+}  // namespace tutti::memory

@@ -1,0 +1,53 @@
+// What a transaction wrote: one entry a word, found through the record that it locked or by address.
+#pragma once
+
+#include <cstdint>
+
+#include "memory/log.hpp"
+#include "memory/record.hpp"
+
+namespace tutti::memory {
+
+inline constexpr std::uint32_t no_entry = ~std::uint32_t{0};
+
+/// One word (eight aligned bytes) that the transaction wrote.
+struct write_entry {
+    word* address;           ///< the aligned word
+    memory::record* record;  ///< its record
+    word value;              ///< write-back: the new value. Write-through: what was there before
+    word version;            ///< the record before this entry locked it; no_version if it did not
+    std::uint32_t next;      ///< the next entry under the same record, in a chain that starts at the locking one
+    std::uint8_t bytes;      ///< which bytes of the word were written, bit 0 the lowest address
+    bool marked;             ///< the record carried the writer's own read mark when it was locked
+};
+
+/// A nested block changed an entry of its parent: what it was.
+struct overwritten_entry {
+    std::uint32_t entry;
+    std::uint8_t bytes;
+    word value;
+};
+
+/// Finds entries by address, for algorithms whose records do not lead to them. Expected O(1).
+/// A 64-bit filter answers most misses; up to eight entries are searched in place; beyond that a hash table grows.
+class write_index {
+public:
+    /// The entry of `address`, or no_entry.
+    [[nodiscard]] std::uint32_t find(const log<write_entry>& entries, const word* address) const noexcept;
+    /// REQUIRES: `address` is that of the last entry, number entries.size() - 1, and is not in the index.
+    /// Throws std::bad_alloc, and then is unchanged.
+    void add(const log<write_entry>& entries);
+    /// After entries were dropped from the end.
+    void rebuild(const log<write_entry>& entries);
+    void clear() noexcept;
+
+private:
+    static word filter_bit(const word* address) noexcept;
+    void insert(const word* address, std::uint32_t entry) noexcept;
+    void grow(const log<write_entry>& entries);
+
+    word filter_ = 0;
+    log<std::uint32_t> slots_;  // entry + 1, or 0; a power of two of them; empty while searched in place
+};
+
+}  // namespace tutti::memory

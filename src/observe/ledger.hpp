@@ -1,0 +1,66 @@
+// What one descriptor's transactions did, by site.
+//
+// Thread safety: `count_*` are for the owner, who is the only writer; each counter is an atomic that it loads and
+// stores relaxed, so that `add_to` of other threads reads it as it stands. Counters never move once made.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "observe/site.hpp"
+#include "tutti/statistics.hpp"
+
+namespace tutti::observe {
+
+/// Whether transactions are counted. Looked at when a transaction begins.
+extern std::atomic<bool> counting;
+
+class counter {
+public:
+    void add_one() noexcept { value_.store(get() + 1, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+    void reset() noexcept { value_.store(0, std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_{0};
+};
+
+class ledger {
+public:
+    ledger() = default;
+    ledger(const ledger&) = delete;
+    ledger& operator=(const ledger&) = delete;
+
+    /// Whether this attempt is one of those that are timed.
+    [[nodiscard]] bool time_this_one() noexcept { return ++attempts_ % statistics_sampling == 0; }
+
+    /// `restarts`: how often the block had run in vain. All of them drop the count when memory runs out.
+    void count_commit(const detail::call_site& where, std::uint32_t restarts) noexcept;
+    void count_duration(const detail::call_site& where, std::uint64_t nanoseconds) noexcept;
+    void count_abort(const detail::call_site& where, abort_cause cause) noexcept;
+    void count_irrevocable(const detail::call_site& where, const char* reason) noexcept;
+
+    /// Adds the counters to those of the same site number in `sums`.
+    void add_to(std::vector<site_statistics>& sums) const;
+    void reset() noexcept;
+
+private:
+    struct counters {
+        counter commits;
+        counter irrevocable;
+        std::array<counter, abort_cause_count> aborts;
+        std::array<counter, std::tuple_size_v<decltype(site_statistics::commits_by_restarts)>> by_restarts;
+        std::array<counter, std::tuple_size_v<decltype(site_statistics::durations)>> durations;
+    };
+    counters* at(const detail::call_site& where) noexcept;
+    counters* make(std::uint32_t id) noexcept;
+
+    std::uint32_t attempts_ = 0;
+    mutable std::mutex growth_;  // of by_site_, between the owner and add_to
+    std::vector<std::unique_ptr<counters>> by_site_;
+};
+
+}  // namespace tutti::observe

@@ -1,0 +1,65 @@
+#include "observe/site.hpp"
+
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+
+namespace tutti::observe {
+namespace {
+
+struct registry {
+    std::mutex mutex;
+    std::deque<site> all;  // sites do not move
+    std::unordered_map<std::string, site*> by_identity;
+};
+
+// Never destroyed: transactions may run in static destructors.
+registry& sites_registry() {
+    static auto* const r = new registry;
+    return *r;
+}
+
+site& find_or_make(const detail::call_site& where) {
+    const std::string name = where.name != nullptr ? where.name : "";
+    const std::string identity = std::string{where.file} + ':' + std::to_string(where.line) + ':' + where.function + ':' + name;
+    registry& r = sites_registry();
+    const std::lock_guard guard{r.mutex};
+    if (const auto found = r.by_identity.find(identity); found != r.by_identity.end()) return *found->second;
+    site& made = r.all.emplace_back();
+    made.id = static_cast<std::uint32_t>(r.all.size() - 1);
+    made.name = name;
+    made.file = where.file;
+    made.function = where.function;
+    made.line = where.line;
+    made.given_name = where.name;
+    r.by_identity.emplace(identity, &made);
+    return made;
+}
+
+}  // namespace
+
+site& site_of(const detail::call_site& where) {
+    // Acquire: the site was filled before it was put there.
+    if (auto* const known = static_cast<site*>(where.slot->site.load(std::memory_order_acquire));
+        known != nullptr && known->given_name == where.name && known->line == where.line) {
+        return *known;
+    }
+    site& s = find_or_make(where);
+    void* empty = nullptr;
+    where.slot->site.compare_exchange_strong(empty, &s, std::memory_order_release, std::memory_order_relaxed);
+    return s;
+}
+
+const site& site_number(std::uint32_t id) {
+    registry& r = sites_registry();
+    const std::lock_guard guard{r.mutex};
+    return r.all[id];
+}
+
+std::uint32_t sites() {
+    registry& r = sites_registry();
+    const std::lock_guard guard{r.mutex};
+    return static_cast<std::uint32_t>(r.all.size());
+}
+
+}  // namespace tutti::observe

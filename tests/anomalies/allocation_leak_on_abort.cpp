@@ -1,0 +1,259 @@
+// Allocation leak on abort: an attempt that is rolled back leaves an object or its memory behind, or ends one twice.
+//
+// Every way of ending an attempt is taken many times; afterwards the constructors and destructors are balanced and the
+// heap holds as many blocks as before. Catches a way out that forgets the allocation log, and one that runs it twice.
+#include "support/heap.hpp"
+
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+std::atomic<long> made{0}, ended{0};
+
+struct thing {
+    explicit thing(long v = 0) : value{v} { ++made; }
+    thing(const thing& other) : value{other.value} { ++made; }
+    thing& operator=(const thing&) = default;
+    ~thing() { ++ended; }
+    long value;
+};
+
+struct refusal {};
+
+struct difficult {
+    difficult() { throw refusal{}; }
+    thing never;
+};
+
+struct alignas(256) aligned_thing : thing {
+    using thing::thing;
+};
+
+struct veto final : participant {
+    vote prepare() override { return vote::cancel; }
+    void commit() noexcept override {}
+    void abort() noexcept override {}
+};
+
+class allocation_leak_on_abort : public suite_of_flavours {
+protected:
+    /// Runs `once` often, and expects objects and heap to be as they were. What the engine keeps for later (logs,
+    /// batches of retired objects) is bounded, so it may not grow with the rounds.
+    template <class F>
+    void repeat(F once) {
+        for (int i = 0; i < 8; ++i) once();
+        const std::size_t often = rounds(2000);
+        const long objects = made - ended;
+        const std::int64_t blocks = support::live_blocks;
+        for (std::size_t i = 0; i < often; ++i) once();
+        EXPECT_EQ(made - ended, objects);
+        EXPECT_LE(support::live_blocks - blocks, 4);
+    }
+    [[nodiscard]] static flavour unwinding() {
+        flavour f = GetParam();
+        f.jumps = false;
+        return f;
+    }
+};
+
+TEST_P(allocation_leak_on_abort, by_cancel) {
+    repeat([&] {
+        EXPECT_THROW(run(GetParam(),
+                         [](tx& t) {
+                             (void)create<thing>(t, 1);
+                             (void)create<aligned_thing>(t, 2);
+                             (void)create<std::uint64_t>(t, 3u);
+                             cancel(t);
+                         }),
+                     cancelled);
+    });
+}
+
+TEST_P(allocation_leak_on_abort, by_exception) {
+    repeat([&] {
+        EXPECT_THROW(run(unwinding(),
+                         [](tx& t) {
+                             thing* const p = create<thing>(t, 1);
+                             auto* const a = create<aligned_thing>(t, p->value);
+                             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a) % 256, 0u);
+                             throw refusal{};
+                         }),
+                     refusal);
+    });
+}
+
+TEST_P(allocation_leak_on_abort, by_a_throwing_constructor) {
+    repeat([&] {
+        var<long> v{0};
+        run(unwinding(), [&](tx& t) {
+            (void)try_atomically([&](tx& c) {
+                v.set(c, 1);
+                try {
+                    (void)create<difficult>(c);
+                } catch (const refusal&) {
+                    cancel(c);
+                }
+            });
+            v.set(t, v.get(t) + 2);
+        });
+        EXPECT_EQ(v.load(), 2);
+    });
+}
+
+TEST_P(allocation_leak_on_abort, by_nested_blocks) {
+    repeat([&] {
+        var<thing*> kept{nullptr};
+        run(unwinding(), [&](tx& t) {
+            kept.set(t, create<thing>(t, 1));
+            (void)try_atomically([&](tx& c) {
+                (void)create<thing>(c, 2);
+                atomically([&](tx& d) { (void)create<thing>(d, 3); });
+                destroy(c, kept.get(c));
+                cancel(c);
+            });
+        });
+        EXPECT_EQ(kept.load()->value, 1);
+        delete kept.load();
+    });
+}
+
+TEST_P(allocation_leak_on_abort, by_values_behind_nodes) {
+    var<thing> behind{thing{1}};
+    repeat([&] {
+        EXPECT_THROW(run(unwinding(),
+                         [&](tx& t) {
+                             behind.set(t, thing{2});
+                             (void)try_atomically([&](tx& c) {
+                                 behind.set(c, thing{3});
+                                 behind.set(c, thing{4});
+                                 cancel(c);
+                             });
+                             behind.set(t, thing{5});
+                             EXPECT_EQ(behind.get(t).value, 5);
+                             throw refusal{};
+                         }),
+                     refusal);
+        EXPECT_EQ(behind.load().value, 1);
+    });
+}
+
+TEST_P(allocation_leak_on_abort, by_a_veto) {
+    veto no;
+    repeat([&] {
+        EXPECT_THROW(run(unwinding(),
+                         [&](tx& t) {
+                             (void)create<thing>(t, 1);
+                             t.join(no);
+                         }),
+                     cancelled);
+        EXPECT_THROW(run(unwinding(),
+                         [&](tx& t) {
+                             (void)create<thing>(t, 1);
+                             t.before_commit([](tx& last) {
+                                 (void)create<thing>(last, 2);
+                                 throw refusal{};
+                             });
+                         }),
+                     refusal);
+    });
+}
+
+TUTTI_IN_EVERY_FLAVOUR(allocation_leak_on_abort);
+
+class allocation_leak_on_restart : public allocation_leak_on_abort {};
+
+TEST_P(allocation_leak_on_restart, by_restart) {
+    repeat([&] {
+        unsigned runs = 0;
+        EXPECT_THROW(run(GetParam(),
+                         [&](tx& t) {
+                             (void)create<thing>(t, 1);
+                             if (++runs < 3) restart(t);
+                             cancel(t);
+                         }),
+                     cancelled);
+    });
+}
+
+TEST_P(allocation_leak_on_restart, by_retry_in_an_alternative) {
+    var<int> v{0};
+    repeat([&] {
+        const int chosen = run(unwinding(), [&](tx& t) {
+            return or_else(
+                t,
+                [&](tx& first) -> int {
+                    (void)create<thing>(first, v.get(first));
+                    retry(first);
+                },
+                [](tx&) { return 2; });
+        });
+        EXPECT_EQ(chosen, 2);
+    });
+}
+
+TUTTI_IN_REVOCABLE_FLAVOURS(allocation_leak_on_restart);
+
+// Conflicts abort at places nobody chose. Each committed attempt makes one and destroys one.
+TEST(allocation_leak, under_contention) {
+    support::watchdog guard{"allocation_leak.under_contention"};
+    const std::size_t each = rounds(4000);
+    std::array<var<thing*>, 2> slots{};
+    for (auto& s : slots) s.store(new thing{0});
+    const std::int64_t blocks = support::live_blocks;
+    crew(4, [&](unsigned me) {
+        for (std::size_t i = 0; i < each; ++i) {
+            atomically([&](tx& t) {
+                var<thing*>& slot = slots[(i + me) % slots.size()];
+                thing* const old = slot.get(t);
+                slot.set(t, create<thing>(t, old->value + 1));
+                destroy(t, old);
+            });
+        }
+    });
+    long sum = 0;
+    for (auto& s : slots) sum += s.load()->value;
+    EXPECT_EQ(sum, static_cast<long>(4 * each));
+    // Retired objects may wait for their batch to fill, but not pile up.
+    EXPECT_LT(support::live_blocks - blocks, static_cast<std::int64_t>(2 * each));
+    for (auto& s : slots) delete s.load();
+}
+
+// The allocation fails at every point in turn; each failure leaves as bad_alloc and has had no effect.
+TEST(allocation_leak, of_memory_that_ran_out) {
+    var<std::string> text{"before"};
+    var<long> number{0};
+    const std::string longer(100, 'x');
+    bool committed = false;
+    unsigned failures = 0;
+    for (std::uint64_t point = 1; !committed; ++point) {
+        ASSERT_LT(point, 1000u);
+        const long objects = made - ended;
+        try {
+            support::refuse_after = point;
+            atomically([&](tx& t) {
+                number.set(t, 1);
+                (void)create<thing>(t, 1);
+                text.set(t, longer);
+                t.on_commit([] {});
+                std::vector<char> own(1000);
+                number.set(t, 2);
+                if (point % 2 == 0) cancel(t);
+            });
+            committed = true;
+        } catch (const std::bad_alloc&) {
+            ++failures;
+        } catch (const cancelled&) {}
+        support::refuse_after = 0;
+        if (committed) break;
+        EXPECT_EQ(made - ended, objects) << "at allocation " << point;
+        EXPECT_EQ(number.load(), 0) << "at allocation " << point;
+        EXPECT_EQ(text.load(), "before") << "at allocation " << point;
+    }
+    EXPECT_EQ(number.load(), 2);
+    EXPECT_EQ(text.load(), longer);
+    EXPECT_GE(failures, 3u);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

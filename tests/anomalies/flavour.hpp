@@ -1,0 +1,106 @@
+// The ways of running a block that every anomaly is tried in, and the fixture that runs a suite over them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+
+#include "support/crew.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::anomalies {
+
+using support::crew;
+using support::rounds;
+
+/// One way of running a block.
+struct flavour {
+    const char* name;
+    tutti::mode mode = tutti::mode::optimistic;
+    bool jumps = false;  ///< restarts jump: the body must be free of destructors
+    bool mixed = false;  ///< every thread its own: take the one from `of`
+
+    static const std::array<flavour, 6>& pure() {
+        static constexpr std::array<flavour, 6> all{{
+            {"optimistic", tutti::mode::optimistic, false},
+            {"optimistic_jumping", tutti::mode::optimistic, true},
+            {"visible", tutti::mode::visible, false},
+            {"visible_jumping", tutti::mode::visible, true},
+            {"irrevocable", tutti::mode::irrevocable, false},
+            {"irrevocable_jumping", tutti::mode::irrevocable, true},
+        }};
+        return all;
+    }
+    /// The flavour of thread `index` in a test that runs under this one.
+    [[nodiscard]] flavour of(unsigned index) const { return mixed ? pure()[index % pure().size()] : *this; }
+};
+
+inline std::ostream& operator<<(std::ostream& to, const flavour& f) { return to << f.name; }
+
+/// Runs `body` as a block of that flavour; `how` says the rest.
+template <class F>
+auto run(const flavour& f, options how, F&& body) {
+    how.mode = f.mode;
+    if (f.jumps) return atomically(no_unwind, how, body);
+    return atomically(how, body);
+}
+template <class F>
+auto run(const flavour& f, F&& body) {
+    return run(f, options{}, body);
+}
+
+/// Whether two transactions of this process can be under way at once. Where they cannot, a body that waits for another
+/// thread's transaction waits for ever.
+inline bool concurrent() { return algorithm() != "serial" && algorithm() != "global-lock"; }
+
+/// Counts what must never happen. Bodies that jump cannot hold GoogleTest's objects, and an attempt that is rolled
+/// back must not lose what it saw.
+class violations {
+public:
+    void expect(bool held) {
+        if (!held) [[unlikely]]
+            count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    [[nodiscard]] long count() const { return count_.load(); }
+
+private:
+    std::atomic<long> count_{0};
+};
+
+inline std::string test_name() {
+    const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
+    return info == nullptr ? "?" : std::string{info->test_suite_name()} + "." + info->name();
+}
+
+/// A suite that runs once.
+class suite : public ::testing::Test {
+    support::watchdog watchdog_{test_name() + " under " + std::string{algorithm()}};
+};
+
+/// A suite that runs in every flavour.
+class suite_of_flavours : public ::testing::TestWithParam<flavour> {
+    support::watchdog watchdog_{test_name() + " under " + std::string{algorithm()}};
+};
+
+inline auto every_flavour() {
+    std::vector<flavour> all(flavour::pure().begin(), flavour::pure().end());
+    all.push_back({"mixed", tutti::mode::optimistic, false, true});
+    return ::testing::ValuesIn(all);
+}
+/// Without the irrevocable ones, for what such a block may not do.
+inline auto revocable_flavours() {
+    return ::testing::ValuesIn(std::vector<flavour>(flavour::pure().begin(), flavour::pure().begin() + 4));
+}
+
+inline std::string flavour_name(const ::testing::TestParamInfo<flavour>& info) { return info.param.name; }
+
+}  // namespace tutti::anomalies
+
+#define TUTTI_IN_EVERY_FLAVOUR(suite_name) \
+    INSTANTIATE_TEST_SUITE_P(in, suite_name, ::tutti::anomalies::every_flavour(), ::tutti::anomalies::flavour_name)
+#define TUTTI_IN_REVOCABLE_FLAVOURS(suite_name) \
+    INSTANTIATE_TEST_SUITE_P(in, suite_name, ::tutti::anomalies::revocable_flavours(), ::tutti::anomalies::flavour_name)

@@ -1,0 +1,158 @@
+// Sizes at which something quietly stops working: many threads that come and go, many sites, blocks within blocks,
+// read and write sets that outgrow their first arrays. The largest are in `huge.cpp`.
+#include <sstream>
+
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+class limits : public suite {};
+
+// Descriptors are handed on: a thread that ends leaves nothing behind that the next one trips over.
+TEST_F(limits, threads_that_come_and_go) {
+    const std::size_t generations = rounds(125);
+    constexpr unsigned at_once = 8;
+    var<long> counter{0};
+    std::atomic<bool> done{false};
+    std::jthread resident{[&] {
+        while (!done.load()) atomically([&](tx& t) { counter.set(t, counter.get(t)); });
+    }};
+    for (std::size_t i = 0; i < generations; ++i) {
+        crew(at_once, [&](unsigned) {
+            for (int k = 0; k < 5; ++k) atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
+        });
+    }
+    done = true;
+    resident.join();
+    EXPECT_EQ(counter.load(), static_cast<long>(generations * at_once * 5));
+}
+
+// What a thread retired before it ended is reclaimed by others, and what others still see it does not take along.
+TEST_F(limits, threads_that_end_with_memory_retired) {
+    static std::atomic<long> alive{0};
+    struct object {
+        object() { ++alive; }
+        ~object() { --alive; }
+    };
+    const std::size_t generations = rounds(400);
+    var<object*> place{nullptr};
+    for (std::size_t i = 0; i < generations; ++i) {
+        crew(2, [&](unsigned) {
+            for (int k = 0; k < 10; ++k) {
+                atomically([&](tx& t) {
+                    destroy(t, place.get(t));
+                    place.set(t, create<object>(t));
+                });
+            }
+        });
+    }
+    EXPECT_LT(alive, static_cast<long>(generations * 20 / 2 + 1024));
+    delete place.load();
+}
+
+TEST_F(limits, many_threads_at_once) {
+    const auto threads = static_cast<unsigned>(std::min<std::size_t>(rounds(200), 400));
+    var<long> counter{0};
+    std::atomic<unsigned> arrived{0};
+    crew(threads, [&](unsigned) {
+        atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
+        ++arrived;
+        while (arrived.load() != threads) std::this_thread::yield();  // all of them alive
+        atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
+    });
+    EXPECT_EQ(counter.load(), 2l * threads);
+}
+
+TEST_F(limits, reads_and_writes_beyond_the_first_arrays) {
+    const std::size_t count = rounds(20000);
+    std::vector<var<std::size_t>> data(count);
+    atomically([&](tx& t) {
+        for (std::size_t i = 0; i < count; ++i) data[i].set(t, i);
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i].get(t), i);
+    });
+    const auto sum = [&](tx& t) {
+        std::size_t total = 0;
+        for (auto& v : data) total += v.get(t);
+        return total;
+    };
+    const std::size_t expected = count * (count - 1) / 2;
+    EXPECT_EQ(atomically(sum), expected);
+    EXPECT_EQ(atomically({.read_only = true}, sum), expected);
+    EXPECT_EQ(atomically({.mode = mode::visible}, sum), expected);
+    EXPECT_EQ(atomically({.mode = mode::irrevocable}, sum), expected);
+    // And back again by a roll-back.
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        for (auto& v : data) v.set(t, 0);
+        cancel(t);
+    }));
+    EXPECT_EQ(atomically(sum), expected);
+}
+
+TEST_F(limits, plain_memory_beyond_the_first_arrays) {
+    const std::size_t count = rounds(40000);
+    std::vector<std::uint8_t> data(count, 1);
+    atomically([&](tx& t) {
+        for (std::size_t i = 0; i < count; ++i) store(t, &data[i], static_cast<std::uint8_t>(i));
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(load(t, &data[i]), static_cast<std::uint8_t>(i));
+    });
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], static_cast<std::uint8_t>(i));
+}
+
+TEST_F(limits, nesting) {
+    const std::size_t depth = rounds(500);
+    var<std::size_t> v{0};
+    const auto descend = [&](const auto& self, tx& t, std::size_t left) -> void {
+        v.set(t, v.get(t) + 1);
+        if (left == 0) return;
+        (void)try_atomically([&](tx& c) {
+            self(self, c, left - 1);
+            if (left % 2 == 0) cancel(c);
+        });
+    };
+    atomically([&](tx& t) { descend(descend, t, depth); });
+    // The outermost even `left` cancels everything below it: one or two levels remain.
+    EXPECT_EQ(v.load(), depth % 2 == 0 ? 1u : 2u);
+}
+
+TEST_F(limits, many_handlers) {
+    const std::size_t count = rounds(5000);
+    std::size_t ran = 0;
+    atomically([&](tx& t) {
+        for (std::size_t i = 0; i < count; ++i) {
+            t.before_commit([&] { ++ran; });
+            t.at_commit([&] { ++ran; });
+            t.on_commit([&] { ++ran; });
+            t.on_abort([&] { ran = 0; });
+        }
+    });
+    EXPECT_EQ(ran, 3 * count);
+}
+
+// Ten thousand named sites, each counted by itself.
+TEST_F(limits, many_sites) {
+    const std::size_t count = rounds(10000);
+    static std::vector<std::string> names;  // names must live on
+    for (std::size_t i = 0; i < count; ++i) names.push_back("site " + std::to_string(i));
+    enable_statistics(true);
+    reset_statistics();
+    var<std::size_t> v{0};
+    for (int round = 0; round < 2; ++round) {
+        for (const auto& name : names) atomically({.name = name.c_str()}, [&](tx& t) { v.set(t, v.get(t) + 1); });
+    }
+    std::size_t named = 0;
+    for (const auto& site : statistics()) {
+        if (site.name.starts_with("site ")) {
+            ++named;
+            ASSERT_EQ(site.commits, 2u) << site.name;
+        }
+    }
+    enable_statistics(false);
+    EXPECT_EQ(named, count);
+    std::ostringstream table;
+    print_statistics(table);
+    EXPECT_NE(table.str().find("site 7"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

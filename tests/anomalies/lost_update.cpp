@@ -1,0 +1,130 @@
+// Lost update: two transactions read the same value, both write, and one of the writes is gone.
+//
+// Catches an engine that does not validate what it read before it writes (take the check out of `prepare`, or skip
+// the extension on a write), one that lets never-written variables (version 0) escape the read log, and one that
+// writes a whole word back where a narrow store changed one byte of it.
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+constexpr unsigned threads = 4;
+
+class lost_update : public suite_of_flavours {};
+
+TEST_P(lost_update, of_one_variable) {
+    const std::size_t each = rounds(2000);
+    var<long> counter{0};
+    crew(threads, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        for (std::size_t i = 0; i < each; ++i) run(mine, [&](tx& t) { counter.set(t, counter.get(t) + 1); });
+    });
+    EXPECT_EQ(counter.load(), static_cast<long>(threads * each));
+}
+
+// A variable that nobody has written yet has the smallest version there is.
+TEST_P(lost_update, of_variables_never_written_before) {
+    const std::size_t count = rounds(2000);
+    std::vector<var<long>> fresh(count);
+    crew(threads, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        for (auto& v : fresh) run(mine, [&](tx& t) { v.set(t, v.get(t) + 1); });
+    });
+    for (auto& v : fresh) ASSERT_EQ(v.load(), threads);
+}
+
+// The read is far from the write, in a block of its own.
+TEST_P(lost_update, across_nested_blocks) {
+    const std::size_t each = rounds(1000);
+    var<long> counter{0}, noise{0};
+    crew(threads, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        for (std::size_t i = 0; i < each; ++i) {
+            run(mine, [&](tx&) {
+                const long seen = atomically([&](tx& t) { return counter.get(t); });
+                atomically([&](tx& t) { noise.set(t, seen); });
+                atomically([&](tx& t) { counter.set(t, seen + 1); });
+            });
+        }
+    });
+    EXPECT_EQ(counter.load(), static_cast<long>(threads * each));
+}
+
+TEST_P(lost_update, of_a_value_behind_a_node) {
+    const std::size_t each = rounds(200);
+    var<std::string> text;
+    crew(threads, [&](unsigned me) {
+        // Strings have destructors, so these bodies unwind.
+        flavour mine = GetParam().of(me);
+        mine.jumps = false;
+        for (std::size_t i = 0; i < each; ++i) {
+            run(mine, [&](tx& t) { text.set(t, text.get(t) + static_cast<char>('a' + me)); });
+        }
+    });
+    const std::string all = text.load();
+    for (unsigned me = 0; me < threads; ++me) {
+        EXPECT_EQ(std::count(all.begin(), all.end(), static_cast<char>('a' + me)), static_cast<long>(each));
+    }
+}
+
+// Everybody adds to every word of every width, all of them neighbours: a store of one byte must not write back its
+// seven neighbours as they were when it read them.
+struct alignas(8) neighbours {
+    std::uint8_t byte[2] = {0, 0};
+    std::uint16_t half = 0;
+    std::uint32_t single = 0;
+    std::uint64_t full = 0;
+};
+
+TEST_P(lost_update, of_plain_words_that_share_eight_bytes) {
+    const std::size_t each = rounds(500);
+    neighbours data;
+    crew(threads, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        const options how{.privatization = privatization::waived};
+        const auto add = [&](auto* word) {
+            run(mine, how, [&](tx& t) {
+                using value = std::remove_pointer_t<decltype(word)>;
+                store(t, word, static_cast<value>(load(t, word) + 1));
+            });
+        };
+        for (std::size_t i = 0; i < each; ++i) {
+            add(&data.byte[me % 2]);
+            add(&data.half);
+            add(&data.single);
+            add(&data.full);
+        }
+    });
+    atomically([&](tx& t) {
+        EXPECT_EQ(load(t, &data.byte[0]), static_cast<std::uint8_t>(each * threads / 2));
+        EXPECT_EQ(load(t, &data.byte[1]), static_cast<std::uint8_t>(each * threads / 2));
+        EXPECT_EQ(load(t, &data.half), static_cast<std::uint16_t>(each * threads));
+        EXPECT_EQ(load(t, &data.single), each * threads);
+        EXPECT_EQ(load(t, &data.full), each * threads);
+    });
+}
+
+// Eight threads, each the only writer of its byte of one word: no conflict of values, only of words.
+TEST_P(lost_update, of_the_neighbour_bytes_of_others) {
+    const std::size_t each = rounds(1000);
+    alignas(8) std::array<std::uint8_t, 8> bytes{};
+    violations wrong;
+    crew(8, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        std::uint8_t expected = 0;
+        for (std::size_t i = 0; i < each; ++i) {
+            const std::uint8_t found = run(mine, {.privatization = privatization::waived}, [&](tx& t) {
+                const std::uint8_t now = load(t, &bytes[me]);
+                store(t, &bytes[me], static_cast<std::uint8_t>(now + 1));
+                return now;
+            });
+            wrong.expect(found == expected++);
+        }
+    });
+    EXPECT_EQ(wrong.count(), 0);
+}
+
+TUTTI_IN_EVERY_FLAVOUR(lost_update);
+
+}  // namespace
+}  // namespace tutti::anomalies

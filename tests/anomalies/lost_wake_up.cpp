@@ -1,0 +1,204 @@
+// Lost wake-up: a transaction that waits with `retry` sleeps on although what it waits for has happened. A lost one
+// shows as a hang, which the watchdog reports.
+//
+// Catches an engine that checks the read set before it registers as a waiter (and not again afterwards), one that
+// forgets what other alternatives of or_else read, and a way of writing that wakes nobody.
+#include "anomalies/flavour.hpp"
+#include "support/random.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+class lost_wake_up : public suite_of_flavours {};
+
+// One slot, handed to and fro: each round is two chances to lose a wake-up.
+TEST_P(lost_wake_up, in_ping_pong) {
+    const std::size_t each = rounds(700);
+    var<int> turn{0};
+    crew(2, [&](unsigned me) {
+        for (std::size_t i = 0; i < each; ++i) {
+            run(GetParam(), [&](tx& t) {
+                if (turn.get(t) != static_cast<int>(me)) retry(t);
+                turn.set(t, 1 - static_cast<int>(me));
+            });
+        }
+    });
+    EXPECT_EQ(turn.load(), 0);
+}
+
+// Many on both sides of a bounded buffer.
+TEST_P(lost_wake_up, in_a_bounded_buffer) {
+    const std::size_t each = rounds(400);
+    constexpr long capacity = 3;
+    var<long> filled{0}, put{0}, taken{0};
+    crew(8, [&](unsigned me) {
+        const bool producer = me % 2 == 0;
+        for (std::size_t i = 0; i < each; ++i) {
+            run(GetParam(), [&](tx& t) {
+                const long now = filled.get(t);
+                if (producer ? now == capacity : now == 0) retry(t);
+                filled.set(t, producer ? now + 1 : now - 1);
+                var<long>& total = producer ? put : taken;
+                total.set(t, total.get(t) + 1);
+            });
+        }
+    });
+    EXPECT_EQ(filled.load(), 0);
+    EXPECT_EQ(put.load(), static_cast<long>(4 * each));
+    EXPECT_EQ(taken.load(), static_cast<long>(4 * each));
+}
+
+// Whoever writes, and however: every way of writing has to wake.
+TEST_P(lost_wake_up, by_any_way_of_writing) {
+    const std::size_t each = rounds(40);
+    constexpr unsigned ways = 8;
+    var<long> signal{0}, heard{0};
+    std::uint64_t plain = 0;
+    crew(2, [&](unsigned me) {
+        for (std::size_t i = 0; i < each * ways; ++i) {
+            const auto round = static_cast<long>(i + 1);
+            if (me == 0) {
+                run(GetParam(), {.privatization = privatization::waived}, [&](tx& t) {
+                    if (signal.get(t) < round && load(t, &plain) < static_cast<std::uint64_t>(round)) retry(t);
+                });
+                heard.store(round);
+                continue;
+            }
+            switch (i % ways) {
+                case 0:
+                    signal.store(round);
+                    break;
+                case 1:
+                    atomically([&](tx& t) { store(t, &plain, static_cast<std::uint64_t>(round)); });
+                    break;
+                case 2:
+                    atomically({.mode = mode::visible}, [&](tx& t) { signal.set(t, round); });
+                    break;
+                case 3:
+                    atomically({.mode = mode::irrevocable}, [&](tx& t) { signal.set(t, round); });
+                    break;
+                case 4:
+                    atomically(no_unwind, [&](tx& t) { signal.set(t, round); });
+                    break;
+                case 5:
+                    atomically([&](tx& t) { t.on_commit([&] { signal.store(round); }); });
+                    break;
+                case 6:
+                    atomically([&](tx&) { atomically([&](tx& t) { signal.set(t, round); }); });
+                    break;
+                default:
+                    atomically([&](tx& t) { t.before_commit([&](tx& last) { signal.set(last, round); }); });
+            }
+            run(GetParam(), [&](tx& t) {  // until it was heard
+                if (heard.get(t) < round) retry(t);
+            });
+        }
+    });
+    EXPECT_EQ(heard.load(), static_cast<long>(each * ways));
+}
+
+// A retry in any alternative waits for all of them. Each round another branch, or what was read before them, changes.
+TEST_P(lost_wake_up, of_any_alternative) {
+    const std::size_t each = rounds(400);
+    std::array<var<long>, 4> doors{};
+    var<long> answered{0};
+    flavour unwinding = GetParam();
+    unwinding.jumps = false;
+    crew(2, [&](unsigned me) {
+        support::random dice{7};
+        for (std::size_t i = 1; i <= each; ++i) {
+            const auto round = static_cast<long>(i);
+            if (me == 0) {
+                const auto wait_at = [&](unsigned door) {
+                    return [&, door](tx& t) {
+                        if (doors[door].get(t) < round) retry(t);
+                        return door;
+                    };
+                };
+                run(unwinding, [&](tx& t) {
+                    if (doors[3].get(t) >= round) return 3u;
+                    return or_else(t, wait_at(0), wait_at(1), wait_at(2));
+                });
+                answered.store(round);
+            } else {
+                doors[dice.below(doors.size())].store(round);
+                run(unwinding, [&](tx& t) {
+                    if (answered.get(t) < round) retry(t);
+                });
+            }
+        }
+    });
+    EXPECT_EQ(answered.load(), static_cast<long>(each));
+}
+
+// One commit, many sleepers; and a sleeper that read many variables, of which any one changes.
+TEST_P(lost_wake_up, of_one_of_many) {
+    const std::size_t each = rounds(60);
+    constexpr unsigned sleepers = 6;
+    std::vector<var<long>> many(100);
+    var<long> gate{0};
+    std::array<var<long>, sleepers> passed{};
+    crew(sleepers + 1, [&](unsigned me) {
+        support::random dice{me};
+        for (std::size_t i = 1; i <= each; ++i) {
+            const auto round = static_cast<long>(i);
+            if (me < sleepers) {
+                run(GetParam(), [&](tx& t) {
+                    if (gate.get(t) < round) retry(t);
+                });
+                passed[me].store(round);
+                run(GetParam(), [&](tx& t) {
+                    bool any = false;
+                    for (auto& v : many) any |= v.get(t) >= round;
+                    if (!any) retry(t);
+                });
+                passed[me].store(-round);
+            } else {
+                const auto wait_for_all = [&](long value) {
+                    run(GetParam(), [&](tx& t) {
+                        for (auto& p : passed) {
+                            if (p.get(t) != value) retry(t);
+                        }
+                    });
+                };
+                gate.store(round);
+                wait_for_all(round);
+                many[dice.below(many.size())].store(round);
+                wait_for_all(-round);
+            }
+        }
+    });
+    EXPECT_EQ(gate.load(), static_cast<long>(each));
+}
+
+// A wait with a limit ends in either way, and racing them loses nothing.
+TEST_P(lost_wake_up, with_a_limit) {
+    const std::size_t each = rounds(200);
+    var<int> turn{0};
+    std::atomic<std::size_t> timeouts{0};
+    crew(2, [&](unsigned me) {
+        support::random dice{me};
+        for (std::size_t i = 0; i < each;) {
+            const microseconds limit{dice.below(300)};
+            const bool mine = run(GetParam(), [&](tx& t) {
+                if (turn.get(t) != static_cast<int>(me)) {
+                    retry_for(t, limit);
+                    return false;
+                }
+                turn.set(t, 1 - static_cast<int>(me));
+                return true;
+            });
+            if (mine) ++i;
+            else ++timeouts;
+        }
+    });
+    EXPECT_EQ(turn.load(), 0);
+}
+
+TUTTI_IN_REVOCABLE_FLAVOURS(lost_wake_up);
+
+}  // namespace
+}  // namespace tutti::anomalies

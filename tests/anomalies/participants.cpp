@@ -1,0 +1,168 @@
+// A participant and the engine disagree: one of them commits what the other has rolled back.
+//
+// Catches a vote taken before the engine's own prepare (an abort could still follow a yes), a participant that is not
+// told of the abort it was prepared for, or told twice, and a veto that leaves records owned.
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+struct no_answer {};
+
+/// Writes down what it is asked, and answers as it was told.
+class witness final : public participant {
+public:
+    explicit witness(std::string& trace, char name) : trace_{trace}, name_{name} {}
+
+    vote answer = vote::commit;
+    bool throws = false;
+
+private:
+    vote prepare() override {
+        trace_ += {'p', name_};
+        if (throws) throw no_answer{};
+        return std::exchange(answer, answer == vote::restart ? vote::commit : answer);
+    }
+    void commit() noexcept override { trace_ += {'c', name_}; }
+    void abort() noexcept override { trace_ += {'a', name_}; }
+
+    std::string& trace_;
+    char name_;
+};
+
+class participants : public suite_of_flavours {
+protected:
+    [[nodiscard]] static flavour unwinding() {
+        flavour f = GetParam();
+        f.jumps = false;
+        return f;
+    }
+    std::string trace_;
+    witness first_{trace_, '1'}, second_{trace_, '2'}, third_{trace_, '3'};
+    var<int> data_{0};
+
+    void commit_with_all() {
+        run(unwinding(), [&](tx& t) {
+            t.at_commit([&] { trace_ += "at"; });
+            t.join(first_);
+            t.join(second_);
+            t.join(third_);
+            data_.set(t, data_.get(t) + 1);
+        });
+    }
+};
+
+TEST_P(participants, all_agree) {
+    commit_with_all();
+    EXPECT_EQ(trace_.substr(0, 6), "p1p2p3");
+    // Both kinds of effect come after the decision; nothing says which of them comes first.
+    EXPECT_NE(trace_.find("c1c2c3"), std::string::npos);
+    EXPECT_NE(trace_.find("at"), std::string::npos);
+    EXPECT_EQ(trace_.find('a', 0), trace_.find("at"));
+    EXPECT_EQ(data_.load(), 1);
+}
+
+TEST_P(participants, one_vetoes) {
+    second_.answer = vote::cancel;
+    EXPECT_THROW(commit_with_all(), cancelled);
+    EXPECT_EQ(data_.load(), 0);
+    EXPECT_EQ(trace_.substr(0, 4), "p1p2");
+    EXPECT_NE(trace_.find("a1"), std::string::npos);
+    EXPECT_NE(trace_.find("a2"), std::string::npos);
+    EXPECT_EQ(trace_.find('3'), std::string::npos) << "the third was never asked";
+    EXPECT_EQ(trace_.find('c'), std::string::npos);
+    EXPECT_EQ(trace_.size(), 8u);
+}
+
+TEST_P(participants, one_throws) {
+    third_.throws = true;
+    EXPECT_THROW(commit_with_all(), no_answer);
+    EXPECT_EQ(data_.load(), 0);
+    EXPECT_EQ(trace_.substr(0, 6), "p1p2p3");
+    for (const char* name : {"a1", "a2", "a3"}) EXPECT_NE(trace_.find(name), std::string::npos) << trace_;
+    EXPECT_EQ(trace_.size(), 12u);
+    third_.throws = false;
+    commit_with_all();  // nothing is still owned
+    EXPECT_EQ(data_.load(), 1);
+}
+
+TEST_P(participants, cancelled_before_they_were_asked) {
+    EXPECT_THROW(run(unwinding(),
+                     [&](tx& t) {
+                         t.join(first_);
+                         cancel(t);
+                     }),
+                 cancelled);
+    EXPECT_EQ(trace_, "");
+}
+
+TUTTI_IN_EVERY_FLAVOUR(participants);
+
+class participants_that_restart : public participants {};
+
+TEST_P(participants_that_restart, first_attempt_aborts_and_second_commits) {
+    second_.answer = vote::restart;
+    std::vector<abort_cause> causes;
+    run(unwinding(), [&](tx& t) {
+        causes.push_back(t.last_abort());
+        t.join(first_);
+        t.join(second_);
+        data_.set(t, data_.get(t) + 1);
+    });
+    EXPECT_EQ(data_.load(), 1);
+    EXPECT_EQ(causes, (std::vector{abort_cause::none, abort_cause::participant_veto}));
+    EXPECT_EQ(trace_.substr(trace_.size() - 8), "p1p2c1c2");
+    EXPECT_EQ(trace_.size(), 16u);
+}
+
+TUTTI_IN_REVOCABLE_FLAVOURS(participants_that_restart);
+
+// When they are asked, the engine can no longer refuse: under contention every prepared commit happens, in the order
+// of the data, and with nothing between prepare and commit.
+TEST(participants_under_contention, commit_in_the_order_of_the_data) {
+    support::watchdog guard{"participants_under_contention"};
+    struct ledger final : participant {
+        std::atomic<int>* busy = nullptr;
+        std::vector<long>* entries = nullptr;
+        violations* wrong = nullptr;
+        long entry = 0;
+        long prepared = 0, committed = 0, aborted = 0;
+        vote prepare() override {
+            ++prepared;
+            wrong->expect(busy->fetch_add(1) == 0);
+            return vote::commit;
+        }
+        void commit() noexcept override {
+            ++committed;
+            entries->push_back(entry);
+            busy->fetch_sub(1);
+        }
+        void abort() noexcept override { ++aborted; }
+    };
+    const std::size_t each = rounds(800);
+    var<long> next{0};
+    std::atomic<int> busy{0};
+    std::vector<long> entries;
+    entries.reserve(4 * each);
+    violations wrong;
+    crew(4, [&](unsigned) {
+        ledger mine;
+        mine.busy = &busy;
+        mine.entries = &entries;
+        mine.wrong = &wrong;
+        for (std::size_t i = 0; i < each; ++i) {
+            atomically([&](tx& t) {
+                mine.entry = next.get(t);
+                next.set(t, mine.entry + 1);
+                t.join(mine);
+            });
+        }
+        wrong.expect(mine.aborted == 0 && mine.prepared == mine.committed && mine.committed == static_cast<long>(each));
+    });
+    EXPECT_EQ(wrong.count(), 0);
+    ASSERT_EQ(entries.size(), 4 * each);
+    for (std::size_t i = 0; i < entries.size(); ++i) ASSERT_EQ(entries[i], static_cast<long>(i));
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,162 @@
+// Privatization race: a transaction takes plain memory out of everybody's reach and its thread then uses it directly;
+// a transaction that still runs with the old state sees the direct writes, or writes over them.
+//
+// Catches an engine without the fence (or with one that waits before the commit instead of after it), and a fence
+// that overlooks a mode, an algorithm, or a transaction that began but has not read yet.
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+/// Plain words; equal to each other in every state that a transaction may see.
+struct box {
+    std::uint64_t left = 0;
+    std::uint64_t right = 0;
+    std::uint32_t low = 0;
+};
+
+class privatization_race : public suite_of_flavours {
+protected:
+    /// Adds one to every word, and checks before.
+    static void bump(tx& t, box* b, violations& torn) {
+        const std::uint64_t left = load(t, &b->left);
+        torn.expect(load(t, &b->right) == left);
+        torn.expect(load(t, &b->low) == static_cast<std::uint32_t>(left));
+        store(t, &b->left, left + 1);
+        store(t, &b->low, static_cast<std::uint32_t>(left + 1));
+        store(t, &b->right, left + 1);
+    }
+    /// The same directly, with time for a zombie to strike.
+    static void bump_directly(box* b, violations& torn) {
+        const std::uint64_t before = b->left;
+        torn.expect(b->right == before && b->low == static_cast<std::uint32_t>(before));
+        b->left = before + 1000;
+        std::this_thread::yield();
+        b->right = before + 1000;
+        b->low = static_cast<std::uint32_t>(before + 1000);
+        torn.expect(b->left == before + 1000);
+    }
+};
+
+// The pointer is a word of plain memory, like what it points to. The others privatize nothing and have waived the
+// wait: only the one that takes has to wait.
+TEST_P(privatization_race, through_a_plain_pointer) {
+    const std::size_t each = rounds(150);
+    box content;
+    box* place = &content;
+    std::atomic<bool> done{false};
+    std::atomic<std::uint64_t> bumps{0};
+    violations torn;
+    crew(4, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) {
+                box* const taken = run(mine, [&](tx& t) {
+                    box* const found = load(t, &place);
+                    store(t, &place, nullptr);
+                    return found;
+                });
+                bump_directly(taken, torn);
+                run(mine, [&](tx& t) { store(t, &place, taken); });
+            }
+            done = true;
+        } else {
+            while (!done.load()) {
+                const bool did = run(mine, {.privatization = privatization::waived}, [&](tx& t) {
+                    box* const found = load(t, &place);
+                    if (found == nullptr) return false;
+                    bump(t, found, torn);
+                    return true;
+                });
+                if (did) ++bumps;
+            }
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(content.left, bumps + 1000 * each);
+    EXPECT_EQ(content.right, content.left);
+}
+
+// The pointer is a variable: the commit that privatizes writes no plain memory at all.
+TEST_P(privatization_race, through_a_variable) {
+    const std::size_t each = rounds(150);
+    box content;
+    var<box*> place{&content};
+    std::atomic<bool> done{false};
+    violations torn;
+    crew(4, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) {
+                run(mine, [&](tx& t) { place.set(t, nullptr); });
+                bump_directly(&content, torn);
+                run(mine, [&](tx& t) { place.set(t, &content); });
+            }
+            done = true;
+        } else {
+            while (!done.load()) {
+                run(mine, {.privatization = privatization::waived}, [&](tx& t) {
+                    if (box* const found = place.get(t)) bump(t, found, torn);
+                });
+            }
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(content.right, content.left);
+}
+
+// The harshest direct use: the whole list is cut off, overwritten and freed at once. A straggler reads freed memory.
+TEST_P(privatization_race, of_a_list_that_is_then_freed) {
+    struct item {
+        std::uint64_t value;
+        item* next;
+    };
+    constexpr std::uint64_t poison = 0xdeaddeaddeaddead;
+    const std::size_t each = rounds(150);
+    item* head = nullptr;
+    std::atomic<bool> done{false};
+    violations seen;
+    crew(4, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) {
+                for (std::uint64_t k = 0; k < 4; ++k) {
+                    auto* const fresh = new item{k, nullptr};
+                    run(mine, [&](tx& t) {
+                        fresh->next = load(t, &head);  // not published yet: ours alone
+                        store(t, &head, fresh);
+                    });
+                }
+                item* cut = run(mine, [&](tx& t) {
+                    item* const all = load(t, &head);
+                    store(t, &head, nullptr);
+                    return all;
+                });
+                while (cut != nullptr) {
+                    item* const next = cut->next;
+                    cut->value = poison;
+                    delete cut;
+                    cut = next;
+                }
+            }
+            done = true;
+        } else {
+            while (!done.load()) {
+                run(mine, {.read_only = me == 1, .privatization = privatization::waived}, [&](tx& t) {
+                    std::uint64_t last = 4;
+                    for (item* i = load(t, &head); i != nullptr; i = load(t, &i->next)) {
+                        const std::uint64_t value = load(t, &i->value);
+                        seen.expect(value < last);  // 3, 2, 1, 0
+                        last = value;
+                    }
+                });
+            }
+        }
+    });
+    EXPECT_EQ(seen.count(), 0);
+}
+
+TUTTI_IN_EVERY_FLAVOUR(privatization_race);
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,179 @@
+// Counts that do not add up to what was executed.
+//
+// Catches counters that are lost when their thread ends, attempts that are counted under no cause or under two, and
+// counting that goes on although it is off.
+#include <numeric>
+#include <sstream>
+
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+class statistics_suite : public suite {
+protected:
+    statistics_suite() {
+        enable_statistics(true);
+        reset_statistics();
+    }
+    ~statistics_suite() override { enable_statistics(false); }
+
+    /// The row of a named block; all zero when there is none.
+    static site_statistics row(std::string_view name) {
+        for (auto& s : tutti::statistics()) {
+            if (s.name == name) return s;
+        }
+        return {};
+    }
+    static std::uint64_t count(const site_statistics& s, abort_cause why) {
+        return s.aborts_by_cause[static_cast<std::size_t>(why)];
+    }
+    static void expect_sound(const site_statistics& s) {
+        const auto sum = [](const auto& a) { return std::accumulate(a.begin(), a.end(), std::uint64_t{0}); };
+        EXPECT_EQ(s.aborts, sum(s.aborts_by_cause)) << s.name;
+        EXPECT_EQ(s.commits, sum(s.commits_by_restarts)) << s.name;
+        EXPECT_EQ(count(s, abort_cause::none), 0u) << s.name;
+        EXPECT_LE(sum(s.durations), s.commits) << s.name;
+    }
+};
+
+TEST_F(statistics_suite, add_up_under_contention) {
+    const std::size_t each = rounds(1500);
+    var<long> counter{0};
+    std::atomic<std::uint64_t> attempts{0}, restarts{0};
+    crew(4, [&](unsigned) {
+        for (std::size_t i = 0; i < each; ++i) {
+            atomically({.name = "contended"}, [&](tx& t) {
+                attempts.fetch_add(1, std::memory_order_relaxed);
+                if (t.attempt() > 1) restarts.fetch_add(1, std::memory_order_relaxed);
+                counter.set(t, counter.get(t) + 1);
+            });
+        }
+    });
+    const auto s = row("contended");
+    expect_sound(s);
+    EXPECT_EQ(s.commits, 4 * each);
+    EXPECT_EQ(s.commits + s.aborts, attempts);
+    EXPECT_EQ(s.aborts, restarts);
+    EXPECT_NE(s.file.find("statistics.cpp"), std::string::npos);
+    EXPECT_GT(s.line, 0u);
+}
+
+TEST_F(statistics_suite, name_every_cause) {
+    struct refusal {};
+    struct veto final : participant {
+        vote prepare() override { return vote::cancel; }
+        void commit() noexcept override {}
+        void abort() noexcept override {}
+    } no;
+    var<int> v{0};
+    const auto leave = [&](auto body) {
+        try {
+            atomically({.name = "causes"}, body);
+        } catch (...) {}
+    };
+    leave([](tx& t) { cancel(t); });
+    leave([](tx&) { throw refusal{}; });
+    leave([](tx&) { throw refusal{}; });
+    leave([&](tx& t) { t.join(no); });
+    leave([](tx& t) { retry(t); });  // nothing read: an error of use
+    leave([](tx& t) {
+        if (t.attempt() < 4) restart(t);
+    });
+    leave([&](tx& t) {
+        if (v.get(t) == 0) retry_for(t, std::chrono::milliseconds{1});
+    });
+    const auto s = row("causes");
+    expect_sound(s);
+    EXPECT_EQ(s.commits, 2u);
+    EXPECT_EQ(count(s, abort_cause::explicit_cancel), 1u);
+    EXPECT_EQ(count(s, abort_cause::exception), 2u);
+    EXPECT_EQ(count(s, abort_cause::participant_veto), 1u);
+    EXPECT_EQ(count(s, abort_cause::usage), 1u);
+    EXPECT_EQ(count(s, abort_cause::explicit_restart), 3u);
+    EXPECT_EQ(count(s, abort_cause::explicit_retry), 1u);
+    EXPECT_EQ(s.commits_by_restarts[2], 1u) << "three restarts";
+    EXPECT_EQ(s.commits_by_restarts[1], 1u) << "one retry";
+}
+
+TEST_F(statistics_suite, say_why_it_became_irrevocable) {
+    var<int> v{0};
+    for (int i = 0; i < 3; ++i) {
+        atomically({.name = "late"}, [&](tx& t) {
+            v.set(t, v.get(t) + 1);
+            t.become_irrevocable("writes a file");
+        });
+    }
+    atomically({.name = "never"}, [&](tx& t) { v.set(t, 0); });
+    EXPECT_EQ(row("late").irrevocable, 3u);
+    EXPECT_EQ(row("late").irrevocable_reason, "writes a file");
+    EXPECT_EQ(row("late").commits, 3u);
+    EXPECT_EQ(row("never").irrevocable, 0u);
+    EXPECT_EQ(row("never").irrevocable_reason, "");
+}
+
+TEST_F(statistics_suite, sample_durations) {
+    const std::size_t often = 10 * statistics_sampling;
+    var<int> v{0};
+    for (std::size_t i = 0; i < often; ++i) atomically({.name = "timed"}, [&](tx& t) { v.set(t, v.get(t) + 1); });
+    const auto s = row("timed");
+    const auto samples = std::accumulate(s.durations.begin(), s.durations.end(), std::uint64_t{0});
+    EXPECT_GE(samples, 1u);
+    EXPECT_LE(samples, s.commits);
+}
+
+TEST_F(statistics_suite, keep_what_ended_threads_counted) {
+    var<int> v{0};
+    for (int i = 0; i < 20; ++i) {
+        std::jthread{[&] { atomically({.name = "short life"}, [&](tx& t) { v.set(t, v.get(t) + 1); }); }}.join();
+    }
+    EXPECT_EQ(row("short life").commits, 20u);
+}
+
+TEST_F(statistics_suite, count_nothing_when_off) {
+    var<int> v{0};
+    const auto once = [&] { atomically({.name = "switched"}, [&](tx& t) { v.set(t, v.get(t) + 1); }); };
+    once();
+    enable_statistics(false);
+    for (int i = 0; i < 10; ++i) once();
+    EXPECT_EQ(row("switched").commits, 1u);
+    enable_statistics(true);
+    once();
+    EXPECT_EQ(row("switched").commits, 2u);
+    reset_statistics();
+    EXPECT_EQ(row("switched").commits, 0u);
+    once();
+    EXPECT_EQ(row("switched").commits, 1u);
+}
+
+// Reading them while others count neither disturbs nor tears: monotonic, and sound at the end.
+TEST_F(statistics_suite, may_be_read_at_any_time) {
+    const std::size_t each = rounds(3000);
+    var<long> v{0};
+    std::atomic<unsigned> running{3};
+    violations backwards;
+    crew(4, [&](unsigned me) {
+        if (me < 3) {
+            for (std::size_t i = 0; i < each; ++i) {
+                atomically({.name = "watched"}, [&](tx& t) { v.set(t, v.get(t) + 1); });
+            }
+            --running;
+        } else {
+            std::uint64_t last = 0;
+            while (running.load() != 0) {
+                const std::uint64_t now = row("watched").commits;
+                backwards.expect(now >= last);
+                last = now;
+            }
+        }
+    });
+    EXPECT_EQ(backwards.count(), 0);
+    expect_sound(row("watched"));
+    EXPECT_EQ(row("watched").commits, 3 * each);
+    std::ostringstream table;
+    print_statistics(table);
+    EXPECT_NE(table.str().find("watched"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,164 @@
+// Weak atomicity: an access outside a transaction slips between the accesses of one.
+//
+// Catches a `store` that does not take the record (a transaction that read before it then commits over it), a `load`
+// that reads past a lock, and single accesses that are not ordered with those to other variables.
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+class strong_atomicity : public suite_of_flavours {};
+
+// One thread stores rising even numbers, others make them odd and even again within a transaction, or add two. A
+// transaction that read before a store and commits after it would take the value back.
+TEST_P(strong_atomicity, a_store_is_not_overwritten_unread) {
+    const std::size_t each = rounds(4000);
+    var<long> v{0};
+    std::atomic<bool> done{false};
+    violations lost;
+    crew(3, [&](unsigned me) {
+        if (me == 0) {
+            for (std::size_t i = 1; i <= each; ++i) {
+                const long rising = static_cast<long>(i) * 1'000'000;
+                v.store(rising);
+                lost.expect(v.load() >= rising);
+            }
+            done = true;
+        } else {
+            const flavour mine = GetParam().of(me);
+            while (!done.load()) run(mine, [&](tx& t) { v.set(t, v.get(t) + 2); });
+        }
+    });
+    EXPECT_EQ(lost.count(), 0);
+}
+
+TEST_P(strong_atomicity, a_load_sees_no_transaction_in_progress) {
+    const std::size_t each = rounds(2000);
+    var<long> v{0};
+    std::atomic<bool> done{false};
+    violations odd;
+    crew(3, [&](unsigned me) {
+        if (me == 0) {
+            const flavour mine = GetParam().of(1);
+            for (std::size_t i = 0; i < each; ++i) {
+                run(mine, [&](tx& t) {
+                    v.set(t, v.get(t) + 1);
+                    v.set(t, v.get(t) + 1);
+                });
+            }
+            done = true;
+        } else {
+            while (!done.load()) odd.expect(v.load() % 2 == 0);
+        }
+    });
+    EXPECT_EQ(odd.count(), 0);
+}
+
+// Two variables that a transaction moves together, looked at one after the other from outside; and two that are
+// stored one after the other, looked at together from inside.
+TEST_P(strong_atomicity, accesses_to_several_variables_keep_their_order) {
+    const std::size_t each = rounds(2000);
+    var<long> x{0}, y{0}, first{0}, second{0};
+    std::atomic<bool> done{false};
+    violations order;
+    crew(4, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) {
+                run(mine, [&](tx& t) {
+                    y.set(t, y.get(t) + 1);
+                    x.set(t, x.get(t) + 1);
+                });
+                first.store(static_cast<long>(i));
+                second.store(static_cast<long>(i));
+            }
+            done = true;
+        } else if (me == 1) {
+            while (!done.load()) {
+                const long early = x.load();
+                order.expect(y.load() >= early);
+                const long other = y.load();
+                order.expect(x.load() >= other);
+            }
+        } else {
+            while (!done.load()) {
+                run(mine, {.read_only = me == 2}, [&](tx& t) {
+                    const long late = second.get(t);
+                    const long early = first.get(t);
+                    order.expect(early == late || early == late + 1);
+                    order.expect(x.get(t) == y.get(t));
+                });
+            }
+        }
+    });
+    EXPECT_EQ(order.count(), 0);
+}
+
+// A store from outside aborts or follows a transaction that has read the variable; it is never half of its snapshot.
+TEST_P(strong_atomicity, a_store_does_not_fall_into_a_snapshot) {
+    const std::size_t each = rounds(3000);
+    var<long> v{0};
+    std::atomic<bool> done{false};
+    violations changed;
+    crew(3, [&](unsigned me) {
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) v.store(static_cast<long>(i));
+            done = true;
+        } else {
+            const flavour mine = GetParam().of(me);
+            while (!done.load()) {
+                run(mine, {.read_only = me == 1}, [&](tx& t) {
+                    const long seen = v.get(t);
+                    for (int i = 0; i < 5; ++i) changed.expect(v.get(t) == seen);
+                });
+            }
+        }
+    });
+    EXPECT_EQ(changed.count(), 0);
+}
+
+TEST_P(strong_atomicity, holds_for_values_behind_nodes) {
+    const std::size_t each = rounds(500);
+    const std::string a(50, 'a'), b(70, 'b');
+    var<std::string> text{a};
+    std::atomic<bool> done{false};
+    violations torn;
+    crew(3, [&](unsigned me) {
+        flavour mine = GetParam().of(me);
+        mine.jumps = false;
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) text.store(i % 2 == 0 ? b : a);
+            done = true;
+        } else {
+            while (!done.load()) {
+                const std::string outside = text.load();
+                torn.expect(outside == a || outside == b);
+                run(mine, [&](tx& t) { text.set(t, text.get(t) == a ? b : a); });
+            }
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+}
+
+TUTTI_IN_EVERY_FLAVOUR(strong_atomicity);
+
+// Within a transaction of the same thread they are part of it.
+TEST(strong_atomicity_inside, load_and_store_are_part_of_the_transaction) {
+    var<long> v{1};
+    var<std::string> text{"one"};
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        v.set(t, 2);
+        EXPECT_EQ(v.load(), 2);
+        v.store(3);
+        text.store("three");
+        EXPECT_EQ(v.get(t), 3);
+        EXPECT_EQ(text.get(t), "three");
+        EXPECT_EQ(text.load(), "three");
+        cancel(t);
+    }));
+    EXPECT_EQ(v.load(), 1);
+    EXPECT_EQ(text.load(), "one");
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

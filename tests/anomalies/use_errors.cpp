@@ -1,0 +1,165 @@
+// Errors of use: what may not be done is diagnosed where it is done, with a message that says what to do instead; the
+// block has no effect, and the next one works.
+#include <cctype>
+
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+class use_errors : public suite {
+protected:
+    var<long> v_{1};
+    std::uint64_t plain_ = 1;
+
+    /// Expects a usage_error that says a sentence and mentions `word`, and that nothing is stuck afterwards.
+    template <class F>
+    void expect_diagnosed(const char* word, F misuse) {
+        try {
+            misuse();
+            ADD_FAILURE() << "not diagnosed";
+        } catch (const usage_error& e) {
+            const std::string what = e.what();
+            EXPECT_GT(what.size(), 20u) << what;
+            EXPECT_NE(what.find(word), std::string::npos) << what;
+        }
+        crew(2, [&](unsigned) { atomically([&](tx& t) { v_.set(t, v_.get(t) + 1); }); });
+        EXPECT_EQ(v_.load(), 3) << "the misused block had an effect";
+        EXPECT_EQ(plain_, 1u);
+        v_.store(1);
+    }
+};
+
+TEST_F(use_errors, write_in_a_read_only_block) {
+    for (const bool read_first : {false, true}) {
+        const auto in = [&](auto body) {
+            return [&, body] {
+                atomically({.read_only = true}, [&](tx& t) {
+                    if (read_first) (void)v_.get(t);
+                    body(t);
+                });
+            };
+        };
+        expect_diagnosed("read", in([&](tx& t) { v_.set(t, 5); }));
+        expect_diagnosed("read", in([&](tx& t) { store(t, &plain_, 5u); }));
+        expect_diagnosed("read", in([&](tx&) { atomically([&](tx& c) { v_.set(c, 5); }); }));
+        expect_diagnosed("read", in([&](tx&) { v_.store(5); }));
+    }
+}
+
+TEST_F(use_errors, retry_that_nothing_can_wake) {
+    expect_diagnosed("retry", [] { atomically([](tx& t) { retry(t); }); });
+    expect_diagnosed("retry", [&] {
+        atomically([&](tx& t) {
+            v_.set(t, 5);  // written, but nothing read
+            atomically([](tx& c) { retry(c); });
+        });
+    });
+}
+
+TEST_F(use_errors, in_an_irrevocable_block) {
+    const options how{.mode = mode::irrevocable};
+    expect_diagnosed("irrevocable", [&] {
+        atomically(how, [&](tx& t) {
+            (void)v_.get(t);
+            retry(t);
+        });
+    });
+    expect_diagnosed("irrevocable", [&] { atomically(how, [](tx& t) { restart(t); }); });
+    expect_diagnosed("irrevocable", [&] { atomically(how, [](tx& t) { t.become_visible(); }); });
+    expect_diagnosed("irrevocable", [&] {
+        atomically([&](tx& t) {
+            v_.set(t, 5);
+            t.become_irrevocable("test");
+            retry(t);
+        });
+    });
+}
+
+// The handle outlives its block: every use of it says so, and does not touch what runs now.
+TEST_F(use_errors, handle_used_after_its_block) {
+    tx* kept = nullptr;
+    atomically([&](tx& t) { kept = &t; });
+    expect_diagnosed("transaction", [&] { (void)v_.get(*kept); });
+    expect_diagnosed("transaction", [&] { v_.set(*kept, 5); });
+    expect_diagnosed("transaction", [&] { (void)load(*kept, &plain_); });
+    expect_diagnosed("transaction", [&] { store(*kept, &plain_, 5u); });
+    expect_diagnosed("transaction", [&] { kept->on_commit([] {}); });
+    expect_diagnosed("transaction", [&] { (void)create<long>(*kept); });
+    expect_diagnosed("transaction", [&] { cancel(*kept); });
+    expect_diagnosed("transaction", [&] { restart(*kept); });
+    expect_diagnosed("transaction", [&] { retry(*kept); });
+    expect_diagnosed("transaction", [&] { kept->become_irrevocable(); });
+    expect_diagnosed("transaction", [&] { kept->become_visible(); });
+}
+
+// An error of use inside a nested block leaves through both.
+TEST_F(use_errors, in_a_nested_block) {
+    expect_diagnosed("retry", [&] {
+        atomically([&](tx& t) {
+            v_.set(t, 5);
+            atomically([](tx& c) { retry(c); });
+        });
+    });
+}
+
+TEST_F(use_errors, change_of_the_algorithm_under_way) {
+    (void)v_.load();
+    const std::string before{algorithm()};
+    expect_diagnosed("transaction", [] { use_algorithm("norec"); });
+    EXPECT_EQ(algorithm(), before);
+}
+
+TEST_F(use_errors, unknown_algorithm_is_told_the_known_ones) {
+    try {
+        use_algorithm("no-such-thing");
+        ADD_FAILURE() << "not diagnosed";
+    } catch (const usage_error& e) {
+        const std::string what = e.what();
+        EXPECT_NE(what.find("no-such-thing"), std::string::npos) << what;
+        for (const auto& known : algorithms()) EXPECT_NE(what.find(known.name), std::string::npos) << what;
+    }
+    EXPECT_GE(algorithms().size(), 6u);
+    for (const auto& known : algorithms()) EXPECT_FALSE(known.summary.empty()) << known.name;
+}
+
+// What must not fail cannot report by an exception: it ends the program, with a message. The child processes are
+// started afresh, as they come from a program that may have other threads, and have no watchdog for the same reason.
+TEST(use_errors_that_end_the_program, transaction_started_in_at_commit) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto offend = [] {
+        try {
+            var<long> v{0};
+            atomically([&](tx& t) {
+                v.set(t, 1);
+                t.at_commit([&] { atomically([&](tx& own) { v.set(own, 2); }); });
+            });
+        } catch (const usage_error& e) {  // equally good
+            std::fprintf(stderr, "%s", e.what());
+            std::abort();
+        }
+    };
+    EXPECT_DEATH(offend(), "at_commit");
+}
+
+TEST(use_errors_that_end_the_program, unknown_algorithm_in_the_environment) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const char* const found = std::getenv("TUTTI_ALGORITHM");
+    const std::string before = found != nullptr ? found : "wb-etl";
+    const auto offend = [] {
+        try {
+            var<long> v{0};
+            v.store(1);
+            std::exit(0);
+        } catch (const usage_error& e) {
+            std::fprintf(stderr, "%s", e.what());
+            std::abort();
+        }
+    };
+    setenv("TUTTI_ALGORITHM", "no-such-thing", 1);
+    EXPECT_DEATH(offend(), "no-such-thing(.|\n)*wb-etl");
+    setenv("TUTTI_ALGORITHM", before.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,163 @@
+// A visible reader that is overlooked by a writer, or starved by many.
+//
+// Catches a writer that looks at the lock but not at the marks beside it, a mark of one reader that wipes out
+// another's, marks that outlive their transaction (then nobody writes that record any more), and two readers that
+// both want to write and wait for each other.
+#include "anomalies/flavour.hpp"
+#include "support/random.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+constexpr options visibly{.mode = mode::visible};
+
+class visible_readers : public suite {};
+
+TEST_F(visible_readers, of_one_record_and_a_writer) {
+    const std::size_t each = rounds(1500);
+    var<long> left{0}, right{0};
+    std::atomic<bool> done{false};
+    violations torn;
+    crew(5, [&](unsigned me) {
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) {
+                atomically([&](tx& t) {
+                    left.set(t, left.get(t) + 1);
+                    right.set(t, right.get(t) + 1);
+                });
+            }
+            done = true;
+        } else {
+            while (!done.load()) {
+                atomically(visibly, [&](tx& t) {
+                    const long seen = left.get(t);
+                    torn.expect(right.get(t) == seen && left.get(t) == seen);
+                });
+            }
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(left.load(), static_cast<long>(each));
+}
+
+// The reason for their existence: a long reader gets through a storm of short writers. It need not be the first
+// attempt, but it must end while the storm goes on; the writers stop only when the readers are done.
+TEST_F(visible_readers, get_through_a_storm_of_writers) {
+    const std::size_t reads = rounds(20);
+    std::vector<var<long>> data(200);
+    std::atomic<unsigned> readers{2};
+    violations torn;
+    crew(5, [&](unsigned me) {
+        if (me < 2) {
+            for (std::size_t i = 0; i < reads; ++i) {
+                const long sum = atomically(visibly, [&](tx& t) {
+                    long total = 0;
+                    for (auto& v : data) total += v.get(t);
+                    return total;
+                });
+                torn.expect(sum == 0);
+            }
+            --readers;
+        } else {
+            support::random dice{me};
+            while (readers.load() != 0) {
+                auto& from = data[dice.below(data.size())];
+                auto& to = data[dice.below(data.size())];
+                atomically([&](tx& t) {
+                    from.set(t, from.get(t) - 1);
+                    to.set(t, to.get(t) + 1);
+                });
+            }
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+}
+
+// Both have marked what both then want to write: one has to give way.
+TEST_F(visible_readers, that_both_want_to_write) {
+    const std::size_t each = rounds(1000);
+    var<long> counter{0};
+    crew(4, [&](unsigned) {
+        for (std::size_t i = 0; i < each; ++i) {
+            atomically(visibly, [&](tx& t) {
+                const long seen = counter.get(t);
+                counter.set(t, seen + 1);
+            });
+        }
+    });
+    EXPECT_EQ(counter.load(), static_cast<long>(4 * each));
+}
+
+// Becoming visible on the way keeps what was read and written before.
+TEST_F(visible_readers, that_became_so_on_the_way) {
+    const std::size_t each = rounds(800);
+    var<long> a{0}, b{0}, c{0};
+    violations wrong;
+    crew(4, [&](unsigned me) {
+        for (std::size_t i = 0; i < each; ++i) {
+            atomically([&](tx& t) {
+                a.set(t, a.get(t) + 1);
+                const long seen = b.get(t);
+                if (me % 2 == 0) {
+                    t.become_visible();
+                    t.become_visible();  // idempotent
+                }
+                wrong.expect(b.get(t) == seen && a.get(t) == c.get(t) + 1);
+                b.set(t, seen + 1);
+                c.set(t, c.get(t) + 1);
+            });
+        }
+    });
+    EXPECT_EQ(wrong.count(), 0);
+    EXPECT_EQ(a.load(), static_cast<long>(4 * each));
+    EXPECT_EQ(b.load(), a.load());
+    EXPECT_EQ(c.load(), a.load());
+}
+
+// Plain words are marked like variables.
+TEST_F(visible_readers, of_plain_words) {
+    const std::size_t each = rounds(800);
+    std::array<std::uint32_t, 4> words{};
+    violations torn;
+    crew(4, [&](unsigned me) {
+        for (std::size_t i = 0; i < each; ++i) {
+            atomically({.mode = me % 2 == 0 ? mode::visible : mode::optimistic, .privatization = privatization::waived},
+                       [&](tx& t) {
+                           const std::uint32_t seen = load(t, &words[0]);
+                           for (auto& w : words) torn.expect(load(t, &w) == seen);
+                           for (auto& w : words) store(t, &w, seen + 1);
+                       });
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(words[3], 4 * each);
+}
+
+// Ways out that are not a commit take the marks back too.
+TEST_F(visible_readers, leave_no_mark_behind) {
+    struct refusal {};
+    var<long> v{0};
+    EXPECT_THROW(atomically(visibly,
+                            [&](tx& t) {
+                                (void)v.get(t);
+                                cancel(t);
+                            }),
+                 cancelled);
+    EXPECT_THROW(atomically(visibly,
+                            [&](tx& t) {
+                                (void)v.get(t);
+                                throw refusal{};
+                            }),
+                 refusal);
+    atomically(visibly, [&](tx&) {
+        (void)try_atomically([&](tx& c) {
+            (void)v.get(c);
+            cancel(c);
+        });
+    });
+    crew(2, [&](unsigned) { atomically([&](tx& t) { v.set(t, v.get(t) + 1); }); });
+    EXPECT_EQ(v.load(), 2);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,171 @@
+// The other side of lost_wake_up: who is woken without need, and what a limit means.
+//
+// Catches an engine that wakes every sleeper at every commit, one whose timed wait never returns or never waits, and
+// one that waits in an alternative although there is another one.
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+class wake_up : public suite {};
+
+// The sleeper's body runs once before the wait and once after it. A commit of something else in between may cost it
+// one look more when it falls into the moment of going to sleep, but not one for each commit.
+TEST_F(wake_up, is_not_for_unrelated_commits) {
+    const std::size_t unrelated = rounds(20000);
+    var<long> awaited{0};
+    std::array<var<long>, 64> others{};
+    std::atomic<unsigned> executions{0};
+    crew(2, [&](unsigned me) {
+        if (me == 0) {
+            atomically([&](tx& t) {
+                executions.fetch_add(1);
+                if (awaited.get(t) == 0) retry(t);
+            });
+        } else {
+            while (executions.load() == 0) std::this_thread::yield();
+            for (std::size_t i = 0; i < unrelated; ++i) {
+                atomically([&](tx& t) { others[i % others.size()].set(t, static_cast<long>(i)); });
+                // Room for a sleeper that was woken wrongly to run, and to be counted.
+                if (i % 64 == 0) std::this_thread::yield();
+            }
+            awaited.store(1);
+        }
+    });
+    EXPECT_GE(executions.load(), 2u);
+    EXPECT_LE(executions.load(), 4u);
+}
+
+TEST_F(wake_up, comes_for_the_alternative_that_can_go_on) {
+    var<int> a{0}, b{0};
+    std::atomic<unsigned> executions{0};
+    int chosen = 0;
+    crew(2, [&](unsigned me) {
+        if (me == 1) {
+            while (executions.load() == 0) std::this_thread::yield();
+            b.store(1);
+            return;
+        }
+        chosen = atomically([&](tx& t) {
+            executions.fetch_add(1);
+            return or_else(
+                t,
+                [&](tx& first) {
+                    if (a.get(first) == 0) retry(first);
+                    return 1;
+                },
+                [&](tx& second) {
+                    if (b.get(second) == 0) retry(second);
+                    return 2;
+                });
+        });
+    });
+    EXPECT_EQ(chosen, 2);
+}
+
+// The first alternative that does not retry wins, also if a later one could go on too; what the others wrote is gone.
+TEST_F(wake_up, is_not_needed_when_an_alternative_goes_on) {
+    var<int> trace{0};
+    const auto refuse = [&](tx& t) -> int {
+        trace.set(t, trace.get(t) + 100);
+        retry(t);
+    };
+    const int chosen = atomically([&](tx& t) {
+        trace.set(t, 1);
+        return or_else(
+            t, refuse,
+            [&](tx& u) {
+                return or_else(u, refuse, refuse, [&](tx& v) {
+                    trace.set(v, trace.get(v) + 1);
+                    return 3;
+                });
+            },
+            [](tx&) { return 4; });
+    });
+    EXPECT_EQ(chosen, 3);
+    EXPECT_EQ(trace.load(), 2);
+}
+
+// Time is bounded from below only: how late a thread gets the processor is not the engine's doing.
+TEST_F(wake_up, comes_when_time_is_up) {
+    var<int> never{0}, written{0};
+    const auto start = steady_clock::now();
+    const bool timed_out = atomically([&](tx& t) {
+        if (never.get(t) == 0) {
+            retry_for(t, milliseconds{20});
+            written.set(t, 1);
+            return true;
+        }
+        return false;
+    });
+    EXPECT_TRUE(timed_out);
+    EXPECT_EQ(written.load(), 1);
+    EXPECT_GE(steady_clock::now() - start, milliseconds{19});
+}
+
+TEST_F(wake_up, comes_when_time_is_up_though_nothing_was_read) {
+    const auto start = steady_clock::now();
+    unsigned executions = 0;
+    atomically([&](tx& t) {
+        ++executions;
+        retry_for(t, milliseconds{10});
+    });
+    EXPECT_GE(steady_clock::now() - start, milliseconds{9});
+    EXPECT_GE(executions, 2u);
+}
+
+// Irrelevant changes of what was read do not prolong the wait: it has one limit, over all restarts.
+TEST_F(wake_up, limit_covers_all_restarts) {
+    var<long> beat{0};
+    std::atomic<bool> done{false};
+    crew(2, [&](unsigned me) {
+        if (me == 0) {
+            atomically([&](tx& t) {
+                if (beat.get(t) >= 0) retry_for(t, milliseconds{20});
+            });
+            done = true;
+        } else {
+            while (!done.load()) beat.store(beat.load() + 1);
+        }
+    });
+    SUCCEED();  // that it ended is the test
+}
+
+// There is another alternative, so a limit of an hour is no reason to wait.
+TEST_F(wake_up, limit_in_an_alternative_leaves_to_the_next) {
+    var<int> never{0};
+    const int chosen = atomically([&](tx& t) {
+        return or_else(
+            t,
+            [&](tx& first) {
+                if (never.get(first) == 0) retry_for(first, std::chrono::hours{1});
+                return 1;
+            },
+            [](tx&) { return 2; });
+    });
+    EXPECT_EQ(chosen, 2);
+}
+
+// A limit in the last alternative counts, and ends the wait of all of them.
+TEST_F(wake_up, limit_in_the_last_alternative_is_waited_for) {
+    var<int> never{0};
+    const int chosen = atomically([&](tx& t) {
+        return or_else(
+            t,
+            [&](tx& first) -> int {
+                (void)never.get(first);
+                retry(first);
+            },
+            [&](tx& last) {
+                if (never.get(last) == 0) retry_for(last, milliseconds{5});
+                return 2;
+            });
+    });
+    EXPECT_EQ(chosen, 2);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

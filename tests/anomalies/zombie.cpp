@@ -1,0 +1,153 @@
+// Zombie (inconsistent snapshot, non-repeatable read): a body sees a state that no serial order explains, be it in an
+// attempt that is rolled back afterwards. Every check here is made inside the body, before anything can roll it back.
+//
+// Catches an engine that extends its snapshot before it validates (or without validating), one that samples the clock
+// after the validation, and one that checks reads only at commit.
+#include "anomalies/flavour.hpp"
+#include "support/random.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+class zombie : public suite_of_flavours {};
+
+/// Two threads of writers, then readers of three kinds, until the writers are done.
+/// @param write(flavour, step)  one step of a writer
+/// @param read(flavour, options, random)  one block of a reader
+template <class Write, class Read>
+void writers_against_readers(const flavour& all, std::size_t each, Write write, Read read) {
+    std::atomic<unsigned> writers{2};
+    crew(6, [&](unsigned me) {
+        const flavour mine = all.of(me);
+        support::random dice{me};
+        if (me < 2) {
+            for (std::size_t i = 0; i < each; ++i) write(mine, i);
+            --writers;
+        } else {
+            while (writers.load() != 0) read(mine, options{.read_only = me == 3}, dice);
+        }
+    });
+}
+
+// All variables are always equal. Read in any order, so that no order of acquisition hides a hole.
+TEST_P(zombie, sees_variables_that_differ) {
+    constexpr std::size_t count = 12;
+    std::array<var<long>, count> data{};
+    violations seen;
+    writers_against_readers(
+        GetParam(), rounds(1500),
+        [&](const flavour& mine, std::size_t) {
+            run(mine, [&](tx& t) {
+                const long next = data[0].get(t) + 1;
+                for (auto& v : data) v.set(t, next);
+            });
+        },
+        [&](const flavour& mine, const options& how, support::random& dice) {
+            const std::size_t start = dice.below(count);
+            run(mine, how, [&](tx& t) {
+                const long first = data[start].get(t);
+                for (std::size_t i = 1; i < count; ++i) seen.expect(data[(start + i * 5) % count].get(t) == first);
+                seen.expect(data[start].get(t) == first);  // and a second time
+            });
+        });
+    EXPECT_EQ(seen.count(), 0);
+}
+
+// The reader also writes, so that it is no read-only block and meets its own records.
+TEST_P(zombie, sees_a_sum_that_never_was) {
+    constexpr std::size_t count = 8;
+    std::array<var<long>, count> accounts{};
+    var<long> scratch{0};
+    violations seen;
+    writers_against_readers(
+        GetParam(), rounds(2000),
+        [&](const flavour& mine, std::size_t step) {
+            auto& from = accounts[step % count];
+            auto& to = accounts[(step * 3 + 1) % count];
+            run(mine, [&](tx& t) {
+                from.set(t, from.get(t) - 7);
+                to.set(t, to.get(t) + 7);
+            });
+        },
+        [&](const flavour& mine, const options& how, support::random& dice) {
+            const bool writes = !how.read_only && dice.one_in(2);
+            run(mine, how, [&](tx& t) {
+                if (writes) scratch.set(t, 1);
+                long sum = 0;
+                for (auto& v : accounts) sum += v.get(t);
+                seen.expect(sum == 0);
+                if (writes) scratch.set(t, sum);
+            });
+        });
+    EXPECT_EQ(seen.count(), 0);
+    EXPECT_EQ(scratch.load(), 0);
+}
+
+// What a zombie does with such a state: it divides by zero and indexes out of bounds.
+TEST_P(zombie, follows_an_index_out_of_bounds) {
+    constexpr unsigned small = 2, large = 16;
+    var<unsigned> size{small}, index{0};
+    violations seen;
+    writers_against_readers(
+        GetParam(), rounds(2000),
+        [&](const flavour& mine, std::size_t step) {
+            run(mine, [&](tx& t) {
+                size.set(t, step % 2 == 0 ? large : small);
+                index.set(t, step % 2 == 0 ? large - 1 : small - 1);
+            });
+        },
+        [&](const flavour& mine, const options& how, support::random& dice) {
+            const bool size_first = dice.one_in(2);
+            run(mine, how, [&](tx& t) {
+                const unsigned a = size_first ? size.get(t) : index.get(t);
+                const unsigned b = size_first ? index.get(t) : size.get(t);
+                seen.expect(size_first ? b < a : a < b);
+            });
+        });
+    EXPECT_EQ(seen.count(), 0);
+}
+
+// Words of one object, some of them in the same eight bytes.
+TEST_P(zombie, sees_plain_words_that_differ) {
+    struct alignas(8) object {
+        std::uint8_t a = 0;
+        std::uint8_t b = 0;
+        std::uint16_t c = 0;
+        std::uint32_t d = 0;
+        std::uint64_t e = 0;
+        std::uint8_t pad[120] = {};
+        std::uint8_t f = 0;
+    } data;
+    violations seen;
+    writers_against_readers(
+        GetParam(), rounds(1000),
+        [&](const flavour& mine, std::size_t) {
+            run(mine, {.privatization = privatization::waived}, [&](tx& t) {
+                const auto next = static_cast<std::uint8_t>(load(t, &data.a) + 1);
+                store(t, &data.e, next);
+                store(t, &data.a, next);
+                store(t, &data.f, next);
+                store(t, &data.c, next);
+                store(t, &data.b, next);
+                store(t, &data.d, next);
+            });
+        },
+        [&](const flavour& mine, options how, support::random& dice) {
+            const bool forwards = dice.one_in(2);
+            how.privatization = privatization::waived;
+            run(mine, how, [&](tx& t) {
+                const std::uint64_t first = forwards ? load(t, &data.a) : load(t, &data.f);
+                seen.expect(load(t, &data.d) == first);
+                seen.expect(load(t, &data.b) == first);
+                seen.expect(load(t, &data.e) == first);
+                seen.expect(load(t, &data.c) == first);
+                seen.expect((forwards ? load(t, &data.f) : load(t, &data.a)) == first);
+            });
+        });
+    EXPECT_EQ(seen.count(), 0);
+}
+
+TUTTI_IN_EVERY_FLAVOUR(zombie);
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,129 @@
+// What threads do outside of blocks, and to each other.
+#include <stdexcept>
+#include <string>
+
+#include "base/futex.hpp"
+#include "core/descriptor.hpp"
+#include "core/kill.hpp"
+#include "world.hpp"
+
+namespace interleaving {
+namespace {
+
+tutti::core::descriptor& descriptor_of(tutti::tx& t) { return tutti::core::descriptor::of(t); }
+
+void wait_until_set(tutti::detail::shared<std::uint32_t>& flag) {
+    while (flag.load(std::memory_order_acquire) == 0) tutti::base::spin_turn();
+}
+
+}  // namespace
+
+void actor::expects() { here().log.expect(number_); }
+
+void actor::enters(tutti::tx& t) {
+    here().contexts[static_cast<std::size_t>(number_)] = &t;
+    here().log.enter(number_);
+    if (t.irrevocable()) here().log.irrevocable(number_);
+}
+
+void actor::asks() { here().log.asks(number_); }
+void actor::ended(bool committed) { here().log.ended(number_, committed); }
+
+value actor::load(spot s) {
+    world& in = here();
+    const instant begin = in.log.now();
+    value v = 0;
+    if (s.is == spot::kind::wide_variable) {
+        const wide copy = in.behind.load();
+        if (!copy.whole()) in.log.complain("a value was destroyed while it was loaded");
+        v = copy.one;
+    } else {
+        v = in.variables[static_cast<std::size_t>(s.index)].load();
+    }
+    in.log.alone(number_, begin, operation::kind::read, world::place(s), v);
+    return v;
+}
+
+void actor::store(spot s) {
+    world& in = here();
+    const instant begin = in.log.now();
+    const value v = in.log.fresh(number_);
+    if (s.is == spot::kind::wide_variable) {
+        in.behind.store(wide{v});
+    } else {
+        in.variables[static_cast<std::size_t>(s.index)].store(v);
+    }
+    in.log.alone(number_, begin, operation::kind::write, world::place(s), v);
+}
+
+value actor::peek(spot s) {
+    tutti::detail::interleaving_point();
+    world& in = here();
+    const instant begin = in.log.now();
+    const value v = in.words[static_cast<std::size_t>(s.index)].word;
+    in.log.alone(number_, begin, operation::kind::read, world::place(s), v);
+    return v;
+}
+
+void actor::poke(spot s) {
+    tutti::detail::interleaving_point();
+    world& in = here();
+    const instant begin = in.log.now();
+    const value v = in.log.fresh(number_);
+    in.words[static_cast<std::size_t>(s.index)].word = v;
+    in.log.alone(number_, begin, operation::kind::write, world::place(s), v);
+}
+
+bool actor::kill(int thread) {
+    world& in = here();
+    tutti::tx* const context = in.contexts[static_cast<std::size_t>(thread)];
+    if (context == nullptr) return false;
+    auto& victim = descriptor_of(*context);
+    const auto seen = victim.state.load(std::memory_order_acquire);
+    // No switch since that load. If the victim is between two attempts, this is the one that was rolled back.
+    const int attempt = in.log.running(thread);
+    const bool killed = tutti::core::kill(victim, seen);
+    in.log.note(number_, killed ? "has killed another" : "could not kill");
+    if (killed && attempt >= 0) in.log.doom(attempt);
+    return killed;
+}
+
+void actor::evict(int thread) {
+    world& in = here();
+    tutti::tx* const context = in.contexts[static_cast<std::size_t>(thread)];
+    const bool done = context != nullptr && tutti::core::evict(descriptor_of(*context));
+    in.log.note(number_, done ? "has evicted another" : "could not evict");
+}
+
+void block::be_suspended() {
+    world& in = here();
+    in.log.note(actor_.number_, "is suspended");
+    tutti::core::suspend(descriptor_of(tx_));
+    in.suspended.store(1, std::memory_order_release);
+    wait_until_set(in.awake);
+    tutti::core::resume(descriptor_of(tx_));
+    in.log.note(actor_.number_, "is resumed");
+}
+
+void actor::await_suspension() { wait_until_set(here().suspended); }
+void actor::wake() { here().awake.store(1, std::memory_order_release); }
+
+const std::vector<program>& all_programs() {
+    static const std::vector<program> all = [] {
+        std::vector<program> list;
+        for (auto* some : {conflict_programs, mode_programs, nesting_programs, waiting_programs, memory_programs}) {
+            for (program& one : some()) list.push_back(std::move(one));
+        }
+        return list;
+    }();
+    return all;
+}
+
+const program& program_named(const char* name) {
+    for (const program& one : all_programs()) {
+        if (std::string_view{one.name} == name) return one;
+    }
+    throw std::out_of_range{"there is no program " + std::string{name}};
+}
+
+}  // namespace interleaving

@@ -1,0 +1,31 @@
+// What the programs run under: every algorithm, and for those with a version clock its states that only many commits
+// would lead to.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "pristine.hpp"
+
+namespace interleaving {
+
+struct flavour {
+    std::string_view name;  ///< as a test suite
+    std::string_view algorithm;
+    clock_state clock = clock_state::counting;
+};
+
+inline constexpr std::array<flavour, 10> flavours{{
+    {"wb_etl", "wb-etl"},
+    {"wb_etl_deferred", "wb-etl", clock_state::deferred},
+    {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
+    {"wt_etl", "wt-etl"},
+    {"wt_etl_switching", "wt-etl", clock_state::about_to_switch},
+    {"wb_ctl", "wb-ctl"},
+    {"wb_ctl_switching", "wb-ctl", clock_state::about_to_switch},
+    {"norec", "norec"},
+    {"serial", "serial"},
+    {"global_lock", "global-lock"},
+}};
+
+}  // namespace interleaving

@@ -1,0 +1,82 @@
+// What happened in one execution: the history that the checker reads, and a trace that people read.
+//
+// The time of an event is its number. The bounds of an attempt are chosen on the safe side: its begin is not later than
+// the engine's (which samples a snapshot before the body runs), its end not earlier, so the real-time order has no pair
+// too many. A second attempt begins with the last event of the first.
+#pragma once
+
+#include "opacity.hpp"
+#include "scheduler.hpp"
+
+namespace interleaving {
+
+class journal {
+public:
+    void clear();
+
+    /// Names a new place, whose initial value is 0.
+    int add_place(std::string name);
+    /// A value that nobody has written, named after the thread that writes it: 2003 is the third of thread 1.
+    value fresh(int thread);
+
+    // --- Outermost blocks: expect, then enter for every attempt, perhaps asks, then ended.
+    void expect(int thread);
+    void enter(int thread);
+    void asks(int thread);
+    void ended(int thread, bool committed);
+
+    // --- Inside an attempt.
+    void read(int thread, int place, value v);
+    void write(int thread, int place, value v);
+    void open(int thread);
+    void close(int thread);
+    /// Undoes nested blocks until `depth` of them are open.
+    void undo_to(int thread, int depth);
+    [[nodiscard]] int depth(int thread) const;
+    void irrevocable(int thread);
+    void gave_up(int thread, const char* how);
+    /// The index of the attempt that runs, or -1; for `doom`.
+    [[nodiscard]] int running(int thread) const;
+    void doom(int attempt);
+
+    /// An access that is a transaction of its own and happened between `begin` and now.
+    void alone(int thread, instant begin, operation::kind what, int place, value v);
+
+    /// For the trace only. `text` is a literal.
+    void note(int thread, const char* text);
+    [[nodiscard]] instant now();
+
+    /// Something that must not be, found while the execution ran; the first one counts.
+    void complain(std::string what);
+    /// What was wrong with the execution.
+    [[nodiscard]] std::optional<std::string> verdict() const;
+    [[nodiscard]] std::string trace() const;
+
+private:
+    struct line {
+        std::uint32_t point;
+        int thread;
+        const char* text;
+        int place;  // or -1
+        value v;
+    };
+    struct per_thread {
+        int attempt = -1;
+        int depth = 0;
+        instant last = 0;  // event
+        value values = 0;
+    };
+    instant tell(int thread, const char* text, int place = -1, value v = 0);
+    per_thread& of(int thread) { return threads_[static_cast<std::size_t>(thread)]; }
+    [[nodiscard]] const per_thread& of(int thread) const { return threads_[static_cast<std::size_t>(thread)]; }
+    attempt& current(int thread);
+
+    history history_;
+    std::vector<std::string> places_;
+    std::vector<line> lines_;
+    std::vector<per_thread> threads_ = std::vector<per_thread>(scheduler::max_threads);
+    instant now_ = 0;
+    std::optional<std::string> complaint_;
+};
+
+}  // namespace interleaving

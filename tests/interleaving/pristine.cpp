@@ -1,0 +1,56 @@
+#include "pristine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "algorithms/version_clock.hpp"
+#include "core/attention.hpp"
+#include "core/registry.hpp"
+#include "memory/record.hpp"
+#include "world.hpp"
+
+namespace interleaving {
+namespace {
+
+using tutti::algorithms::version_clock;
+using tutti::core::descriptor;
+
+// The clock's word is nobody's business but the clock's, except here. The arguments of an explicit instantiation are
+// exempt from access checks ([temp.spec.general]/6).
+auto* word_of_the_clock();
+template <auto* Word>
+struct key {
+    friend auto* word_of_the_clock() { return Word; }
+};
+template struct key<&version_clock::clock_>;
+
+void reset(descriptor& d, clock_state clock) {
+    d.clock = {};
+    d.random = 1;
+    if (clock == clock_state::about_to_switch) {
+        d.clock.foreign = 15;
+        d.clock.deferred_length = 1;
+        d.clock.deferred_left = 1;
+        d.clock.own_hits = 127;
+    }
+}
+
+}  // namespace
+
+void make_engine_pristine(clock_state clock) {
+    // Time 2 and the mode in bit 0.
+    word_of_the_clock()->now.reset(clock == clock_state::deferred ? 5 : 4);
+    // The pool is a stack: taken all at once and given back in order, the descriptors will be handed out by number.
+    std::array<descriptor*, scheduler::max_threads> all{};
+    for (descriptor*& d : all) d = &tutti::core::acquire_descriptor();
+    std::ranges::sort(all, std::ranges::greater{}, [](const descriptor* d) { return d->id; });
+    for (descriptor* d : all) {
+        reset(*d, clock);
+        tutti::core::release_descriptor(*d);
+    }
+    tutti::core::attention.reset(0);
+    for (const world::apart& one : plain_words()) tutti::memory::record_of(&one.word).reset(0);
+}
+
+}  // namespace interleaving

@@ -1,0 +1,191 @@
+// Plain memory that becomes private or public, and objects that come and go.
+#include "program.hpp"
+
+namespace interleaving {
+namespace {
+
+/// While x has not been written, p and q belong to everybody.
+void use_p_q_while_public(actor& me) {
+    me.transact([](block& b) {
+        if (b.written(x)) return;
+        b.read(p);
+        b.write(p);
+        b.read(q);
+        b.write(q);
+    });
+}
+
+template <tutti::mode Mode, bool ReadOnly>
+void read_p_q_while_public(actor& me) {
+    me.transact({.read_only = ReadOnly, .mode = Mode}, [](block& b) {
+        if (b.written(x)) return;
+        b.read(p);
+        b.read(q);
+    });
+}
+constexpr auto read_unlogged = read_p_q_while_public<tutti::mode::optimistic, true>;
+constexpr auto read_logged = read_p_q_while_public<tutti::mode::optimistic, false>;
+
+void privatize(actor& me) {
+    me.transact([](block& b) { b.write(x); });
+    me.peek(p);
+    me.poke(p);
+    me.poke(q);
+    me.peek(q);
+}
+
+void make(actor& me) {
+    me.transact([](block& b) { b.make(); });
+}
+
+void drop(actor& me) {
+    me.transact([](block& b) {
+        if (const object o = b.find()) b.drop(o);
+    });
+}
+
+void read_object(actor& me) {
+    me.transact([](block& b) {
+        const object o = b.find();
+        if (o == 0) return;
+        b.read(o);
+        b.read(x);
+        b.read(o);
+    });
+}
+
+void write_object(actor& me) {
+    me.transact([](block& b) {
+        const object o = b.find();
+        if (o == 0) return;
+        b.write(o);
+        b.read(o);
+    });
+}
+
+void make_and_drop(actor& me) {
+    make(me);
+    drop(me);
+}
+
+}  // namespace
+
+std::vector<program> memory_programs() {
+    return {
+        {"privatize_from_a_writer", {privatize, use_p_q_while_public}},
+        {"privatize_from_a_reader", {privatize, read_logged}},
+        {"privatize_from_an_unlogged_reader", {privatize, read_unlogged}},
+        {"privatize_from_a_visible_reader", {privatize, read_p_q_while_public<tutti::mode::visible, false>}},
+        {"privatize_from_an_irrevocable_reader", {privatize, read_p_q_while_public<tutti::mode::irrevocable, false>}},
+        {"privatize_from_two", {privatize, use_p_q_while_public, read_logged}},
+        {"privatize_irrevocably",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::irrevocable}, [](block& b) { b.write(x); });
+              me.poke(p);
+              me.peek(q);
+          },
+          use_p_q_while_public}},
+        {"privatize_by_a_store_outside_and_a_block",
+         {[](actor& me) {
+              me.store(y);
+              privatize(me);
+          },
+          use_p_q_while_public}},
+        {"privatize_what_it_wrote",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(p);
+                  b.write(p);
+                  b.write(x);
+              });
+              me.peek(p);
+              me.poke(p);
+          },
+          use_p_q_while_public}},
+        {"privatize_from_one_that_rolls_back",
+         {privatize,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  if (b.written(x)) return;
+                  b.write(p);
+                  b.write(q);
+                  b.cancel();
+              });
+          }}},
+        {"publish",
+         {[](actor& me) {
+              me.poke(p);
+              me.poke(q);
+              me.transact([](block& b) { b.write(x); });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  if (!b.written(x)) return;
+                  b.read(p);
+                  b.read(q);
+                  b.write(p);
+              });
+          }}},
+        {"privatize_and_give_back",
+         {[](actor& me) {
+              privatize(me);
+              me.transact([](block& b) { b.write(y); });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  if (b.written(x) && !b.written(y)) return;
+                  b.read(p);
+                  b.write(q);
+              });
+          }}},
+        {"object_is_dropped_under_a_reader", {make_and_drop, read_object}},
+        {"object_is_dropped_under_a_writer", {make_and_drop, write_object}},
+        {"object_is_dropped_twice", {make, drop, drop}},
+        {"object_of_a_loser",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.make();
+                  b.write(x);
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.write(x);
+              });
+              read_object(me);
+          }}},
+        {"object_of_a_block_that_leaves",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.make();
+                  b.nested([](block& n) {
+                      n.write(n.find());
+                      n.drop(n.find());
+                      n.cancel();
+                  });
+                  b.read(b.find());
+              });
+              me.transact([](block& b) {
+                  b.drop(b.find());
+                  b.fail();
+              });
+          },
+          write_object}},
+        {"wide_value_is_replaced_under_a_reader",
+         {[](actor& me) {
+              me.transact([](block& b) { b.write(w); });
+              me.transact([](block& b) { b.write(w); });
+          },
+          [](actor& me) {
+              me.transact({.read_only = true}, [](block& b) {
+                  b.read(w);
+                  b.read(x);
+                  b.read(w);
+              });
+          }}},
+    };
+}
+
+}  // namespace interleaving

@@ -1,0 +1,198 @@
+// Visible and irrevocable blocks, and blocks that are killed.
+#include "program.hpp"
+
+namespace interleaving {
+namespace {
+
+constexpr tutti::options visible{.mode = tutti::mode::visible};
+constexpr tutti::options irrevocable{.mode = tutti::mode::irrevocable};
+
+void update_x_y(actor& me) {
+    me.transact([](block& b) {
+        b.read(x);
+        b.write(x);
+        b.write(y);
+    });
+}
+
+void read_visibly(actor& me) {
+    me.transact(visible, [](block& b) {
+        b.read(x);
+        b.read(y);
+    });
+}
+
+void become_irrevocable_late(actor& me) {
+    me.transact([](block& b) {
+        b.read(x);
+        b.become_irrevocable();
+        b.read(y);
+        b.write(y);
+    });
+}
+
+void irrevocable_from_the_start(actor& me) {
+    me.transact(irrevocable, [](block& b) {
+        b.read(y);
+        b.read(x);
+        b.write(x);
+    });
+}
+
+void kill_and_update(actor& me) {
+    me.kill(0);
+    me.transact([](block& b) {
+        b.read(y);
+        b.write(x);
+    });
+}
+
+}  // namespace
+
+std::vector<program> mode_programs() {
+    return {
+        {"visible_reader_and_writer", {read_visibly, update_x_y}},
+        {"visible_readers_and_writer", {read_visibly, read_visibly, update_x_y}},
+        {"visible_writers",
+         {[](actor& me) {
+              me.transact(visible, [](block& b) {
+                  b.read(x);
+                  b.read(y);
+                  b.write(x);
+              });
+          },
+          [](actor& me) {
+              me.transact(visible, [](block& b) {
+                  b.read(y);
+                  b.read(x);
+                  b.write(y);
+              });
+          }}},
+        {"visible_late",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.become_visible();
+                  b.read(y);
+                  b.write(z);
+              });
+          },
+          update_x_y}},
+        {"visible_plain_words",
+         {[](actor& me) {
+              me.transact(visible, [](block& b) {
+                  b.read(p);
+                  b.read(x);
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.write(p);
+              });
+          }}},
+        {"visible_reader_and_store_outside",
+         {read_visibly,
+          [](actor& me) {
+              me.store(x);
+              me.store(y);
+          }}},
+        {"irrevocable_from_the_start", {irrevocable_from_the_start, update_x_y}},
+        {"irrevocable_late", {become_irrevocable_late, update_x_y}},
+        {"two_irrevocable_at_once", {become_irrevocable_late, irrevocable_from_the_start}},
+        {"three_irrevocable_at_once", {become_irrevocable_late, irrevocable_from_the_start, become_irrevocable_late}},
+        {"irrevocable_and_readers",
+         {irrevocable_from_the_start, read_visibly,
+          [](actor& me) {
+              me.transact({.read_only = true}, [](block& b) {
+                  b.read(x);
+                  b.read(y);
+              });
+          }}},
+        {"irrevocable_and_accesses_outside",
+         {become_irrevocable_late,
+          [](actor& me) {
+              me.store(x);
+              me.load(y);
+          }}},
+        {"irrevocable_after_its_writes",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(y);
+                  b.read(x);
+                  b.become_irrevocable();
+                  b.read(z);
+                  b.write(z);
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(y);
+                  b.read(z);
+                  b.write(x);
+              });
+          }}},
+        {"irrevocable_leaves_by_itself",
+         {[](actor& me) {
+              me.transact(irrevocable, [](block& b) {
+                  b.write(x);
+                  b.write(p);
+                  b.cancel();
+              });
+              me.transact([](block& b) {
+                  b.write(y);
+                  b.become_irrevocable();
+                  b.fail();
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.read(p);
+                  b.read(y);
+                  b.write(y);
+              });
+          }}},
+        {"killed_while_it_runs",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.write(y);
+                  b.read(z);
+              });
+          },
+          kill_and_update}},
+        {"killed_reader",
+         {[](actor& me) {
+              me.transact({.read_only = true}, [](block& b) {
+                  b.read(x);
+                  b.read(y);
+              });
+          },
+          kill_and_update}},
+        {"killed_visible_reader", {read_visibly, kill_and_update}},
+        {"nobody_kills_the_irrevocable", {irrevocable_from_the_start, kill_and_update}},
+        {"evicted_while_suspended",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(z);
+                  b.write(x);
+                  if (b.number_of_attempt() == 1) b.be_suspended();
+                  b.read(y);
+                  b.write(y);
+              });
+          },
+          [](actor& me) {
+              me.await_suspension();
+              if (me.kill(0)) me.evict(0);
+              else me.wake();
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.write(x);
+              });
+              me.wake();
+          }}},
+    };
+}
+
+}  // namespace interleaving

@@ -1,0 +1,175 @@
+// Blocks inside blocks, and blocks that end without effect.
+#include "program.hpp"
+
+namespace interleaving {
+namespace {
+
+void read_all_write_z(actor& me) {
+    me.transact([](block& b) {
+        b.read(x);
+        b.read(y);
+        b.read(p);
+        b.write(z);
+    });
+}
+
+void update_x_y(actor& me) {
+    me.transact([](block& b) {
+        b.read(z);
+        b.write(y);
+        b.write(x);
+    });
+}
+
+}  // namespace
+
+std::vector<program> nesting_programs() {
+    return {
+        {"nested_block_commits",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.nested([](block& n) {
+                      n.read(x);
+                      n.write(x);
+                      n.write(y);
+                  });
+                  b.read(x);
+                  b.read(y);
+              });
+          },
+          read_all_write_z}},
+        {"nested_block_is_cancelled",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.nested([](block& n) {
+                      n.read(x);
+                      n.write(x);
+                      n.write(y);
+                      n.write(p);
+                      n.cancel();
+                  });
+                  b.read(x);
+                  b.read(y);
+                  b.read(p);
+              });
+          },
+          read_all_write_z}},
+        {"nested_block_throws",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  try {
+                      b.nested([](block& n) {
+                          n.read(y);
+                          n.write(x);
+                          n.fail();
+                      });
+                  } catch (const refused&) {
+                      b.read(x);
+                  }
+                  b.write(z);
+              });
+          },
+          update_x_y}},
+        {"nested_block_restarts",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  int tries = 0;
+                  b.write(x);
+                  b.nested([&tries](block& n) {
+                      n.read(y);
+                      n.write(x);
+                      if (tries++ == 0) n.restart();
+                      n.read(x);
+                  });
+                  b.read(x);
+              });
+          },
+          update_x_y}},
+        {"cancelled_reads_still_count",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.nested([](block& n) {
+                      n.read(x);
+                      n.cancel();
+                  });
+                  b.read(y);
+                  b.write(z);
+              });
+          },
+          update_x_y}},
+        {"two_levels",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.nested([](block& n) {
+                      n.write(x);
+                      n.nested([](block& m) {
+                          m.write(x);
+                          m.write(y);
+                          m.cancel();
+                      });
+                      n.read(x);
+                      n.nested([](block& m) { m.write(y); });
+                  });
+                  b.read(y);
+              });
+          },
+          read_all_write_z}},
+        {"nested_in_visible",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::visible}, [](block& b) {
+                  b.nested([](block& n) {
+                      n.read(x);
+                      n.write(y);
+                      n.cancel();
+                  });
+                  b.read(y);
+                  b.write(z);
+              });
+          },
+          update_x_y}},
+        {"exception_leaves",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.write(p);
+                  b.read(y);
+                  b.fail();
+              });
+              me.load(x);
+          },
+          read_all_write_z}},
+        {"cancel_leaves",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(y);
+                  b.write(x);
+                  b.cancel();
+              });
+              update_x_y(me);
+          },
+          read_all_write_z}},
+        {"cancel_leaves_by_a_jump",
+         {[](actor& me) {
+              me.transact_jumping([](block& b) {
+                  b.write(x);
+                  b.read(y);
+                  b.cancel();
+              });
+          },
+          update_x_y}},
+        {"restart_once",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(y);
+                  b.write(x);
+                  if (b.number_of_attempt() == 1) b.restart();
+                  b.write(y);
+              });
+          },
+          read_all_write_z}},
+    };
+}
+
+}  // namespace interleaving

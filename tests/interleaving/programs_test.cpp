@@ -1,0 +1,52 @@
+// Every program under every flavour: one test each, in a suite named after the flavour.
+//
+// TUTTI_TEST_QUICK: only the default algorithm, and few executions.
+#include <gtest/gtest.h>
+
+#include "runner.hpp"
+
+namespace interleaving {
+namespace {
+
+class exploring : public testing::Test {
+public:
+    exploring(const program& what, const flavour& under) : program_{what}, flavour_{under} {}
+
+    void TestBody() override {
+        const std::string where = std::string{flavour_.name} + '.' + program_.name;
+#if defined(TUTTI_TEST_QUICK)
+        const limits how_much = affordable(500, 300);
+#else
+        const limits how_much = affordable(4000, 1000);
+#endif
+        const result found = run_program(program_, flavour_, how_much, where);
+        const exploration& e = found.explored;
+        RecordProperty("executions", static_cast<int>(e.exhaustive + e.random));
+        RecordProperty("complete_up_to_preemptions", e.complete_up_to);
+        RecordProperty("diverged", static_cast<int>(e.diverged));
+        RecordProperty("longest", static_cast<int>(e.longest));
+        RecordProperty("forced_timeouts", static_cast<int>(e.forced_timeouts));
+        if (!found.failure.empty()) ADD_FAILURE() << found.failure;
+        EXPECT_EQ(e.diverged, 0U) << "the engine did not repeat itself under the same schedule";
+    }
+
+private:
+    const program& program_;
+    const flavour& flavour_;
+};
+
+[[maybe_unused]] const bool registered = [] {
+    for (const flavour& under : flavours) {
+#if defined(TUTTI_TEST_QUICK)
+        if (under.name != flavours.front().name) continue;
+#endif
+        for (const program& what : all_programs()) {
+            testing::RegisterTest(std::string{under.name}.c_str(), what.name, nullptr, nullptr, __FILE__, __LINE__,
+                                  [&]() -> testing::Test* { return new exploring{what, under}; });
+        }
+    }
+    return true;
+}();
+
+}  // namespace
+}  // namespace interleaving

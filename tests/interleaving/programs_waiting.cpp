@@ -1,0 +1,146 @@
+// retry and or_else. A wake-up that is lost leaves a thread asleep for ever, which the scheduler reports.
+#include "program.hpp"
+
+namespace interleaving {
+namespace {
+
+template <const spot& S>
+void wait_for(block& b) {
+    if (!b.written(S)) b.retry();
+}
+
+void consume_x(actor& me) {
+    me.transact([](block& b) {
+        wait_for<x>(b);
+        b.read(y);
+        b.write(z);
+    });
+}
+
+template <const spot& S>
+void produce(actor& me) {
+    me.transact([](block& b) { b.write(S); });
+}
+
+void produce_y_then_x(actor& me) {
+    produce<y>(me);
+    produce<x>(me);
+}
+
+template <class Second>
+void choose(actor& me, Second second) {
+    me.transact([second](block& b) {
+        b.either(
+            [](block& first) {
+                first.write(z);
+                wait_for<x>(first);
+            },
+            second);
+    });
+}
+
+}  // namespace
+
+std::vector<program> waiting_programs() {
+    return {
+        {"consumer_waits", {consume_x, produce_y_then_x}},
+        {"two_consumers", {consume_x, consume_x, produce<x>}},
+        {"two_producers", {consume_x, produce<x>, produce<y>}},
+        {"ping_pong",
+         {[](actor& me) {
+              produce<x>(me);
+              me.transact([](block& b) { wait_for<y>(b); });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  wait_for<x>(b);
+                  b.write(y);
+              });
+          }}},
+        {"consumer_woken_by_a_store_outside",
+         {consume_x,
+          [](actor& me) {
+              me.store(y);
+              me.store(x);
+          }}},
+        {"read_only_consumer",
+         {[](actor& me) {
+              me.transact({.read_only = true}, [](block& b) {
+                  b.read(y);
+                  wait_for<x>(b);
+              });
+          },
+          produce_y_then_x}},
+        {"visible_consumer",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::visible}, [](block& b) {
+                  wait_for<x>(b);
+                  b.write(z);
+              });
+          },
+          produce_y_then_x}},
+        {"consumer_of_a_plain_word",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  wait_for<p>(b);
+                  b.write(q);
+              });
+          },
+          produce<p>}},
+        {"consumer_of_a_wide_value", {[](actor& me) { me.transact([](block& b) { wait_for<w>(b); }); }, produce<w>}},
+        {"consumer_that_jumps", {[](actor& me) { me.transact_jumping(wait_for<x>); }, produce_y_then_x}},
+        {"consumer_that_wrote_before",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(z);
+                  b.write(y);
+                  wait_for<x>(b);
+              });
+          },
+          produce_y_then_x}},
+        {"what_a_cancelled_block_read_wakes",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  bool there = false;
+                  b.nested([&there](block& n) {
+                      there = n.written(x);
+                      n.cancel();
+                  });
+                  if (!there) b.retry();
+              });
+          },
+          produce<x>}},
+        {"woken_by_an_irrevocable_block",
+         {consume_x, [](actor& me) { me.transact({.mode = tutti::mode::irrevocable}, [](block& b) { b.write(x); }); }}},
+        {"woken_after_a_roll_back",
+         {consume_x,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.fail();
+              });
+              produce<x>(me);
+          }}},
+        {"either_waits_for_both", {[](actor& me) { choose(me, wait_for<y>); }, produce<x>, produce<y>}},
+        {"either_is_woken_by_the_first", {[](actor& me) { choose(me, wait_for<y>); }, produce<x>}},
+        {"either_is_woken_by_the_second", {[](actor& me) { choose(me, wait_for<y>); }, produce<y>}},
+        {"either_falls_through",
+         {[](actor& me) {
+              choose(me, [](block& second) {
+                  second.read(z);
+                  second.write(y);
+              });
+          },
+          produce<x>}},
+        {"retry_for_a_moment",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  if (!b.written(x)) b.retry_for_a_moment();
+                  b.write(z);
+              });
+          },
+          produce<x>}},
+    };
+}
+
+}  // namespace interleaving

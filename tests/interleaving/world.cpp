@@ -1,0 +1,176 @@
+#include "world.hpp"
+
+#include <optional>
+
+namespace interleaving {
+namespace {
+
+std::optional<world> present;
+std::array<world::apart, world::words_per_kind> all_words;
+object last_object = 0;
+
+}  // namespace
+
+std::array<world::apart, world::words_per_kind>& plain_words() { return all_words; }
+world& here() { return *present; }
+world& next_world(journal& log) {
+    present.reset();
+    return present.emplace(log);
+}
+
+int world::place(spot s) noexcept {
+    switch (s.is) {
+        case spot::kind::variable:
+            return s.index;
+        case spot::kind::plain_word:
+            return words_per_kind + s.index;
+        case spot::kind::wide_variable:
+            break;
+    }
+    return place_of_wide;
+}
+
+world::world(journal& j) : log{j}, words{all_words}, first_object{last_object + 1} {
+    words = {};
+    log.clear();
+    for (const char* name : {"x", "y", "z", "p", "q", "r", "w", "slot"}) log.add_place(name);
+}
+
+world::~world() {
+    if (remains != 0) delete known(remains).at;
+}
+
+world::item::~item() {
+    // Its memory may be given back in a later execution than the one that dropped it.
+    if (present && serial >= present->first_object) present->known(serial).destroyed = true;
+}
+
+// --- What blocks do.
+
+value block::read(spot s) {
+    world& in = here();
+    value v = 0;
+    switch (s.is) {
+        case spot::kind::variable:
+            v = in.variables[static_cast<std::size_t>(s.index)].get(tx_);
+            break;
+        case spot::kind::plain_word:
+            v = tutti::load(tx_, &in.words[static_cast<std::size_t>(s.index)].word);
+            break;
+        case spot::kind::wide_variable: {
+            const wide& found = in.behind.get(tx_);
+            v = found.one;
+            bool whole = found.whole();
+            // The reference is good until the block ends: let others try to take it away.
+            tutti::detail::interleaving_point();
+            whole = whole && found.whole() && found.one == v;
+            if (!whole) in.log.complain("a value was destroyed under the eyes of a block that reads it");
+            break;
+        }
+    }
+    in.log.read(actor_.number_, world::place(s), v);
+    return v;
+}
+
+void block::write(spot s) {
+    world& in = here();
+    const value v = in.log.fresh(actor_.number_);
+    // Told first: the engine may show it to others before it returns, though it should not before the commit.
+    in.log.write(actor_.number_, world::place(s), v);
+    switch (s.is) {
+        case spot::kind::variable:
+            in.variables[static_cast<std::size_t>(s.index)].set(tx_, v);
+            break;
+        case spot::kind::plain_word:
+            tutti::store(tx_, &in.words[static_cast<std::size_t>(s.index)].word, v);
+            break;
+        case spot::kind::wide_variable:
+            in.behind.set(tx_, wide{v});
+            break;
+    }
+}
+
+int block::depth() const { return here().log.depth(actor_.number_); }
+void block::opened(int depth) {
+    undone(depth);  // of an attempt at this block that was rolled back
+    here().log.open(actor_.number_);
+}
+void block::closed() { here().log.close(actor_.number_); }
+void block::undone(int depth) { here().log.undo_to(actor_.number_, depth); }
+
+void block::retry() {
+    here().log.note(actor_.number_, "retries");
+    tutti::retry(tx_);
+}
+void block::retry_for_a_moment() {
+    here().log.note(actor_.number_, "retries for a moment");
+    tutti::retry_for(tx_, std::chrono::nanoseconds{1});
+    here().log.note(actor_.number_, "has waited long enough");
+}
+void block::restart() {
+    here().log.note(actor_.number_, "restarts");
+    tutti::restart(tx_);
+}
+void block::cancel() {
+    here().log.gave_up(actor_.number_, "cancels");
+    tutti::cancel(tx_);
+}
+void block::fail() {
+    here().log.gave_up(actor_.number_, "throws");
+    throw refused{};
+}
+void block::become_visible() {
+    tx_.become_visible();
+    here().log.note(actor_.number_, "is visible");
+}
+void block::become_irrevocable() {
+    tx_.become_irrevocable("a test wants it");
+    here().log.irrevocable(actor_.number_);
+}
+
+// --- Objects.
+
+void block::make() {
+    world& in = here();
+    const object o = ++last_object;
+    in.objects.push_back({nullptr, in.log.add_place("object " + std::to_string(o - in.first_object + 1)), false});
+    in.known(o).at = tutti::create<world::item>(tx_, o);
+    in.log.write(actor_.number_, world::place_of_slot, 2 * o);
+    in.slot.set(tx_, 2 * o);
+}
+
+object block::find() {
+    const value v = here().slot.get(tx_);
+    here().log.read(actor_.number_, world::place_of_slot, v);
+    return v % 2 == 0 ? static_cast<object>(v / 2) : 0;
+}
+
+value block::read(object o) {
+    world& in = here();
+    // Copied: making further objects moves what is known of them.
+    const world::knowledge it = in.known(o);
+    value v = 0;
+    if (!it.destroyed) v = it.at->content.get(tx_);
+    if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that reads it");
+    in.log.read(actor_.number_, it.place, v);
+    return v;
+}
+
+void block::write(object o) {
+    world& in = here();
+    const world::knowledge it = in.known(o);
+    const value v = in.log.fresh(actor_.number_);
+    in.log.write(actor_.number_, it.place, v);
+    if (!it.destroyed) it.at->content.set(tx_, v);
+    if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that writes it");
+}
+
+void block::drop(object o) {
+    world& in = here();
+    const value empty = 2 * in.log.fresh(actor_.number_) + 1;
+    in.log.write(actor_.number_, world::place_of_slot, empty);
+    in.slot.set(tx_, empty);
+    tutti::destroy(tx_, in.known(o).at);
+}
+
+}  // namespace interleaving

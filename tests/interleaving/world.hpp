@@ -1,0 +1,73 @@
+// The places and objects of the programs. One world, built anew for every execution at the same addresses: the engine
+// hashes addresses, and an execution must be repeatable.
+#pragma once
+
+#include <array>
+
+#include "journal.hpp"
+#include "program.hpp"
+
+namespace interleaving {
+
+/// A value too large for a variable's word, which can tell whether it has been torn or destroyed.
+struct wide {
+    explicit wide(value v = 0) noexcept : one{v}, other{~v} {}
+    wide(const wide&) noexcept = default;
+    wide& operator=(const wide&) noexcept = default;
+    ~wide() { *const_cast<volatile value*>(&other) = one; }
+    [[nodiscard]] bool whole() const noexcept { return one == ~*const_cast<const volatile value*>(&other); }
+    value one, other;
+};
+
+struct world {
+    static constexpr int words_per_kind = 3;
+    static constexpr int place_of_wide = 2 * words_per_kind;
+    static constexpr int place_of_slot = place_of_wide + 1;
+    static int place(spot s) noexcept;
+
+    /// Plain words are far enough apart for records of their own.
+    struct alignas(128) apart {
+        value word = 0;
+    };
+    /// What an `object` is: it says when it is destroyed.
+    struct item {
+        explicit item(object number) noexcept : serial{number} {}
+        ~item();
+        tutti::var<value> content{0};
+        object serial;
+    };
+    /// What is known of it while the execution lasts.
+    struct knowledge {
+        item* at = nullptr;
+        int place = 0;
+        bool destroyed = false;
+    };
+
+    explicit world(journal& log);
+    ~world();
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
+
+    knowledge& known(object o) { return objects[static_cast<std::size_t>(o - first_object)]; }
+
+    journal& log;
+    std::array<tutti::var<value>, words_per_kind> variables;
+    std::array<apart, words_per_kind>& words;
+    tutti::var<wide> behind{wide{}};
+    /// Twice the object in the slot, or an odd number that nobody else writes: that it is empty.
+    tutti::var<value> slot{0};
+    std::vector<knowledge> objects;
+    object first_object;
+    object remains = 0;  // what is in the slot in the end
+    std::array<tutti::tx*, scheduler::max_threads> contexts{};
+    tutti::detail::shared<std::uint32_t> suspended{0}, awake{0};
+};
+
+/// The plain words of every world: the engine knows them by their address.
+[[nodiscard]] std::array<world::apart, world::words_per_kind>& plain_words();
+/// The world of the execution that runs.
+[[nodiscard]] world& here();
+/// Ends the present world and begins the next. REQUIRES: no thread of the present one will go on.
+world& next_world(journal& log);
+
+}  // namespace interleaving

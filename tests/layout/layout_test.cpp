@@ -1,0 +1,156 @@
+// The tree keeps its layers. The first half tests the checker, the second half applies it.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "include_rules.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using tutti::layout::check_file;
+using tutti::layout::parse_table;
+
+// ---- the checker ------------------------------------------------------------------------------------------------
+
+constexpr const char* small_table = R"(
+include/tutti  engine std      # comments and blank lines are skipped
+
+src/low        engine std linux
+src/middle     src/low
+src/high       src/middle
+apps           public std packages
+)";
+
+bool small_tree(const std::string& path) {
+    static const std::vector<std::string> files = {"include/tutti/tutti.hpp", "include/tutti/detail/cell.hpp",
+                                                   "src/low/a.hpp",           "src/middle/b.hpp",
+                                                   "src/high/c.hpp",          "apps/one/own.hpp",
+                                                   "apps/two/other.hpp"};
+    return std::ranges::find(files, path) != files.end();
+}
+
+/// The rule that one include in `path` breaks, or "".
+std::string verdict(const std::string& path, const std::string& include) {
+    const auto found = check_file(parse_table(small_table), path, "// a file\n#include " + include + "\n", small_tree);
+    if (found.empty()) return "";
+    EXPECT_EQ(found.front().line, 2U);
+    return found.front().rule;
+}
+
+TEST(include_rules, a_layer_may_include_itself_and_all_below) {
+    EXPECT_EQ(verdict("src/high/c.cpp", "\"high/c.hpp\""), "");
+    EXPECT_EQ(verdict("src/high/c.cpp", "\"middle/b.hpp\""), "");
+    EXPECT_EQ(verdict("src/high/c.cpp", "\"low/a.hpp\""), "");
+    EXPECT_EQ(verdict("src/high/c.cpp", "\"tutti/detail/cell.hpp\""), "");
+    EXPECT_EQ(verdict("src/high/c.cpp", "<sys/mman.h>"), "");
+}
+
+TEST(include_rules, a_layer_may_not_include_what_is_above) {
+    EXPECT_EQ(verdict("src/low/a.hpp", "\"middle/b.hpp\""), "src/low may not include src/middle");
+    EXPECT_EQ(verdict("src/middle/b.hpp", "  \"high/c.hpp\"  // why"), "src/middle may not include src/high");
+}
+
+TEST(include_rules, the_engine_depends_on_no_package) {
+    EXPECT_NE(verdict("src/high/c.cpp", "<fmt/core.h>"), "");
+    EXPECT_EQ(verdict("apps/one/main.cpp", "<fmt/core.h>"), "");
+}
+
+TEST(include_rules, public_headers_keep_to_the_standard_library) {
+    EXPECT_EQ(verdict("include/tutti/tx.hpp", "<atomic>"), "");
+    EXPECT_EQ(verdict("include/tutti/tutti.h", "<stdint.h>"), "");
+    EXPECT_EQ(verdict("include/tutti/tx.hpp", "\"tutti/tutti.hpp\""), "");
+    EXPECT_NE(verdict("include/tutti/tx.hpp", "<unistd.h>"), "");
+    EXPECT_NE(verdict("include/tutti/tx.hpp", "<sys/types.h>"), "");
+    EXPECT_NE(verdict("include/tutti/tx.hpp", "\"low/a.hpp\""), "");
+}
+
+TEST(include_rules, programs_see_the_public_api_and_their_own_folder) {
+    EXPECT_EQ(verdict("apps/one/main.cpp", "<tutti/tutti.hpp>"), "");
+    EXPECT_EQ(verdict("apps/one/main.cpp", "\"own.hpp\""), "");
+    EXPECT_EQ(verdict("apps/one/deep/part.cpp", "\"own.hpp\""), "");
+    EXPECT_EQ(verdict("apps/one/deep/part.cpp", "\"one/own.hpp\""), "");
+    EXPECT_NE(verdict("apps/one/main.cpp", "\"tutti/detail/cell.hpp\""), "");
+    EXPECT_NE(verdict("apps/one/main.cpp", "\"low/a.hpp\""), "");
+    EXPECT_NE(verdict("apps/one/main.cpp", "\"two/other.hpp\""), "");
+    EXPECT_NE(verdict("apps/one/main.cpp", "\"../two/other.hpp\""), "");
+}
+
+TEST(include_rules, an_include_is_found_however_it_is_spaced) {
+    const auto found =
+        check_file(parse_table(small_table), "src/low/a.hpp", "  #  include \"middle/b.hpp\"", small_tree);
+    EXPECT_EQ(found.size(), 1U);
+    EXPECT_NE(verdict("src/low/a.hpp", "SOME_MACRO"), "");
+    EXPECT_NE(verdict("src/low/a.hpp", "\"nowhere.hpp\""), "");
+}
+
+TEST(include_rules, a_table_that_names_an_unknown_folder_is_rejected) {
+    EXPECT_THROW((void)parse_table("src/a src/b\n"), std::runtime_error);
+}
+
+// ---- the tree ---------------------------------------------------------------------------------------------------
+
+const fs::path root{TUTTI_SOURCE_DIR};
+
+std::string contents(const fs::path& path) {
+    std::ifstream file{path};
+    EXPECT_TRUE(file) << path;
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+std::vector<fs::path> source_files() {
+    static const std::vector<std::string> endings = {".hpp", ".h", ".cpp", ".c", ".S"};
+    std::vector<fs::path> found;
+    for (const char* top : {"include", "src", "apps", "tools", "bench", "examples"}) {
+        if (!fs::is_directory(root / top)) continue;
+        for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+            if (std::ranges::find(endings, entry.path().extension().string()) != endings.end())
+                found.push_back(entry.path());
+        }
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+TEST(tree, includes_follow_the_table) {
+    const auto layers = parse_table(contents(root / "docs/layers.txt"));
+    const auto in_tree = [](const std::string& path) { return fs::exists(root / path); };
+    const auto files = source_files();
+    EXPECT_FALSE(files.empty());
+    for (const fs::path& file : files) {
+        const std::string path = fs::relative(file, root).generic_string();
+        for (const auto& [line, rule] : check_file(layers, path, contents(file), in_tree)) {
+            ADD_FAILURE() << path << ":" << line << ": " << rule << " (docs/layers.txt)";
+        }
+    }
+}
+
+TEST(tree, the_table_and_the_architecture_page_name_the_same_layers) {
+    const fs::path page = root / "docs/architecture.md";
+    if (!fs::exists(page)) GTEST_SKIP() << "docs/architecture.md is not written yet";
+    const std::string text = contents(page);
+    for (const auto& [folder, allowed] : parse_table(contents(root / "docs/layers.txt"))) {
+        EXPECT_NE(text.find("`" + folder + "/`"), std::string::npos) << "docs/architecture.md lacks " << folder;
+    }
+}
+
+TEST(tree, every_layer_has_a_short_readme) {
+    if (!fs::is_directory(root / "src")) GTEST_SKIP() << "no src";
+    for (const auto& entry : fs::directory_iterator(root / "src")) {
+        if (!entry.is_directory()) continue;
+        const fs::path readme = entry.path() / "README.md";
+        if (!fs::exists(readme)) {
+            ADD_FAILURE() << readme << " is missing: what lives here, what must never, where to start reading";
+            continue;
+        }
+        EXPECT_LE(std::ranges::count(contents(readme), '\n'), 30) << readme << " is longer than 30 lines";
+    }
+}
+
+}  // namespace

@@ -1,0 +1,89 @@
+// Turns a hang into a report: when the time is up, every thread prints where it stands, and the program aborts.
+//
+// The limit is no part of any test's verdict. It is there because a lost wake-up or a deadlock would otherwise end in
+// a time-out that says nothing.
+#pragma once
+
+#include <dirent.h>
+#include <execinfo.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "support/effort.hpp"
+
+namespace tutti::support {
+
+class watchdog {
+public:
+    /// @param limit  for a release build; sanitized and checking builds get more
+    explicit watchdog(std::string what, std::chrono::seconds limit = std::chrono::seconds{45})
+        : what_{std::move(what)}, limit_{limit * (slowdown > 1 ? 4 : 1)}, thread_{[this] { watch(); }} {}
+    watchdog(const watchdog&) = delete;
+    watchdog& operator=(const watchdog&) = delete;
+    ~watchdog() {
+        {
+            const std::lock_guard hold{guard_};
+            done_ = true;
+        }
+        ended_.notify_all();
+        thread_.join();
+    }
+
+    /// Every thread of the process, by name, with its stack, on standard error.
+    static void dump_threads() {
+        struct sigaction action = {};
+        action.sa_handler = &print_stack;
+        action.sa_flags = SA_RESTART;
+        sigaction(SIGUSR2, &action, nullptr);
+        DIR* tasks = opendir("/proc/self/task");
+        if (tasks == nullptr) return;
+        while (const dirent* entry = readdir(tasks)) {
+            const long id = std::strtol(entry->d_name, nullptr, 10);
+            if (id == 0) continue;
+            answered().store(false);
+            if (syscall(SYS_tgkill, getpid(), id, SIGUSR2) != 0) continue;
+            for (int i = 0; i < 200 && !answered().load(); ++i) usleep(1000);
+        }
+        closedir(tasks);
+    }
+
+private:
+    static std::atomic<bool>& answered() {
+        static std::atomic<bool> flag{false};
+        return flag;
+    }
+    static void print_stack(int) {
+        void* frames[48];
+        std::fprintf(stderr, "-- thread %ld\n", static_cast<long>(syscall(SYS_gettid)));
+        backtrace_symbols_fd(frames, backtrace(frames, 48), STDERR_FILENO);
+        answered().store(true);
+    }
+
+    void watch() {
+        std::unique_lock hold{guard_};
+        if (ended_.wait_for(hold, limit_, [this] { return done_; })) return;
+        std::fprintf(stderr, "watchdog: %s has not ended after %lld s; where its threads are:\n", what_.c_str(),
+                     static_cast<long long>(limit_.count()));
+        dump_threads();
+        std::abort();
+    }
+
+    std::string what_;
+    std::chrono::seconds limit_;
+    std::mutex guard_;
+    std::condition_variable ended_;
+    bool done_ = false;
+    std::thread thread_;
+};
+
+}  // namespace tutti::support

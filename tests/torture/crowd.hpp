@@ -1,0 +1,20 @@
+// The threads that run the scenarios, and those that make their life hard.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "torture/scenario.hpp"
+
+namespace tutti::torture {
+
+struct plan {
+    std::chrono::duration<double> duration;
+    unsigned threads;
+    std::uint64_t seed;
+};
+
+/// Runs all scenarios until the time is up, audits them, and returns if nothing was violated.
+void torture(const plan& p);
+
+}  // namespace tutti::torture

@@ -1,0 +1,96 @@
+// Waiting: numbered tokens go through bounded buffers, with retry, or_else and limits. None is lost or doubled, and
+// none comes out before an older one of its lane. A lost wake-up stands still until the watchdog notices.
+#include <array>
+
+#include "torture/scenario.hpp"
+
+namespace tutti::torture {
+namespace {
+
+constexpr std::size_t lanes = 3, capacity = 4;
+
+/// A ring: `in` and `out` count what ever went in and came out.
+struct lane {
+    std::array<var<long>, capacity> slots{};
+    var<long> in{0}, out{0};
+};
+
+class hand_over final : public scenario {
+public:
+    [[nodiscard]] const char* name() const override { return "hand-over"; }
+
+    // Steps wait for a short while only: all workers might want to take at the same time.
+    void step(support::random& dice) override {
+        const manner how = waiting_manner(dice);
+        if (dice.one_in(2)) put(how, lanes_[dice.below(lanes)], true);
+        else take(how, dice.below(lanes), true);
+    }
+
+    // Residents wait for as long as it takes. Consumers wait only while all lanes are empty, producers only while
+    // theirs is full, so there is always one who can go on.
+    [[nodiscard]] unsigned residents() const override { return 4; }
+    void reside(unsigned index, support::random& dice) override {
+        const manner how = waiting_manner(dice);
+        if (index % 2 == 0) put(how, lanes_[dice.below(lanes)], false);
+        else take(how, dice.below(lanes), false);
+    }
+
+    std::string audit() override {
+        for (auto& l : lanes_) {
+            const long inside = l.in.load() - l.out.load();
+            if (inside < 0 || inside > static_cast<long>(capacity)) return "a lane holds " + std::to_string(inside);
+        }
+        return {};
+    }
+
+private:
+    static manner waiting_manner(support::random& dice) {
+        manner how = manner::draw(dice);
+        if (how.mode == mode::irrevocable) how.mode = mode::visible;  // such a block cannot wait
+        how.jumps = false;
+        return how;
+    }
+    void require(bool held, const char* what) {
+        if (!held) violated(name(), what);
+    }
+
+    void put(const manner& how, lane& l, bool limited) {
+        run(how, {.name = "hand-over put"}, [&](tx& t) {
+            if (stopping.get(t)) return;
+            const long number = l.in.get(t);
+            if (number - l.out.get(t) == static_cast<long>(capacity)) {
+                if (!limited) retry(t);
+                retry_for(t, std::chrono::milliseconds{2});
+                return;
+            }
+            l.slots[static_cast<std::size_t>(number) % capacity].set(t, number);
+            l.in.set(t, number + 1);
+        });
+    }
+
+    void take(const manner& how, std::size_t first, bool limited) {
+        const auto from = [&](std::size_t offset) {
+            return [this, limited, l = &lanes_[(first + offset) % lanes]](tx& t) {
+                if (stopping.get(t)) return;
+                const long number = l->out.get(t);
+                if (number == l->in.get(t)) {
+                    if (!limited) retry(t);
+                    retry_for(t, std::chrono::milliseconds{2});
+                    return;
+                }
+                require(l->slots[static_cast<std::size_t>(number) % capacity].get(t) == number,
+                        "a token is not the one whose turn it is");
+                l->out.set(t, number + 1);
+            };
+        };
+        run(how, {.name = "hand-over take"}, [&](tx& t) { or_else(t, from(0), from(1), from(2)); });
+    }
+
+    std::array<lane, lanes> lanes_;
+};
+
+}  // namespace
+
+std::unique_ptr<scenario> make_hand_over() { return std::make_unique<hand_over>(); }
+
+}  // namespace tutti::torture

@@ -1,0 +1,123 @@
+// Many threads on little data: nothing is lost, and nobody sees half of a transaction.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fixture.hpp"
+#include "tpcc/driver.hpp"
+#include "tpcc/profiles.hpp"
+
+namespace tpcc {
+namespace {
+
+const profile_tally& tally(const run_result& r, profile p) { return r.profiles[static_cast<std::size_t>(p)]; }
+
+std::size_t order_count(const database& db) {
+    std::size_t orders = 0;
+    for (warehouse_id w = 1; w <= db.warehouse_count(); ++w) {
+        for (const district& d : db.warehouse_at(w).districts) d.orders.for_each([&](const order&) { ++orders; });
+    }
+    return orders;
+}
+
+std::size_t payment_count(const database& db) {
+    std::size_t payments = 0;
+    for (warehouse_id w = 1; w <= db.warehouse_count(); ++w) {
+        for (const district& d : db.warehouse_at(w).districts) payments += payments_of(d).size();
+    }
+    return payments;
+}
+
+void run_and_check(int warehouses, const profile_mix& mix) {
+    const auto db = tiny_database(warehouses);
+    const std::size_t orders = order_count(*db);
+    const std::size_t payments = payment_count(*db);
+    const run_result result =
+        run_mix(*db, {.threads = 4, .time = std::chrono::duration<double>{0.3}, .mix = mix, .seed = 7});
+
+    EXPECT_EQ(violated(*db), std::set<int>{});
+    EXPECT_EQ(order_count(*db), orders + tally(result, profile::new_order).commits);
+    EXPECT_EQ(payment_count(*db), payments + tally(result, profile::payment).commits);
+    for (std::size_t p = 0; p < profile_count; ++p) {
+        EXPECT_EQ(result.profiles[p].commits > 0, mix[p] > 0) << profile_names[p];
+        EXPECT_EQ(result.profiles[p].turnaround.total(), result.profiles[p].commits + result.profiles[p].rolled_back);
+    }
+    EXPECT_GE(result.seconds, 0.3);
+}
+
+TEST(tpcc_concurrency, standard_mix_on_one_warehouse) { run_and_check(1, standard_mix); }
+TEST(tpcc_concurrency, standard_mix_on_three_warehouses) { run_and_check(3, standard_mix); }
+TEST(tpcc_concurrency, deliveries_catch_up_with_new_orders) { run_and_check(1, {50, 0, 0, 50, 0}); }
+TEST(tpcc_concurrency, payments_only) { run_and_check(2, {0, 100, 0, 0, 0}); }
+
+// Readers check, while the mix runs, relations that hold only between transactions.
+TEST(tpcc_concurrency, readers_never_see_half_a_transaction) {
+    const auto db = tiny_database(1);
+    std::atomic<bool> stop = false;
+    std::atomic<int> halves = 0;
+    int audits = 0;
+    std::jthread auditor{[&] {
+        while (!stop.load()) {
+            ++audits;
+            const bool whole = tutti::atomically({.name = "audit", .read_only = true}, [&](tutti::tx& t) {
+                const warehouse& w = db->warehouse_at(1);
+                cents ytd = 0;
+                bool good = true;
+                for (const district& d : w.districts) {
+                    ytd += d.ytd.get(t);
+                    const order_id next = d.next_order.get(t);
+                    const order* const newest = d.orders.find(t, next - 1);
+                    good = good && newest != nullptr && d.orders.find(t, next) == nullptr;
+                    if (!good) return false;
+                    // A delivery writes carrier and lines in one go.
+                    for (int l = 0; l < newest->line_count; ++l) {
+                        const bool delivered =
+                            newest->lines[static_cast<std::size_t>(l)].delivered.get(t) != not_delivered;
+                        good = good && delivered == (newest->carrier.get(t) != no_carrier);
+                    }
+                }
+                return good && ytd == w.ytd.get(t);
+            });
+            halves += whole ? 0 : 1;
+        }
+    }};
+    static_cast<void>(
+        run_mix(*db, {.threads = 3, .time = std::chrono::duration<double>{0.3}, .mix = {40, 40, 0, 20, 0}, .seed = 7}));
+    stop.store(true);
+    auditor.join();
+    EXPECT_GT(audits, 0);
+    EXPECT_EQ(halves.load(), 0);
+    EXPECT_EQ(violated(*db), std::set<int>{});
+}
+
+TEST(tpcc_concurrency, the_mix_is_exact_in_every_hundred) {
+    const auto db = tiny_database(1);
+    const run_result result =
+        run_mix(*db, {.threads = 1, .time = std::chrono::duration<double>{0.2}, .mix = {10, 20, 30, 0, 40}, .seed = 7});
+    std::uint64_t all = 0;
+    for (const profile_tally& t : result.profiles) all += t.commits + t.rolled_back;
+    const std::array<std::uint64_t, profile_count> share{10, 20, 30, 0, 40};
+    for (std::size_t p = 0; p < profile_count; ++p) {
+        const std::uint64_t count = result.profiles[p].commits + result.profiles[p].rolled_back;
+        // The last deck may be cut short.
+        EXPECT_GE(count, all / 100 * share[p]);
+        EXPECT_LE(count, (all / 100 + 1) * share[p]);
+    }
+}
+
+TEST(tpcc_concurrency, what_a_transaction_throws_ends_the_run) {
+    const auto db = tiny_database(1);
+    // The next order of every district is beyond what its table holds.
+    constexpr auto full =
+        static_cast<order_id>(chunked_table<order>::chunk_size * chunked_table<order>::directory_size);
+    for (district& d : db->warehouse_at(1).districts) d.next_order.store(full + 1);
+    EXPECT_THROW(
+        static_cast<void>(run_mix(
+            *db, {.threads = 2, .time = std::chrono::duration<double>{30}, .mix = {100, 0, 0, 0, 0}, .seed = 7})),
+        std::length_error);
+    EXPECT_EQ(order_count(*db), 600u);
+}
+
+}  // namespace
+}  // namespace tpcc
