@@ -24,7 +24,7 @@ const core::instance& named(std::string_view name, const char* given_by) {
     throw usage_error{message};
 }
 
-const core::instance& from_environment() {
+const core::instance& instance_from_environment() {
     const char* const name = std::getenv("TUTTI_ALGORITHM");
     if (name == nullptr || *name == '\0') return *algorithms::all().front();
     try {
@@ -67,7 +67,7 @@ namespace core {
 const instance& chosen_instance() noexcept {
     const instance* i = chosen.load(std::memory_order_acquire);
     if (i == nullptr) {
-        const instance* const fresh = &from_environment();
+        const instance* const fresh = &instance_from_environment();
         if (chosen.compare_exchange_strong(i, fresh, std::memory_order_acq_rel)) i = fresh;
     }
     return *i;
