@@ -11,6 +11,7 @@ int main() {
     std::atomic<bool> closing_time{false};
 
     std::vector<std::jthread> clerks;
+    clerks.reserve(3);
     for (std::size_t clerk = 0; clerk < 3; ++clerk) {
         clerks.emplace_back([&, clerk] {
             for (std::size_t i = clerk; !closing_time; ++i) {

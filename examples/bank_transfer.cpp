@@ -10,6 +10,7 @@ int main() {
     // Four clerks, each of whom moves a euro a hundred times; every transfer is one atomic step.
     {
         std::vector<std::jthread> clerks;
+        clerks.reserve(4);
         for (int clerk = 0; clerk < 4; ++clerk) {
             clerks.emplace_back([&] {
                 for (int i = 0; i < 100; ++i) {

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
     std::puts("there are:");
-    for (const auto& a : tutti::algorithms()) {
+    for (const auto& a : tutti::available_algorithms()) {
         std::printf("  %-12s %s\n", std::string{a.name}.c_str(), std::string{a.summary}.c_str());
     }
 

@@ -23,6 +23,7 @@ int main() {
     };
     {
         std::vector<std::jthread> sellers;
+        sellers.reserve(4);
         for (int i = 0; i < 4; ++i) {
             sellers.emplace_back([&] {
                 while (sell()) {}
@@ -30,7 +31,7 @@ int main() {
         }
     }
 
-    std::rewind(log);
+    if (std::fseek(log, 0, SEEK_SET) != 0) return 1;
     int lines = 0, left = 0;
     bool in_order = true;
     while (std::fscanf(log, "%d left\n", &left) == 1) in_order &= left == 19 - lines++;

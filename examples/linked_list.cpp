@@ -1,8 +1,8 @@
 // A sorted set as a linked list: nodes come and go inside transactions, and no reader ever holds a dangling pointer.
+#include <array>
 #include <cstdio>
 #include <thread>
 #include <tutti/tutti.hpp>
-#include <vector>
 
 class sorted_set {
 public:
@@ -48,14 +48,14 @@ private:
 
 int main() {
     sorted_set set;
-    std::vector<std::jthread> threads;
+    std::array<std::jthread, 4> threads;
     for (int k = 0; k < 4; ++k) {
-        threads.emplace_back([&set, k] {
+        threads[static_cast<std::size_t>(k)] = std::jthread{[&set, k] {
             for (int i = k; i < 200; i += 4) set.insert(i);
             for (int i = k; i < 200; i += 8) set.erase(i);
-        });
+        }};
     }
-    threads.clear();  // joins them
+    for (auto& thread : threads) thread.join();
     std::printf("%d of 200 keys are left\n", set.size());
     return set.size() == 100 ? 0 : 1;
 }

@@ -14,9 +14,10 @@ struct job {
 int main() {
     job* waiting = nullptr;  // a shared list of plain structs
     std::uint64_t pushed = 0;
-    constexpr std::uint32_t producers = 3, each = 200;
+    constexpr std::uint32_t producers = 3, each = 200, jobs = producers * each;
 
     std::vector<std::jthread> threads;
+    threads.reserve(producers);
     for (std::uint32_t p = 0; p < producers; ++p) {
         threads.emplace_back([&, p] {
             for (std::uint32_t i = 0; i < each; ++i) {
@@ -33,7 +34,7 @@ int main() {
 
     // The whole list is cut off at once; from then on it is ours, and plain loops will do.
     std::uint64_t done = 0, sum = 0;
-    while (done < producers * each) {
+    while (done < jobs) {
         job* mine = tutti::atomically([&](tutti::tx& t) {
             job* const all = tutti::load(t, &waiting);
             tutti::store(t, &waiting, nullptr);
@@ -48,5 +49,5 @@ int main() {
     threads.clear();
     std::printf("%llu jobs done, sum of results %llu\n", static_cast<unsigned long long>(done),
                 static_cast<unsigned long long>(sum));
-    return pushed == done && sum == std::uint64_t{producers * each} * (producers * each - 1) ? 0 : 1;
+    return pushed == done && sum == std::uint64_t{jobs} * (jobs - 1) ? 0 : 1;
 }

@@ -11,6 +11,7 @@ int main() {
     tutti::var<long> hits{0}, log_lines{0};
     {
         std::vector<std::jthread> threads;
+        threads.reserve(4);
         for (int i = 0; i < 4; ++i) {
             threads.emplace_back([&] {
                 for (int k = 0; k < 1000; ++k) {

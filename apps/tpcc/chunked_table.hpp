@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 
@@ -17,9 +18,10 @@ namespace tpcc {
 template <class Row>
 class chunked_table {
 public:
-    /// Highest number: 16.7 million.
-    static constexpr std::size_t chunk_size = 1024;
-    static constexpr std::size_t directory_size = 16'384;
+    static constexpr std::size_t chunk_size = 4096;
+    static constexpr std::size_t directory_size = 4096;
+    /// The highest number, 16.7 million.
+    static constexpr auto capacity = static_cast<std::int32_t>(chunk_size * directory_size);
 
     chunked_table() : directory_{std::make_unique<tutti::var<chunk*>[]>(directory_size)} {}
     chunked_table(const chunked_table&) = delete;
@@ -32,7 +34,7 @@ public:
 
     /// The row with that number, or null. O(1).
     [[nodiscard]] Row* find(tutti::tx& t, std::int32_t number) const {
-        if (number < 1 || index(number) >= chunk_size * directory_size) return nullptr;
+        if (number < 1 || number > capacity) return nullptr;
         const chunk* const c = directory_[index(number) / chunk_size].get(t);
         return c == nullptr ? nullptr : c->slots[index(number) % chunk_size].get(t);
     }
@@ -41,7 +43,7 @@ public:
     /// REQUIRES: number >= 1, and nothing is there yet. O(1).
     /// @throws std::length_error  when the number is beyond what the directory can hold
     void insert(tutti::tx& t, std::int32_t number, Row* row) {
-        if (index(number) >= chunk_size * directory_size) throw std::length_error{"a district's order table is full"};
+        if (number > capacity) throw std::length_error{"a district's order table is full"};
         tutti::var<chunk*>& entry = directory_[index(number) / chunk_size];
         chunk* c = entry.get(t);
         if (c == nullptr) {

@@ -1,6 +1,5 @@
 // Signals and modes of a running transaction for C.
 #include <chrono>
-#include <limits>
 
 #include "api/c_boundary.hpp"
 
@@ -14,8 +13,8 @@ void tutti_retry(tutti_tx* handle) {
 }
 
 void tutti_retry_for(tutti_tx* handle, uint64_t nanoseconds) {
-    // Some 292 years; larger counts would be negative.
-    constexpr auto longest = static_cast<uint64_t>(std::numeric_limits<std::int64_t>::max());
+    // For ever is a century: more could not be added to the current time.
+    constexpr std::uint64_t longest = 100ULL * 366 * 24 * 3600 * 1'000'000'000;
     const std::chrono::nanoseconds limit{static_cast<std::int64_t>(nanoseconds < longest ? nanoseconds : longest)};
     guarded(handle, [limit](tx& t) { tutti::detail::raise_retry_for(t, limit); });
 }

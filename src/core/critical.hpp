@@ -16,7 +16,7 @@ struct preemption {
     /// A tick arrived in a critical region, which has just ended. May switch to other contexts and come back.
     void (*serve_tick)(descriptor& self) noexcept;
     /// `self` has to wait for the transaction that `other` was in when its state read `state`. Returns when that is
-    /// over, or early. Switches instead of sleeping, so that an awaited context of the same worker can run.
+    /// over, or early. Switches instead of sleeping, so that an awaited context of the same worker can run. Null: sleeps.
     void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
 };
 

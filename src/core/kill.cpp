@@ -1,7 +1,7 @@
 #include "core/kill.hpp"
 
 #include "base/fence.hpp"
-#include "core/algorithm.hpp"
+#include "core/signal.hpp"
 
 namespace tutti::core {
 
@@ -24,10 +24,8 @@ bool kill(descriptor& victim, word seen) noexcept {
 bool evict(descriptor& victim) noexcept {
     const base::lock_guard guard{victim.eviction};
     if (victim.suspended.load(std::memory_order_acquire) == 0) return false;
-    if (victim.asked_to_die() && !victim.given_back) {
-        victim.algorithm->roll_back(victim);
-        victim.given_back = true;
-    }
+    // As if it had found the request itself; when it is resumed it finds the signal at its next barrier or at commit.
+    if (victim.asked_to_die() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
     return true;
 }
 

@@ -98,6 +98,12 @@ void release_descriptor(descriptor& d) noexcept {
     p.free.push_back(&d);
 }
 
+void make_preemptable(descriptor& d, const preemption& hooks) noexcept {
+    d.hooks = &hooks;
+    d.algorithm = d.algorithm->preemptable;
+    d.operations_ = d.algorithm;
+}
+
 descriptor& attach() {
     descriptor& d = acquire_descriptor();
     if (::pthread_setspecific(exit_key(), &d) != 0) {

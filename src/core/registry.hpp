@@ -1,6 +1,7 @@
 // Descriptors of threads: made at a thread's first transaction, given back when it ends, used again by the next.
 #pragma once
 
+#include "core/critical.hpp"
 #include "core/descriptor.hpp"
 
 namespace tutti::core {
@@ -11,6 +12,10 @@ descriptor& attach();
 
 /// Gives back the current descriptor of the calling context, if any. REQUIRES: it runs no transaction.
 void detach() noexcept;
+
+/// From here on the context of `d` may be switched away outside critical regions, and waits by switching.
+/// REQUIRES: it runs no transaction; `hooks` outlives it.
+void make_preemptable(descriptor& d, const preemption& hooks) noexcept;
 
 /// A descriptor for a context that is not a thread; release() gives it back.
 descriptor& acquire_descriptor();

@@ -6,8 +6,10 @@
 
 namespace tutti::core {
 
-void give_back(descriptor& d) noexcept {
-    const base::lock_guard guard{d.eviction};
+namespace {
+
+/// REQUIRES: d.eviction is held.
+void give_back_locked(descriptor& d) noexcept {
     if (!d.given_back) {
         d.algorithm->roll_back(d);
         d.given_back = true;
@@ -15,7 +17,12 @@ void give_back(descriptor& d) noexcept {
     if (d.strict()) vacate_seat(d);
 }
 
-namespace {
+}  // namespace
+
+void give_back(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    give_back_locked(d);
+}
 
 void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.pending = s;
@@ -25,13 +32,14 @@ void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.extras |= extra_pending;
     if (s != signal::restart) return;
     d.set_status(status::aborting);
-    give_back(d);
+    give_back_locked(d);
 }
 
-}  // namespace
-
 void raise(descriptor& d, signal s, abort_cause cause) {
-    doom(d, s, cause);
+    {
+        const base::lock_guard guard{d.eviction};
+        doom(d, s, cause);
+    }
     raise_again(d);
 }
 
@@ -60,6 +68,7 @@ footing examine(descriptor& d) {
     }
     if (d.unwinding()) {
         if (!d.asked_to_die()) return footing::shielded;
+        const base::lock_guard guard{d.eviction};
         doom(d, signal::restart, abort_cause::killed);
         return footing::detached;
     }

@@ -32,6 +32,10 @@ inline void abort_if_doomed(descriptor& d) {
 /// Sends the pending signal on to what is now the innermost block.
 [[noreturn]] void raise_again(descriptor& d);
 
+/// Puts the descriptor right for a signal: what it owns is given back if it is a restart. What is left is to raise it.
+/// REQUIRES: d.eviction is held, by its owner or, while it is suspended, by whoever evicts it.
+void doom(descriptor& d, signal s, abort_cause cause) noexcept;
+
 /// Gives back everything the attempt owns. Idempotent.
 void give_back(descriptor& d) noexcept;
 

@@ -6,7 +6,7 @@
 namespace tutti::core {
 
 void wait_for(descriptor& self, descriptor& other, word seen) noexcept {
-    if (self.hooks != nullptr) {
+    if (self.hooks != nullptr && self.hooks->wait != nullptr) {
         while (!is_over(other, seen)) self.hooks->wait(self, other, seen);
         return;
     }

@@ -1,6 +1,7 @@
 // A growable array of trivial entries: what every log of a transaction is.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -44,11 +45,11 @@ public:
 
     /// Makes room for one more, so that the next push cannot fail. Throws std::bad_alloc.
     void reserve_one() {
-        if (end_ == capacity_) [[unlikely]] grow();
+        if (end_ == capacity_) [[unlikely]] grow(1);
     }
     /// Makes room for `more`. Throws std::bad_alloc.
     void reserve(std::size_t more) {
-        while (static_cast<std::size_t>(capacity_ - end_) < more) grow();
+        if (static_cast<std::size_t>(capacity_ - end_) < more) grow(more);
     }
     /// REQUIRES: room was reserved for it.
     void push_reserved(const T& entry) noexcept { *end_++ = entry; }
@@ -69,9 +70,9 @@ public:
     }
 
 private:
-    TUTTI_COLD void grow() {
+    TUTTI_COLD void grow(std::size_t more) {
         const std::size_t used = size();
-        const std::size_t wanted = used < 64 ? 128 : used * 2;
+        const std::size_t wanted = std::max({std::size_t{128}, used * 2, used + more});
         // NOLINTNEXTLINE(bugprone-suspicious-realloc-usage): the old block stays ours when it fails
         void* const moved = std::realloc(static_cast<void*>(begin_), wanted * sizeof(T));
         if (moved == nullptr) throw std::bad_alloc{};

@@ -2,9 +2,8 @@
 //
 // Every way of ending an attempt is taken many times; afterwards the constructors and destructors are balanced and the
 // heap holds as many blocks as before. Catches a way out that forgets the allocation log, and one that runs it twice.
-#include "support/heap.hpp"
-
 #include "anomalies/flavour.hpp"
+#include "support/heap.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -74,7 +73,7 @@ TEST_P(allocation_leak_on_abort, by_exception) {
     repeat([&] {
         EXPECT_THROW(run(unwinding(),
                          [](tx& t) {
-                             thing* const p = create<thing>(t, 1);
+                             auto* const p = create<thing>(t, 1);
                              auto* const a = create<aligned_thing>(t, p->value);
                              EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a) % 256, 0u);
                              throw refusal{};

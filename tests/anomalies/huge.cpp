@@ -62,7 +62,7 @@ TEST_F(huge, number_of_threads) {
     unsigned here = 0, expected = wanted;
     pthread_attr_t small;
     pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, 128 * 1024);
+    pthread_attr_setstacksize(&small, std::size_t{128} * 1024);
     std::function<void()> part = [&] {
         atomically([&](tx& t) { counter.set(t, counter.get(t) + 1); });
         {

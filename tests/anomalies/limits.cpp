@@ -133,6 +133,7 @@ TEST_F(limits, many_handlers) {
 TEST_F(limits, many_sites) {
     const std::size_t count = rounds(10000);
     static std::vector<std::string> names;  // names must live on
+    names.reserve(count);
     for (std::size_t i = 0; i < count; ++i) names.push_back("site " + std::to_string(i));
     enable_statistics(true);
     reset_statistics();

@@ -113,7 +113,7 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
 }
 
 TEST_F(statistics_suite, sample_durations) {
-    const std::size_t often = 10 * statistics_sampling;
+    const std::size_t often = std::size_t{10} * statistics_sampling;
     var<int> v{0};
     for (std::size_t i = 0; i < often; ++i) atomically({.name = "timed"}, [&](tx& t) { v.set(t, v.get(t) + 1); });
     const auto s = row("timed");

@@ -171,7 +171,9 @@ std::optional<std::string> find_broken_promise(const history& h) {
     };
     for (std::size_t i = 0; i < h.attempts.size(); ++i) {
         const attempt& a = h.attempts[i];
-        if (a.doomed && a.committed) return name_of(h, i) + " was killed and has committed";
+        const bool wrote =
+            std::ranges::any_of(a.operations, [](const operation& o) { return o.what == operation::kind::write; });
+        if (a.doomed && a.committed && wrote) return name_of(h, i) + " was killed and has committed";
         if (a.irrevocable == never) continue;
         if (!a.committed && !a.gave_up) return name_of(h, i) + " was irrevocable and has been aborted";
         for (std::size_t j = 0; j < i; ++j) {

@@ -47,7 +47,7 @@ struct attempt {
     std::vector<operation> operations;
     instant irrevocable = never;  ///< since when nobody else may abort it
     bool gave_up = false;         ///< it was left by a cancel or an exception of its own
-    bool doomed = false;          ///< somebody was told that it will not commit
+    bool doomed = false;          ///< somebody was told that it will not commit a write
 };
 
 /// REQUIRES: no value is written twice to a place, nor its initial one; at most 64 attempts; those of one thread are in
@@ -64,7 +64,8 @@ struct history {
 [[nodiscard]] std::optional<std::string> find_violation(const history& h);
 
 /// Which promise of the engine was broken: two attempts irrevocable at once, one aborted against its will, or one that
-/// committed although its killer was told that it would not.
+/// committed what it wrote although its killer was told that it would not. (A reader that was killed too late to notice
+/// is still a reader of a legal state.)
 [[nodiscard]] std::optional<std::string> find_broken_promise(const history& h);
 
 }  // namespace interleaving

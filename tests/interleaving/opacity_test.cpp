@@ -157,6 +157,8 @@ TEST(promises, killed_ones_do_not_commit) {
     EXPECT_FALSE(find_broken_promise({.initial = {0, 0}, .attempts = {a}}));
     a.doomed = true;
     EXPECT_TRUE(find_broken_promise({.initial = {0, 0}, .attempts = {a}}));
+    a.operations = {read(x, 0)};
+    EXPECT_FALSE(find_broken_promise({.initial = {0, 0}, .attempts = {a}}));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ public:
     exploring(const program& what, const flavour& under) : program_{what}, flavour_{under} {}
 
     void TestBody() override {
+        if (engine_is_wrecked()) GTEST_SKIP() << "an earlier execution has left the engine in the middle of it";
         const std::string where = std::string{flavour_.name} + '.' + program_.name;
 #if defined(TUTTI_TEST_QUICK)
         const limits how_much = affordable(500, 300);

@@ -139,6 +139,8 @@ bool wrecked = false;
 
 }  // namespace
 
+bool engine_is_wrecked() noexcept { return wrecked; }
+
 limits affordable(std::uint64_t exhaustive, std::uint64_t random) {
     const char* const scale = environment("TUTTI_INTERLEAVE_SCALE");
     const char* const seed = environment("TUTTI_INTERLEAVE_SEED");
@@ -157,8 +159,6 @@ limits affordable(std::uint64_t exhaustive, std::uint64_t random) {
 
 result run_program(const program& what, const flavour& under, const limits& how_much, std::string_view where,
                    tutti::core::fault broken) {
-    if (wrecked)
-        return {{}, "not run: an execution of an earlier program did not end and has left the engine as it was"};
     const crash_reporter reporter{where};
     tutti::core::choose_algorithm_for_test(under.algorithm);
     tutti::core::injected_fault = broken;
@@ -178,7 +178,7 @@ result run_program(const program& what, const flavour& under, const limits& how_
         const trial& t = *found.explored.failed;
         wrecked = t.ran.end != ending::complete;
         found.failure = std::string{what.name} + " under " + std::string{under.name} + ": " + *t.failure + '\n' +
-                    replay_line(t.ran.decisions, where) + '\n' + lab.trace();
+                        replay_line(t.ran.decisions, where) + '\n' + lab.trace();
     }
     return found;
 }

@@ -23,10 +23,12 @@ struct result {
     std::string failure;
 };
 
-/// `where` names the test in the replay line. If an execution did not end, the process cannot run another program: the
-/// engine is left in the middle of it, and the next call says so.
+/// `where` names the test in the replay line. REQUIRES: the engine is not wrecked.
 [[nodiscard]] result run_program(const program& what, const flavour& under, const limits& how_much,
                                  std::string_view where, tutti::core::fault broken = tutti::core::fault::none);
+
+/// Whether an execution has not ended: it has left the engine in the middle of it, and nothing else can run.
+[[nodiscard]] bool engine_is_wrecked() noexcept;
 
 /// The same in a child process, for programs that are expected to fail: only the failure comes back. A child that
 /// crashes has failed, too.

@@ -145,24 +145,33 @@ object block::find() {
     return v % 2 == 0 ? static_cast<object>(v / 2) : 0;
 }
 
-value block::read(object o) {
+namespace {
+
+/// Runs `use(item)`, and complains if the object does not exist before or after.
+template <class Use>
+void use_object(object o, Use use) {
     world& in = here();
-    // Copied: making further objects moves what is known of them.
+    // A chance for others to destroy it right before it is used.
+    tutti::detail::interleaving_point();
+    // Copied: whoever makes an object moves what is known of all.
     const world::knowledge it = in.known(o);
+    if (!it.destroyed) use(*it.at);
+    if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that uses it");
+}
+
+}  // namespace
+
+value block::read(object o) {
     value v = 0;
-    if (!it.destroyed) v = it.at->content.get(tx_);
-    if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that reads it");
-    in.log.read(actor_.number_, it.place, v);
+    use_object(o, [&](world::item& it) { v = it.content.get(tx_); });
+    here().log.read(actor_.number_, here().known(o).place, v);
     return v;
 }
 
 void block::write(object o) {
-    world& in = here();
-    const world::knowledge it = in.known(o);
-    const value v = in.log.fresh(actor_.number_);
-    in.log.write(actor_.number_, it.place, v);
-    if (!it.destroyed) it.at->content.set(tx_, v);
-    if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that writes it");
+    const value v = here().log.fresh(actor_.number_);
+    here().log.write(actor_.number_, here().known(o).place, v);
+    use_object(o, [&](world::item& it) { it.content.set(tx_, v); });
 }
 
 void block::drop(object o) {

@@ -7,10 +7,8 @@
 #include <mutex>
 #include <thread>
 
-// Replaces operator new; before anything else that might be counted.
-#include "support/heap.hpp"
-
 #include "core/kill.hpp"
+#include "support/heap.hpp"
 #include "support/watchdog.hpp"
 #include "torture/pulse.hpp"
 

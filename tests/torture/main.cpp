@@ -18,7 +18,7 @@ struct arguments {
 
 /// The algorithm is the process's choice, so `all` takes one process each. Returns the worst status.
 int run_each_algorithm(const arguments& given) {
-    const auto known = tutti::algorithms();
+    const auto known = tutti::available_algorithms();
     int worst = 0;
     for (const auto& a : known) {
         std::vector<std::string> words{"tutti-torture",

@@ -109,9 +109,7 @@ TEST(tpcc_concurrency, the_mix_is_exact_in_every_hundred) {
 TEST(tpcc_concurrency, what_a_transaction_throws_ends_the_run) {
     const auto db = tiny_database(1);
     // The next order of every district is beyond what its table holds.
-    constexpr auto full =
-        static_cast<order_id>(chunked_table<order>::chunk_size * chunked_table<order>::directory_size);
-    for (district& d : db->warehouse_at(1).districts) d.next_order.store(full + 1);
+    for (district& d : db->warehouse_at(1).districts) d.next_order.store(chunked_table<order>::capacity + 1);
     EXPECT_THROW(
         static_cast<void>(run_mix(
             *db, {.threads = 2, .time = std::chrono::duration<double>{30}, .mix = {100, 0, 0, 0, 0}, .seed = 7})),

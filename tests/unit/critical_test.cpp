@@ -1,0 +1,112 @@
+// Critical regions, with the hook that a preemption layer fills. The ticks are real signals.
+#include "core/critical.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "core/registry.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+struct tally {
+    std::atomic<int> allowed{0}, postponed{0}, served{0}, served_inside{0};
+};
+tally ticks;
+
+void on_signal(int) {
+    auto& d = descriptor::of(*detail::current_transaction);
+    (tick(d) ? ticks.allowed : ticks.postponed).fetch_add(1);
+}
+
+void serve(descriptor& d) noexcept {
+    ticks.served.fetch_add(1);
+    if (d.critical_depth.load() != 0) ticks.served_inside.fetch_add(1);
+}
+
+constexpr preemption hooks{serve, nullptr};
+
+class critical_test : public ::testing::Test {
+protected:
+    critical_test() {
+        detach();
+        make_preemptable(attach(), hooks);
+        ticks.allowed = ticks.postponed = ticks.served = ticks.served_inside = 0;
+        struct sigaction action {};
+        action.sa_handler = on_signal;
+        action.sa_flags = SA_RESTART;
+        sigaction(SIGUSR1, &action, nullptr);
+    }
+    ~critical_test() override { detach(); }
+};
+
+TEST_F(critical_test, a_tick_in_user_code_may_switch) {
+    atomically([](tx&) { raise(SIGUSR1); });
+    EXPECT_EQ(ticks.allowed, 1);
+    EXPECT_EQ(ticks.served, 0);
+}
+
+// at_commit runs between prepare and publish: records are owned, and a switch there would block everybody.
+TEST_F(critical_test, a_tick_in_commit_is_remembered_and_served_when_the_region_ends) {
+    var<int> x{0};
+    int served_before_publish = -1;
+    atomically([&](tx& t) {
+        x.set(t, 1);
+        t.at_commit([&] {
+            raise(SIGUSR1);
+            raise(SIGUSR1);
+            served_before_publish = ticks.served;
+        });
+    });
+    EXPECT_EQ(served_before_publish, 0);
+    EXPECT_EQ(ticks.postponed, 2);
+    EXPECT_EQ(ticks.served, 1) << "one standing tick, however many arrived";
+    EXPECT_EQ(ticks.served_inside, 0);
+}
+
+TEST_F(critical_test, a_jump_out_of_a_region_leaves_it) {
+    var<int> x{0};
+    int runs = 0;
+    atomically(no_unwind, [&](tx& t) {
+        x.set(t, 1);
+        if (++runs == 1) restart(t);
+    });
+    EXPECT_EQ(descriptor::of(*detail::current_transaction).critical_depth, 0U);
+    raise(SIGUSR1);
+    EXPECT_EQ(ticks.allowed, 1);
+}
+
+TEST_F(critical_test, an_exception_out_of_a_region_leaves_it) {
+    EXPECT_THROW(atomically({.read_only = true}, [x = std::make_unique<var<int>>(0)](tx& t) { x->set(t, 1); }), usage_error);
+    EXPECT_EQ(descriptor::of(*detail::current_transaction).critical_depth, 0U);
+}
+
+// A storm of asynchronous signals: wherever they hit, none is served inside a region and none is forgotten.
+TEST_F(critical_test, signals_at_any_instruction) {
+    var<int> words[8];
+    const pthread_t target = pthread_self();
+    std::atomic<bool> stop{false};
+    std::thread storm{[&] {
+        while (!stop) pthread_kill(target, SIGUSR1);
+    }};
+    // Until every kind of moment has been hit: cheap where signals are, bounded where they are slow.
+    for (int i = 0; i < 200'000 && (ticks.postponed < 100 || ticks.allowed < 100); ++i) {
+        atomically([&](tx& t) {
+            for (auto& w : words) w.set(t, w.get(t) + 1);
+        });
+    }
+    stop = true;
+    storm.join();
+    atomically([&](tx& t) { words[0].set(t, 0); });  // a tick that came last is served by now
+    EXPECT_GT(ticks.allowed + ticks.postponed, 0);
+    EXPECT_LE(ticks.served, ticks.postponed);
+    EXPECT_EQ(ticks.served_inside, 0);
+    EXPECT_FALSE(descriptor::of(*detail::current_transaction).standing_tick);
+}
+
+}  // namespace
+}  // namespace tutti::core

@@ -1,0 +1,87 @@
+#include "memory/limbo.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace tutti::memory {
+namespace {
+
+// Activities are for ever: they are entered in the directory.
+activity& fresh_activity() {
+    static std::vector<std::unique_ptr<activity>> all;
+    all.push_back(std::make_unique<activity>());
+    enrol(*all.back());
+    return *all.back();
+}
+
+int destroyed = 0;
+
+class limbo_test : public ::testing::Test {
+protected:
+    limbo_test() { destroyed = 0; }
+    void retire(int count) {
+        limbo_.reserve(static_cast<std::size_t>(count));
+        for (int i = 0; i < count; ++i) limbo_.retire({nullptr, [](void*) { ++destroyed; }});
+    }
+    activity& self_ = fresh_activity();
+    activity& reader_ = fresh_activity();
+    limbo limbo_;
+};
+
+TEST_F(limbo_test, destroys_at_once_when_nobody_runs) {
+    retire(3);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 3);
+}
+
+// Catches a limbo that does not look at who is running, and one that only looks at whether somebody still is.
+TEST_F(limbo_test, waits_for_a_transaction_that_was_running_and_not_for_its_successor) {
+    reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
+    retire(3);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 0);
+    reader_.state.store(make_state(1, status::preparing), std::memory_order_relaxed);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 0) << "the same transaction in another status";
+    reader_.state.store(make_state(2, status::active), std::memory_order_relaxed);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 3);
+    reader_.state.store(make_state(2, status::idle), std::memory_order_relaxed);
+}
+
+TEST_F(limbo_test, what_is_retired_during_the_wait_gets_a_wait_of_its_own) {
+    reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
+    retire(1);
+    limbo_.collect(self_);
+    reader_.state.store(make_state(2, status::active), std::memory_order_relaxed);
+    retire(1);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 1) << "the second object was retired under the eyes of transaction 2";
+    reader_.state.store(make_state(2, status::idle), std::memory_order_relaxed);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 2);
+}
+
+TEST_F(limbo_test, orphans_are_destroyed_by_somebody_else) {
+    reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
+    retire(2);
+    limbo_.leave(self_);
+    EXPECT_EQ(destroyed, 0);
+    reader_.state.store(make_state(1, status::idle), std::memory_order_relaxed);
+    limbo other;
+    other.collect(fresh_activity());
+    EXPECT_EQ(destroyed, 2);
+}
+
+TEST_F(limbo_test, is_due_once_a_batch_has_gathered) {
+    retire(static_cast<int>(limbo::batch) - 1);
+    EXPECT_FALSE(limbo_.due());
+    retire(1);
+    EXPECT_TRUE(limbo_.due());
+    limbo_.collect(self_);
+    EXPECT_FALSE(limbo_.due());
+}
+
+}  // namespace
+}  // namespace tutti::memory

@@ -1,0 +1,179 @@
+// Transactions of contexts that are switched away in the middle: several fibers on one thread, as a server's worker
+// runs them, with the wait hook filled.
+#include <gtest/gtest.h>
+
+#include "core/critical.hpp"
+#include "core/kill.hpp"
+#include "core/registry.hpp"
+#include "interleaving/fiber.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+using interleaving::fiber;
+
+/// The long transaction's fiber, and the thread's own.
+struct worker {
+    fiber main;
+    fiber background{256 * 1024};
+    descriptor* suspended = nullptr;
+    int donations = 0;
+};
+worker* running = nullptr;
+
+/// Called by the background body: gives the processor back in the middle of its transaction.
+void yield_to_main() {
+    running->suspended = &descriptor::of(*detail::current_transaction);
+    suspend(*running->suspended);
+    fiber::change(running->background, running->main);
+}
+void resume_background() {
+    if (running->suspended != nullptr) {
+        resume(*running->suspended);
+        running->suspended = nullptr;
+    }
+    fiber::change(running->main, running->background);
+}
+
+/// What a preemption layer does when the foreground has to wait for a suspended context: runs that one.
+void donate(descriptor&, descriptor&, word) noexcept {
+    ++running->donations;
+    resume_background();
+}
+constexpr preemption hooks{[](descriptor&) noexcept {}, donate};
+
+class suspension_test : public ::testing::Test {
+protected:
+    suspension_test() {
+        detach();
+        running = &worker_;
+        make_preemptable(attach(), hooks);
+    }
+    ~suspension_test() override { detach(); }
+
+    /// Runs `body` in the background until it yields.
+    template <class Body>
+    void start(Body& body) {
+        worker_.background.prepare(
+            [](void* b) {
+                make_preemptable(attach_background(), hooks);
+                (*static_cast<Body*>(b))();
+                release_descriptor(descriptor::of(*detail::current_transaction));
+                detail::current_transaction = nullptr;
+                fiber::leave_for(running->background, running->main);
+            },
+            &body);
+        fiber::change(worker_.main, worker_.background);
+    }
+    static descriptor& attach_background() {
+        descriptor& d = acquire_descriptor();
+        detail::current_transaction = &d;
+        return d;
+    }
+    worker worker_;
+};
+
+// norec and the exclusive algorithms own nothing by variable; the tests below pin the default.
+bool owns_records() { return algorithm() == "wb-etl" || algorithm() == "wt-etl"; }
+
+TEST_F(suspension_test, waiting_for_a_suspended_owner_runs_it) {
+    if (!owns_records()) return;
+    var<int> x{0};
+    auto body = [&] {
+        atomically([&](tx& t) {
+            x.set(t, x.get(t) + 1);
+            yield_to_main();
+        });
+    };
+    start(body);
+    atomically([&](tx& t) { x.set(t, x.get(t) + 10); });
+    EXPECT_GE(worker_.donations, 1);
+    EXPECT_EQ(x.load(), 11);
+}
+
+TEST_F(suspension_test, the_irrevocable_transaction_takes_what_a_suspended_one_owns) {
+    if (!owns_records()) return;
+    var<int> x{0};
+    int attempts = 0, seen = -1;
+    auto body = [&] {
+        atomically([&](tx& t) {
+            ++attempts;
+            seen = x.get(t);
+            x.set(t, seen + 1);
+            if (attempts == 1) yield_to_main();
+        });
+    };
+    start(body);
+    atomically({.mode = mode::irrevocable}, [&](tx& t) { x.set(t, x.get(t) + 10); });
+    EXPECT_EQ(x.load(), 10) << "it did not wait, and the suspended write is gone";
+    EXPECT_EQ(worker_.donations, 0);
+    resume_background();
+    EXPECT_EQ(attempts, 2);
+    EXPECT_EQ(seen, 10);
+    EXPECT_EQ(x.load(), 11);
+}
+
+// Catches a roll-back that stores to records it no longer owns.
+TEST_F(suspension_test, what_was_taken_stays_taken_when_the_victim_rolls_back) {
+    if (!owns_records()) return;
+    var<int> x{0}, y{0};
+    int attempts = 0;
+    auto body = [&] {
+        try {
+            atomically([&](tx& t) {
+                ++attempts;
+                x.set(t, 1);
+                y.set(t, 1);
+                if (attempts == 1) yield_to_main();
+                if (attempts == 2) throw 7;
+            });
+        } catch (int) {
+            // the second attempt gives up
+        }
+    };
+    start(body);
+    atomically({.mode = mode::irrevocable}, [&](tx& t) { x.set(t, 5); });
+    atomically([&](tx& t) { y.set(t, 6); });
+    resume_background();
+    EXPECT_EQ(attempts, 2);
+    EXPECT_EQ(x.load(), 5);
+    EXPECT_EQ(y.load(), 6);
+}
+
+TEST_F(suspension_test, a_suspended_reader_holds_back_reclamation_and_nothing_else) {
+    static int destroyed;
+    destroyed = 0;
+    struct node {
+        ~node() { ++destroyed; }
+        int value = 42;
+    };
+    var<node*> head{new node};
+    int seen = 0;
+    auto body = [&] {
+        atomically([&](tx& t) {
+            node* const n = head.get(t);
+            yield_to_main();
+            if (n != nullptr) seen = n->value;
+        });
+    };
+    start(body);
+    if (algorithm() == "serial" || algorithm() == "global-lock") {
+        resume_background();  // nobody else can run meanwhile
+    }
+    atomically([&](tx& t) {
+        destroy(t, head.get(t));
+        head.set(t, nullptr);
+    });
+    for (int i = 0; i < 2000; ++i) atomically([&](tx& t) { destroy(t, create<int>(t, i)); });
+    if (worker_.suspended != nullptr) {
+        EXPECT_EQ(destroyed, 0);
+        resume_background();
+    }
+    EXPECT_EQ(seen, 42);
+    for (int i = 0; i < 2000; ++i) atomically([&](tx& t) { destroy(t, create<int>(t, i)); });
+    EXPECT_EQ(destroyed, 1);
+}
+
+}  // namespace
+}  // namespace tutti::core
