@@ -51,7 +51,7 @@ typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
                     else return;
                 }
             } else {
-                typename result::type value{body(t)};
+                typename result::type value(body(t));
                 if (access::ops(t).commit(t)) [[likely]] return value;
             }
         } catch (const unwind&) {
@@ -91,21 +91,24 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, co
     return run_attempts_apart<Lenient, R>(t, body);
 }
 
-/// A closed nested block.
+/// A closed nested block. Its mode is one for the whole transaction, which switches to it if it is the stricter one.
 template <bool Lenient, class F>
-auto run_nested(tx& t, F& body) -> typename outcome<result_of<F>, Lenient>::type {
+auto run_nested(tx& t, const options& how, F& body) -> typename outcome<result_of<F>, Lenient>::type {
     using R = result_of<F>;
     frame f;
+    f.read_only = how.read_only;
     for (;;) {
         open_nested(t, f);
         try {
+            if (how.mode == mode::visible && !t.irrevocable()) t.become_visible();
+            if (how.mode == mode::irrevocable) t.become_irrevocable();
             if constexpr (std::is_void_v<R>) {
                 body(t);
                 close_nested(t, f);
                 if constexpr (Lenient) return true;
                 else return;
             } else {
-                typename outcome<R, Lenient>::type value{body(t)};
+                typename outcome<R, Lenient>::type value(body(t));
                 close_nested(t, f);
                 return value;
             }
@@ -132,7 +135,7 @@ TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, const std::source_loca
         if constexpr (!Lenient) {
             if (how.nesting == nesting::flat) return body(t);
         }
-        return run_nested<Lenient>(t, body);
+        return run_nested<Lenient>(t, how, body);
     }
     if constexpr (Jumping) return run_outermost_jumping<Lenient>(t, how, body, where);
     else return run_outermost<Lenient>(t, how, body, where);

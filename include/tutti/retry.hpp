@@ -23,7 +23,7 @@ namespace detail {
 
 template <class R, class Last>
 R choose(tx& t, Last& last) {
-    return run_nested<false>(t, last);
+    return run_nested<false>(t, options{}, last);
 }
 
 template <class R, class First, class... Rest>
@@ -66,6 +66,8 @@ auto or_else(tx& t, First&& first, Rest&&... rest) {
     using R = detail::result_of<std::remove_reference_t<First>>;
     static_assert((std::is_same_v<R, detail::result_of<std::remove_reference_t<Rest>>> && ...),
                   "all alternatives must return the same type");
+    static_assert(!std::is_reference_v<R>,
+                  "an alternative must return a value: what a reference refers to may change when the block ends");
     return detail::choose<R>(t, first, rest...);
 }
 

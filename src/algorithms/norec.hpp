@@ -27,8 +27,8 @@ namespace tutti::algorithms {
 struct norec {
     static constexpr std::string_view name = "norec";
     static constexpr std::string_view summary = "one sequence lock, validation by value, no ownership records";
-    /// Every read looks at the sequence after it, and write-backs do not overlap: nothing is left to wait for.
-    static constexpr bool privatizes_by_waiting = false;
+    /// Reads look at the sequence only after the memory, which its new owner may have unmapped by then.
+    static constexpr bool privatizes_by_waiting = true;
 
     static void begin(descriptor& d) noexcept {
         d.values.clear();
@@ -85,7 +85,11 @@ struct norec {
 
     static bool unchanged(descriptor& d) { return d.logging && revalidate(d); }
     static bool become(descriptor& d, memory::status) { return d.logging && revalidate(d); }
-    static void refresh(descriptor&) noexcept {}
+    static void refresh(descriptor& d) {
+        if (!d.logging && lock_.sequence.load(std::memory_order_seq_cst) == d.limit) return;
+        if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
+        if (!revalidate(d)) core::abort_attempt(d, abort_cause::validation);
+    }
 
     static word load_alone(descriptor& d, const detail::cell& cell) noexcept {
         for (;;) {

@@ -33,10 +33,10 @@ verdict judge(descriptor& d, descriptor& other, word state, abort_cause where) n
     if (d.is_irrevocable()) return verdict::kill_other;
     // Whoever holds something must not wait for one that cannot be killed: it might be waiting for us.
     if (memory::status_of(state) == status::irrevocable) {
-        return d.holds_anything() ? verdict::abort_self : verdict::wait;
+        return d.may_hold_records() ? verdict::abort_self : verdict::wait;
     }
     const verdict v = chosen_policy().conflict(d, other, where);
-    return v == verdict::wait && d.holds_anything() ? verdict::abort_self : v;
+    return v == verdict::wait && d.may_hold_records() ? verdict::abort_self : v;
 }
 
 /// True if the other was killed.

@@ -9,6 +9,13 @@ detail::handler* handler_of(const deferred& e) noexcept { return static_cast<det
 
 bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::on_abort; }
 
+/// What a roll-back does to an entry at once, whatever the block.
+void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
+    if (e.what == deferred::kind::constructed) e.destroy(e.object);
+    if (e.what == deferred::kind::on_abort) handler_of(e)->run(d, cause);
+    if (is_handler(e.what)) delete handler_of(e);
+}
+
 }  // namespace
 
 void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
@@ -63,6 +70,7 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
     std::size_t kept = 0;
     for (deferred& e : d.deferred_log) {
         if (e.what == deferred::kind::freed) d.limbo.retire({e.object, e.destroy});
+        if (e.what == deferred::kind::discarded) e.destroy(e.object);
         if (e.what == deferred::kind::on_commit) {
             d.deferred_log[kept++] = e;
         } else if (is_handler(e.what)) {
@@ -87,19 +95,28 @@ void run_on_commit(descriptor& d, memory::log<deferred>& after) {
     if (first) std::rethrow_exception(first);
 }
 
-void compensate(descriptor& d, std::size_t mark, abort_cause cause) noexcept {
-    // Taken out of the descriptor: a handler of an outermost block may run transactions of its own on it, and they
-    // must find an empty log.
+void compensate(descriptor& d, abort_cause cause) noexcept {
+    // Taken out of the descriptor: a handler may run transactions of its own on it, and they must find an empty log.
     memory::log<deferred> entries;
     entries.swap(d.deferred_log);
-    while (entries.size() > mark) {
-        const deferred e = entries.back();
-        entries.pop();
-        if (e.what == deferred::kind::allocated) e.destroy(e.object);
-        if (e.what == deferred::kind::on_abort) handler_of(e)->run(d, cause);
-        if (is_handler(e.what)) delete handler_of(e);
+    for (; !entries.empty(); entries.pop()) {
+        const deferred& e = entries.back();
+        undo(d, e, cause);
+        if (e.what == deferred::kind::allocated || e.what == deferred::kind::discarded) e.destroy(e.object);
     }
     entries.swap(d.deferred_log);
+}
+
+void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause) noexcept {
+    for (std::size_t i = d.deferred_log.size(); i-- > mark;) undo(d, d.deferred_log[i], cause);
+    std::size_t kept = mark;
+    for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
+        deferred e = d.deferred_log[i];
+        if (e.what != deferred::kind::allocated && e.what != deferred::kind::discarded) continue;
+        e.what = deferred::kind::discarded;
+        d.deferred_log[kept++] = e;
+    }
+    d.deferred_log.shrink(kept);
 }
 
 }  // namespace tutti::core

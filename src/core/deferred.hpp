@@ -4,10 +4,15 @@
 //   before_commit   runs before prepare; may access, add, throw     dropped
 //   participant     votes after our prepare; told the decision      told, if it was asked to vote
 //   at_commit       runs with ownership held; must not fail         dropped
-//   allocated       forgotten                                       destroyed
+//   constructed     forgotten                                       destroyed
+//   allocated       forgotten                                       freed; of a nested block: discarded
+//   discarded       freed                                           freed, with the outermost block
 //   freed           goes to limbo                                   forgotten
 //   on_commit       runs when everything is over; may throw         dropped
 //   on_abort        dropped                                         runs; told the cause; must not fail
+//
+// Memory that a nested block allocated outlives its roll-back, because the reads of that block stay in the logs of its
+// parent, and some of them may be of that memory.
 #pragma once
 
 #include "core/descriptor.hpp"
@@ -30,7 +35,9 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept;
 /// Runs and deletes the handlers of settle_committed; rethrows the first exception when all have run.
 void run_on_commit(descriptor& d, memory::log<deferred>& after);
 
-/// Undoes everything from entry number `mark` on, newest first. REQUIRES: the writes since then are rolled back.
-void compensate(descriptor& d, std::size_t mark, abort_cause cause) noexcept;
+/// Undoes everything of the outermost block, newest first. REQUIRES: its writes are rolled back.
+void compensate(descriptor& d, abort_cause cause) noexcept;
+/// Undoes what a nested block put off since `mark`, newest first. REQUIRES: its writes are rolled back.
+void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

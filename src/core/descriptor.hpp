@@ -64,7 +64,17 @@ enum trouble : std::uint32_t {
 
 /// Something that happens when the transaction ends, in registration order; see core/deferred.hpp.
 struct deferred {
-    enum class kind : std::uint8_t { before_commit, at_commit, on_commit, on_abort, participant, allocated, freed };
+    enum class kind : std::uint8_t {
+        before_commit,
+        at_commit,
+        on_commit,
+        on_abort,
+        participant,
+        constructed,
+        allocated,
+        discarded,
+        freed
+    };
     kind what;
     void* object;
     detail::destroyer destroy;
@@ -183,8 +193,9 @@ public:
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
-    /// Owns records or marks: others may be waiting for this one, so it must not wait in place.
-    [[nodiscard]] bool holds_anything() const noexcept { return !writes.empty() || strict(); }
+    /// May hold records that others wait for, so it must not wait in place. Marks are no reason: those who hold
+    /// anything do not wait for a marked record either.
+    [[nodiscard]] bool may_hold_records() const noexcept { return !writes.empty(); }
 
     [[nodiscard]] bool asked_to_die() const noexcept {
         return kill_request.load(std::memory_order_relaxed) == own_sequence && !is_irrevocable();

@@ -1,6 +1,8 @@
 #include "core/execution.hpp"
 
-#include <exception>
+#include <cxxabi.h>
+
+#include <typeinfo>
 
 #include "base/clock.hpp"
 #include "base/panic.hpp"
@@ -59,15 +61,11 @@ void back_off(descriptor& d) noexcept {
 
 /// What to count an exception under that is just being handled.
 abort_cause cause_of_exception() noexcept {
-    try {
-        throw;
-    } catch (const usage_error&) {
-        return abort_cause::usage;
-    } catch (const std::bad_alloc&) {
-        return abort_cause::allocation;
-    } catch (...) {
-        return abort_cause::exception;
-    }
+    // By type and not by rethrowing it: the forced unwind of a thread that exits must not be caught, and has no type.
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    if (type != nullptr && *type == typeid(usage_error)) return abort_cause::usage;
+    if (type != nullptr && *type == typeid(std::bad_alloc)) return abort_cause::allocation;
+    return abort_cause::exception;
 }
 
 }  // namespace
@@ -97,7 +95,7 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
     // Handlers may run transactions of their own on this descriptor.
     execution mine = d.run;
     const unsigned uncaught = d.uncaught;
-    compensate(d, 0, cause);
+    compensate(d, cause);
     mine.last_cause = cause;
     d.run = mine;
     d.uncaught = uncaught;
@@ -172,6 +170,7 @@ void open(tx& t, frame& f, const call_site& where, const options& how) {
     d.run.attempt = 1;
     d.run.next_mode = core::status_for(how.mode);
     d.uncaught = d.exceptions->uncaught;
+    f.read_only = how.read_only;
     d.frame_ = &f;
     core::start_attempt(d);
 }

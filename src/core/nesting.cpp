@@ -12,7 +12,7 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
     d.captured_size_ = 0;
     const std::uint32_t troubles = d.troubles;
     d.troubles = trouble_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
-    compensate(d, f.mark.deferred, cause);
+    compensate_nested(d, f.mark.deferred, cause);
     d.troubles = troubles;
 }
 
@@ -35,6 +35,7 @@ void open_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
     f.parent = d.frame_;
+    f.read_only |= f.parent->read_only;
     f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size()};
     d.frame_ = &f;
     d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone

@@ -1,4 +1,6 @@
 // The waiting half of retry; the table of waiters is in wakeup.hpp.
+#include <algorithm>
+
 #include "core/algorithm.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
@@ -87,7 +89,9 @@ void raise_retry_for(tx& t, std::chrono::nanoseconds limit) {
     if (!d.healthy()) core::examine(d);
     const base::deadline now = base::now();
     if (!d.run.retry_since) d.run.retry_since = now;
-    const base::deadline until = *d.run.retry_since + limit;
+    // A limit beyond the end of the clock means for ever.
+    const auto longest = base::deadline::max() - *d.run.retry_since;
+    const base::deadline until = *d.run.retry_since + std::min(limit, longest);
     if (now >= until) return;
     if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
     core::give_way(d);

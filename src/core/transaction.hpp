@@ -79,7 +79,7 @@ private:
     template <class Place>
     static void write(descriptor& d, const Place& place, word value) {
         const guard g{d};
-        if (d.run.how->read_only) [[unlikely]] refuse_write();
+        if (d.frame_->read_only) [[unlikely]] refuse_write();
         approach<Place>(d);
         A::write(d, place, value);
     }

@@ -42,6 +42,8 @@ struct frame {
     jump_buffer* jump = nullptr;
     /// An alternative of or_else: the frame that a `retry` inside it leaves to.
     bool alternative = false;
+    /// The block, or one around it, promised to write nothing. A nested block sets its own promise before it opens.
+    bool read_only = false;
     /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
     int* failure = nullptr;
     savepoint mark;
