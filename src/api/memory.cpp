@@ -50,12 +50,6 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
     return memory;
 }
 
-void on_abort_free(tx& t, void* memory, destroyer free) {
-    descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
-    core::put_off(d, deferred::kind::allocated, memory, free);
-}
-
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);

@@ -46,11 +46,9 @@ TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit);
 
 // --- Memory of a transaction. The destroyer gets the pointer and frees what it must.
 using destroyer = void (*)(void*);
-/// Memory that goes back if the block is rolled back. Throws std::bad_alloc.
+/// Memory that goes back if the transaction is rolled back, or at its end if only the block was: what was read of it
+/// stays in the logs. Throws std::bad_alloc.
 TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
-/// `free(memory)` runs if the transaction is rolled back, or at its end if only the block was: what was read of the
-/// memory stays in the logs.
-TUTTI_EXPORT void on_abort_free(tx& t, void* memory, destroyer free);
 /// `destroy(object)` runs as soon as the block is rolled back; it must not free the object's memory.
 TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
 /// `destroy(object)` runs once the transaction has committed and no running transaction can still see it.
