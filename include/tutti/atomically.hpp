@@ -54,11 +54,11 @@ typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
                 typename result::type value(body(t));
                 if (access::ops(t).commit(t)) [[likely]] return value;
             }
-        } catch (const unwind&) {
-            // rolled back already; its destructors have run
         } catch (...) {
-            fail(t);
-            throw;
+            if (!signalled(t)) {
+                fail(t);
+                throw;
+            }
         }
         if (reopen(t) == sequel::cancelled) return result::cancel();
     }
@@ -112,13 +112,14 @@ auto run_nested(tx& t, const options& how, F& body) -> typename outcome<result_o
                 close_nested(t, f);
                 return value;
             }
-        } catch (const unwind&) {
+        } catch (...) {
+            if (!signalled(t)) {
+                fail_nested(t, f);
+                throw;
+            }
             const sequel next = reopen_nested(t, f);
             if (next == sequel::propagate) throw;
             if (next == sequel::cancelled) return outcome<R, Lenient>::cancel();
-        } catch (...) {
-            fail_nested(t, f);
-            throw;
         }
     }
 }

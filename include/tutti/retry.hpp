@@ -43,13 +43,14 @@ R choose(tx& t, First& first, Rest&... rest) {
                 close_nested(t, f);
                 return value;
             }
-        } catch (const unwind&) {
+        } catch (...) {
+            if (!signalled(t)) {
+                fail_nested(t, f);
+                throw;
+            }
             const sequel next = reopen_nested(t, f);
             if (next == sequel::propagate) throw;
             if (next == sequel::cancelled) break;  // it retried: the next alternative's turn
-        } catch (...) {
-            fail_nested(t, f);
-            throw;
         }
     }
     return choose<R>(t, rest...);

@@ -66,13 +66,14 @@ TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
         try {
             body(t);
             if (detail::access::ops(t).commit(t)) return TUTTI_COMMITTED;
-        } catch (const detail::unwind&) {
-            // from a C++ block inside the body; nothing is left of it
         } catch (...) {
-            // What an on_commit handler throws leaves a block that is over.
-            body.committed = !detail::access::running(t);
-            detail::fail(t);
-            throw;
+            // A signal may come from a C++ block inside the body; nothing is left of it.
+            if (!detail::signalled(t)) {
+                // What an on_commit handler throws leaves a block that is over.
+                body.committed = !detail::access::running(t);
+                detail::fail(t);
+                throw;
+            }
         }
         if (detail::reopen(t) == detail::sequel::cancelled) return TUTTI_CANCELLED;
     }
@@ -104,9 +105,8 @@ TUTTI_NOINLINE bool run_nested_attempt(tx& t, detail::frame& f, c_body& body) {
         body(t);
         detail::close_nested(t, f);
         return true;
-    } catch (const detail::unwind&) {
-        return false;
     } catch (...) {
+        if (detail::signalled(t)) return false;
         detail::fail_nested(t, f);
         throw;
     }

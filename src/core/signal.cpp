@@ -1,5 +1,7 @@
 #include "core/signal.hpp"
 
+#include <cxxabi.h>
+
 #include "core/algorithm.hpp"
 #include "core/critical.hpp"
 #include "core/seats.hpp"
@@ -63,8 +65,9 @@ footing examine(descriptor& d) {
             "body or to a before_commit handler"};
     }
     if ((d.troubles & trouble_pending) != 0) {
-        if (d.unwinding()) return footing::detached;
-        raise_again(d);
+        if (!d.unwinding()) raise_again(d);
+        // A block that is only being left still owns what it wrote, and its algorithm can answer.
+        return d.given_back ? footing::detached : footing::shielded;
     }
     if (d.unwinding()) {
         if (!d.asked_to_die()) return footing::shielded;
@@ -79,3 +82,13 @@ footing examine(descriptor& d) {
 }
 
 }  // namespace tutti::core
+
+namespace tutti::detail {
+
+bool signalled(const tx& t) noexcept {
+    // A forced unwind has no C++ type; catching it for good ends the program.
+    return static_cast<const core::descriptor&>(t).pending != core::signal::none &&
+           abi::__cxa_current_exception_type() != nullptr;
+}
+
+}  // namespace tutti::detail

@@ -38,6 +38,9 @@ TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
 [[noreturn]] TUTTI_EXPORT void propagate(tx& t);
 
 // --- Signals.
+/// Whether the exception being handled is a signal of ours, or was thrown by a body that had swallowed one: then the
+/// signal goes on, not the exception. Never true for the forced unwind of a thread that exits.
+[[nodiscard]] TUTTI_EXPORT bool signalled(const tx& t) noexcept;
 [[noreturn]] TUTTI_EXPORT void raise_retry(tx& t);
 /// Returns once `limit` has been waited out by this execution of the outermost block.
 TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit);
