@@ -131,9 +131,9 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
         ->capture_default_str();
     const std::vector<std::string> names = algorithm_names();
     app.add_option("--algorithm", options.algorithm,
-                   fmt::format("Concurrency control: {}.\nThe default is what TUTTI_ALGORITHM says, else {}",
-                               fmt::join(names, ", "), names.front()))
+                   fmt::format("Concurrency control: {}; without it {}", fmt::join(names, ", "), names.front()))
         ->check(one_of(names))
+        ->envname("TUTTI_ALGORITHM")
         ->type_name("NAME");
     app.add_option("--seed", options.run.seed, "For every random number: the same seed loads the same rows")
         ->check(within(std::uint64_t{0}, ~std::uint64_t{0}, "a whole number"))

@@ -14,7 +14,7 @@ struct program_options {
     scale size;
     int warehouses = 1;
     run_settings run;
-    std::string algorithm;  ///< empty: what the environment or the library says
+    std::string algorithm;  ///< empty: the default one
     bool statistics = false;
     bool check = true;
     std::string json;  ///< file to write; empty: none

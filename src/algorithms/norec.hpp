@@ -131,7 +131,9 @@ private:
         // Acquire on both: the value is at least as old as the look that follows.
         while (lock_.sequence.load(std::memory_order_acquire) != d.limit && !broken(fault::single_record_load)) {
             if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
-            if (!revalidate(d) && !broken(fault::extend_without_validation)) {
+            if (broken(fault::extend_without_validation)) {
+                d.limit = stable(d);
+            } else if (!revalidate(d)) {
                 core::abort_attempt(d, abort_cause::validation);
             }
             core::abort_if_doomed(d);

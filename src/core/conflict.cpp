@@ -29,14 +29,18 @@ bool overcome(descriptor& d, descriptor& other, word state) {
     return false;
 }
 
+/// Whether d may sleep in place until another transaction ends, without a cycle of sleepers. Who sleeps has written
+/// nothing, so it owns no record, and nobody sleeps for an owner who sleeps. A reader with marks may sleep for an owner
+/// (who does not sleep), but not for another reader (who may be sleeping for d's mark).
+bool may_wait(const descriptor& d, abort_cause where) noexcept {
+    return d.writes.empty() && (where != abort_cause::conflict_visible_read || !d.strict());
+}
+
 verdict judge(descriptor& d, descriptor& other, word state, abort_cause where) noexcept {
     if (d.is_irrevocable()) return verdict::kill_other;
-    // Whoever holds something must not wait for one that cannot be killed: it might be waiting for us.
-    if (memory::status_of(state) == status::irrevocable) {
-        return d.may_hold_records() ? verdict::abort_self : verdict::wait;
-    }
-    const verdict v = chosen_policy().conflict(d, other, where);
-    return v == verdict::wait && d.may_hold_records() ? verdict::abort_self : v;
+    const verdict v = memory::status_of(state) == status::irrevocable ? verdict::wait
+                                                                      : chosen_policy().conflict(d, other, where);
+    return v == verdict::wait && !may_wait(d, where) ? verdict::abort_self : v;
 }
 
 /// True if the other was killed.

@@ -2,6 +2,8 @@
 
 #include <exception>
 
+#include "core/fault.hpp"
+
 namespace tutti::core {
 namespace {
 
@@ -69,7 +71,13 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
     // the swap: no allocation here can fail.
     std::size_t kept = 0;
     for (deferred& e : d.deferred_log) {
-        if (e.what == deferred::kind::freed) d.limbo.retire({e.object, e.destroy});
+        if (e.what == deferred::kind::freed) {
+            if (broken(fault::reclaim_without_waiting)) {
+                e.destroy(e.object);
+            } else {
+                d.limbo.retire({e.object, e.destroy});
+            }
+        }
         if (e.what == deferred::kind::discarded) e.destroy(e.object);
         if (e.what == deferred::kind::on_commit) {
             d.deferred_log[kept++] = e;

@@ -193,9 +193,6 @@ public:
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
-    /// May hold records that others wait for, so it must not wait in place. Marks are no reason: those who hold
-    /// anything do not wait for a marked record either.
-    [[nodiscard]] bool may_hold_records() const noexcept { return !writes.empty(); }
 
     [[nodiscard]] bool asked_to_die() const noexcept {
         return kill_request.load(std::memory_order_relaxed) == own_sequence && !is_irrevocable();

@@ -39,6 +39,9 @@ void start_counting(descriptor& d) noexcept {
 void start_strictly(descriptor& d) {
     wait_for_seat(d, d.mode);
     d.extras |= extra_strict;
+    // Before the snapshot is taken: whoever finds the seat occupied must find its occupant running, or it would take
+    // it for one that has just left. seq_cst as in norec.hpp.
+    d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     if (d.is_irrevocable() && (d.extras & extra_counting) != 0) {
         d.ledger.count_irrevocable(*d.run.site,
                                    d.run.irrevocable_reason != nullptr ? d.run.irrevocable_reason : "requested");

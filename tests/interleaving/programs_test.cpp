@@ -18,7 +18,7 @@ public:
 #if defined(TUTTI_TEST_QUICK)
         const limits how_much = affordable(500, 300);
 #else
-        const limits how_much = affordable(4000, 1000);
+        const limits how_much = affordable(3200, 800);
 #endif
         const result found = run_program(program_, flavour_, how_much, where);
         const exploration& e = found.explored;
