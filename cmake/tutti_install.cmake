@@ -38,6 +38,9 @@ else()
   set(tutti_pc_libs " ${tutti_pc_libs_private}")
   set(tutti_pc_libs_private "")
 endif()
+# The prefix is given relative to the file, because `cmake --install --prefix` may move the whole.
+file(RELATIVE_PATH tutti_pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" tutti_pc_prefix "${tutti_pc_prefix}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/tutti.pc.in" "${PROJECT_BINARY_DIR}/tutti.pc.install" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/tutti.pc.install" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         RENAME tutti.pc)

@@ -57,8 +57,16 @@ struct norec {
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
             let_go(d, d.limit);  // nothing was stored: the sequence may be the same again
+            // Whoever sleeps for the sequence must not sleep for us while we wait for somebody else.
+            ++d.turn;
+            d.set_status(d.mode);
+            core::nudge_sleepers(d);
             core::meet(d, *other, state, abort_cause::conflict_visible_read);
             doomed.note(*other, state);
+            if (d.is_irrevocable()) continue;
+            d.set_status(memory::status::preparing);
+            base::light_fence();  // partner: heavy_fence in kill
+            if (d.asked_to_die()) return abort_cause::killed;
         }
     }
 
@@ -158,7 +166,8 @@ private:
             const std::uint32_t holder = lock_.holder.load(std::memory_order_acquire);
             descriptor& other = descriptor::of(memory::activity_of(holder));
             const word state = other.state.load(std::memory_order_acquire);
-            if (lock_.sequence.load(std::memory_order_acquire) == seen && &other != &d) core::wait_for(d, other, state);
+            // `holder` may be one that has just let go; then the sequence has moved, and the wait ends at once.
+            if (&other != &d) core::wait_for(d, other, state, lock_.sequence, seen);
         }
     }
 

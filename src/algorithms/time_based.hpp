@@ -4,7 +4,9 @@
 //
 // Visible reads (Maldonado et al., 3.2, with as many readers as there are seats): a strict reader sets its seat's bit in
 // the record before it reads. A writer that wants the record meets the readers first and may take it only from doomed
-// ones; an undoomed strict reader's marks all stand, so its reads are valid and its commit need not validate them.
+// ones. Marks make conflicts show early; they do not replace validation: between the doom of a reader and the writer's
+// compare-and-swap that reader may have started over and marked the record again, and then loses the mark of an attempt
+// that is not doomed. Only the irrevocable transaction, which cannot be doomed, keeps every mark and need not validate.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
@@ -206,8 +208,7 @@ inline bool become(descriptor& d) {
 inline abort_cause decide(descriptor& d) noexcept {
     const version_clock::drawn drawn = version_clock::draw(d);
     d.commit_version = drawn.version;
-    // Strict readers hold marks on all they read; the kill test before this step has shown that they stand.
-    if (drawn.nobody_committed || d.strict() || broken(fault::skip_validation)) return abort_cause::none;
+    if (drawn.nobody_committed || d.is_irrevocable() || broken(fault::skip_validation)) return abort_cause::none;
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
 

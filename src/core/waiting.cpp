@@ -5,23 +5,37 @@
 
 namespace tutti::core {
 
-void wait_for(descriptor& self, descriptor& other, word seen) noexcept {
+namespace {
+
+template <class Done>
+void wait_until(descriptor& self, descriptor& other, word seen, Done&& done) noexcept {
     if (self.hooks != nullptr && self.hooks->wait != nullptr) {
-        while (!is_over(other, seen)) self.hooks->wait(self, other, seen);
+        while (!done()) self.hooks->wait(self, other, seen);
         return;
     }
     for (int turn = 0; turn < base::spin_turns; ++turn) {
-        if (is_over(other, seen)) return;
+        if (done()) return;
         base::spin_turn();
     }
     for (;;) {
         other.sleepers.store(1, std::memory_order_relaxed);
         base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the flag, or we see the end.
         const word state = other.state.load(std::memory_order_acquire);
-        if (!memory::is_running(state) || memory::sequence_of(state) != memory::sequence_of(seen)) return;
+        if (done()) return;
         // The status may have changed since: then the futex does not sleep, and we look again.
         base::futex_wait(base::low_half(other.state.raw()), static_cast<std::uint32_t>(state));
     }
+}
+
+}  // namespace
+
+void wait_for(descriptor& self, descriptor& other, word seen) noexcept {
+    wait_until(self, other, seen, [&] { return is_over(other, seen); });
+}
+
+void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept {
+    wait_until(self, other, seen,
+               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
 }
 
 }  // namespace tutti::core

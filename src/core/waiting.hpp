@@ -18,12 +18,23 @@ namespace tutti::core {
 /// REQUIRES: self owns nothing that `other` could be waiting for, or `other` never waits (it is doomed or preparing).
 void wait_for(descriptor& self, descriptor& other, word seen) noexcept;
 
+/// The same, but returns as well when `r` no longer reads `value`. Whoever changes `r` before its transaction ends must
+/// store its status anew after it and call nudge_sleepers.
+void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
+
 /// The owner's half, at the end of a transaction, after the state was stored: wakes whoever sleeps in wait_for.
 inline void wake_sleepers(descriptor& d) noexcept {
     base::light_fence();  // partner: heavy_fence in wait_for
     if (d.sleepers.load(std::memory_order_relaxed) == 0) [[likely]] return;
     d.sleepers.store(0, std::memory_order_relaxed);
     base::futex_wake_all(base::low_half(d.state.raw()));
+}
+
+/// In the middle of a transaction, after the status was stored anew: lets everybody who sleeps in wait_for look again.
+/// The flag stays up: one that raised it after our store, and so will not look again, still waits for the end.
+inline void nudge_sleepers(descriptor& d) noexcept {
+    base::light_fence();  // partner: heavy_fence in wait_for
+    if (d.sleepers.load(std::memory_order_relaxed) != 0) base::futex_wake_all(base::low_half(d.state.raw()));
 }
 
 }  // namespace tutti::core

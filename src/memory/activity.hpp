@@ -2,7 +2,10 @@
 //
 // The state word holds a sequence number and the status of the architecture page:
 //
-//   63 … 4 sequence | 3 … 0 status
+//   63 … 12 sequence | 11 … 4 turn | 3 … 0 status
+//
+// The turn counts how often the owner, in the middle of a transaction, let go of something that others may be sleeping
+// for (only norec does); it makes the word differ from what they saw before.
 //
 // begin stores sequence + 1 with `active`; the end stores the same sequence with `idle`. So the word differs between
 // any two transactions of a descriptor: whoever remembers it can tell whether *that* transaction is still running,
@@ -33,9 +36,12 @@ namespace tutti::memory {
 enum class status : std::uint8_t { idle, active, visible, irrevocable, preparing, committed, aborting };
 
 inline constexpr int status_bits = 4;
+inline constexpr int turn_bits = 8;
 constexpr status status_of(word state) noexcept { return static_cast<status>(state & 0xf); }
-constexpr word sequence_of(word state) noexcept { return state >> status_bits; }
-constexpr word make_state(word sequence, status s) noexcept { return (sequence << status_bits) | static_cast<word>(s); }
+constexpr word sequence_of(word state) noexcept { return state >> (status_bits + turn_bits); }
+constexpr word make_state(word sequence, status s, std::uint8_t turn = 0) noexcept {
+    return (((sequence << turn_bits) | turn) << status_bits) | static_cast<word>(s);
+}
 /// A running transaction may hold pointers, marks and locks.
 constexpr bool is_running(word state) noexcept { return status_of(state) != status::idle; }
 

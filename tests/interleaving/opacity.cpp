@@ -43,21 +43,15 @@ private:
         std::vector<std::map<int, value>> levels(1);
         for (const operation& o : history_.attempts[i].operations) {
             switch (o.what) {
-                case operation::kind::open:
-                    levels.push_back(levels.back());
-                    break;
-                case operation::kind::undo:
-                    levels.pop_back();
-                    break;
+                case operation::kind::open: levels.push_back(levels.back()); break;
+                case operation::kind::undo: levels.pop_back(); break;
                 case operation::kind::close: {
                     auto inner = std::move(levels.back());
                     levels.pop_back();
                     levels.back() = std::move(inner);
                     break;
                 }
-                case operation::kind::write:
-                    levels.back()[o.place] = o.v;
-                    break;
+                case operation::kind::write: levels.back()[o.place] = o.v; break;
                 case operation::kind::read: {
                     const auto own = levels.back().find(o.place);
                     const bool mine = own != levels.back().end();

@@ -20,12 +20,9 @@ world& next_world(journal& log) {
 
 int world::place(spot s) noexcept {
     switch (s.is) {
-        case spot::kind::variable:
-            return s.index;
-        case spot::kind::plain_word:
-            return words_per_kind + s.index;
-        case spot::kind::wide_variable:
-            break;
+        case spot::kind::variable: return s.index;
+        case spot::kind::plain_word: return words_per_kind + s.index;
+        case spot::kind::wide_variable: break;
     }
     return place_of_wide;
 }
@@ -51,12 +48,8 @@ value block::read(spot s) {
     world& in = here();
     value v = 0;
     switch (s.is) {
-        case spot::kind::variable:
-            v = in.variables[static_cast<std::size_t>(s.index)].get(tx_);
-            break;
-        case spot::kind::plain_word:
-            v = tutti::load(tx_, &in.words[static_cast<std::size_t>(s.index)].word);
-            break;
+        case spot::kind::variable: v = in.variables[static_cast<std::size_t>(s.index)].get(tx_); break;
+        case spot::kind::plain_word: v = tutti::load(tx_, &in.words[static_cast<std::size_t>(s.index)].word); break;
         case spot::kind::wide_variable: {
             const wide& found = in.behind.get(tx_);
             v = found.one;
@@ -78,15 +71,9 @@ void block::write(spot s) {
     // Told first: the engine may show it to others before it returns, though it should not before the commit.
     in.log.write(actor_.number_, world::place(s), v);
     switch (s.is) {
-        case spot::kind::variable:
-            in.variables[static_cast<std::size_t>(s.index)].set(tx_, v);
-            break;
-        case spot::kind::plain_word:
-            tutti::store(tx_, &in.words[static_cast<std::size_t>(s.index)].word, v);
-            break;
-        case spot::kind::wide_variable:
-            in.behind.set(tx_, wide{v});
-            break;
+        case spot::kind::variable: in.variables[static_cast<std::size_t>(s.index)].set(tx_, v); break;
+        case spot::kind::plain_word: tutti::store(tx_, &in.words[static_cast<std::size_t>(s.index)].word, v); break;
+        case spot::kind::wide_variable: in.behind.set(tx_, wide{v}); break;
     }
 }
 
