@@ -85,6 +85,7 @@ step() {
 packages_build=(g++ cmake ninja-build)
 packages_apps=(libcli11-dev libfmt-dev)
 packages_test=("${packages_apps[@]}" libgtest-dev pkgconf)
+packages_bench=(libbenchmark-dev)
 packages_clang=(clang-19 libclang-rt-19-dev)
 packages_check=(clang-format-19 shellcheck codespell mandoc)
 

@@ -32,9 +32,10 @@ run_ctest() {
 
 # test_preset <preset> [ctest arguments]
 test_preset() {
-    local preset=$1 build_seconds status=0 closing total=0 bad=0
+    local preset=$1 build_seconds status=0 closing total=0 bad=0 bench=OFF
     shift
-    if ! try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON; then
+    [[ $preset != release ]] || bench=ON # once is enough to see that it compiles
+    if ! try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_BENCH=$bench; then
         record "$preset" 0 1 "$step_seconds" "does not build; see $step_log"
         step_number=$((step_number + 1))
         return
@@ -79,7 +80,7 @@ command_test() {
     # A filter may leave nothing of a flavour to run, which is only an error when it leaves nothing at all.
     ((${#arguments[@]} == 0)) || arguments+=(--no-tests=ignore)
 
-    local preset packages=("${packages_build[@]}" "${packages_test[@]}")
+    local preset packages=("${packages_build[@]}" "${packages_test[@]}" "${packages_bench[@]}")
     for preset in "${presets[@]}"; do
         # shellcheck disable=SC2207  # a list of words
         packages+=($(preset_packages "$preset"))
@@ -103,7 +104,7 @@ command_test() {
         test_preset "$preset" "${arguments[@]}"
     done
     if ((everything)); then
-        check_step "clang: build" build_preset clang all -DTUTTI_TESTS=OFF -DTUTTI_APPS=ON
+        check_step "clang: build" build_preset clang all -DTUTTI_TESTS=OFF -DTUTTI_APPS=ON -DTUTTI_BENCH=ON
         check_step "aarch64: build" build_preset aarch64 all
     fi
 

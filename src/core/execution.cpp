@@ -159,6 +159,10 @@ void refuse_write() {
     throw usage_error{"tutti: a block that promised to be read-only writes; drop options::read_only"};
 }
 
+void refuse_misaligned() {
+    throw usage_error{"tutti: load or store of a word that is not aligned to its size; access its bytes one by one"};
+}
+
 }  // namespace tutti::core
 
 namespace tutti::detail {

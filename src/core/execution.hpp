@@ -43,5 +43,6 @@ bool put_to_the_vote(descriptor& d);
 void announce_decision(descriptor& d) noexcept;
 
 [[noreturn]] void refuse_write();
+[[noreturn]] void refuse_misaligned();
 
 }  // namespace tutti::core

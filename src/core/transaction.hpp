@@ -42,10 +42,14 @@ public:
         return answer(t, memory::var_place{from}, [&](descriptor& d) { return d.algorithm->load_alone(d, from); });
     }
     static word load(tx& t, const void* from, unsigned bytes) {
+        if (reinterpret_cast<std::uintptr_t>(from) % bytes != 0) [[unlikely]] refuse_misaligned();
         return answer(t, memory::plain_place{from, bytes}, [&](descriptor&) { return memory::load_bytes(from, bytes); });
     }
     static void write_var(tx& t, detail::cell& to, word value) { take(t, memory::var_place{to}, value); }
-    static void store(tx& t, void* to, unsigned bytes, word value) { take(t, memory::plain_place{to, bytes}, value); }
+    static void store(tx& t, void* to, unsigned bytes, word value) {
+        if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0) [[unlikely]] refuse_misaligned();
+        take(t, memory::plain_place{to, bytes}, value);
+    }
 
     static bool commit(tx& t) {
         descriptor& d = descriptor::of(t);

@@ -94,6 +94,13 @@ TEST_F(use_errors, handle_used_after_its_block) {
 }
 
 // An error of use inside a nested block leaves through both.
+TEST_F(use_errors, plain_word_that_is_not_aligned) {
+    alignas(8) char bytes[16] = {};
+    auto* const misaligned = reinterpret_cast<std::uint64_t*>(bytes + 4);
+    expect_diagnosed("aligned", [&] { atomically([&](tx& t) { (void)tutti::load(t, misaligned); }); });
+    expect_diagnosed("aligned", [&] { atomically([&](tx& t) { tutti::store(t, misaligned, std::uint64_t{1}); }); });
+}
+
 TEST_F(use_errors, in_a_nested_block) {
     expect_diagnosed("retry", [&] {
         atomically([&](tx& t) {
