@@ -12,7 +12,7 @@ class aba : public suite_of_flavours {};
 
 // `sign` flips there and back, `step` counts: the reader sees the same sign twice, but must not see two steps.
 TEST_P(aba, of_a_value_that_returns) {
-    const std::size_t each = rounds(2500);
+    const std::size_t each = rounds(1250);
     var<int> sign{1};
     var<long> step{0};
     std::atomic<bool> done{false};
@@ -48,7 +48,7 @@ TEST_P(aba, of_the_head_of_a_stack) {
         var<node*> below{nullptr};
         std::atomic<unsigned> holders{0};
     };
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(500);
     std::array<node, 4> nodes;
     var<node*> head{nullptr};
     const auto push = [&](tx& t, node* n) {
@@ -91,7 +91,7 @@ TEST_P(aba, of_an_address_that_is_used_again) {
         var<std::uint64_t> number, check;
         var<node*> next{nullptr};
     };
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(500);
     var<node*> first{nullptr};
     var<std::uint64_t> made{0};
     violations mixed;

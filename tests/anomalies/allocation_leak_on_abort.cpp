@@ -42,7 +42,7 @@ protected:
     template <class F>
     void repeat(F once) {
         for (int i = 0; i < 8; ++i) once();
-        const std::size_t often = rounds(2000);
+        const std::size_t often = rounds(300);
         const long objects = made - ended;
         const std::int64_t blocks = support::live_blocks;
         for (std::size_t i = 0; i < often; ++i) once();
@@ -196,7 +196,7 @@ TUTTI_IN_REVOCABLE_FLAVOURS(allocation_leak_on_restart);
 // Conflicts abort at places nobody chose. Each committed attempt makes one and destroys one.
 TEST(allocation_leak, under_contention) {
     support::watchdog guard{"allocation_leak.under_contention"};
-    const std::size_t each = rounds(4000);
+    const std::size_t each = rounds(600);
     std::array<var<thing*>, 2> slots{};
     for (auto& s : slots) s.store(new thing{0});
     const std::int64_t blocks = support::live_blocks;

@@ -55,7 +55,7 @@ protected:
 };
 
 TEST_P(dirty_read, of_variables) {
-    const std::size_t each = rounds(1500);
+    const std::size_t each = rounds(600);
     std::array<var<long>, 4> data{};
     std::atomic<unsigned> writers{2};
     violations dirty;
@@ -84,7 +84,7 @@ TEST_P(dirty_read, of_variables) {
 }
 
 TEST_P(dirty_read, of_plain_words) {
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(400);
     std::array<std::uint32_t, 6> data{};
     std::atomic<unsigned> writers{2};
     violations dirty;
@@ -110,7 +110,7 @@ TEST_P(dirty_read, of_plain_words) {
 
 // What is not there after the commit must not be there before it either: a node that a cancelled block made.
 TEST_P(dirty_read, of_values_behind_nodes) {
-    const std::size_t each = rounds(400);
+    const std::size_t each = rounds(160);
     const std::string clean(40, 'c');
     var<std::string> text{clean};
     std::atomic<unsigned> writers{1};

@@ -134,20 +134,11 @@ TEST_P(restarts, swallowed_come_back_at_the_next_barrier) {
                     swallowed = true;
                 }
                 switch (barrier) {
-                    case 0:
-                        (void)v.get(t);
-                        break;
-                    case 1:
-                        v.set(t, 1000);
-                        break;
-                    case 2:
-                        (void)load(t, &plain);
-                        break;
-                    case 3:
-                        store(t, &plain, 1000u);
-                        break;
-                    default:
-                        atomically([&](tx& c) { v.set(c, 1000); });
+                    case 0: (void)v.get(t); break;
+                    case 1: v.set(t, 1000); break;
+                    case 2: (void)load(t, &plain); break;
+                    case 3: store(t, &plain, 1000u); break;
+                    default: atomically([&](tx& c) { v.set(c, 1000); });
                 }
                 ++beyond;
             }
@@ -222,10 +213,40 @@ TEST_P(restarts, leave_barriers_in_destructors_alive) {
 
 TUTTI_IN_REVOCABLE_FLAVOURS(restarts);
 
+// A body that never returns, so that the compiler sees no regular way out of the function that was jumped into: an
+// exception that leaves it must still find the caller's registers. `noinline` and the many values make the caller keep
+// them in registers that a callee has to preserve.
+var<long> scratch{0};
+
+[[gnu::noinline]] long after_a_jump_and_a_cancel(long a, long b, long c, long d, long e) {
+    try {
+        atomically(no_unwind, [&](tx& t) {
+            scratch.set(t, a);
+            cancel(t);
+        });
+    } catch (const cancelled&) {}
+    return a + 2 * b + 3 * c + 4 * d + 5 * e;
+}
+[[gnu::noinline]] long after_a_jump_and_a_throw(long a, long b, long c, long d, long e) {
+    try {
+        atomically(no_unwind, [&](tx& t) {
+            scratch.set(t, a);
+            if (t.attempt() == 1) restart(t);
+            throw refusal{};
+        });
+    } catch (const refusal&) {}
+    return a + 2 * b + 3 * c + 4 * d + 5 * e;
+}
+
+TEST(exceptions_after_a_jump, find_the_registers_of_the_caller) {
+    EXPECT_EQ(after_a_jump_and_a_cancel(1, 2, 3, 4, 5), 55);
+    EXPECT_EQ(after_a_jump_and_a_throw(1, 2, 3, 4, 5), 55);
+}
+
 // Conflicts at random places, locals with destructors all over, and a result that owns memory.
 TEST(exceptions_under_contention, run_destructors_and_lose_nothing) {
     support::watchdog guard{"exceptions_under_contention"};
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(500);
     std::array<var<long>, 4> data{};
     std::atomic<long> open{0}, refusals{0};
     crew(4, [&](unsigned me) {

@@ -123,7 +123,7 @@ TEST_P(handler_order, on_commit_may_run_transactions_and_throw) {
 
 // The effects of at_commit come in the order of the data: a file written there is a log of the counter.
 TEST_P(handler_order, of_effects_follows_the_data) {
-    const std::size_t each = rounds(600);
+    const std::size_t each = rounds(300);
     constexpr unsigned threads = 4;
     var<std::size_t> counter{0};
     std::vector<std::size_t> file(threads * each);
@@ -145,7 +145,7 @@ TEST_P(handler_order, of_effects_follows_the_data) {
 
 // Under contention every attempt either commits or compensates, and each of its handlers runs once.
 TEST_P(handler_order, every_attempt_ends_once) {
-    const std::size_t each = rounds(500);
+    const std::size_t each = rounds(250);
     var<long> counter{0};
     std::atomic<long> attempts{0}, commits{0}, aborts{0};
     crew(4, [&](unsigned me) {

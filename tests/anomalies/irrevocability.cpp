@@ -15,7 +15,7 @@ class irrevocability : public suite {};
 
 // Effects outside the transaction, counted: as many as blocks, under a storm of conflicting writers.
 TEST_F(irrevocability, effects_happen_once) {
-    const std::size_t each = rounds(500);
+    const std::size_t each = rounds(200);
     std::array<var<long>, 3> data{};
     std::array<std::atomic<long>, 2> effects{};
     std::atomic<unsigned> running{2};
@@ -59,7 +59,7 @@ TEST_F(irrevocability, effects_happen_once) {
 
 // Several ask at the same moment, with reads behind them that the others are about to change.
 TEST_F(irrevocability, of_several_that_ask_at_once) {
-    const std::size_t each = rounds(500);
+    const std::size_t each = rounds(200);
     var<long> shared_total{0};
     std::atomic<int> holders{0};
     std::atomic<long> effects{0};
@@ -84,7 +84,7 @@ TEST_F(irrevocability, of_several_that_ask_at_once) {
 
 // The switch may come in a nested block; what the outer one read and wrote before is part of it.
 TEST_F(irrevocability, of_a_nested_block) {
-    const std::size_t each = rounds(300);
+    const std::size_t each = rounds(120);
     var<long> total{0};
     std::atomic<long> effects{0};
     crew(3, [&](unsigned me) {

@@ -11,7 +11,7 @@ class limits : public suite {};
 
 // Descriptors are handed on: a thread that ends leaves nothing behind that the next one trips over.
 TEST_F(limits, threads_that_come_and_go) {
-    const std::size_t generations = rounds(125);
+    const std::size_t generations = rounds(60);
     constexpr unsigned at_once = 8;
     var<long> counter{0};
     std::atomic<bool> done{false};
@@ -35,7 +35,7 @@ TEST_F(limits, threads_that_end_with_memory_retired) {
         object() { ++alive; }
         ~object() { --alive; }
     };
-    const std::size_t generations = rounds(400);
+    const std::size_t generations = rounds(100);
     var<object*> place{nullptr};
     for (std::size_t i = 0; i < generations; ++i) {
         crew(2, [&](unsigned) {
@@ -52,7 +52,7 @@ TEST_F(limits, threads_that_end_with_memory_retired) {
 }
 
 TEST_F(limits, many_threads_at_once) {
-    const auto threads = static_cast<unsigned>(std::min<std::size_t>(rounds(200), 400));
+    const auto threads = static_cast<unsigned>(std::min<std::size_t>(rounds(100), 400));
     var<long> counter{0};
     std::atomic<unsigned> arrived{0};
     crew(threads, [&](unsigned) {

@@ -13,7 +13,7 @@ constexpr unsigned threads = 4;
 class lost_update : public suite_of_flavours {};
 
 TEST_P(lost_update, of_one_variable) {
-    const std::size_t each = rounds(2000);
+    const std::size_t each = rounds(800);
     var<long> counter{0};
     crew(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
@@ -24,7 +24,7 @@ TEST_P(lost_update, of_one_variable) {
 
 // A variable that nobody has written yet has the smallest version there is.
 TEST_P(lost_update, of_variables_never_written_before) {
-    const std::size_t count = rounds(2000);
+    const std::size_t count = rounds(800);
     std::vector<var<long>> fresh(count);
     crew(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
@@ -35,7 +35,7 @@ TEST_P(lost_update, of_variables_never_written_before) {
 
 // The read is far from the write, in a block of its own.
 TEST_P(lost_update, across_nested_blocks) {
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(400);
     var<long> counter{0}, noise{0};
     crew(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
@@ -51,7 +51,7 @@ TEST_P(lost_update, across_nested_blocks) {
 }
 
 TEST_P(lost_update, of_a_value_behind_a_node) {
-    const std::size_t each = rounds(200);
+    const std::size_t each = rounds(80);
     var<std::string> text;
     crew(threads, [&](unsigned me) {
         // Strings have destructors, so these bodies unwind.
@@ -77,7 +77,7 @@ struct alignas(8) neighbours {
 };
 
 TEST_P(lost_update, of_plain_words_that_share_eight_bytes) {
-    const std::size_t each = rounds(500);
+    const std::size_t each = rounds(200);
     neighbours data;
     crew(threads, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
@@ -106,7 +106,7 @@ TEST_P(lost_update, of_plain_words_that_share_eight_bytes) {
 
 // Eight threads, each the only writer of its byte of one word: no conflict of values, only of words.
 TEST_P(lost_update, of_the_neighbour_bytes_of_others) {
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(400);
     alignas(8) std::array<std::uint8_t, 8> bytes{};
     violations wrong;
     crew(8, [&](unsigned me) {

@@ -16,7 +16,7 @@ class lost_wake_up : public suite_of_flavours {};
 
 // One slot, handed to and fro: each round is two chances to lose a wake-up.
 TEST_P(lost_wake_up, in_ping_pong) {
-    const std::size_t each = rounds(700);
+    const std::size_t each = rounds(180);
     var<int> turn{0};
     crew(2, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
@@ -31,7 +31,7 @@ TEST_P(lost_wake_up, in_ping_pong) {
 
 // Many on both sides of a bounded buffer.
 TEST_P(lost_wake_up, in_a_bounded_buffer) {
-    const std::size_t each = rounds(400);
+    const std::size_t each = rounds(100);
     constexpr long capacity = 3;
     var<long> filled{0}, put{0}, taken{0};
     crew(8, [&](unsigned me) {
@@ -53,7 +53,7 @@ TEST_P(lost_wake_up, in_a_bounded_buffer) {
 
 // Whoever writes, and however: every way of writing has to wake.
 TEST_P(lost_wake_up, by_any_way_of_writing) {
-    const std::size_t each = rounds(40);
+    const std::size_t each = rounds(10);
     constexpr unsigned ways = 8;
     var<long> signal{0}, heard{0};
     std::uint64_t plain = 0;
@@ -68,29 +68,14 @@ TEST_P(lost_wake_up, by_any_way_of_writing) {
                 continue;
             }
             switch (i % ways) {
-                case 0:
-                    signal.store(round);
-                    break;
-                case 1:
-                    atomically([&](tx& t) { store(t, &plain, static_cast<std::uint64_t>(round)); });
-                    break;
-                case 2:
-                    atomically({.mode = mode::visible}, [&](tx& t) { signal.set(t, round); });
-                    break;
-                case 3:
-                    atomically({.mode = mode::irrevocable}, [&](tx& t) { signal.set(t, round); });
-                    break;
-                case 4:
-                    atomically(no_unwind, [&](tx& t) { signal.set(t, round); });
-                    break;
-                case 5:
-                    atomically([&](tx& t) { t.on_commit([&] { signal.store(round); }); });
-                    break;
-                case 6:
-                    atomically([&](tx&) { atomically([&](tx& t) { signal.set(t, round); }); });
-                    break;
-                default:
-                    atomically([&](tx& t) { t.before_commit([&](tx& last) { signal.set(last, round); }); });
+                case 0: signal.store(round); break;
+                case 1: atomically([&](tx& t) { store(t, &plain, static_cast<std::uint64_t>(round)); }); break;
+                case 2: atomically({.mode = mode::visible}, [&](tx& t) { signal.set(t, round); }); break;
+                case 3: atomically({.mode = mode::irrevocable}, [&](tx& t) { signal.set(t, round); }); break;
+                case 4: atomically(no_unwind, [&](tx& t) { signal.set(t, round); }); break;
+                case 5: atomically([&](tx& t) { t.on_commit([&] { signal.store(round); }); }); break;
+                case 6: atomically([&](tx&) { atomically([&](tx& t) { signal.set(t, round); }); }); break;
+                default: atomically([&](tx& t) { t.before_commit([&](tx& last) { signal.set(last, round); }); });
             }
             run(GetParam(), [&](tx& t) {  // until it was heard
                 if (heard.get(t) < round) retry(t);
@@ -102,7 +87,7 @@ TEST_P(lost_wake_up, by_any_way_of_writing) {
 
 // A retry in any alternative waits for all of them. Each round another branch, or what was read before them, changes.
 TEST_P(lost_wake_up, of_any_alternative) {
-    const std::size_t each = rounds(400);
+    const std::size_t each = rounds(100);
     std::array<var<long>, 4> doors{};
     var<long> answered{0};
     flavour unwinding = GetParam();
@@ -136,7 +121,7 @@ TEST_P(lost_wake_up, of_any_alternative) {
 
 // One commit, many sleepers; and a sleeper that read many variables, of which any one changes.
 TEST_P(lost_wake_up, of_one_of_many) {
-    const std::size_t each = rounds(60);
+    const std::size_t each = rounds(15);
     constexpr unsigned sleepers = 6;
     std::vector<var<long>> many(100);
     var<long> gate{0};
@@ -176,7 +161,7 @@ TEST_P(lost_wake_up, of_one_of_many) {
 
 // A wait with a limit ends in either way, and racing them loses nothing.
 TEST_P(lost_wake_up, with_a_limit) {
-    const std::size_t each = rounds(200);
+    const std::size_t each = rounds(50);
     var<int> turn{0};
     std::atomic<std::size_t> timeouts{0};
     crew(2, [&](unsigned me) {

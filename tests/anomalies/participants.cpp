@@ -139,7 +139,7 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
         }
         void abort() noexcept override { ++aborted; }
     };
-    const std::size_t each = rounds(800);
+    const std::size_t each = rounds(400);
     var<long> next{0};
     std::atomic<int> busy{0};
     std::vector<long> entries;

@@ -74,7 +74,7 @@ private:
 class phantom : public suite_of_flavours {};
 
 TEST_P(phantom, in_a_linked_list) {
-    const std::size_t each = rounds(600);
+    const std::size_t each = rounds(240);
     constexpr long keys = 48;
     sorted_list list;
     violations seen;
@@ -84,14 +84,9 @@ TEST_P(phantom, in_a_linked_list) {
         for (std::size_t i = 0; i < each; ++i) {
             const auto key = static_cast<long>(dice.below(keys));
             switch (dice.below(3)) {
-                case 0:
-                    run(mine, [&](tx& t) { return list.insert(t, key); });
-                    break;
-                case 1:
-                    run(mine, [&](tx& t) { return list.erase(t, key); });
-                    break;
-                default:
-                    run(mine, {.read_only = me % 2 == 0}, [&](tx& t) { seen.expect(list.sound(t)); });
+                case 0: run(mine, [&](tx& t) { return list.insert(t, key); }); break;
+                case 1: run(mine, [&](tx& t) { return list.erase(t, key); }); break;
+                default: run(mine, {.read_only = me % 2 == 0}, [&](tx& t) { seen.expect(list.sound(t)); });
             }
         }
     });
@@ -101,7 +96,7 @@ TEST_P(phantom, in_a_linked_list) {
 
 // Whoever finds a range empty puts one member into it. Two that both found it empty would put two.
 TEST_P(phantom, fills_an_empty_range_twice) {
-    const std::size_t each = rounds(400);
+    const std::size_t each = rounds(160);
     constexpr long range = 8, ranges = 4;
     sorted_list list;
     violations twice;

@@ -41,7 +41,7 @@ protected:
 // The pointer is a word of plain memory, like what it points to. The others privatize nothing and have waived the
 // wait: only the one that takes has to wait.
 TEST_P(privatization_race, through_a_plain_pointer) {
-    const std::size_t each = rounds(150);
+    const std::size_t each = rounds(30);
     box content;
     box* place = &content;
     std::atomic<bool> done{false};
@@ -79,7 +79,7 @@ TEST_P(privatization_race, through_a_plain_pointer) {
 
 // The pointer is a variable: the commit that privatizes writes no plain memory at all.
 TEST_P(privatization_race, through_a_variable) {
-    const std::size_t each = rounds(150);
+    const std::size_t each = rounds(30);
     box content;
     var<box*> place{&content};
     std::atomic<bool> done{false};
@@ -112,7 +112,7 @@ TEST_P(privatization_race, of_a_list_that_is_then_freed) {
         item* next;
     };
     constexpr std::uint64_t poison = 0xdeaddeaddeaddead;
-    const std::size_t each = rounds(150);
+    const std::size_t each = rounds(30);
     item* head = nullptr;
     std::atomic<bool> done{false};
     violations seen;

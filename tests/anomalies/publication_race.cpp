@@ -25,7 +25,7 @@ protected:
 
 // The reader takes the letter out, and owns it: the hand-over goes both ways, directly.
 TEST_P(publication_race, through_a_variable) {
-    const std::size_t each = rounds(1500);
+    const std::size_t each = rounds(380);
     var<letter*> box{nullptr};
     violations torn;
     crew(2, [&](unsigned me) {
@@ -57,7 +57,7 @@ TEST_P(publication_race, through_a_variable) {
 
 // Readers read the published letter transactionally; `load` and `store` outside transactions publish as well.
 TEST_P(publication_race, to_many_readers) {
-    const std::size_t letters = rounds(800);
+    const std::size_t letters = rounds(200);
     std::vector<std::unique_ptr<letter>> kept;
     kept.reserve(letters);
     var<letter*> newest{nullptr};

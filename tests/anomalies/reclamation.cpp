@@ -60,7 +60,7 @@ TEST_P(reclamation, waits_for_the_reader) {
                     place.set(t, nullptr);
                     destroy(t, subject);
                 });
-                churn(rounds(2000));
+                churn(rounds(800));
                 stage = 2;
             }
         });
@@ -70,7 +70,7 @@ TEST_P(reclamation, waits_for_the_reader) {
 
 // The reference that `get` returns lives as long as the block, although others replace the value.
 TEST_P(reclamation, of_values_behind_nodes) {
-    const std::size_t each = rounds(1500);
+    const std::size_t each = rounds(600);
     const auto text_of = [](std::size_t i) { return std::string(24 + i % 9, static_cast<char>('a' + i % 26)); };
     var<std::string> text{text_of(0)};
     std::atomic<bool> done{false};
@@ -99,7 +99,7 @@ TEST_P(reclamation, of_values_behind_nodes) {
 
 // What is destroyed ends once, neither twice nor never; readers of all kinds look on.
 TEST_P(reclamation, ends_every_object_once) {
-    const std::size_t each = rounds(1500);
+    const std::size_t each = rounds(600);
     std::array<var<object*>, 4> places{};
     std::atomic<bool> done{false};
     std::atomic<long> destroyed{0};

@@ -38,7 +38,7 @@ protected:
 };
 
 TEST_F(statistics_suite, add_up_under_contention) {
-    const std::size_t each = rounds(1500);
+    const std::size_t each = rounds(750);
     var<long> counter{0};
     std::atomic<std::uint64_t> attempts{0}, restarts{0};
     crew(4, [&](unsigned) {
@@ -148,7 +148,7 @@ TEST_F(statistics_suite, count_nothing_when_off) {
 
 // Reading them while others count neither disturbs nor tears: monotonic, and sound at the end.
 TEST_F(statistics_suite, may_be_read_at_any_time) {
-    const std::size_t each = rounds(3000);
+    const std::size_t each = rounds(1500);
     var<long> v{0};
     std::atomic<unsigned> running{3};
     violations backwards;

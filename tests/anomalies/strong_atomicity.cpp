@@ -12,7 +12,7 @@ class strong_atomicity : public suite_of_flavours {};
 // One thread stores rising even numbers, others make them odd and even again within a transaction, or add two. A
 // transaction that read before a store and commits after it would take the value back.
 TEST_P(strong_atomicity, a_store_is_not_overwritten_unread) {
-    const std::size_t each = rounds(4000);
+    const std::size_t each = rounds(1600);
     var<long> v{0};
     std::atomic<bool> done{false};
     violations lost;
@@ -33,7 +33,7 @@ TEST_P(strong_atomicity, a_store_is_not_overwritten_unread) {
 }
 
 TEST_P(strong_atomicity, a_load_sees_no_transaction_in_progress) {
-    const std::size_t each = rounds(2000);
+    const std::size_t each = rounds(800);
     var<long> v{0};
     std::atomic<bool> done{false};
     violations odd;
@@ -57,7 +57,7 @@ TEST_P(strong_atomicity, a_load_sees_no_transaction_in_progress) {
 // Two variables that a transaction moves together, looked at one after the other from outside; and two that are
 // stored one after the other, looked at together from inside.
 TEST_P(strong_atomicity, accesses_to_several_variables_keep_their_order) {
-    const std::size_t each = rounds(2000);
+    const std::size_t each = rounds(800);
     var<long> x{0}, y{0}, first{0}, second{0};
     std::atomic<bool> done{false};
     violations order;
@@ -96,7 +96,7 @@ TEST_P(strong_atomicity, accesses_to_several_variables_keep_their_order) {
 
 // A store from outside aborts or follows a transaction that has read the variable; it is never half of its snapshot.
 TEST_P(strong_atomicity, a_store_does_not_fall_into_a_snapshot) {
-    const std::size_t each = rounds(3000);
+    const std::size_t each = rounds(1200);
     var<long> v{0};
     std::atomic<bool> done{false};
     violations changed;
@@ -118,7 +118,7 @@ TEST_P(strong_atomicity, a_store_does_not_fall_into_a_snapshot) {
 }
 
 TEST_P(strong_atomicity, holds_for_values_behind_nodes) {
-    const std::size_t each = rounds(500);
+    const std::size_t each = rounds(200);
     const std::string a(50, 'a'), b(70, 'b');
     var<std::string> text{a};
     std::atomic<bool> done{false};

@@ -14,7 +14,7 @@ constexpr options visibly{.mode = mode::visible};
 class visible_readers : public suite {};
 
 TEST_F(visible_readers, of_one_record_and_a_writer) {
-    const std::size_t each = rounds(1500);
+    const std::size_t each = rounds(750);
     var<long> left{0}, right{0};
     std::atomic<bool> done{false};
     violations torn;
@@ -43,7 +43,7 @@ TEST_F(visible_readers, of_one_record_and_a_writer) {
 // The reason for their existence: a long reader gets through a storm of short writers. It need not be the first
 // attempt, but it must end while the storm goes on; the writers stop only when the readers are done.
 TEST_F(visible_readers, get_through_a_storm_of_writers) {
-    const std::size_t reads = rounds(20);
+    const std::size_t reads = rounds(10);
     std::vector<var<long>> data(200);
     std::atomic<unsigned> readers{2};
     violations torn;
@@ -75,7 +75,7 @@ TEST_F(visible_readers, get_through_a_storm_of_writers) {
 
 // Both have marked what both then want to write: one has to give way.
 TEST_F(visible_readers, that_both_want_to_write) {
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(500);
     var<long> counter{0};
     crew(4, [&](unsigned) {
         for (std::size_t i = 0; i < each; ++i) {
@@ -90,7 +90,7 @@ TEST_F(visible_readers, that_both_want_to_write) {
 
 // Becoming visible on the way keeps what was read and written before.
 TEST_F(visible_readers, that_became_so_on_the_way) {
-    const std::size_t each = rounds(800);
+    const std::size_t each = rounds(400);
     var<long> a{0}, b{0}, c{0};
     violations wrong;
     crew(4, [&](unsigned me) {
@@ -116,7 +116,7 @@ TEST_F(visible_readers, that_became_so_on_the_way) {
 
 // Plain words are marked like variables.
 TEST_F(visible_readers, of_plain_words) {
-    const std::size_t each = rounds(800);
+    const std::size_t each = rounds(400);
     std::array<std::uint32_t, 4> words{};
     violations torn;
     crew(4, [&](unsigned me) {

@@ -15,7 +15,7 @@ class wake_up : public suite {};
 // The sleeper's body runs once before the wait and once after it. A commit of something else in between may cost it
 // one look more when it falls into the moment of going to sleep, but not one for each commit.
 TEST_F(wake_up, is_not_for_unrelated_commits) {
-    const std::size_t unrelated = rounds(20000);
+    const std::size_t unrelated = rounds(5000);
     var<long> awaited{0};
     std::array<var<long>, 64> others{};
     std::atomic<unsigned> executions{0};

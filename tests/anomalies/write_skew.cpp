@@ -16,7 +16,7 @@ class write_skew : public suite_of_flavours {};
 // Somebody is always on call.
 TEST_P(write_skew, leaves_nobody_on_call) {
     constexpr unsigned doctors = 4;
-    const std::size_t each = rounds(2000);
+    const std::size_t each = rounds(600);
     std::array<var<bool>, doctors> on_call{};
     for (auto& d : on_call) d.store(true);
     violations nobody;
@@ -40,7 +40,7 @@ TEST_P(write_skew, leaves_nobody_on_call) {
 
 // Each copies the other's variable plus one. One of them comes first, so (1, 2) or (2, 1), never (1, 1).
 TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(300);
     var<long> x{0}, y{0};
     violations skew;
     std::barrier meet{2};
@@ -66,7 +66,7 @@ TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
 // A ring of them: with n transactions the cycle has n edges, and no pair of them conflicts both ways.
 TEST_P(write_skew, of_a_ring) {
     constexpr unsigned size = 5;
-    const std::size_t each = rounds(500);
+    const std::size_t each = rounds(150);
     std::array<var<long>, size> ring{};
     violations skew;
     std::barrier meet{size};
@@ -90,7 +90,7 @@ TEST_P(write_skew, of_a_ring) {
 
 // The same with a visible or plain read in the way: words of plain memory.
 TEST_P(write_skew, of_plain_words) {
-    const std::size_t each = rounds(1000);
+    const std::size_t each = rounds(300);
     struct {
         std::uint32_t left = 1;
         std::uint32_t right = 1;

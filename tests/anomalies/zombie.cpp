@@ -35,7 +35,7 @@ TEST_P(zombie, sees_variables_that_differ) {
     std::array<var<long>, count> data{};
     violations seen;
     writers_against_readers(
-        GetParam(), rounds(1500),
+        GetParam(), rounds(600),
         [&](const flavour& mine, std::size_t) {
             run(mine, [&](tx& t) {
                 const long next = data[0].get(t) + 1;
@@ -60,7 +60,7 @@ TEST_P(zombie, sees_a_sum_that_never_was) {
     var<long> scratch{0};
     violations seen;
     writers_against_readers(
-        GetParam(), rounds(2000),
+        GetParam(), rounds(800),
         [&](const flavour& mine, std::size_t step) {
             auto& from = accounts[step % count];
             auto& to = accounts[(step * 3 + 1) % count];
@@ -89,7 +89,7 @@ TEST_P(zombie, follows_an_index_out_of_bounds) {
     var<unsigned> size{small}, index{0};
     violations seen;
     writers_against_readers(
-        GetParam(), rounds(2000),
+        GetParam(), rounds(800),
         [&](const flavour& mine, std::size_t step) {
             run(mine, [&](tx& t) {
                 size.set(t, step % 2 == 0 ? large : small);
@@ -120,7 +120,7 @@ TEST_P(zombie, sees_plain_words_that_differ) {
     } data;
     violations seen;
     writers_against_readers(
-        GetParam(), rounds(1000),
+        GetParam(), rounds(400),
         [&](const flavour& mine, std::size_t) {
             run(mine, {.privatization = privatization::waived}, [&](tx& t) {
                 const auto next = static_cast<std::uint8_t>(load(t, &data.a) + 1);

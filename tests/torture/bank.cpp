@@ -20,20 +20,11 @@ public:
     void step(support::random& dice) override {
         const manner how = manner::draw(dice);
         switch (dice.below(6)) {
-            case 0:
-                check(how, dice.one_in(2));
-                break;
-            case 1:
-                transfer_or_else(dice);
-                break;
-            case 2:
-                transfer_and_write_it_down(dice);
-                break;
-            case 3:
-                outside(dice);
-                break;
-            default:
-                transfer(how, dice);
+            case 0: check(how, dice.one_in(2)); break;
+            case 1: transfer_or_else(dice); break;
+            case 2: transfer_and_write_it_down(dice); break;
+            case 3: outside(dice); break;
+            default: transfer(how, dice);
         }
     }
 

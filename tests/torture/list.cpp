@@ -38,12 +38,8 @@ public:
         list& there = lists_[dice.below(lists_.size())];
         const auto key = static_cast<long>(dice.below(keys));
         switch (dice.below(5)) {
-            case 0:
-                run(how, {.name = "list insert"}, [&](tx& t) { insert(t, here, key); });
-                break;
-            case 1:
-                run(how, {.name = "list erase"}, [&](tx& t) { erase(t, here, key); });
-                break;
+            case 0: run(how, {.name = "list insert"}, [&](tx& t) { insert(t, here, key); }); break;
+            case 1: run(how, {.name = "list erase"}, [&](tx& t) { erase(t, here, key); }); break;
             case 2:
                 run(how, {.name = "list check", .read_only = dice.one_in(2)}, [&](tx& t) { check(t, here); });
                 break;
