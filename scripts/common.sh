@@ -101,6 +101,7 @@ installed() {
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libfmt-dev) has_header fmt/format.h ;;
         libgtest-dev) has_header gtest/gtest.h ;;
+        libbenchmark-dev) has_header benchmark/benchmark.h ;;
         libclang-rt-19-dev) compgen -G '/usr/lib/llvm-19/lib/clang/*/lib/*/libclang_rt.tsan*' ;;
         *) command -v "$1" ;;
     esac >/dev/null
