@@ -30,14 +30,9 @@ static void* clerk(void* seed) {
         struct transfer t = {&checking, &savings, (int64_t)(rand_r(&random) % 500)};
         if (rand_r(&random) % 2 == 0) t.from = &savings, t.to = &checking;
         switch (tutti_atomically(&TUTTI_OPTIONS(.name = "transfer"), transfer, &t)) {
-            case TUTTI_COMMITTED:
-                break;
-            case TUTTI_CANCELLED:
-                ++refused;
-                break;
-            default:
-                fprintf(stderr, "%s\n", tutti_last_error());
-                abort();
+            case TUTTI_COMMITTED: break;
+            case TUTTI_CANCELLED: ++refused; break;
+            default: fprintf(stderr, "%s\n", tutti_last_error()); abort();
         }
     }
     return (void*)refused;

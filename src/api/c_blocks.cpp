@@ -128,12 +128,9 @@ TUTTI_NOINLINE int run_nested(tx& t, c_body& body, bool alternative) {
             return failure;
         }
         switch (detail::reopen_nested(t, f)) {
-            case detail::sequel::again:
-                break;
-            case detail::sequel::cancelled:
-                return TUTTI_CANCELLED;
-            case detail::sequel::propagate:
-                detail::propagate(t);
+            case detail::sequel::again: break;
+            case detail::sequel::cancelled: return TUTTI_CANCELLED;
+            case detail::sequel::propagate: detail::propagate(t);
         }
     }
 }

@@ -91,16 +91,11 @@ const char* tutti_last_error() { return tutti::last_error; }
 
 const char* tutti_strerror(int result) {
     switch (result) {
-        case TUTTI_COMMITTED:
-            return "committed";
-        case TUTTI_CANCELLED:
-            return "cancelled";
-        case TUTTI_ERROR_USE:
-            return "error of use";
-        case TUTTI_ERROR_MEMORY:
-            return "out of memory";
-        default:
-            return "not a result of tutti";
+        case TUTTI_COMMITTED: return "committed";
+        case TUTTI_CANCELLED: return "cancelled";
+        case TUTTI_ERROR_USE: return "error of use";
+        case TUTTI_ERROR_MEMORY: return "out of memory";
+        default: return "not a result of tutti";
     }
 }
 

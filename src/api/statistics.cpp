@@ -57,7 +57,7 @@ std::vector<site_statistics> statistics() {
         if (const char* reason = s.irrevocable_reason.load(std::memory_order_relaxed)) sums[id].irrevocable_reason = reason;
     }
     std::erase_if(sums, [](const site_statistics& s) { return s.commits + s.aborts == 0; });
-    std::stable_sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
+    std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
     return sums;
 }
 

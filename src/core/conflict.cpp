@@ -18,14 +18,33 @@ bool spin_while(const record& r, word seen) noexcept {
 
 namespace {
 
-/// True: the other is doomed, or as good as over.
-bool overcome(descriptor& d, descriptor& other, word state) {
-    if (kill(other, state)) {
-        evict(other);
+/// Where d met the transaction that `other` was in when its state read `state`.
+struct encounter {
+    descriptor& other;
+    word state;
+    abort_cause where;
+    const record* at;  // which then read `seen`; null if there is no record to look at
+    word seen;
+};
+
+/// A nested block of the other's may let go of the record before its transaction ends, and the other may then sleep for
+/// us: so this wait ends with either.
+void wait_out(descriptor& d, const encounter& e) noexcept {
+    if (e.at != nullptr) {
+        wait_for(d, e.other, e.state, *e.at, e.seen);
+    } else {
+        wait_for(d, e.other, e.state);
+    }
+}
+
+/// True: the other is doomed.
+bool overcome(descriptor& d, const encounter& e) {
+    if (kill(e.other, e.state)) {
+        evict(e.other);
         return true;
     }
     // It is preparing: it waits for nobody, so the wait is short even while we hold records.
-    wait_for(d, other, state);
+    wait_out(d, e);
     return false;
 }
 
@@ -36,22 +55,23 @@ bool may_wait(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
-verdict judge(descriptor& d, descriptor& other, word state, abort_cause where) noexcept {
+verdict judge(descriptor& d, const encounter& e) noexcept {
     if (d.is_irrevocable()) return verdict::kill_other;
-    const verdict v = memory::status_of(state) == status::irrevocable ? verdict::wait
-                                                                      : chosen_policy().conflict(d, other, where);
-    return v == verdict::wait && !may_wait(d, where) ? verdict::abort_self : v;
+    const verdict v = memory::status_of(e.state) == status::irrevocable
+                          ? verdict::wait
+                          : chosen_policy().conflict(d, e.other, e.where);
+    return v == verdict::wait && !may_wait(d, e.where) ? verdict::abort_self : v;
 }
 
 /// True if the other was killed.
-bool carry_out(descriptor& d, descriptor& other, word state, abort_cause where) {
-    switch (judge(d, other, state, where)) {
-        case verdict::kill_other: return overcome(d, other, state);
-        case verdict::wait: wait_for(d, other, state); return false;
+bool carry_out(descriptor& d, const encounter& e) {
+    switch (judge(d, e)) {
+        case verdict::kill_other: return overcome(d, e);
+        case verdict::wait: wait_out(d, e); return false;
         case verdict::abort_self: break;
     }
-    d.run.in_the_way = {&other, state};
-    abort_attempt(d, where);
+    d.run.in_the_way = {&e.other, e.state};
+    abort_attempt(d, e.where);
 }
 
 }  // namespace
@@ -63,9 +83,10 @@ void meet_owner(descriptor& d, const record& r, word seen, abort_cause where) {
     const word state = other.state.load(std::memory_order_acquire);
     // Only if the record is still locked does the state belong to the transaction that locked it.
     if (r.load(std::memory_order_acquire) != seen) return;
-    if (!carry_out(d, other, state, where)) return;
+    const encounter e{other, state, where, &r, seen};
+    if (!carry_out(d, e)) return;
     // Doomed: it lets go at its next barrier, unless it was suspended and has been relieved of the record already.
-    if (!spin_while(r, seen)) wait_for(d, other, state);
+    wait_out(d, e);
 }
 
 bool meet_readers(descriptor& d, const record& r, word seen, word others) {
@@ -77,12 +98,14 @@ bool meet_readers(descriptor& d, const record& r, word seen, word others) {
         if (other == nullptr) return false;  // just left; it took its marks away before
         const word state = other->state.load(std::memory_order_acquire);
         if (r.load(std::memory_order_acquire) != seen) return false;
-        if (!carry_out(d, *other, state, abort_cause::conflict_visible_read)) return false;
+        if (!carry_out(d, {*other, state, abort_cause::conflict_visible_read, &r, seen})) return false;
     }
     return true;
 }
 
-void meet(descriptor& d, descriptor& other, word state, abort_cause where) { carry_out(d, other, state, where); }
+void meet(descriptor& d, descriptor& other, word state, abort_cause where) {
+    carry_out(d, {other, state, where, nullptr, 0});
+}
 
 void wait_out(descriptor& self, const record& r, word seen) noexcept {
     if (spin_while(r, seen)) return;

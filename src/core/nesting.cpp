@@ -3,12 +3,17 @@
 #include "core/algorithm.hpp"
 #include "core/deferred.hpp"
 #include "core/signal.hpp"
+#include "core/waiting.hpp"
 
 namespace tutti::core {
 namespace {
 
 void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.algorithm->rewind(d, f.mark);
+    // Whoever sleeps for a record that this let go of must not sleep until we end: we may come to sleep for them.
+    ++d.turn;
+    d.set_status(d.mode);
+    nudge_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t troubles = d.troubles;
     d.troubles = trouble_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it

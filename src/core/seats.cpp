@@ -1,6 +1,7 @@
 #include "core/seats.hpp"
 
 #include "base/futex.hpp"
+#include "core/waiting.hpp"
 
 namespace tutti::core {
 namespace {
@@ -34,6 +35,13 @@ void wait_for_seat(descriptor& d, status mode) noexcept {
     for (;;) {
         const std::uint32_t seen = seats.departures.load(std::memory_order_acquire);
         if (take_seat(d, mode)) return;
+        if (d.hooks != nullptr) {  // on a preemptable context: the occupant may be one of its own worker
+            const unsigned first = mode == status::irrevocable ? 0 : 1;
+            if (descriptor* const other = occupant(first)) {
+                wait_for(d, *other, other->state.load(std::memory_order_acquire));
+            }
+            continue;
+        }
         seats.waiting.fetch_add(1, std::memory_order_seq_cst);
         // vacate_seat counts the departure before it looks at `waiting`: it wakes us, or we see the new count.
         base::futex_wait(seats.departures.raw(), seen);

@@ -5,7 +5,7 @@
 //   63 … 12 sequence | 11 … 4 turn | 3 … 0 status
 //
 // The turn counts how often the owner, in the middle of a transaction, let go of something that others may be sleeping
-// for (only norec does); it makes the word differ from what they saw before.
+// for (a nested block's records, norec's lock); it makes the word differ from what they saw before.
 //
 // begin stores sequence + 1 with `active`; the end stores the same sequence with `idle`. So the word differs between
 // any two transactions of a descriptor: whoever remembers it can tell whether *that* transaction is still running,

@@ -24,7 +24,11 @@ struct retired {
 class limbo {
 public:
     /// Objects per batch: a fence costs some 2 us, which this spreads over as many objects.
+#if defined(TUTTI_INTERLEAVE)
+    static constexpr std::size_t batch = 1;  // the programs of the interleaving tests are short
+#else
     static constexpr std::size_t batch = 256;
+#endif
 
     /// Makes room so that `more` calls of `retire` cannot fail. Throws std::bad_alloc.
     void reserve(std::size_t more) { open_.reserve(more); }

@@ -222,6 +222,7 @@ TEST(allocation_leak, under_contention) {
 TEST(allocation_leak, of_memory_that_ran_out) {
     var<std::string> text{"before"};
     var<long> number{0};
+    var<thing*> kept{nullptr};
     const std::string longer(100, 'x');
     bool committed = false;
     unsigned failures = 0;
@@ -232,7 +233,7 @@ TEST(allocation_leak, of_memory_that_ran_out) {
             support::refuse_after = point;
             atomically([&](tx& t) {
                 number.set(t, 1);
-                (void)create<thing>(t, 1);
+                kept.set(t, create<thing>(t, 1));
                 text.set(t, longer);
                 t.on_commit([] {});
                 std::vector<char> own(1000);
@@ -252,6 +253,7 @@ TEST(allocation_leak, of_memory_that_ran_out) {
     EXPECT_EQ(number.load(), 2);
     EXPECT_EQ(text.load(), longer);
     EXPECT_GE(failures, 3u);
+    delete kept.load();
 }
 
 }  // namespace
