@@ -8,7 +8,7 @@
 // Without records a visible reader cannot mark what it reads: it is visible as a whole. A commit that has taken the
 // lock looks for visible readers and for the irrevocable transaction and, if there are any, lets go and meets them.
 //   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
-//   reader:    takes its seat (seq_cst); loads the sequence (seq_cst) and revalidates
+//   reader:    takes its seat, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
 // One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
 // revalidation waits for it.
 #pragma once
@@ -203,7 +203,10 @@ private:
         for (unsigned seat = 0; seat < core::seat_count; ++seat) {
             if (seat != 0 && broken(fault::ignore_visible_readers)) break;
             descriptor* const other = core::occupant(seat);
-            if (other != nullptr && other != &d && !doomed.contains(*other)) return other;
+            if (other == nullptr || other == &d || doomed.contains(*other)) continue;
+            // One that has its seat but does not run yet has read nothing, and its first look at the sequence, which
+            // comes after its state is stored, will find the lock.
+            if (memory::is_running(other->state.load(std::memory_order_seq_cst))) return other;
         }
         return nullptr;
     }

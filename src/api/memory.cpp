@@ -51,9 +51,14 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
 }
 
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
-    descriptor& d = descriptor::of(t);
-    if (!d.healthy()) core::examine(d);
-    core::put_off(d, deferred::kind::constructed, object, destroy);
+    // Never leaves by a signal: the object exists, and nobody else knows of it. One that is pending runs into the
+    // next barrier, and undoes this with the rest.
+    try {
+        core::put_off(descriptor::of(t), deferred::kind::constructed, object, destroy);
+    } catch (const std::bad_alloc&) {
+        destroy(object);
+        throw;
+    }
 }
 
 void on_commit_retire(tx& t, void* object, destroyer destroy) {

@@ -57,8 +57,8 @@ constexpr expectation expected[] = {
      ""},
     {"objects_are_destroyed_too_early_norec", fault::reclaim_without_waiting, "norec",
      "object_is_dropped_under_a_reader", ""},
-    {"visible_readers_are_ignored", fault::ignore_visible_readers, "wb_etl", "visible_writers", "not opaque"},
-    {"visible_readers_are_ignored_wt", fault::ignore_visible_readers, "wt_etl", "visible_writers", "not opaque"},
+    {"marks_are_ignored", fault::ignore_visible_readers, "wb_etl", "irrevocable_late", ""},
+    {"marks_are_ignored_wt", fault::ignore_visible_readers, "wt_etl", "irrevocable_late", ""},
 };
 
 void PrintTo(const expectation& e, std::ostream* to) { *to << e.name; }

@@ -52,7 +52,8 @@ using destroyer = void (*)(void*);
 /// Memory that goes back if the transaction is rolled back, or at its end if only the block was: what was read of it
 /// stays in the logs. Throws std::bad_alloc.
 TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
-/// `destroy(object)` runs as soon as the block is rolled back; it must not free the object's memory.
+/// `destroy(object)` runs as soon as the block is rolled back; it must not free the object's memory. Throws
+/// std::bad_alloc, and then has destroyed it.
 TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
 /// `destroy(object)` runs once the transaction has committed and no running transaction can still see it.
 TUTTI_EXPORT void on_commit_retire(tx& t, void* object, destroyer destroy);
