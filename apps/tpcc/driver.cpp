@@ -50,14 +50,10 @@ public:
     void run_one() {
         const warehouse_id home = random_.uniform(1, db_.warehouse_count());
         switch (deck_.draw(random_)) {
-            case profile::new_order:
-                return timed(profile::new_order, inputs_.new_order(home), new_order);
-            case profile::payment:
-                return timed(profile::payment, inputs_.payment(home), payment);
-            case profile::order_status:
-                return timed(profile::order_status, inputs_.order_status(home), order_status);
-            case profile::delivery:
-                return timed(profile::delivery, inputs_.delivery(home), delivery);
+            case profile::new_order: return timed(profile::new_order, inputs_.new_order(home), new_order);
+            case profile::payment: return timed(profile::payment, inputs_.payment(home), payment);
+            case profile::order_status: return timed(profile::order_status, inputs_.order_status(home), order_status);
+            case profile::delivery: return timed(profile::delivery, inputs_.delivery(home), delivery);
             case profile::stock_level: {
                 const district_id terminal = random_.uniform(1, districts_per_warehouse);
                 return timed(profile::stock_level, inputs_.stock_level(home, terminal), stock_level);

@@ -24,7 +24,8 @@ using result_of = std::invoke_result_t<F&, tx&>;
 
 /// What try_atomically returns for a body that returns R.
 template <class R>
-using attempted = std::conditional_t<std::is_void_v<R>, bool, std::optional<std::conditional_t<std::is_void_v<R>, bool, R>>>;
+using attempted =
+    std::conditional_t<std::is_void_v<R>, bool, std::optional<std::conditional_t<std::is_void_v<R>, bool, R>>>;
 
 /// How a block's outcome becomes what its caller gets. `lenient` reports a cancel, otherwise it throws.
 template <class R, bool Lenient>
@@ -52,7 +53,8 @@ typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
                 }
             } else {
                 typename result::type value(body(t));
-                if (access::ops(t).commit(t)) [[likely]] return value;
+                if (access::ops(t).commit(t)) [[likely]]
+                    return value;
             }
         } catch (...) {
             if (!signalled(t)) {
@@ -169,8 +171,7 @@ auto atomically(F&& body, std::source_location at = std::source_location::curren
 /// The same for a body whose frames hold nothing with a destructor: restarts jump.
 template <class F>
     requires std::is_invocable_v<F&, tx&>
-auto atomically(no_unwind_t, const options& how, F&& body,
-                std::source_location at = std::source_location::current()) {
+auto atomically(no_unwind_t, const options& how, F&& body, std::source_location at = std::source_location::current()) {
     return detail::run<false, true>(how, body, at);
 }
 

@@ -10,7 +10,8 @@ namespace tutti {
 
 /// What `load` and `store` take: trivially copyable, of 1, 2, 4 or 8 bytes, naturally aligned.
 template <class T>
-concept plain_word = std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
+concept plain_word =
+    std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 
 /// Reads an ordinary word transactionally. `from` must be aligned to sizeof(T).
 ///

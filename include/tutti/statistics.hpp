@@ -14,7 +14,7 @@ namespace tutti {
 
 /// What happened at one atomic block (one `atomically` in the source, or one name).
 struct site_statistics {
-    std::string name;      ///< options::name, or empty
+    std::string name;  ///< options::name, or empty
     std::string file;
     std::string function;
     unsigned line = 0;

@@ -46,8 +46,9 @@ public:
     explicit(false) var(const T& initial) noexcept : cell_{detail::to_word(initial)} {}
     constexpr explicit(false) var(const T& initial) noexcept
         requires std::integral<T>
-        : cell_{static_cast<detail::word>(static_cast<std::make_unsigned_t<
-              std::conditional_t<std::same_as<T, bool>, unsigned char, T>>>(initial))} {}
+        : cell_{static_cast<detail::word>(
+              static_cast<std::make_unsigned_t<std::conditional_t<std::same_as<T, bool>, unsigned char, T>>>(
+                  initial))} {}
     var(const var&) = delete;
     var& operator=(const var&) = delete;
 

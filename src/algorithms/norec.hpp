@@ -13,6 +13,7 @@
 // revalidation waits for it.
 #pragma once
 
+#include "algorithms/redo.hpp"
 #include "core/algorithm.hpp"
 #include "core/conflict.hpp"
 #include "core/fault.hpp"
@@ -20,7 +21,6 @@
 #include "core/seats.hpp"
 #include "core/signal.hpp"
 #include "core/waiting.hpp"
-#include "algorithms/redo.hpp"
 
 namespace tutti::algorithms {
 
@@ -117,8 +117,8 @@ private:
         void note(const descriptor& d, word state) noexcept { known_[count_++ % core::seat_count] = {&d, state}; }
         [[nodiscard]] bool contains(const descriptor& d) const noexcept {
             for (const auto& k : known_) {
-                if (k.who == &d && !core::is_over(d, k.state) && d.kill_request.load(std::memory_order_acquire) ==
-                                                                     memory::sequence_of(k.state)) {
+                if (k.who == &d && !core::is_over(d, k.state) &&
+                    d.kill_request.load(std::memory_order_acquire) == memory::sequence_of(k.state)) {
                     return memory::status_of(d.state.load(std::memory_order_acquire)) != memory::status::preparing;
                 }
             }

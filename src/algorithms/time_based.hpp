@@ -34,7 +34,8 @@ inline void begin(descriptor& d) noexcept {
 /// Whether `r`, which d has read, still is what it was under d.limit.
 inline bool still_valid(descriptor& d, const record& r) noexcept {
     const word w = r.load(std::memory_order_acquire);
-    if (w <= d.limit) [[likely]] return true;
+    if (w <= d.limit) [[likely]]
+        return true;
     if (memory::is_marked(w)) return (memory::seats_of(w) & d.seat) != 0 || memory::version_of(w) <= d.limit;
     if (d.owns(w)) {
         const write_entry& e = d.writes[memory::entry_of(w)];
@@ -97,7 +98,8 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
     d.reserve_read();
     const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
     // seq_cst: a writer that comes later finds the mark; one that came before is found by us.
-    if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst)) d.log_read(r);
+    if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst))
+        d.log_read(r);
     return false;
 }
 
@@ -197,7 +199,8 @@ inline bool become(descriptor& d) {
             if (version > d.limit && !mine(d, version)) return false;
             const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
             if ((seats & d.seat) != 0) break;
-            if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst)) break;
+            if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst))
+                break;
         }
     }
     d.set_bounds();

@@ -62,7 +62,8 @@ public:
                 }
             }
         }
-        if (--d.clock.deferred_left == 0) [[unlikely]] try_counting(d, c);
+        if (--d.clock.deferred_left == 0) [[unlikely]]
+            try_counting(d, c);
         return {memory::make_version((c >> 1) + 1, d.writer), false};
     }
 

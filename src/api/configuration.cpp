@@ -19,7 +19,8 @@ namespace {
 
 const core::instance& named(std::string_view name, const char* given_by) {
     if (const core::instance* found = algorithms::find(name)) return *found;
-    std::string message = "tutti: " + std::string{given_by} + ": unknown algorithm '" + std::string{name} + "'; valid are";
+    std::string message =
+        "tutti: " + std::string{given_by} + ": unknown algorithm '" + std::string{name} + "'; valid are";
     for (const core::instance* i : algorithms::all()) message += ' ' + std::string{i->name};
     throw usage_error{message};
 }

@@ -54,7 +54,8 @@ std::vector<site_statistics> statistics() {
         sums[id].file = s.file;
         sums[id].function = s.function;
         sums[id].line = s.line;
-        if (const char* reason = s.irrevocable_reason.load(std::memory_order_relaxed)) sums[id].irrevocable_reason = reason;
+        if (const char* reason = s.irrevocable_reason.load(std::memory_order_relaxed))
+            sums[id].irrevocable_reason = reason;
     }
     std::erase_if(sums, [](const site_statistics& s) { return s.commits + s.aborts == 0; });
     std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
@@ -80,8 +81,9 @@ void print_statistics(std::ostream& to) {
             std::snprintf(text, sizeof text, "%.1f", static_cast<double>(ns) / 1000.0);
             return std::string{text};
         };
-        row(label(s).c_str(), std::to_string(s.commits).c_str(), std::to_string(s.aborts).c_str(), main_cause(s).c_str(),
-            std::to_string(s.irrevocable).c_str(), microseconds(0.5).c_str(), microseconds(0.99).c_str());
+        row(label(s).c_str(), std::to_string(s.commits).c_str(), std::to_string(s.aborts).c_str(),
+            main_cause(s).c_str(), std::to_string(s.irrevocable).c_str(), microseconds(0.5).c_str(),
+            microseconds(0.99).c_str());
     }
 }
 

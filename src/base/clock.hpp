@@ -12,7 +12,9 @@ namespace tutti::base {
 
 using deadline = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 
-inline deadline now() noexcept { return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now()); }
+inline deadline now() noexcept {
+    return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now());
+}
 
 /// A cheap, ever growing count. On x86-64 the time stamp counter, which is invariant on every processor that this
 /// runs on; elsewhere nanoseconds.

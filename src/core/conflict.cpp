@@ -57,9 +57,8 @@ bool may_wait(const descriptor& d, abort_cause where) noexcept {
 
 verdict judge(descriptor& d, const encounter& e) noexcept {
     if (d.is_irrevocable()) return verdict::kill_other;
-    const verdict v = memory::status_of(e.state) == status::irrevocable
-                          ? verdict::wait
-                          : chosen_policy().conflict(d, e.other, e.where);
+    const verdict v = memory::status_of(e.state) == status::irrevocable ? verdict::wait
+                                                                        : chosen_policy().conflict(d, e.other, e.where);
     return v == verdict::wait && !may_wait(d, e.where) ? verdict::abort_self : v;
 }
 

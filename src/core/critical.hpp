@@ -28,7 +28,8 @@ struct preemption {
 }
 
 inline void serve_standing_tick(descriptor& d) noexcept {
-    if (!d.standing_tick.load(std::memory_order_relaxed)) [[likely]] return;
+    if (!d.standing_tick.load(std::memory_order_relaxed)) [[likely]]
+        return;
     d.standing_tick.store(false, std::memory_order_relaxed);
     d.hooks->serve_tick(d);
 }

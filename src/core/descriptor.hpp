@@ -90,9 +90,9 @@ struct value_read {
 
 /// The view that a descriptor has of the version clock; see algorithms/version_clock.hpp.
 struct clock_view {
-    word sampled = 0;            // the clock word when the limit was taken
-    word own = 0;                // the clock word that this descriptor's latest commit left behind
-    std::uint32_t foreign = 0;   // how often somebody else had moved it, less how often nobody had
+    word sampled = 0;           // the clock word when the limit was taken
+    word own = 0;               // the clock word that this descriptor's latest commit left behind
+    std::uint32_t foreign = 0;  // how often somebody else had moved it, less how often nobody had
     std::uint32_t deferred_length = 128;
     std::uint32_t deferred_left = 128;
     std::uint32_t own_hits = 0;  // reads of own versions beyond the limit
@@ -143,23 +143,23 @@ public:
     using tx::unlogged_bound_;
 
     // --- the snapshot
-    word limit = 0;          // versions up to it belong to the snapshot
-    bool logging = true;     // reads are recorded; else the attempt is read-only and restarts where it would extend
+    word limit = 0;       // versions up to it belong to the snapshot
+    bool logging = true;  // reads are recorded; else the attempt is read-only and restarts where it would extend
     status mode = status::active;
-    word seat = 0;           // this reader's bit in marked records; 0 while its reads are invisible
+    word seat = 0;  // this reader's bit in marked records; 0 while its reads are invisible
     clock_view clock;
 
     // --- what it did
     const memory::record** read_begin = nullptr;  // the read log is [read_begin, tx::read_next_)
     memory::log<memory::write_entry> writes;
     memory::log<memory::overwritten_entry> overwritten;
-    memory::write_index index;           // wb-ctl and norec
-    memory::log<value_read> values;      // norec
+    memory::write_index index;       // wb-ctl and norec
+    memory::log<value_read> values;  // norec
     memory::log<deferred> deferred_log;
     memory::limbo limbo;
-    bool wrote_plain = false;    // some entries are plain places
-    bool holds_lock = false;     // global-lock: the lock. norec: the sequence lock
-    word commit_version = 0;     // what publish releases records with
+    bool wrote_plain = false;  // some entries are plain places
+    bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock
+    word commit_version = 0;   // what publish releases records with
 
     // --- how the attempt stands
     word self_lock = 0;     // the lock word of entry 0
@@ -224,7 +224,8 @@ public:
         *read_next_++ = &r;
     }
     void reserve_read() {
-        if (read_next_ == read_end_) [[unlikely]] grow_reads();
+        if (read_next_ == read_end_) [[unlikely]]
+            grow_reads();
     }
     [[nodiscard]] std::uint64_t next_random() noexcept {
         random ^= random << 13;

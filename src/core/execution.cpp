@@ -83,9 +83,12 @@ void start_attempt(descriptor& d) {
     d.logging = !run.how->read_only || run.log_reads || d.mode != status::active;
     d.read_next_ = d.read_begin;
     ++d.own_sequence;
-    if (observe::counting.load(std::memory_order_relaxed)) [[unlikely]] start_counting(d);
-    if (d.mode != status::active) [[unlikely]] start_strictly(d);
-    if (chosen_policy().start != nullptr) [[unlikely]] chosen_policy().start(d);
+    if (observe::counting.load(std::memory_order_relaxed)) [[unlikely]]
+        start_counting(d);
+    if (d.mode != status::active) [[unlikely]]
+        start_strictly(d);
+    if (chosen_policy().start != nullptr) [[unlikely]]
+        chosen_policy().start(d);
     d.operations_->begin(d);
 }
 
@@ -150,7 +153,8 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     if ((d.extras & extra_counting) != 0) count_commit(d);
     make_idle(d);
     if (private_from_now) quiesce(d);
-    if (d.limbo.due()) [[unlikely]] d.limbo.collect(d);
+    if (d.limbo.due()) [[unlikely]]
+        d.limbo.collect(d);
     if (chosen_policy().commit != nullptr) chosen_policy().commit(d);
     if (!after.empty()) run_on_commit(d, after);
 }

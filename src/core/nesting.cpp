@@ -16,7 +16,8 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
     nudge_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t troubles = d.troubles;
-    d.troubles = trouble_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
+    d.troubles =
+        trouble_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
     compensate_nested(d, f.mark.deferred, cause);
     d.troubles = troubles;
 }

@@ -14,7 +14,7 @@ namespace tutti::core {
 enum class verdict : std::uint8_t {
     abort_self,  ///< roll back, wait outside until the obstacle is gone, run again
     kill_other,  ///< ask the other to die; if it can no longer be killed, wait for it
-    wait,        ///< wait in place for the end of the other's transaction. Becomes abort_self where it could close a cycle
+    wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self where it could close a cycle
 };
 
 struct policy {

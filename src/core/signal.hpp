@@ -24,7 +24,8 @@ namespace tutti::core {
 
 /// The same if another transaction asked for it.
 inline void abort_if_doomed(descriptor& d) {
-    if (d.asked_to_die()) [[unlikely]] abort_attempt(d, abort_cause::killed);
+    if (d.asked_to_die()) [[unlikely]]
+        abort_attempt(d, abort_cause::killed);
 }
 
 /// Raises `s`, which the open blocks handle.

@@ -42,18 +42,22 @@ public:
         return answer(t, memory::var_place{from}, [&](descriptor& d) { return d.algorithm->load_alone(d, from); });
     }
     static word load(tx& t, const void* from, unsigned bytes) {
-        if (reinterpret_cast<std::uintptr_t>(from) % bytes != 0) [[unlikely]] refuse_misaligned();
-        return answer(t, memory::plain_place{from, bytes}, [&](descriptor&) { return memory::load_bytes(from, bytes); });
+        if (reinterpret_cast<std::uintptr_t>(from) % bytes != 0) [[unlikely]]
+            refuse_misaligned();
+        return answer(t, memory::plain_place{from, bytes},
+                      [&](descriptor&) { return memory::load_bytes(from, bytes); });
     }
     static void write_var(tx& t, detail::cell& to, word value) { take(t, memory::var_place{to}, value); }
     static void store(tx& t, void* to, unsigned bytes, word value) {
-        if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0) [[unlikely]] refuse_misaligned();
+        if (reinterpret_cast<std::uintptr_t>(to) % bytes != 0) [[unlikely]]
+            refuse_misaligned();
         take(t, memory::plain_place{to, bytes}, value);
     }
 
     static bool commit(tx& t) {
         descriptor& d = descriptor::of(t);
-        if (d.extras != 0) [[unlikely]] return commit_with_extras(d);
+        if (d.extras != 0) [[unlikely]]
+            return commit_with_extras(d);
         const guard g{d};
         if (d.writes.empty()) {
             A::end(d);
@@ -63,7 +67,8 @@ public:
         if (!prepare(d)) return false;
         const std::uint32_t attend = publish(d);
         close_committed(d);
-        if (attend != 0) [[unlikely]] after_publishing(d, attend);
+        if (attend != 0) [[unlikely]]
+            after_publishing(d, attend);
         return true;
     }
 
@@ -71,7 +76,8 @@ private:
     template <class Place>
     static void approach(descriptor& d) {
         if constexpr (Place::plain && A::privatizes_by_waiting) {
-            if ((d.extras & extra_plain) == 0) [[unlikely]] enter_plain(d);
+            if ((d.extras & extra_plain) == 0) [[unlikely]]
+                enter_plain(d);
         }
     }
     template <class Place>
@@ -83,7 +89,8 @@ private:
     template <class Place>
     static void write(descriptor& d, const Place& place, word value) {
         const guard g{d};
-        if (d.frame_->read_only) [[unlikely]] refuse_write();
+        if (d.frame_->read_only) [[unlikely]]
+            refuse_write();
         approach<Place>(d);
         A::write(d, place, value);
     }
@@ -92,13 +99,12 @@ private:
     template <class Place, class Detached>
     static word answer(tx& t, const Place& place, Detached&& detached) {
         descriptor& d = descriptor::of(t);
-        if (d.healthy()) [[likely]] return read(d, place);
+        if (d.healthy()) [[likely]]
+            return read(d, place);
         switch (examine(d)) {
             case footing::sound: return read(d, place);
             case footing::detached: break;
-            case footing::shielded:
-                try {
-                    return read(d, place);
+            case footing::shielded: try { return read(d, place);
                 } catch (const detail::unwind&) {
                     // doomed; the destructor that asked goes on with an answer that no longer matters
                 }
@@ -108,13 +114,12 @@ private:
     template <class Place>
     static void take(tx& t, const Place& place, word value) {
         descriptor& d = descriptor::of(t);
-        if (d.healthy()) [[likely]] return write(d, place, value);
+        if (d.healthy()) [[likely]]
+            return write(d, place, value);
         switch (examine(d)) {
             case footing::sound: return write(d, place, value);
             case footing::detached: return;
-            case footing::shielded:
-                try {
-                    write(d, place, value);
+            case footing::shielded: try { write(d, place, value);
                 } catch (const detail::unwind&) {
                     // as above: the write is dropped
                 }
@@ -127,7 +132,8 @@ private:
         d.set_status(status::preparing);
         base::light_fence();  // partner: heavy_fence in kill
         const abort_cause cause = d.asked_to_die() ? abort_cause::killed : A::prepare(d);
-        if (cause == abort_cause::none) [[likely]] return true;
+        if (cause == abort_cause::none) [[likely]]
+            return true;
         abandon(d, cause);
         return false;
     }
@@ -136,7 +142,8 @@ private:
         A::publish(d);
         // Relaxed and unfenced: see attention.hpp.
         const std::uint32_t attend = attention.load(std::memory_order_relaxed);
-        if ((attend & attention_waiters) != 0) [[unlikely]] wake_waiters(d);
+        if ((attend & attention_waiters) != 0) [[unlikely]]
+            wake_waiters(d);
         d.writes.clear();
         d.overwritten.clear();
         return attend;

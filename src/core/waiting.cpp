@@ -34,8 +34,7 @@ void wait_for(descriptor& self, descriptor& other, word seen) noexcept {
 }
 
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept {
-    wait_until(self, other, seen,
-               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
+    wait_until(self, other, seen, [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
 }
 
 }  // namespace tutti::core

@@ -25,7 +25,8 @@ void wait_for(descriptor& self, descriptor& other, word seen, const record& r, w
 /// The owner's half, at the end of a transaction, after the state was stored: wakes whoever sleeps in wait_for.
 inline void wake_sleepers(descriptor& d) noexcept {
     base::light_fence();  // partner: heavy_fence in wait_for
-    if (d.sleepers.load(std::memory_order_relaxed) == 0) [[likely]] return;
+    if (d.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
     d.sleepers.store(0, std::memory_order_relaxed);
     base::futex_wake_all(base::low_half(d.state.raw()));
 }

@@ -45,7 +45,8 @@ public:
 
     /// Makes room for one more, so that the next push cannot fail. Throws std::bad_alloc.
     void reserve_one() {
-        if (end_ == capacity_) [[unlikely]] grow(1);
+        if (end_ == capacity_) [[unlikely]]
+            grow(1);
     }
     /// Makes room for `more`. Throws std::bad_alloc.
     void reserve(std::size_t more) {

@@ -36,9 +36,15 @@ inline word load_bytes(const void* from, unsigned size) noexcept {
 inline void store_bytes(void* to, unsigned size, word value) noexcept {
     detail::interleaving_point();
     switch (size) {
-        case 1: __atomic_store_n(static_cast<std::uint8_t*>(to), static_cast<std::uint8_t>(value), __ATOMIC_RELEASE); return;
-        case 2: __atomic_store_n(static_cast<std::uint16_t*>(to), static_cast<std::uint16_t>(value), __ATOMIC_RELEASE); return;
-        case 4: __atomic_store_n(static_cast<std::uint32_t*>(to), static_cast<std::uint32_t>(value), __ATOMIC_RELEASE); return;
+        case 1:
+            __atomic_store_n(static_cast<std::uint8_t*>(to), static_cast<std::uint8_t>(value), __ATOMIC_RELEASE);
+            return;
+        case 2:
+            __atomic_store_n(static_cast<std::uint16_t*>(to), static_cast<std::uint16_t>(value), __ATOMIC_RELEASE);
+            return;
+        case 4:
+            __atomic_store_n(static_cast<std::uint32_t*>(to), static_cast<std::uint32_t>(value), __ATOMIC_RELEASE);
+            return;
         default: __atomic_store_n(static_cast<std::uint64_t*>(to), value, __ATOMIC_RELEASE); return;
     }
 }
@@ -52,7 +58,8 @@ inline void store_masked(word* address, word value, std::uint8_t bytes) noexcept
             continue;
         }
         unsigned size = 1;
-        while (size < 4 && at % (2 * size) == 0 && (bytes >> at & ((1U << 2 * size) - 1)) == (1U << 2 * size) - 1) size *= 2;
+        while (size < 4 && at % (2 * size) == 0 && (bytes >> at & ((1U << 2 * size) - 1)) == (1U << 2 * size) - 1)
+            size *= 2;
         // Byte i of the word is its i-th lowest on a little-endian machine only.
         const unsigned shift = std::endian::native == std::endian::little ? 8 * at : 8 * (8 - at - size);
         store_bytes(reinterpret_cast<char*>(address) + at, size, value >> shift);
@@ -76,7 +83,9 @@ public:
 
     /// What is in memory now.
     [[nodiscard]] word read() const noexcept { return cell_->value.load(std::memory_order_acquire); }
-    void write(word value) const noexcept { const_cast<detail::shared<word>&>(cell_->value).store(value, std::memory_order_release); }
+    void write(word value) const noexcept {
+        const_cast<detail::shared<word>&>(cell_->value).store(value, std::memory_order_release);
+    }
     /// This place's part of a whole word, and the reverse.
     static constexpr word extract(word whole) noexcept { return whole; }
     static constexpr word spread(word value) noexcept { return value; }

@@ -34,7 +34,8 @@ void ledger::count_commit(const detail::call_site& where, std::uint32_t restarts
     if (c == nullptr) return;
     c->commits.add_one();
     // 0, 1, 2-3, 4-7, …: the number of bits
-    c->by_restarts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(restarts)), c->by_restarts.size() - 1)].add_one();
+    c->by_restarts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(restarts)), c->by_restarts.size() - 1)]
+        .add_one();
 }
 
 void ledger::count_duration(const detail::call_site& where, std::uint64_t nanoseconds) noexcept {
@@ -67,7 +68,8 @@ void ledger::add_to(std::vector<site_statistics>& sums) const {
             to.aborts_by_cause[i] += from.aborts[i].get();
             to.aborts += from.aborts[i].get();
         }
-        for (std::size_t i = 0; i < from.by_restarts.size(); ++i) to.commits_by_restarts[i] += from.by_restarts[i].get();
+        for (std::size_t i = 0; i < from.by_restarts.size(); ++i)
+            to.commits_by_restarts[i] += from.by_restarts[i].get();
         for (std::size_t i = 0; i < from.durations.size(); ++i) to.durations[i] += from.durations[i].get();
     }
 }

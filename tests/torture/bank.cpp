@@ -57,6 +57,7 @@ private:
         const std::size_t a = dice.below(accounts), b = dice.below(accounts), c = dice.below(accounts);
         const auto amount = static_cast<long>(dice.below(10));
         const std::size_t fate = dice.below(12);
+        unsigned again = 0;
         run(how, {.name = "bank transfer"}, [&](tx& t) {
             move(t, a, b, amount);
             (void)try_atomically([&](tx& inner) {
@@ -66,7 +67,7 @@ private:
                     if (fate == 1) cancel(innermost);
                 });
                 if (fate == 2) cancel(inner);
-                if (fate == 3 && !inner.irrevocable() && t.attempt() < 3) restart(inner);
+                if (fate == 3 && !inner.irrevocable() && ++again < 3) restart(inner);
             });
             if (fate == 4) t.become_irrevocable("torture");
             if (fate == 5 && !t.irrevocable()) t.become_visible();

@@ -182,7 +182,7 @@ void torture(const plan& p) {
     s.over = true;
     stopping.store(true);
     {
-        const support::watchdog ending{"the end of the torture", std::chrono::seconds{60}};
+        const support::watchdog ending{"the end of the torture", std::chrono::seconds{20}};
         threads.clear();
     }
     for (auto& chosen : s.scenarios) {

@@ -36,7 +36,7 @@ protected:
         detach();
         make_preemptable(attach(), hooks);
         ticks.allowed = ticks.postponed = ticks.served = ticks.served_inside = 0;
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_handler = on_signal;
         action.sa_flags = SA_RESTART;
         sigaction(SIGUSR1, &action, nullptr);
@@ -81,7 +81,8 @@ TEST_F(critical_test, a_jump_out_of_a_region_leaves_it) {
 }
 
 TEST_F(critical_test, an_exception_out_of_a_region_leaves_it) {
-    EXPECT_THROW(atomically({.read_only = true}, [x = std::make_unique<var<int>>(0)](tx& t) { x->set(t, 1); }), usage_error);
+    EXPECT_THROW(atomically({.read_only = true}, [x = std::make_unique<var<int>>(0)](tx& t) { x->set(t, 1); }),
+                 usage_error);
     EXPECT_EQ(descriptor::of(*detail::current_transaction).critical_depth, 0U);
 }
 

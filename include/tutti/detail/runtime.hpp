@@ -77,7 +77,8 @@ struct access {
         const word before = from.record.load(std::memory_order_acquire);
         const word value = from.value.load(std::memory_order_acquire);
         if (before < t.unlogged_bound_.load(std::memory_order_relaxed)) [[likely]] {
-            if (from.record.load(std::memory_order_relaxed) == before) [[likely]] return value;
+            if (from.record.load(std::memory_order_relaxed) == before) [[likely]]
+                return value;
         } else if (before < t.logged_bound_.load(std::memory_order_relaxed) && t.read_next_ != t.read_end_) [[likely]] {
             if (from.record.load(std::memory_order_relaxed) == before) [[likely]] {
                 *t.read_next_++ = &from.record;
