@@ -88,6 +88,7 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, co
     f.jump = &target;
     open(t, f, where, how);
     if (TUTTI_SETJMP(target)) {
+        landed();
         if (reopen(t) == sequel::cancelled) return outcome<R, Lenient>::cancel();
     }
     return run_attempts_apart<Lenient, R>(t, body);

@@ -87,6 +87,7 @@ TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, const 
     f.failure = &failure;
     detail::open(t, f, where, how);
     if (TUTTI_SETJMP(target)) {
+        detail::landed();
         if (failure != 0) {
             core::conclude(core::descriptor::of(t),
                            failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
@@ -122,7 +123,11 @@ TUTTI_NOINLINE int run_nested(tx& t, c_body& body, bool alternative) {
     f.alternative = alternative;
     for (;;) {
         detail::open_nested(t, f);
-        if (TUTTI_SETJMP(target) == 0 && run_nested_attempt(t, f, body)) return TUTTI_COMMITTED;
+        if (TUTTI_SETJMP(target)) {
+            detail::landed();
+        } else if (run_nested_attempt(t, f, body)) {
+            return TUTTI_COMMITTED;
+        }
         if (failure != 0) {
             detail::fail_nested(t, f);
             return failure;

@@ -34,3 +34,20 @@ struct jump_buffer {
 #define TUTTI_SETJMP(buffer) __builtin_setjmp((buffer).state)
 #define TUTTI_LONGJMP(buffer) __builtin_longjmp((buffer).state, 1)
 #endif
+
+namespace tutti::detail {
+
+/// First thing after TUTTI_SETJMP has returned true. A jump brings back the stack, not the registers that a function
+/// must preserve for its caller, so the function that sets the target has to save them itself; gcc 12 forgets to when
+/// it can see that the function is only ever left through the jump.
+TUTTI_ALWAYS_INLINE void landed() noexcept {
+#if defined(__x86_64__)
+    asm volatile("" ::: "rbx", "r12", "r13", "r14", "r15", "memory");
+#elif defined(__aarch64__)
+    asm volatile("" ::
+                     : "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "d8", "d9", "d10", "d11",
+                       "d12", "d13", "d14", "d15", "memory");
+#endif
+}
+
+}  // namespace tutti::detail
