@@ -37,6 +37,8 @@ add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
 
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # clang links its runtime statically, operator new and all; tests that bring their own come first and win.
+  add_link_options(-Wl,-z,muldefs)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})
 endif()
 
