@@ -16,7 +16,8 @@ record& record_of(const void* address) noexcept {
     // Neighbouring stripes get neighbouring records (Fibonacci hashing would spread them over as many cache lines);
     // the upper bits are folded in so that arrays at a distance of the table's span do not collide stripe by stripe.
     const auto stripe = reinterpret_cast<std::uintptr_t>(address) >> stripe_bits;
-    return reinterpret_cast<record*>(table)[(stripe ^ (stripe >> table_bits)) & ((std::uintptr_t{1} << table_bits) - 1)];
+    return reinterpret_cast<record*>(
+        table)[(stripe ^ (stripe >> table_bits)) & ((std::uintptr_t{1} << table_bits) - 1)];
 }
 
 }  // namespace tutti::memory
