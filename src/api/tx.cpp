@@ -44,8 +44,12 @@ void become_strict(descriptor& d, status wanted, abort_cause cause) {
 void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
     static constexpr deferred::kind kinds[] = {deferred::kind::before_commit, deferred::kind::at_commit,
                                                deferred::kind::on_commit, deferred::kind::on_abort};
-    core::put_off(sound(*this), kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
-    static_cast<void>(h.release());  // the log owns it now
+    descriptor& d = descriptor::of(*this);
+    // An error of use is thrown, and destroys the handler. A signal may jump, which would not: by then the log owns it.
+    if ((d.troubles & (core::trouble_idle | core::trouble_frozen)) != 0) core::examine(d);
+    core::put_off(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
+    static_cast<void>(h.release());
+    if (!d.healthy()) core::examine(d);
 }
 
 void tx::join(participant& p) {
