@@ -21,8 +21,8 @@ registry& sites_registry() {
 
 site& find_or_make(const detail::call_site& where) {
     const std::string name = where.name != nullptr ? where.name : "";
-    const std::string identity =
-        std::string{where.file} + ':' + std::to_string(where.line) + ':' + where.function + ':' + name;
+    // Not the function: compilers disagree on whether each instance of a generic lambda has a name of its own.
+    const std::string identity = std::string{where.file} + ':' + std::to_string(where.line) + ':' + name;
     registry& r = sites_registry();
     const std::lock_guard guard{r.mutex};
     if (const auto found = r.by_identity.find(identity); found != r.by_identity.end()) return *found->second;

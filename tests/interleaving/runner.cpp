@@ -12,6 +12,9 @@
 #include "pristine.hpp"
 #include "world.hpp"
 
+/// The linker's: where the program's image begins.
+extern "C" const char image_start __asm__("__executable_start");
+
 namespace interleaving {
 namespace {
 
@@ -59,9 +62,8 @@ public:
 };
 
 void print_switch(void*, int from, int to, const void* where) {
-    extern const char image __asm__("__executable_start");
     std::fprintf(stderr, "%7u  %c -> %c  at %#tx\n", scheduler::point(), from < 0 ? '-' : 'A' + from, 'A' + to,
-                 where != nullptr ? static_cast<const char*>(where) - &image : 0);
+                 where != nullptr ? static_cast<const char*>(where) - &image_start : 0);
 }
 
 /// One thread of the program, from its first transaction to its departure.
