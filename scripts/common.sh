@@ -158,7 +158,7 @@ known_preset() {
 # preset_packages <preset>: what its compiler comes in.
 preset_packages() {
     case $1 in
-        clang | tsan | ubsan) printf '%s ' "${packages_clang[@]}" ;;
+        asan | clang | tsan | ubsan) printf '%s ' "${packages_clang[@]}" ;;
         aarch64) printf 'g++-aarch64-linux-gnu' ;;
     esac
 }
