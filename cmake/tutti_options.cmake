@@ -37,13 +37,16 @@ add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
 
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # clang links its runtime statically, operator new and all; tests that bring their own come first and win.
-  add_link_options(-Wl,-z,muldefs)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # The checks of C++ objects in the library need the C++ part of the runtime in programs written in C, too.
-    add_link_options(-fsanitize-link-c++-runtime)
-    string(APPEND CMAKE_C_STANDARD_LIBRARIES " -lstdc++")
+    # Not into each program: what is linked in wins over the operator new that some tests bring, and its C++ part is
+    # left out of programs written in C, whose library needs it.
+    add_link_options(-shared-libsan)
+    execute_process(
+      COMMAND "${CMAKE_CXX_COMPILER}" -print-resource-dir
+      OUTPUT_VARIABLE resources
+      OUTPUT_STRIP_TRAILING_WHITESPACE)
+    list(APPEND CMAKE_BUILD_RPATH "${resources}/lib/linux")
   endif()
 endif()
 
