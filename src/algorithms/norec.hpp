@@ -5,6 +5,10 @@
 // Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
 // all reads of an attempt hold at that one instant. A commit takes the lock from exactly that sequence.
 //
+// The lock names its holder in the same word, so that whoever waits for it waits for the transaction that has it:
+//
+//   63 … 21 sequence | 20 … 0 number of the holder + 1, or 0
+//
 // Without records a visible reader cannot mark what it reads: it is visible as a whole. A commit that has taken the
 // lock looks for visible readers and for the irrevocable transaction and, if there are any, lets go and meets them.
 //   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
@@ -71,9 +75,9 @@ struct norec {
     }
 
     static void publish(descriptor& d) noexcept {
-        if (broken(fault::release_before_publish)) let_go(d, d.limit + 2);
+        if (broken(fault::release_before_publish)) let_go(d, d.limit + one_commit);
         for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
-        if (d.holds_lock) let_go(d, d.limit + 2);
+        if (d.holds_lock) let_go(d, d.limit + one_commit);
         d.index.clear();
     }
 
@@ -161,13 +165,14 @@ private:
         for (;;) {
             // seq_cst: the reader's half of the protocol above.
             const word seen = lock_.sequence.load(std::memory_order_seq_cst);
-            if ((seen & 1) == 0) return seen;
+            if ((seen & holder_mask) == 0) return seen;
             if (core::spin_while(lock_.sequence, seen)) continue;
-            const std::uint32_t holder = lock_.holder.load(std::memory_order_acquire);
-            descriptor& other = descriptor::of(memory::activity_of(holder));
+            descriptor& other =
+                descriptor::of(memory::activity_of(static_cast<std::uint32_t>((seen & holder_mask) - 1)));
             const word state = other.state.load(std::memory_order_acquire);
-            // `holder` may be one that has just let go; then the sequence has moved, and the wait ends at once.
-            if (&other != &d) core::wait_for(d, other, state, lock_.sequence, seen);
+            // Only if it still holds the lock does the state belong to the transaction that took it.
+            if (lock_.sequence.load(std::memory_order_acquire) != seen) continue;
+            core::wait_for(d, other, state, lock_.sequence, seen);
         }
     }
 
@@ -188,8 +193,7 @@ private:
 
     static bool take(descriptor& d) noexcept {
         word expected = d.limit;
-        if (!lock_.sequence.compare_exchange(expected, d.limit + 1, std::memory_order_seq_cst)) return false;
-        lock_.holder.store(d.id, std::memory_order_release);
+        if (!lock_.sequence.compare_exchange(expected, d.limit | (d.id + 1), std::memory_order_seq_cst)) return false;
         d.holds_lock = true;
         return true;
     }
@@ -211,9 +215,12 @@ private:
         return nullptr;
     }
 
+    static constexpr word one_commit = word{1} << 21;
+    static constexpr word holder_mask = one_commit - 1;
+    static_assert(memory::max_activities < one_commit);
+
     struct alignas(128) sequence_lock {
-        memory::record sequence;  // even: free. Odd: `holder` writes back
-        detail::shared<std::uint32_t> holder;
+        memory::record sequence;
     };
     static inline constinit sequence_lock lock_{};
 };

@@ -28,6 +28,7 @@ template struct key<&version_clock::clock_>;
 void reset(descriptor& d, clock_state clock) {
     d.clock = {};
     d.random = 1;
+    d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {
         d.clock.foreign = 15;
         d.clock.deferred_length = 1;

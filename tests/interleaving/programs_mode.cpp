@@ -68,6 +68,11 @@ std::vector<program> mode_programs() {
                   b.write(y);
               });
           }}},
+        // The irrevocable one meets the visible one, which may at that moment wait for the third.
+        {"commits_of_every_mode",
+         {[](actor& me) { me.transact(irrevocable, [](block& b) { b.write(x); }); },
+          [](actor& me) { me.transact(visible, [](block& b) { b.write(y); }); },
+          [](actor& me) { me.transact([](block& b) { b.write(z); }); }}},
         {"visible_late",
          {[](actor& me) {
               me.transact([](block& b) {
