@@ -67,9 +67,10 @@ typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
 }
 
 template <bool Lenient, class F>
-auto run_outermost(tx& t, const options& how, F& body, const call_site& where) {
+TUTTI_ALWAYS_INLINE auto run_outermost(tx& t, const options& how, F& body, call_site where) {
     frame f;
-    open(t, f, where, how);
+    f.read_only = how.read_only;
+    access::ops(t).open(t, f, where, how);
     return run_attempts<Lenient, result_of<F>>(t, body);
 }
 
@@ -81,12 +82,13 @@ TUTTI_NOINLINE typename outcome<R, Lenient>::type run_attempts_apart(tx& t, F& b
 }
 
 template <bool Lenient, class F>
-TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, const call_site& where) {
+TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, call_site where) {
     using R = result_of<F>;
     frame f;
     jump_buffer target;
     f.jump = &target;
-    open(t, f, where, how);
+    f.read_only = how.read_only;
+    access::ops(t).open(t, f, where, how);
     if (TUTTI_SETJMP(target)) {
         landed();
         if (reopen(t) == sequel::cancelled) return outcome<R, Lenient>::cancel();
@@ -128,12 +130,12 @@ auto run_nested(tx& t, const options& how, F& body) -> typename outcome<result_o
 }
 
 template <bool Lenient, bool Jumping, class F>
-TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, const std::source_location& at) ->
+TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location at) ->
     typename outcome<result_of<F>, Lenient>::type {
     static_assert(!std::is_reference_v<result_of<F>>,
                   "the body must return a value: what a reference refers to may change when the block ends");
     static constinit site_slot slot;
-    const call_site where{&slot, at.file_name(), at.function_name(), at.line(), how.name};
+    const call_site where{&slot, at};
     tx& t = current_or_attach();
     if (access::running(t)) [[unlikely]] {
         if constexpr (!Lenient) {

@@ -95,7 +95,7 @@ void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noe
 }
 
 /// Stores the values and releases the records under d.commit_version. REQUIRES: all records are held.
-inline void publish(descriptor& d) noexcept {
+TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
     const auto release = [&d](const write_entry& e) {
         // Release: whoever sees the version sees the value.
         if (e.version != no_version) e.record->store(d.commit_version, std::memory_order_release);

@@ -14,7 +14,8 @@ template <core::algorithm A, bool Preemptable>
 constexpr core::instance make(const core::instance* preemptable) noexcept {
     using t = core::transaction<A, Preemptable>;
     core::instance i{};
-    i.begin = t::begin;
+    i.open = t::open;
+    i.begin = [](core::descriptor& d) { t::begin(d); };
     i.commit = t::commit;
     i.read = t::read_var;
     i.write = t::write_var;

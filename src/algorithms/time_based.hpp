@@ -24,9 +24,8 @@ using memory::write_entry;
 
 inline bool mine(const descriptor& d, word version) noexcept { return memory::written_by(version, d.own_writer); }
 
-inline void begin(descriptor& d) noexcept {
+TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.limit = version_clock::sample(d);
-    d.clock.own_hits_here = 0;
     d.inlined = !broken(fault::single_record_load);
     d.set_bounds();
 }
@@ -208,7 +207,7 @@ inline bool become(descriptor& d) {
 }
 
 /// After every lock is held: draws the version of this commit and validates.
-inline abort_cause decide(descriptor& d) noexcept {
+TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     const version_clock::drawn drawn = version_clock::draw(d);
     d.commit_version = drawn.version;
     if (drawn.nobody_committed || d.is_irrevocable() || broken(fault::skip_validation)) return abort_cause::none;

@@ -30,6 +30,8 @@
 //     leaves the value as it was.
 #pragma once
 
+#include <utility>
+
 #include "core/descriptor.hpp"
 
 namespace tutti::algorithms {
@@ -51,7 +53,7 @@ public:
         bool nobody_committed;  ///< since the snapshot was sampled; see 7
     };
     /// REQUIRES: d holds every lock that it will hold.
-    static drawn draw(descriptor& d) noexcept {
+    TUTTI_ALWAYS_INLINE static drawn draw(descriptor& d) noexcept {
         word c = clock_.now.load(std::memory_order_seq_cst);
         if (!is_deferred(c)) {
             note_who_moves(d, c);
@@ -84,6 +86,7 @@ public:
     /// d read a version of its own beyond its limit, which is slow. Moves the time past it once that has happened
     /// often enough for the store to pay: 8 times in a transaction, or 128 in all.
     static void note_own_hit(descriptor& d, word version) noexcept {
+        if (std::exchange(d.clock.own_hits_of, d.own_sequence) != d.own_sequence) d.clock.own_hits_here = 0;
         if (++d.clock.own_hits_here < 8 && ++d.clock.own_hits < 128) return;
         d.clock.own_hits = 0;
         d.clock.own_hits_here = 0;
@@ -93,12 +96,15 @@ public:
 private:
     static bool is_deferred(word c) noexcept { return (c & 1) != 0; }
 
-    static void note_who_moves(descriptor& d, word& c) noexcept {
+    TUTTI_ALWAYS_INLINE static void note_who_moves(descriptor& d, word& c) noexcept {
         if (c == d.clock.own) {
             if (d.clock.foreign != 0) --d.clock.foreign;
             return;
         }
-        if (++d.clock.foreign < 16) return;
+        if (++d.clock.foreign >= 16) [[unlikely]]
+            defer(d, c);
+    }
+    TUTTI_NOINLINE static void defer(descriptor& d, word& c) noexcept {
         clock_.now.compare_exchange(c, (c + 2) | 1, std::memory_order_seq_cst);
         d.clock.foreign = 0;
         d.clock.deferred_length = d.clock.deferred_length < 65536 ? d.clock.deferred_length * 2 : 65536;

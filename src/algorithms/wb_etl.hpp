@@ -28,7 +28,21 @@ struct wb_etl {
     }
 
     template <class Place>
-    static void write(descriptor& d, const Place& place, word value) {
+    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
+        memory::record& r = place.record();
+        word seen = r.load(std::memory_order_acquire);
+        // A version of the snapshot, neither locked nor marked: nothing to look at but the record itself.
+        if (seen <= d.limit) [[likely]] {
+            d.writes.reserve_one();
+            // seq_cst: version_clock.hpp, 1.
+            if (r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[likely]]
+                return add(d, place, value, {seen, false});
+        }
+        write_carefully(d, place, value);
+    }
+
+    template <class Place>
+    TUTTI_NOINLINE static void write_carefully(descriptor& d, const Place& place, word value) {
         memory::record& r = place.record();
         if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
             const std::uint32_t entry = redo::find_under(d, place, locked);
@@ -37,10 +51,7 @@ struct wb_etl {
             return redo::put(d.writes[entry], place, value);
         }
         d.writes.reserve_one();
-        const time_based::taken t = time_based::acquire(d, r, d.writes.size(), true);
-        d.writes.push_reserved(
-            {place.address(), &r, place.spread(value), t.version, memory::no_entry, place.bytes(), t.marked});
-        if constexpr (Place::plain) d.wrote_plain = true;
+        add(d, place, value, time_based::acquire(d, r, d.writes.size(), true));
     }
 
     static abort_cause prepare(descriptor& d) noexcept { return time_based::decide(d); }
@@ -79,6 +90,15 @@ struct wb_etl {
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
     static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+
+private:
+    /// The entry whose number the record's lock carries. REQUIRES: room was reserved.
+    template <class Place>
+    static void add(descriptor& d, const Place& place, word value, time_based::taken t) noexcept {
+        d.writes.push_reserved({place.address(), &place.record(), place.spread(value), t.version, memory::no_entry,
+                                place.bytes(), t.marked});
+        if constexpr (Place::plain) d.wrote_plain = true;
+    }
 };
 
 }  // namespace tutti::algorithms

@@ -11,7 +11,10 @@
 namespace tutti::api {
 namespace {
 
-static_assert(sizeof(detail::site_slot) == sizeof(void*) && alignof(detail::site_slot) == alignof(void*));
+static_assert(sizeof(detail::site_slot) == sizeof(tutti_site) && alignof(detail::site_slot) == alignof(tutti_site));
+static_assert(offsetof(detail::site_slot, file) == offsetof(tutti_site, file));
+static_assert(offsetof(detail::site_slot, function) == offsetof(tutti_site, function));
+static_assert(offsetof(detail::site_slot, line) == offsetof(tutti_site, line));
 static_assert(static_cast<int>(mode::optimistic) == TUTTI_OPTIMISTIC);
 static_assert(static_cast<int>(mode::visible) == TUTTI_VISIBLE);
 static_assert(static_cast<int>(mode::irrevocable) == TUTTI_IRREVOCABLE);
@@ -79,18 +82,19 @@ TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
     }
 }
 
-TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, const detail::call_site& where) {
+TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail::call_site where) {
     int failure = 0;
     detail::jump_buffer target;
     detail::frame f;
     f.jump = &target;
     f.failure = &failure;
-    detail::open(t, f, where, how);
+    f.read_only = how.read_only;
+    detail::access::ops(t).open(t, f, where, how);
     if (TUTTI_SETJMP(target)) {
         detail::landed();
         if (failure != 0) {
-            core::conclude(core::descriptor::of(t),
-                           failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
+            core::give_up(core::descriptor::of(t),
+                          failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
             return failure;
         }
         if (detail::reopen(t) == detail::sequel::cancelled) return TUTTI_CANCELLED;
@@ -149,10 +153,8 @@ int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
         body(t);
         return TUTTI_COMMITTED;
     }
-    const detail::call_site where{reinterpret_cast<detail::site_slot*>(&site.slot), site.file, site.function, site.line,
-                                  how.name};
     try {
-        return run_outermost(t, how, body, where);
+        return run_outermost(t, how, body, {reinterpret_cast<detail::site_slot*>(&site), {}});
     } catch (...) {
         detail::fail(t);  // not closed yet if beginning an attempt or waiting for it failed
         throw;

@@ -75,6 +75,7 @@ const instance& chosen_instance() noexcept {
 }
 
 const policy& chosen_policy() noexcept { return policies::patient; }
+constinit const bool policy_listens = policies::patient.start != nullptr;
 
 void choose_algorithm_for_test(std::string_view name) {
     chosen.store(&named(name, "choose_algorithm_for_test"), std::memory_order_release);

@@ -66,7 +66,7 @@ void tx::become_irrevocable(const char* reason) {
     if (d.is_irrevocable()) return;
     d.run.irrevocable_reason = reason;
     become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
-    if ((d.extras & core::extra_counting) != 0) d.ledger.count_irrevocable(*d.run.site, reason);
+    if ((d.extras & core::extra_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
 }
 
 void tx::become_visible() {

@@ -50,7 +50,8 @@ inline void spin_turn() noexcept {
 
 /// How often to look before sleeping: together about a microsecond, which is what a sleep would cost at least.
 #if defined(TUTTI_INTERLEAVE)
-inline constexpr int spin_turns = 0;  // the scheduler lets a spinner's obstacle go on, and would hide what a sleep shows
+inline constexpr int spin_turns =
+    0;  // the scheduler lets a spinner's obstacle go on, and would hide what a sleep shows
 #else
 inline constexpr int spin_turns = 64;
 #endif

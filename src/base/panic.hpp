@@ -15,3 +15,10 @@ namespace tutti::base {
 #else
 #define TUTTI_ASSERT(condition, message) static_cast<void>(0)
 #endif
+
+// The same where the compiler should know it, too.
+#if defined(TUTTI_CHECK)
+#define TUTTI_ASSUME(condition, message) TUTTI_ASSERT(condition, message)
+#else
+#define TUTTI_ASSUME(condition, message) ((condition) ? static_cast<void>(0) : __builtin_unreachable())
+#endif

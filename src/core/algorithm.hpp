@@ -53,6 +53,7 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
 
 /// One selectable algorithm: what the barriers call (the base) and what the runtime calls.
 struct instance : detail::operations {
+    void (*begin)(descriptor&);  // an attempt; core/execution.cpp has set the mode
     std::string_view name;
     std::string_view summary;
     const instance* preemptable;  // the same with critical regions

@@ -14,6 +14,8 @@
 //   I4  extras == 0  =>  the commit has nothing to do but write the write set back
 //   I5  only the owner touches what is not in `activity`; another context may call the algorithm's roll_back on a
 //       *suspended* descriptor, under `eviction` (core/kill.hpp)
+//   I6  frame_ == nullptr, at the start and the end of an execution  =>  `run` is as a fresh execution has it, but for its
+//       site and options
 #pragma once
 
 #include <optional>
@@ -48,11 +50,12 @@ enum class signal : std::uint8_t {
 
 /// Why commit cannot take its short way.
 enum extra : std::uint32_t {
-    extra_deferred = 1,  // handlers, participants, allocations
-    extra_pending = 2,   // a signal was swallowed by the body
-    extra_counting = 4,  // statistics
-    extra_strict = 8,    // marks and a seat to give back
-    extra_plain = 16,    // the plain flag to lower
+    extra_deferred = 1,   // handlers, participants, allocations
+    extra_pending = 2,    // a signal was swallowed by the body
+    extra_counting = 4,   // statistics
+    extra_strict = 8,     // marks and a seat to give back
+    extra_plain = 16,     // the plain flag to lower
+    extra_restarted = 32  // not the first attempt: `run` to reset
 };
 
 /// Why a barrier cannot just go on.
@@ -97,6 +100,7 @@ struct clock_view {
     std::uint32_t deferred_left = 128;
     std::uint32_t own_hits = 0;  // reads of own versions beyond the limit
     std::uint32_t own_hits_here = 0;
+    word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
 };
 
 /// The transaction to wait for before the next attempt: the one of `who` whose state read `state`.
@@ -107,9 +111,9 @@ struct obstacle {
 
 /// All attempts of one outermost block.
 struct execution {
-    const detail::call_site* site = nullptr;
+    detail::call_site where;
     const options* how = nullptr;
-    std::uint32_t attempt = 0;
+    std::uint32_t attempt = 1;
     abort_cause last_cause = abort_cause::none;
     status next_mode = status::active;  // the mode that the next attempt starts in
     bool log_reads = false;             // even in a block that promised to write nothing
@@ -117,6 +121,8 @@ struct execution {
     std::optional<base::deadline> retry_since;  // when the first retry_for began to wait
     std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
     obstacle in_the_way;
+
+    [[nodiscard]] observe::block block() const noexcept { return {where, how->name}; }
 };
 
 /// The start of what __cxa_get_globals returns, as the Itanium C++ ABI (2.2.2) lays it out.
@@ -145,8 +151,7 @@ public:
     // --- the snapshot
     word limit = 0;       // versions up to it belong to the snapshot
     bool logging = true;  // reads are recorded; else the attempt is read-only and restarts where it would extend
-    status mode = status::active;
-    word seat = 0;  // this reader's bit in marked records; 0 while its reads are invisible
+    word seat = 0;        // this reader's bit in marked records; 0 while its reads are invisible
     clock_view clock;
 
     // --- what it did
@@ -170,6 +175,8 @@ public:
     bool inlined = false;   // whether the algorithm lets this attempt's reads take the inlined path
     std::uint32_t extras = 0;
     std::uint32_t troubles = trouble_idle;
+    // Together, so that one store resets them all.
+    status mode = status::active;
     signal pending = signal::none;
     abort_cause cause = abort_cause::none;  // of the roll-back in progress
     bool given_back = false;                // ownership is, already
@@ -201,18 +208,19 @@ public:
     /// Whether more exceptions are in flight than when the block opened: a destructor runs, and must not be left by
     /// another exception.
     [[nodiscard]] bool unwinding() const noexcept { return exceptions->uncaught > uncaught; }
-    [[nodiscard]] bool healthy() const noexcept {
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool healthy() const noexcept {
         return troubles == 0 && kill_request.load(std::memory_order_relaxed) != own_sequence && !unwinding();
     }
-    void set_status(status s) noexcept {
+    TUTTI_ALWAYS_INLINE void set_status(status s) noexcept {
         state.store(memory::make_state(own_sequence, s, turn), std::memory_order_release);
     }
 
     /// I2: opens the inlined paths for the snapshot, or closes them.
-    void set_bounds() noexcept {
-        const bool open = inlined && !strict();
-        logged_bound_.store(open && logging ? limit + 1 : 0, std::memory_order_relaxed);
-        unlogged_bound_.store(open && !logging ? limit + 1 : 0, std::memory_order_relaxed);
+    TUTTI_ALWAYS_INLINE void set_bounds() noexcept {
+        const word bound = inlined && !strict() ? limit + 1 : 0;
+        const bool logged = logging;
+        logged_bound_.store(logged ? bound : 0, std::memory_order_relaxed);
+        unlogged_bound_.store(logged ? 0 : bound, std::memory_order_relaxed);
     }
     void close_bounds() noexcept {
         logged_bound_.store(0, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <typeinfo>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/panic.hpp"
@@ -43,16 +44,16 @@ void start_strictly(descriptor& d) {
     // it for one that has just left. seq_cst as in norec.hpp.
     d.state.exchange(memory::make_state(d.own_sequence, d.mode, d.turn), std::memory_order_seq_cst);
     if (d.is_irrevocable() && (d.extras & extra_counting) != 0) {
-        d.ledger.count_irrevocable(*d.run.site,
+        d.ledger.count_irrevocable(d.run.block(),
                                    d.run.irrevocable_reason != nullptr ? d.run.irrevocable_reason : "requested");
     }
 }
 
 void count_commit(descriptor& d) noexcept {
-    d.ledger.count_commit(*d.run.site, d.run.attempt - 1);
+    d.ledger.count_commit(d.run.block(), d.run.attempt - 1);
     if (d.started == 0) return;
     const auto elapsed = static_cast<double>(base::ticks() - d.started);
-    d.ledger.count_duration(*d.run.site, static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
+    d.ledger.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
 }
 
 /// Random, growing with the attempts, at most some 60 us.
@@ -74,37 +75,43 @@ abort_cause cause_of_exception() noexcept {
 }  // namespace
 
 void start_attempt(descriptor& d) {
-    execution& run = d.run;
-    d.troubles = 0;
-    d.pending = signal::none;
-    d.cause = abort_cause::none;
-    d.given_back = false;
-    d.mode = run.next_mode;
-    d.logging = !run.how->read_only || run.log_reads || d.mode != status::active;
-    d.read_next_ = d.read_begin;
-    ++d.own_sequence;
+    reset_attempt(d);
+    d.mode = d.run.next_mode;
+    d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active;
+    if (d.run.attempt > 1) d.extras |= extra_restarted;
     if (observe::counting.load(std::memory_order_relaxed)) [[unlikely]]
         start_counting(d);
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
     if (chosen_policy().start != nullptr) [[unlikely]]
         chosen_policy().start(d);
-    d.operations_->begin(d);
+    d.algorithm->begin(d);
+}
+
+void start_specially(descriptor& d) {
+    d.run.next_mode = status_for(d.run.how->mode);
+    start_attempt(d);
 }
 
 void conclude(descriptor& d, abort_cause cause) noexcept {
     give_back(d);
-    if ((d.extras & extra_counting) != 0) d.ledger.count_abort(*d.run.site, cause);
+    if ((d.extras & extra_counting) != 0) d.ledger.count_abort(d.run.block(), cause);
     if (chosen_policy().abort != nullptr) chosen_policy().abort(d, cause);
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
+    d.captured_size_ = 0;
     make_idle(d);
     // Handlers may run transactions of their own on this descriptor.
-    execution mine = d.run;
+    execution mine = std::exchange(d.run, {});
     const unsigned uncaught = d.uncaught;
     compensate(d, cause);
     mine.last_cause = cause;
     d.run = mine;
     d.uncaught = uncaught;
+}
+
+void give_up(descriptor& d, abort_cause cause) noexcept {
+    conclude(d, cause);
+    d.run = {};
 }
 
 void abandon(descriptor& d, abort_cause cause) noexcept {
@@ -151,6 +158,8 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     if ((d.extras & extra_counting) != 0) count_commit(d);
+    if ((d.extras & (extra_restarted | extra_strict)) != 0) d.run = {};
+    d.captured_size_ = 0;
     make_idle(d);
     if (private_from_now) quiesce(d);
     if (d.limbo.due()) [[unlikely]]
@@ -173,25 +182,12 @@ namespace tutti::detail {
 
 using core::descriptor;
 
-void open(tx& t, frame& f, const call_site& where, const options& how) {
-    descriptor& d = descriptor::of(t);
-    d.run = {};
-    d.run.site = &where;
-    d.run.how = &how;
-    d.run.attempt = 1;
-    d.run.next_mode = core::status_for(how.mode);
-    d.uncaught = d.exceptions->uncaught;
-    f.read_only = how.read_only;
-    d.frame_ = &f;
-    core::start_attempt(d);
-}
-
 sequel reopen(tx& t) {
     descriptor& d = descriptor::of(t);
     frame* const outermost = d.frame_;
     TUTTI_ASSERT(outermost->parent == nullptr, "a signal for the outermost block reached it past an inner one");
     if (d.pending == core::signal::cancel) {
-        core::conclude(d, d.cause);
+        core::give_up(d, d.cause);
         return sequel::cancelled;
     }
     if (d.pending == core::signal::retry) {
@@ -217,7 +213,7 @@ sequel reopen(tx& t) {
 void fail(tx& t) noexcept {
     descriptor& d = descriptor::of(t);
     if (!d.running()) return;  // thrown by an on_commit handler: the commit stands
-    core::conclude(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
+    core::give_up(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
 }
 
 }  // namespace tutti::detail

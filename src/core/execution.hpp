@@ -7,25 +7,41 @@
 namespace tutti::core {
 
 /// The descriptor is idle from here on; whoever waits for the transaction is woken.
-inline void make_idle(descriptor& d) noexcept {
+TUTTI_ALWAYS_INLINE void make_idle(descriptor& d) noexcept {
     d.frame_ = nullptr;
     d.troubles = trouble_idle;
     d.close_bounds();
-    d.captured_size_ = 0;
     d.extras = 0;
     d.set_status(status::idle);
     wake_sleepers(d);
 }
 
 /// The end of a commit without extras.
-inline void close_committed(descriptor& d) noexcept { make_idle(d); }
+TUTTI_ALWAYS_INLINE void close_committed(descriptor& d) noexcept { make_idle(d); }
+
+/// What every attempt begins with, whatever its mode.
+inline void reset_attempt(descriptor& d) noexcept {
+    d.mode = status::active;
+    d.pending = signal::none;
+    d.cause = abort_cause::none;
+    d.given_back = false;
+    d.troubles = 0;
+    d.read_next_ = d.read_begin;
+    ++d.own_sequence;
+}
 
 /// Begins the next attempt of d.run. REQUIRES: d.frame_ is the outermost block; nothing is held.
 void start_attempt(descriptor& d);
 
+/// Begins the first attempt of a block that starts in a stricter mode, is counted, or has a policy that listens.
+void start_specially(descriptor& d);
+
 /// The end of an attempt that did not commit: gives back what is left, counts, ends the transaction, compensates.
 /// d.run outlives it.
 void conclude(descriptor& d, abort_cause cause) noexcept;
+
+/// The same for the last attempt of an execution.
+void give_up(descriptor& d, abort_cause cause) noexcept;
 
 /// Rolls back an attempt that called retry and waits until it is worth another one.
 void wait_in_retry(descriptor& d);

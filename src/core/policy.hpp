@@ -26,5 +26,7 @@ struct policy {
 };
 
 [[nodiscard]] const policy& chosen_policy() noexcept;
+/// Whether it wants to hear of starts, which every begin looks at.
+extern const bool policy_listens;
 
 }  // namespace tutti::core

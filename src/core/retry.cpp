@@ -54,7 +54,7 @@ void wait_in_retry(descriptor& d) {
             conclude(d, abort_cause::explicit_retry);
             return sleep_until(*until);
         }
-        conclude(d, abort_cause::usage);
+        give_up(d, abort_cause::usage);
         throw usage_error{
             "tutti: retry before anything was read: nothing could ever wake this transaction; read what it waits for "
             "through its tx first"};
@@ -63,7 +63,7 @@ void wait_in_retry(descriptor& d) {
     try {
         me.emplace(d);
     } catch (const std::bad_alloc&) {
-        conclude(d, abort_cause::allocation);
+        give_up(d, abort_cause::allocation);
         throw;
     }
     // While the state says running, what was read cannot be reclaimed, so its records may be looked at.

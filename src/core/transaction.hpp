@@ -1,6 +1,6 @@
 // Begin, the barriers and commit, for any algorithm: the way from the public API to the algorithm's steps.
 //
-//   atomically -> open -> begin<A>    state = active; A::begin takes the snapshot
+//   atomically -> open<A> -> begin<A> state = active; A::begin takes the snapshot
 //   get, set   -> read_var<A>, …      only what the inlined path leaves over; A::read, A::write
 //   end of body -> commit<A>          A::prepare, A::publish; with anything extra, commit_with_extras<A>
 //   restart    -> reopen              (execution.cpp)
@@ -18,6 +18,7 @@
 #include "core/deferred.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
+#include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/signal.hpp"
 #include "core/wakeup.hpp"
@@ -29,8 +30,24 @@ class transaction {
     using guard = critical<Preemptable>;
 
 public:
-    static void begin(tx& t) {
+    static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
         descriptor& d = descriptor::of(t);
+        TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
+        d.run.where = where;
+        d.run.how = &how;
+        d.uncaught = d.exceptions->uncaught;
+        d.frame_ = &f;
+        if (how.mode != mode::optimistic || observe::counting.load(std::memory_order_relaxed) || policy_listens)
+            [[unlikely]] {
+            return start_specially(d);
+        }
+        TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");
+        reset_attempt(d);
+        d.logging = !how.read_only;
+        begin(d);
+    }
+
+    TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
         const guard g{d};
         A::begin(d);
         // No fence: whoever must know who is running fences heavily first (limbo.hpp, activity.hpp). The bounds are
@@ -58,6 +75,7 @@ public:
         descriptor& d = descriptor::of(t);
         if (d.extras != 0) [[unlikely]]
             return commit_with_extras(d);
+        TUTTI_ASSUME(d.seat == 0 && d.mode == status::active, "I4");
         const guard g{d};
         if (d.writes.empty()) {
             A::end(d);
@@ -101,6 +119,10 @@ private:
         descriptor& d = descriptor::of(t);
         if (d.healthy()) [[likely]]
             return read(d, place);
+        return answer_carefully(d, place, detached);
+    }
+    template <class Place, class Detached>
+    TUTTI_NOINLINE static word answer_carefully(descriptor& d, const Place& place, Detached& detached) {
         switch (examine(d)) {
             case footing::sound: return read(d, place);
             case footing::detached: break;
@@ -116,6 +138,10 @@ private:
         descriptor& d = descriptor::of(t);
         if (d.healthy()) [[likely]]
             return write(d, place, value);
+        take_carefully(d, place, value);
+    }
+    template <class Place>
+    TUTTI_NOINLINE static void take_carefully(descriptor& d, const Place& place, word value) {
         switch (examine(d)) {
             case footing::sound: return write(d, place, value);
             case footing::detached: return;

@@ -7,9 +7,9 @@ namespace tutti::observe {
 
 constinit std::atomic<bool> counting{false};
 
-ledger::counters* ledger::at(const detail::call_site& where) noexcept {
+ledger::counters* ledger::at(const block& where) noexcept {
     try {
-        const std::uint32_t id = site_of(where).id;
+        const std::uint32_t id = site_of(where.at, where.name).id;
         if (id < by_site_.size() && by_site_[id] != nullptr) return by_site_[id].get();
         return make(id);
     } catch (const std::bad_alloc&) {
@@ -29,7 +29,7 @@ ledger::counters* ledger::make(std::uint32_t id) noexcept {
     }
 }
 
-void ledger::count_commit(const detail::call_site& where, std::uint32_t restarts) noexcept {
+void ledger::count_commit(const block& where, std::uint32_t restarts) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     c->commits.add_one();
@@ -38,22 +38,22 @@ void ledger::count_commit(const detail::call_site& where, std::uint32_t restarts
         .add_one();
 }
 
-void ledger::count_duration(const detail::call_site& where, std::uint64_t nanoseconds) noexcept {
+void ledger::count_duration(const block& where, std::uint64_t nanoseconds) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     const auto bucket = static_cast<std::size_t>(std::bit_width(nanoseconds | 1) - 1);
     c->durations[std::min(bucket, c->durations.size() - 1)].add_one();
 }
 
-void ledger::count_abort(const detail::call_site& where, abort_cause cause) noexcept {
+void ledger::count_abort(const block& where, abort_cause cause) noexcept {
     if (counters* const c = at(where)) c->aborts[static_cast<std::size_t>(cause)].add_one();
 }
 
-void ledger::count_irrevocable(const detail::call_site& where, const char* reason) noexcept {
+void ledger::count_irrevocable(const block& where, const char* reason) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     c->irrevocable.add_one();
-    site_of(where).irrevocable_reason.store(reason, std::memory_order_relaxed);
+    site_of(where.at, where.name).irrevocable_reason.store(reason, std::memory_order_relaxed);
 }
 
 void ledger::add_to(std::vector<site_statistics>& sums) const {

@@ -18,6 +18,12 @@ namespace tutti::observe {
 /// Whether transactions are counted. Looked at when a transaction begins.
 extern std::atomic<bool> counting;
 
+/// Whose transaction it was: where the block stands, and the name it was given or null.
+struct block {
+    const detail::call_site& at;
+    const char* name;
+};
+
 class counter {
 public:
     void add_one() noexcept { value_.store(get() + 1, std::memory_order_relaxed); }
@@ -38,10 +44,10 @@ public:
     [[nodiscard]] bool time_this_one() noexcept { return ++attempts_ % statistics_sampling == 0; }
 
     /// `restarts`: how often the block had run in vain. All of them drop the count when memory runs out.
-    void count_commit(const detail::call_site& where, std::uint32_t restarts) noexcept;
-    void count_duration(const detail::call_site& where, std::uint64_t nanoseconds) noexcept;
-    void count_abort(const detail::call_site& where, abort_cause cause) noexcept;
-    void count_irrevocable(const detail::call_site& where, const char* reason) noexcept;
+    void count_commit(const block& where, std::uint32_t restarts) noexcept;
+    void count_duration(const block& where, std::uint64_t nanoseconds) noexcept;
+    void count_abort(const block& where, abort_cause cause) noexcept;
+    void count_irrevocable(const block& where, const char* reason) noexcept;
 
     /// Adds the counters to those of the same site number in `sums`.
     void add_to(std::vector<site_statistics>& sums) const;
@@ -55,7 +61,7 @@ private:
         std::array<counter, std::tuple_size_v<decltype(site_statistics::commits_by_restarts)>> by_restarts;
         std::array<counter, std::tuple_size_v<decltype(site_statistics::durations)>> durations;
     };
-    counters* at(const detail::call_site& where) noexcept;
+    counters* at(const block& where) noexcept;
     counters* make(std::uint32_t id) noexcept;
 
     std::uint32_t attempts_ = 0;

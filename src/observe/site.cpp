@@ -19,33 +19,39 @@ registry& sites_registry() {
     return *r;
 }
 
-site& find_or_make(const detail::call_site& where) {
-    const std::string name = where.name != nullptr ? where.name : "";
+unsigned line_of(const detail::call_site& where) noexcept {
+    return where.slot->file != nullptr ? where.slot->line : where.at.line();
+}
+
+site& find_or_make(const detail::call_site& where, const char* given_name) {
+    const bool in_c = where.slot->file != nullptr;
+    const std::string name = given_name != nullptr ? given_name : "";
+    const std::string file = in_c ? where.slot->file : where.at.file_name();
     // Not the function: compilers disagree on whether each instance of a generic lambda has a name of its own.
-    const std::string identity = std::string{where.file} + ':' + std::to_string(where.line) + ':' + name;
+    const std::string identity = file + ':' + std::to_string(line_of(where)) + ':' + name;
     registry& r = sites_registry();
     const std::lock_guard guard{r.mutex};
     if (const auto found = r.by_identity.find(identity); found != r.by_identity.end()) return *found->second;
     site& made = r.all.emplace_back();
     made.id = static_cast<std::uint32_t>(r.all.size() - 1);
     made.name = name;
-    made.file = where.file;
-    made.function = where.function;
-    made.line = where.line;
-    made.given_name = where.name;
+    made.file = file;
+    made.function = in_c ? where.slot->function : where.at.function_name();
+    made.line = line_of(where);
+    made.given_name = given_name;
     r.by_identity.emplace(identity, &made);
     return made;
 }
 
 }  // namespace
 
-site& site_of(const detail::call_site& where) {
+site& site_of(const detail::call_site& where, const char* given_name) {
     // Acquire: the site was filled before it was put there.
     if (auto* const known = static_cast<site*>(where.slot->site.load(std::memory_order_acquire));
-        known != nullptr && known->given_name == where.name && known->line == where.line) {
+        known != nullptr && known->given_name == given_name && known->line == line_of(where)) {
         return *known;
     }
-    site& s = find_or_make(where);
+    site& s = find_or_make(where, given_name);
     void* empty = nullptr;
     where.slot->site.compare_exchange_strong(empty, &s, std::memory_order_release, std::memory_order_relaxed);
     return s;

@@ -21,7 +21,7 @@ struct site {
 
 /// The site of a call; makes it at the first call. The call's slot remembers the first one, so that a block with one
 /// name, or none, is found by two loads. Throws std::bad_alloc.
-site& site_of(const detail::call_site& where);
+site& site_of(const detail::call_site& where, const char* given_name);
 
 /// REQUIRES: id < sites().
 [[nodiscard]] const site& site_number(std::uint32_t id);

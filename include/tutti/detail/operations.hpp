@@ -4,21 +4,27 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 
 #include "tutti/detail/cell.hpp"
 
 namespace tutti {
 class tx;
-}
+struct options;
+}  // namespace tutti
 
 namespace tutti::detail {
 
+struct frame;
+struct call_site;
+
 /// One algorithm as the barriers see it. `src/algorithms/table.cpp` holds the instances.
 ///
-/// read, write, load and store may leave by an unwind (restart) or a usage_error; begin and commit never do so for a
-/// restart. REQUIRES for all but begin: a block is open on `t`.
+/// read, write, load and store may leave by an unwind (restart) or a usage_error; open and commit never do so for a
+/// restart. REQUIRES for all but open: a block is open on `t`.
 struct operations {
-    void (*begin)(tx& t);
+    /// Opens the outermost block and begins its first attempt.
+    void (*open)(tx& t, frame& f, call_site where, const options& how);
     /// True when committed. False: rolled back, `reopen` decides what follows.
     bool (*commit)(tx& t);
     word (*read)(tx& t, const cell& from);
@@ -30,9 +36,9 @@ struct operations {
 
 /// Where the logs stood when a nested block opened.
 struct savepoint {
-    std::size_t writes = 0;
-    std::size_t overwritten = 0;
-    std::size_t deferred = 0;
+    std::size_t writes;
+    std::size_t overwritten;
+    std::size_t deferred;
 };
 
 /// An open atomic block: one on the stack of every `atomically`, linked innermost first.
@@ -46,20 +52,21 @@ struct frame {
     bool read_only = false;
     /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
     int* failure = nullptr;
-    savepoint mark;
+    savepoint mark;  // of a nested block
 };
 
-/// Identity of an `atomically` in the source. The slot is a static of that call, filled at the first use that needs it.
+/// Identity of an `atomically` in the source: a static of that call. The site is looked up at the first use that needs
+/// it. A block of the C interface says here where it is (tutti_site), one of C++ in the call_site.
 struct site_slot {
     std::atomic<void*> site{nullptr};
+    const char* file = nullptr;
+    const char* function = nullptr;
+    unsigned line = 0;
 };
 
 struct call_site {
-    site_slot* slot;
-    const char* file;
-    const char* function;
-    unsigned line;
-    const char* name;
+    site_slot* slot = nullptr;
+    std::source_location at;
 };
 
 }  // namespace tutti::detail
