@@ -1,0 +1,25 @@
+// Blocks as GCC compiles them with -fgnu-tm, run by the system's libitm. Only a unit built with that option may
+// include this.
+#pragma once
+
+#include "engines/plain.hpp"
+
+namespace bench {
+
+struct libitm : plain_engine {
+    static constexpr const char* name = "libitm";
+
+    template <class Body>
+    static auto read(worker&, Body body) {
+        context c;
+        // clang-format off
+        __transaction_atomic { return body(c); }
+        // clang-format on
+    }
+    template <class Body>
+    static auto update(worker& w, Body body) {
+        return read(w, body);
+    }
+};
+
+}  // namespace bench

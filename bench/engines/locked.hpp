@@ -1,0 +1,55 @@
+// One lock around every block.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "engines/plain.hpp"
+
+namespace bench {
+
+/// Test and test-and-set, with the processor's hint to a sibling. It never sleeps and never yields.
+class spin_lock {
+public:
+    void lock() noexcept {
+        while (taken_.exchange(true, std::memory_order_acquire)) {
+            while (taken_.load(std::memory_order_relaxed)) relax();
+        }
+    }
+    void unlock() noexcept { taken_.store(false, std::memory_order_release); }
+
+private:
+    static void relax() noexcept {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
+
+    std::atomic<bool> taken_{false};
+};
+
+template <class Lock>
+struct locked : plain_engine {
+    template <class Body>
+    static auto read(worker&, Body body) {
+        const std::lock_guard hold{global_lock};
+        context c;
+        return body(c);
+    }
+    template <class Body>
+    static auto update(worker& w, Body body) {
+        return read(w, body);
+    }
+
+private:
+    alignas(128) static inline Lock global_lock;
+};
+
+struct mutex : locked<std::mutex> {
+    static constexpr const char* name = "mutex";
+};
+struct spin : locked<spin_lock> {
+    static constexpr const char* name = "spin";
+};
+
+}  // namespace bench

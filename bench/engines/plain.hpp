@@ -1,0 +1,58 @@
+// What the engines have in common that know no transactional variables: plain fields, malloc and free.
+//
+// An engine is a policy with these members (engines/tutti.hpp is the other model of them):
+//
+//   name, concurrent     how reports call it; whether several threads may use it at once
+//   cell<T>              a shared variable: get(context&), set(context&, value), and load() while nobody else runs
+//   context              what a running block is handed
+//   worker               what a thread keeps from block to block; `bodies` counts executions, where that is cheap
+//   session              an object that lives as long as a measurement
+//   read(worker&, body)  runs body(context&) as one block that only reads, and returns what it returns
+//   update(worker&, body)  the same for a block that may write
+//   create<T>(context&, arguments...), destroy(context&, T*)
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace bench {
+
+/// Empty, so that nothing but the body itself is passed to it.
+struct plain_context {};
+
+template <class T>
+class plain_cell {
+public:
+    plain_cell() = default;
+    explicit plain_cell(T initial) noexcept : value_{initial} {}
+    T get(plain_context&) const noexcept { return value_; }
+    void set(plain_context&, T value) noexcept { value_ = value; }
+    T load() const noexcept { return value_; }
+
+private:
+    T value_;
+};
+
+struct plain_engine {
+    static constexpr bool concurrent = true;
+    template <class T>
+    using cell = plain_cell<T>;
+    using context = plain_context;
+    struct worker {
+        std::uint64_t bodies = 0;
+    };
+    struct session {};
+
+    /// Ends the program when memory is out: libitm has no way to throw from here.
+    template <class T, class... Arguments>
+    static T* create(context&, Arguments... arguments) noexcept {
+        return ::new (std::malloc(sizeof(T))) T(arguments...);
+    }
+    template <class T>
+    static void destroy(context&, T* object) noexcept {
+        std::free(object);
+    }
+};
+
+}  // namespace bench

@@ -1,0 +1,76 @@
+// A timed round: some threads start together, do the same until they are told to stop, and say what they have done.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "harness/cases.hpp"
+
+namespace bench {
+
+using stop_flag = std::atomic<bool>;
+
+/// What one thread did in a round.
+struct tally {
+    std::uint64_t operations = 0;
+    std::uint64_t bodies = 0;  ///< executions of transaction bodies, or 0 if nobody counted
+    std::int64_t witness = 0;  ///< whatever the workload's invariant adds up
+};
+
+/// Repeats `operation` until the flag is up. It looks once in 64 operations, so that looking costs next to nothing.
+template <class Operation>
+std::uint64_t repeat(const stop_flag& stop, Operation operation) {
+    std::uint64_t done = 0;
+    while (!stop.load(std::memory_order_relaxed)) {
+        for (int i = 0; i < 64; ++i) operation();
+        done += 64;
+    }
+    return done;
+}
+
+/// Runs `work(index, stop)`, which returns a tally, on a crew of threads. The time is from the first thread's start to
+/// the last one's end, as is fair to locks whose queue is still served when the flag goes up.
+template <class Work>
+outcome timed_round(const plan& how, const Work& work) {
+    using clock = std::chrono::steady_clock;
+    struct alignas(128) member {
+        clock::time_point start, end;
+        tally done;
+    };
+    std::vector<member> crew(how.threads);
+    stop_flag stop{false};
+    {
+        std::barrier ready{static_cast<std::ptrdiff_t>(how.threads) + 1};
+        std::vector<std::jthread> threads;
+        for (unsigned i = 0; i < how.threads; ++i) {
+            threads.emplace_back([&, i] {
+                ready.arrive_and_wait();
+                const auto start = clock::now();
+                const tally done = work(i, stop);
+                crew[i] = {start, clock::now(), done};
+            });
+        }
+        ready.arrive_and_wait();
+        std::this_thread::sleep_for(how.length);
+        stop.store(true, std::memory_order_relaxed);
+    }
+
+    outcome sum;
+    clock::time_point start = clock::time_point::max(), end{};
+    for (const member& m : crew) {
+        sum.operations += m.done.operations;
+        sum.bodies += m.done.bodies;
+        sum.witness += m.done.witness;
+        start = std::min(start, m.start);
+        end = std::max(end, m.end);
+    }
+    sum.seconds = std::chrono::duration<double>(end - start).count();
+    return sum;
+}
+
+}  // namespace bench

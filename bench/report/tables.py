@@ -1,0 +1,95 @@
+"""The families as text: a row for each workload and number of threads."""
+
+# What a family is measured in, and the engine that is the least any could cost. Families that are not named here get
+# the last line.
+STYLES = {
+    "sets": ("rate", "sequential"),
+    "bank": ("rate", "sequential"),
+    "costs": ("time", "atomics"),
+}
+OTHERS = ("time", None)
+
+PEER = "libitm"
+PRODUCT = "tutti"
+
+
+def style(family):
+    return STYLES.get(family.name, OTHERS)
+
+
+def number(value):
+    """Three digits, as far as they mean anything."""
+    if value is None:
+        return ""
+    if value >= 100:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def factor(value):
+    return f"{number(value)}x" if value is not None else ""
+
+
+def ratios(family, subject, base):
+    """The columns of ratios that there is anything for: title and function of (workload, threads)."""
+
+    def slowdown(workload, threads):
+        # Sequential code has one thread only, and stands for one thread only.
+        return factor(family.ratio(workload, (base, threads), (subject, threads)))
+
+    def over_peer(workload, threads):
+        return factor(family.ratio(workload, (subject, threads), (PEER, threads)))
+
+    def crowded(engine):
+        def of(workload, threads):
+            return factor(family.ratio(workload, (engine, 8), (engine, 2))) if threads == 8 else ""
+
+        return of
+
+    def aborts(workload, threads):
+        cell = family.cell(workload, subject, threads)
+        return f"{cell.abort_percent:.1f}" if cell and cell.abort_percent is not None else ""
+
+    columns = [(f"slower than {base}", slowdown)] if base else []
+    columns += [
+        (f"over {PEER}", over_peer),
+        ("8 by 2", crowded(subject)),
+        (f"{PEER} 8 by 2", crowded(PEER)),
+        ("abort %", aborts),
+    ]
+    keys = [(w, t) for w in family.workloads() for t in family.threads(w)]
+    return [(title, of) for title, of in columns if any(of(w, t) for w, t in keys)]
+
+
+def table(family):
+    """Lines of text."""
+    unit, base = style(family)
+    engines = family.engines()
+    subject = PRODUCT if PRODUCT in engines else next((e for e in engines if e.startswith(PRODUCT)), None)
+    columns = ratios(family, subject, base) if subject else []
+
+    rows = [["", "threads"] + engines + [title for title, _ in columns]]
+    for workload in family.workloads():
+        for i, threads in enumerate(family.threads(workload)):
+            row = [workload if i == 0 else "", str(threads)]
+            for engine in engines:
+                cell = family.cell(workload, engine, threads)
+                value = None if cell is None else cell.rate / 1e6 if unit == "rate" else cell.time
+                row.append(number(value))
+            row += [of(workload, threads) for _, of in columns]
+            rows.append(row)
+
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    text = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
+        text.append("  ".join(cells).rstrip())
+    return text
+
+
+def heading(family, context):
+    unit = "million operations a second" if style(family)[0] == "rate" else "nanoseconds an operation and thread"
+    rounds = family.rounds()
+    of = f"median of {rounds} rounds" if rounds > 1 else "one round"
+    spread = f"; half of the cells spread by more than {100 * family.spread():.0f} % around it" if rounds > 1 else ""
+    return f"{family.name}: {unit}, {of} of {context['round_ms']} ms{spread}"

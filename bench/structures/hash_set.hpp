@@ -1,0 +1,49 @@
+// A set as an array of buckets, each a sorted list. It never grows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "structures/sorted_list.hpp"
+
+namespace bench {
+
+template <class E>
+class hash_set {
+    using context = typename E::context;
+
+public:
+    static constexpr std::size_t buckets = 16 * 1024;
+
+    explicit hash_set(long /*keys*/) : table_(buckets) {}
+
+    bool contains(context& c, long key) const { return table_[bucket(key)].contains(c, key); }
+    bool insert(context& c, long key) { return table_[bucket(key)].insert(c, key); }
+    bool remove(context& c, long key) { return table_[bucket(key)].remove(c, key); }
+
+    /// The number of keys, or -1 if one is in a bucket that is not its own. Nobody else runs.
+    long check() const {
+        long count = 0;
+        for (std::size_t i = 0; i < buckets; ++i) {
+            const long here = table_[i].check([i](long key) { return bucket(key) == i; });
+            if (here < 0) return -1;
+            count += here;
+        }
+        return count;
+    }
+
+    void clear(typename E::worker& w) {
+        for (auto& list : table_) list.clear(w);
+    }
+
+private:
+    /// Multiplicative hashing (Knuth, volume 3, 6.4).
+    static std::size_t bucket(long key) noexcept {
+        return static_cast<std::size_t>(static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U >> 50);
+    }
+
+    std::vector<sorted_list<E>> table_;
+};
+
+}  // namespace bench

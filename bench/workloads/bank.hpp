@@ -1,0 +1,78 @@
+// A bank of 1,024 accounts: four operations in five transfer between two of them, one adds them all up.
+#pragma once
+
+#include <string>
+
+#include "harness/cases.hpp"
+#include "harness/crew.hpp"
+#include "harness/random.hpp"
+
+namespace bench {
+
+template <class E>
+struct bank {
+    static constexpr unsigned size = 1024;
+    static constexpr long opening = 100;
+
+    using account = typename E::template cell<long>;
+    using context = typename E::context;
+
+    bank() {
+        typename E::worker w;
+        for (account& a : accounts) {
+            E::update(w, [&a](context& c) { a.set(c, opening); });
+        }
+    }
+
+    void transfer(context& c, unsigned from, unsigned to, long amount) {
+        accounts[from].set(c, accounts[from].get(c) - amount);
+        accounts[to].set(c, accounts[to].get(c) + amount);
+    }
+
+    long total(context& c) const {
+        long sum = 0;
+        for (const account& a : accounts) sum += a.get(c);
+        return sum;
+    }
+
+    account accounts[size];
+};
+
+/// One thread's part. The witness counts sums that were wrong.
+template <class E>
+tally work_in_bank(bank<E>& b, unsigned index, const stop_flag& stop) {
+    typename E::worker w;
+    random_numbers random{index + 2};
+    tally done;
+    done.operations = repeat(stop, [&] {
+        const std::uint64_t bits = random();
+        if (below(5, bits) == 0) {
+            done.witness += E::read(w, [&b](auto& c) { return b.total(c); }) != bank<E>::size * bank<E>::opening;
+        } else {
+            const unsigned from = bits >> 32 & (bank<E>::size - 1);
+            const unsigned to = bits >> 48 & (bank<E>::size - 1);
+            E::update(w, [&b, from, to](auto& c) { b.transfer(c, from, to, 1); });
+        }
+    });
+    done.bodies = w.bodies;
+    return done;
+}
+
+template <class E>
+outcome run_bank(const plan& how) {
+    bank<E> b;
+    outcome result =
+        timed_round(how, [&b](unsigned index, const stop_flag& stop) { return work_in_bank<E>(b, index, stop); });
+    typename E::worker w;
+    const long total = E::read(w, [&b](auto& c) { return b.total(c); });
+    if (result.witness != 0) result.broken = "sums were wrong: " + std::to_string(result.witness);
+    if (total != bank<E>::size * bank<E>::opening) result.broken = "the total is " + std::to_string(total);
+    return result;
+}
+
+template <class E>
+void add_bank() {
+    add_case<E>("bank", "bank-1024", run_bank<E>);
+}
+
+}  // namespace bench

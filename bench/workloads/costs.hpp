@@ -1,0 +1,112 @@
+// What a block costs that does next to nothing: empty, one read, one read and one write, and a long sum. On data of
+// the thread's own, on lines of their own, and on one variable for all.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <string_view>
+
+#include "harness/cases.hpp"
+#include "harness/crew.hpp"
+
+namespace bench {
+
+template <class E>
+struct cost_data {
+    using cell = typename E::template cell<long>;
+    struct alignas(128) slot {
+        cell value{0L};
+    };
+
+    static constexpr unsigned summands = 1024;
+
+    explicit cost_data(unsigned threads) : slots(threads) {
+        typename E::worker w;
+        for (cell& v : values) {
+            E::update(w, [&v](auto& c) { v.set(c, 1); });
+        }
+    }
+
+    std::vector<slot> slots;
+    cell values[summands];
+};
+
+/// Runs `operation(worker, cell, cost_data)` again and again, on a cell of the thread's own or on one for all.
+template <class E, bool Private, class Operation>
+outcome run_cost(const plan& how, const Operation& operation) {
+    cost_data<E> data{how.threads};
+    outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
+        auto& cell = data.slots[Private ? index : 0].value;
+        typename E::worker w;
+        tally done;
+        done.operations = repeat(stop, [&] { operation(w, cell, data); });
+        done.bodies = w.bodies;
+        return done;
+    });
+    for (const auto& slot : data.slots) result.witness += slot.value.load();
+    return result;
+}
+
+template <class E, bool Private>
+outcome run_read_write(const plan& how) {
+    outcome result = run_cost<E, Private>(how, [](auto& w, auto& cell, const auto&) {
+        E::update(w, [&cell](auto& c) { cell.set(c, cell.get(c) + 1); });
+        benchmark::ClobberMemory();
+    });
+    if (result.witness != static_cast<std::int64_t>(result.operations)) result.broken = "updates were lost";
+    return result;
+}
+
+template <class E, bool Private>
+outcome run_read(const plan& how) {
+    return run_cost<E, Private>(how, [](auto& w, auto& cell, const auto&) {
+        benchmark::DoNotOptimize(E::read(w, [&cell](auto& c) { return cell.get(c); }));
+    });
+}
+
+/// A read in a block that was not declared read-only.
+template <class E>
+outcome run_logged_read(const plan& how) {
+    return run_cost<E, true>(how, [](auto& w, auto& cell, const auto&) {
+        benchmark::DoNotOptimize(E::update(w, [&cell](auto& c) { return cell.get(c); }));
+    });
+}
+
+template <class E>
+outcome run_empty(const plan& how) {
+    return run_cost<E, true>(how, [](auto& w, auto&, const auto&) {
+        E::update(w, [](auto&) {});
+        benchmark::ClobberMemory();
+    });
+}
+
+template <class E>
+outcome run_sum(const plan& how) {
+    return run_cost<E, false>(how, [](auto& w, auto&, const auto& data) {
+        benchmark::DoNotOptimize(E::read(w, [&data](auto& c) {
+            long sum = 0;
+            for (const auto& v : data.values) sum += v.get(c);
+            return sum;
+        }));
+    });
+}
+
+/// The reads alone, for engines whose single accesses are atomic but not their blocks.
+template <class E>
+void add_read_costs() {
+    add_case<E>("costs", "read-private", run_read<E, true>);
+    add_case<E>("costs", "read-shared", run_read<E, false>);
+    add_case<E>("costs", "sum-1024", run_sum<E>);
+}
+
+template <class E>
+void add_costs() {
+    add_case<E>("costs", "empty", run_empty<E>);
+    add_read_costs<E>();
+    add_case<E>("costs", "logged-read-private", run_logged_read<E>);
+    add_case<E>("costs", "read-write-private", run_read_write<E, true>);
+    add_case<E>("costs", "read-write-shared", run_read_write<E, false>);
+}
+
+}  // namespace bench

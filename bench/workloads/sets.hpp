@@ -1,0 +1,86 @@
+// Integer sets: look-ups, and updates of which one half insert and the other half remove, so that half of the keys
+// stay in the set (the benchmark of Herlihy, Luchangco, Moir and Scherer, PODC 2003, and of most STM papers since).
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+
+#include "harness/cases.hpp"
+#include "harness/crew.hpp"
+#include "harness/random.hpp"
+#include "structures/hash_set.hpp"
+#include "structures/red_black_tree.hpp"
+#include "structures/sorted_list.hpp"
+
+namespace bench {
+
+template <class E, class Set>
+long fill_half(typename E::worker& w, Set& set, unsigned keys) {
+    random_numbers random{1};
+    long size = 0;
+    while (size < static_cast<long>(keys / 2)) {
+        const long key = below(keys, random());
+        size += E::update(w, [&set, key](auto& c) { return set.insert(c, key); });
+    }
+    return size;
+}
+
+/// One thread's part. The witness is what the set has grown by.
+template <class E, class Set>
+tally work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned index, const stop_flag& stop) {
+    typename E::worker w;
+    random_numbers random{index + 2};
+    long found = 0;
+    tally done;
+    done.operations = repeat(stop, [&] {
+        const std::uint64_t bits = random();
+        const long key = below(keys, bits);
+        const unsigned chance = below(200, bits >> 32);
+        if (chance >= 2 * update_percent) {
+            found += E::read(w, [&set, key](auto& c) { return set.contains(c, key); });
+        } else if (chance % 2 == 0) {
+            done.witness += E::update(w, [&set, key](auto& c) { return set.insert(c, key); });
+        } else {
+            done.witness -= E::update(w, [&set, key](auto& c) { return set.remove(c, key); });
+        }
+    });
+    benchmark::DoNotOptimize(found);
+    done.bodies = w.bodies;
+    return done;
+}
+
+template <class E, template <class> class Set>
+outcome run_set(const plan& how, unsigned keys, unsigned update_percent) {
+    typename E::worker w;
+    Set<E> set{keys};
+    const long size = fill_half<E>(w, set, keys);
+    outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
+        return work_on_set<E>(set, keys, update_percent, index, stop);
+    });
+    const long left = set.check();
+    if (left < 0) {
+        result.broken = "the structure is broken";
+    } else if (left != size + result.witness) {
+        result.broken =
+            std::to_string(size + result.witness) + " keys should be left, but there are " + std::to_string(left);
+    }
+    set.clear(w);
+    return result;
+}
+
+template <class E>
+void add_sets() {
+    for (const unsigned percent : {0U, 20U, 100U}) {
+        add_case<E>("sets", "tree-64k-" + std::to_string(percent),
+                    [percent](const plan& how) { return run_set<E, red_black_tree>(how, 64 * 1024, percent); });
+    }
+    for (const unsigned percent : {0U, 20U, 100U}) {
+        add_case<E>("sets", "tree-1k-" + std::to_string(percent),
+                    [percent](const plan& how) { return run_set<E, red_black_tree>(how, 1024, percent); });
+    }
+    add_case<E>("sets", "list-256-20", [](const plan& how) { return run_set<E, sorted_list>(how, 512, 20); });
+    add_case<E>("sets", "hash-16k-20", [](const plan& how) { return run_set<E, hash_set>(how, 32 * 1024, 20); });
+}
+
+}  // namespace bench
