@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
 
     initialize_google_benchmark(argv[0], how.for_google_benchmark);
     benchmark::AddCustomContext("round_ms", std::to_string(how.round_ms));
-    benchmark::RunSpecifiedBenchmarks();
+    if (benchmark::RunSpecifiedBenchmarks() == 0) return exit_nothing_to_measure;
     if (rounds_broken != 0) std::fprintf(stderr, "%d rounds broke an invariant, see above\n", rounds_broken);
     return rounds_broken == 0 ? 0 : 1;
 }

@@ -50,6 +50,7 @@ outcome timed_round(const plan& how, const Work& work) {
     {
         std::barrier ready{static_cast<std::ptrdiff_t>(how.threads) + 1};
         std::vector<std::jthread> threads;
+        threads.reserve(how.threads);
         for (unsigned i = 0; i < how.threads; ++i) {
             threads.emplace_back([&, i] {
                 ready.arrive_and_wait();

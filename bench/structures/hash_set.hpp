@@ -14,7 +14,7 @@ class hash_set {
     using context = typename E::context;
 
 public:
-    static constexpr std::size_t buckets = 16 * 1024;
+    static constexpr std::size_t buckets = 16'384;
 
     hash_set() = default;
     hash_set(const hash_set&) = delete;
