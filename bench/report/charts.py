@@ -13,13 +13,14 @@ LOOKS = {
     "tutti": {"color": "#d55e00", "marker": "o", "linewidth": 2.4, "zorder": 5},
     "tutti-no-unwind": {"color": "#d55e00", "marker": "v", "linestyle": ":", "zorder": 4},
     "tutti-statistics": {"color": "#cc79a7", "marker": "s", "linestyle": ":"},
+    "tutti-safe": {"color": "#d55e00", "marker": "o", "linewidth": 2.4, "zorder": 5},
     "libitm": {"color": "#0072b2", "marker": "D", "linewidth": 2.0},
     "mutex": {"color": "#009e73", "marker": "^"},
     "spin": {"color": "#e69f00", "marker": "x"},
     "sequential": {"color": "black", "marker": "*", "markersize": 9, "linestyle": ""},
     "atomics": {"color": "#777777", "marker": "+"},
 }
-OTHERS = ["#d55e00", "#0072b2", "#009e73", "#e69f00", "#cc79a7", "#56b4e9"]
+OTHERS = ["#009e73", "#e69f00", "#cc79a7", "#56b4e9"]
 
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text
@@ -53,6 +54,7 @@ def draw_panel(axes, family, workload, unit):
         axes.set_ylim(bottom=0)
     else:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
 
 
 def draw(family, context, path):
@@ -61,9 +63,9 @@ def draw(family, context, path):
     columns = min(4, len(workloads))
     rows = math.ceil(len(workloads) / columns)
     with pyplot.rc_context(SETTINGS):
-        figure = pyplot.figure(figsize=(max(6.0, 2.9 * columns), 1.4 + 2.5 * rows), layout="constrained")
+        figure = pyplot.figure(figsize=(max(6.0, 2.9 * columns), 1.2 + 2.5 * rows), layout="constrained")
         # The last row is for the legend.
-        grid = figure.add_gridspec(rows + 1, columns, height_ratios=[1] * rows + [0.3 / rows])
+        grid = figure.add_gridspec(rows + 1, columns, height_ratios=[1] * rows + [0.2 / rows])
         lines = {}
         for index, workload in enumerate(workloads):
             axes = figure.add_subplot(grid[index // columns, index % columns])
