@@ -85,7 +85,8 @@ step() {
 packages_build=(g++ cmake ninja-build)
 packages_apps=(libcli11-dev libfmt-dev)
 packages_test=("${packages_apps[@]}" libgtest-dev pkgconf)
-packages_bench=(libbenchmark-dev)
+packages_bench=(libbenchmark-dev libcli11-dev)
+packages_charts=(python3-matplotlib)
 packages_clang=(clang-19 libclang-rt-19-dev)
 packages_check=(clang-format-19 shellcheck codespell mandoc)
 
@@ -103,6 +104,7 @@ installed() {
         libgtest-dev) has_header gtest/gtest.h ;;
         libbenchmark-dev) has_header benchmark/benchmark.h ;;
         libclang-rt-19-dev) compgen -G '/usr/lib/llvm-19/lib/clang/*/lib/*/libclang_rt.tsan*' ;;
+        python3-matplotlib) /usr/bin/python3 -c 'import matplotlib' 2>&1 || python3 -c 'import matplotlib' 2>&1 ;;
         *) command -v "$1" ;;
     esac >/dev/null
 }

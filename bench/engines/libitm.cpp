@@ -1,10 +1,11 @@
 #include "engines/libitm.hpp"
-#include "workloads/workloads.hpp"
+
+#include "workloads/standard.hpp"
 
 namespace bench {
 namespace {
 
-[[maybe_unused]] const bool added = add_all<libitm>();
+[[maybe_unused]] const bool added = (add_standard<libitm>(), true);
 
 }  // namespace
 }  // namespace bench

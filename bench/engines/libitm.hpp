@@ -10,15 +10,15 @@ struct libitm : plain_engine {
     static constexpr const char* name = "libitm";
 
     template <class Body>
-    static auto read(worker&, Body body) {
+    static auto read(Body body) {
         context c;
         // clang-format off
         __transaction_atomic { return body(c); }
         // clang-format on
     }
     template <class Body>
-    static auto update(worker& w, Body body) {
-        return read(w, body);
+    static auto update(Body body) {
+        return read(body);
     }
 };
 

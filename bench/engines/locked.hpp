@@ -31,14 +31,14 @@ private:
 template <class Lock>
 struct locked : plain_engine {
     template <class Body>
-    static auto read(worker&, Body body) {
+    static auto read(Body body) {
         const std::lock_guard hold{global_lock};
         context c;
         return body(c);
     }
     template <class Body>
-    static auto update(worker& w, Body body) {
-        return read(w, body);
+    static auto update(Body body) {
+        return read(body);
     }
 
 private:

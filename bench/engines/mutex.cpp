@@ -1,10 +1,11 @@
 #include "engines/locked.hpp"
-#include "workloads/workloads.hpp"
+
+#include "workloads/standard.hpp"
 
 namespace bench {
 namespace {
 
-[[maybe_unused]] const bool added = add_all<mutex>();
+[[maybe_unused]] const bool added = (add_standard<mutex>(), true);
 
 }  // namespace
 }  // namespace bench

@@ -2,17 +2,17 @@
 //
 // An engine is a policy with these members (engines/tutti.hpp is the other model of them):
 //
-//   name, concurrent     how reports call it; whether several threads may use it at once
-//   cell<T>              a shared variable: get(context&), set(context&, value), and load() while nobody else runs
-//   context              what a running block is handed
-//   worker               what a thread keeps from block to block; `bodies` counts executions, where that is cheap
-//   session              an object that lives as long as a measurement
-//   read(worker&, body)  runs body(context&) as one block that only reads, and returns what it returns
-//   update(worker&, body)  the same for a block that may write
+//   name          how reports call it
+//   concurrent    whether several threads may use it at once
+//   restarts      whether it may run a body again, and the body may count that
+//   cell<T>       a shared variable: get(context&), set(context&, value), and load() while nobody else runs
+//   context       what a running block is handed
+//   session       an object that lives as long as a measurement
+//   read(body)    runs body(context&) as one block that only reads, and returns what it returns
+//   update(body)  the same for a block that may write
 //   create<T>(context&, arguments...), destroy(context&, T*)
 #pragma once
 
-#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -36,12 +36,10 @@ private:
 
 struct plain_engine {
     static constexpr bool concurrent = true;
+    static constexpr bool restarts = false;
     template <class T>
     using cell = plain_cell<T>;
     using context = plain_context;
-    struct worker {
-        std::uint64_t bodies = 0;
-    };
     struct session {};
 
     /// Ends the program when memory is out: libitm has no way to throw from here.

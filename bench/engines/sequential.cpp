@@ -1,10 +1,11 @@
 #include "engines/sequential.hpp"
-#include "workloads/workloads.hpp"
+
+#include "workloads/standard.hpp"
 
 namespace bench {
 namespace {
 
-[[maybe_unused]] const bool added = add_all<sequential>();
+[[maybe_unused]] const bool added = (add_standard<sequential>(), true);
 
 }  // namespace
 }  // namespace bench

@@ -10,13 +10,13 @@ struct sequential : plain_engine {
     static constexpr bool concurrent = false;
 
     template <class Body>
-    static auto read(worker&, Body body) {
+    static auto read(Body body) {
         context c;
         return body(c);
     }
     template <class Body>
-    static auto update(worker& w, Body body) {
-        return read(w, body);
+    static auto update(Body body) {
+        return read(body);
     }
 };
 

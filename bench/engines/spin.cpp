@@ -1,10 +1,11 @@
 #include "engines/locked.hpp"
-#include "workloads/workloads.hpp"
+
+#include "workloads/standard.hpp"
 
 namespace bench {
 namespace {
 
-[[maybe_unused]] const bool added = add_all<spin>();
+[[maybe_unused]] const bool added = (add_standard<spin>(), true);
 
 }  // namespace
 }  // namespace bench

@@ -1,12 +1,11 @@
 #include "engines/tutti.hpp"
 
-#include "workloads/workloads.hpp"
+#include "workloads/standard.hpp"
 
 namespace bench {
 namespace {
 
-[[maybe_unused]] const bool added = add_all<tutti_default>() && add_all<tutti_no_unwind>();
-[[maybe_unused]] const bool added_statistics = (add_bank<tutti_statistics>(), add_costs<tutti_statistics>(), true);
+[[maybe_unused]] const bool added = (add_standard<tutti_default>(), true);
 
 }  // namespace
 }  // namespace bench

@@ -1,7 +1,6 @@
 // The product: as its users get it by default, and its variants.
 #pragma once
 
-#include <cstdint>
 #include <tutti/tutti.hpp>
 
 namespace bench {
@@ -9,27 +8,19 @@ namespace bench {
 struct tutti_default {
     static constexpr const char* name = "tutti";
     static constexpr bool concurrent = true;
+    static constexpr bool restarts = true;
     template <class T>
     using cell = ::tutti::var<T>;
     using context = ::tutti::tx;
-    struct worker {
-        std::uint64_t bodies = 0;
-    };
     struct session {};
 
     template <class Body>
-    static auto read(worker& w, Body body) {
-        return ::tutti::atomically({.read_only = true}, [&](context& c) {
-            ++w.bodies;
-            return body(c);
-        });
+    static auto read(Body body) {
+        return ::tutti::atomically({.read_only = true}, body);
     }
     template <class Body>
-    static auto update(worker& w, Body body) {
-        return ::tutti::atomically([&](context& c) {
-            ++w.bodies;
-            return body(c);
-        });
+    static auto update(Body body) {
+        return ::tutti::atomically(body);
     }
     template <class T, class... Arguments>
     static T* create(context& c, Arguments... arguments) {
@@ -46,18 +37,12 @@ struct tutti_no_unwind : tutti_default {
     static constexpr const char* name = "tutti-no-unwind";
 
     template <class Body>
-    static auto read(worker& w, Body body) {
-        return ::tutti::atomically(::tutti::no_unwind, {.read_only = true}, [&](context& c) {
-            ++w.bodies;
-            return body(c);
-        });
+    static auto read(Body body) {
+        return ::tutti::atomically(::tutti::no_unwind, {.read_only = true}, body);
     }
     template <class Body>
-    static auto update(worker& w, Body body) {
-        return ::tutti::atomically(::tutti::no_unwind, [&](context& c) {
-            ++w.bodies;
-            return body(c);
-        });
+    static auto update(Body body) {
+        return ::tutti::atomically(::tutti::no_unwind, body);
     }
 };
 

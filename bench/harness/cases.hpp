@@ -24,7 +24,8 @@ struct outcome {
     std::uint64_t bodies = 0;
     std::int64_t witness = 0;
     double seconds = 0;
-    std::string broken;  ///< the invariant that does not hold, or empty
+    double disturbed = 0;  ///< the part of the machine's processor time that others used meanwhile
+    std::string broken;    ///< the invariant that does not hold, or empty
 };
 
 /// One workload on one engine; the number of threads is chosen when it runs. Its name is `family/workload/engine`.

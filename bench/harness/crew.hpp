@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/cases.hpp"
+#include "harness/processors.hpp"
 
 namespace bench {
 
@@ -40,19 +41,23 @@ outcome timed_round(const plan& how, const Work& work) {
     using clock = std::chrono::steady_clock;
     struct alignas(128) member {
         clock::time_point start, end;
+        double processor_seconds = 0;
         tally done;
     };
     std::vector<member> crew(how.threads);
     stop_flag stop{false};
+    double others = -machine_seconds();
     {
         std::barrier ready{static_cast<std::ptrdiff_t>(how.threads) + 1};
         std::vector<std::jthread> threads;
+        threads.reserve(how.threads);
         for (unsigned i = 0; i < how.threads; ++i) {
             threads.emplace_back([&, i] {
                 ready.arrive_and_wait();
                 const auto start = clock::now();
+                const double before = thread_seconds();
                 const tally done = work(i, stop);
-                crew[i] = {start, clock::now(), done};
+                crew[i] = {start, clock::now(), thread_seconds() - before, done};
             });
         }
         ready.arrive_and_wait();
@@ -60,16 +65,20 @@ outcome timed_round(const plan& how, const Work& work) {
         stop.store(true, std::memory_order_relaxed);
     }
 
+    others += machine_seconds();
+
     outcome sum;
     clock::time_point start = clock::time_point::max(), end{};
     for (const member& m : crew) {
         sum.operations += m.done.operations;
         sum.bodies += m.done.bodies;
         sum.witness += m.done.witness;
+        others -= m.processor_seconds;
         start = std::min(start, m.start);
         end = std::max(end, m.end);
     }
     sum.seconds = std::chrono::duration<double>(end - start).count();
+    sum.disturbed = std::clamp(others / sum.seconds / std::thread::hardware_concurrency(), 0.0, 1.0);
     return sum;
 }
 

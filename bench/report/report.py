@@ -7,22 +7,32 @@ import sys
 import results
 import tables
 
+try:
+    import charts
+except ModuleNotFoundError as missing:
+    charts = None
+    print(f"report: no charts, because Python lacks {missing.name} (Debian: python3-matplotlib)", file=sys.stderr)
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("json", nargs="+", type=pathlib.Path, help="from tutti-bench --benchmark_out")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder for report.txt and the charts")
+    parser.add_argument("--best", action="store_true", help="the best round of each cell instead of the median")
     arguments = parser.parse_args()
 
-    families, context = results.read(arguments.json)
+    families, context = results.read(arguments.json, arguments.best)
     if not families:
         sys.exit("report: nothing was measured")
     lines = []
     for family in families:
-        lines += [tables.heading(family, context), "", *tables.table(family), ""]
+        lines += [tables.heading(family, context), tables.trust(family), "", *tables.table(family), ""]
     text = "\n".join(lines)
     print(text)
     (arguments.out / "report.txt").write_text(text, encoding="utf-8")
+    for family in families if charts else []:
+        path = arguments.out / f"{family.name}.svg"
+        charts.draw(family, context, path)
 
 
 if __name__ == "__main__":

@@ -2,37 +2,61 @@
 
 import json
 import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 # Engines in the order in which reports show them; others follow as they come.
 ENGINES = ["sequential", "atomics", "mutex", "spin", "libitm", "tutti", "tutti-no-unwind", "tutti-statistics"]
 
 
-@dataclass
-class Cell:
-    """One workload on one engine at one number of threads: a value for each round."""
+# Below this part of the processors' time, in percent, others are taken for background.
+BACKGROUND = 5
 
-    rates: list = field(default_factory=list)  # operations a second, of all threads together
-    times: list = field(default_factory=list)  # nanoseconds of one operation of one thread
-    aborts: list = field(default_factory=list)  # percent of the executions of bodies; empty if nobody counted
+
+@dataclass
+class Round:
+    rate: float  # operations a second, of all threads together
+    time: float  # nanoseconds of one operation of one thread
+    aborts: float | None  # percent of the executions of bodies; None if nobody counted
+    disturbed: float  # percent of the machine's processor time that others used
+
+
+class Cell:
+    """One workload on one engine at one number of threads.
+
+    Of its rounds the half that was disturbed least counts, or all that were not disturbed: what others do on the
+    machine has nothing to do with the engine, so this favours none.
+    """
+
+    def __init__(self, best):
+        self.best = best  # the best round stands for the cell, not the median
+        self.rounds = []
+
+    @property
+    def kept(self):
+        limit = max(BACKGROUND, statistics.median(r.disturbed for r in self.rounds))
+        return [r for r in self.rounds if r.disturbed <= limit]
 
     @property
     def rate(self):
-        return statistics.median(self.rates)
+        rates = [r.rate for r in self.kept]
+        return max(rates) if self.best else statistics.median(rates)
 
     @property
     def time(self):
-        return statistics.median(self.times)
+        times = [r.time for r in self.kept]
+        return min(times) if self.best else statistics.median(times)
 
     @property
     def abort_percent(self):
-        return statistics.median(self.aborts) if self.aborts else None
+        aborts = [r.aborts for r in self.kept if r.aborts is not None]
+        return statistics.median(aborts) if aborts else None
 
     @property
     def spread(self):
         """Half the distance between the extremes, as a part of the median."""
-        return (max(self.rates) - min(self.rates)) / 2 / self.rate
+        rates = [r.rate for r in self.kept]
+        return (max(rates) - min(rates)) / 2 / statistics.median(rates)
 
 
 class Family:
@@ -60,14 +84,20 @@ class Family:
         one, other = self.cell(workload, *above), self.cell(workload, *below)
         return one.rate / other.rate if one and other else None
 
+    def best(self):
+        return any(cell.best for cell in self.cells.values())
+
     def rounds(self):
-        return max(len(cell.rates) for cell in self.cells.values())
+        return max(len(cell.rounds) for cell in self.cells.values())
 
     def spread(self):
         return statistics.median(cell.spread for cell in self.cells.values())
 
+    def disturbed(self):
+        return statistics.median(r.disturbed for cell in self.cells.values() for r in cell.kept)
 
-def read(paths):
+
+def read(paths, best):
     """Returns the families, in the order of the files, and the context of the first file."""
     families, context = {}, None
     for path in paths:
@@ -80,9 +110,13 @@ def read(paths):
                 continue
             family, workload, engine, threads = entry["name"].split("/")[:4]
             cells = families.setdefault(family, Family(family)).cells
-            cell = cells.setdefault((workload, engine, int(threads)), Cell())
-            cell.rates.append(entry["operations_per_second"])
-            cell.times.append(entry["real_time"])
-            if "abort_percent" in entry:
-                cell.aborts.append(entry["abort_percent"])
+            cell = cells.setdefault((workload, engine, int(threads)), Cell(best))
+            cell.rounds.append(
+                Round(
+                    rate=entry["operations_per_second"],
+                    time=entry["real_time"],
+                    aborts=entry.get("abort_percent"),
+                    disturbed=entry["disturbed_percent"],
+                )
+            )
     return list(families.values()), context

@@ -30,6 +30,12 @@ def factor(value):
     return f"{number(value)}x" if value is not None else ""
 
 
+def subject_of(family):
+    """The engine that the ratios are about: the product, or the first of its variants."""
+    engines = family.engines()
+    return PRODUCT if PRODUCT in engines else next((e for e in engines if e.startswith(PRODUCT)), None)
+
+
 def ratios(family, subject, base):
     """The columns of ratios that there is anything for: title and function of (workload, threads)."""
 
@@ -65,7 +71,7 @@ def table(family):
     """Lines of text."""
     unit, base = style(family)
     engines = family.engines()
-    subject = PRODUCT if PRODUCT in engines else next((e for e in engines if e.startswith(PRODUCT)), None)
+    subject = subject_of(family)
     columns = ratios(family, subject, base) if subject else []
 
     rows = [["", "threads"] + engines + [title for title, _ in columns]]
@@ -88,8 +94,19 @@ def table(family):
 
 
 def heading(family, context):
+    """What the numbers are."""
     unit = "million operations a second" if style(family)[0] == "rate" else "nanoseconds an operation and thread"
-    rounds = family.rounds()
-    of = f"median of {rounds} rounds" if rounds > 1 else "one round"
-    spread = f"; half of the cells spread by more than {100 * family.spread():.0f} % around it" if rounds > 1 else ""
-    return f"{family.name}: {unit}, {of} of {context['round_ms']} ms{spread}"
+    count = family.rounds()
+    kind = "best" if family.best() else "median"
+    of = f"{kind} of {count} rounds" if count > 1 else "one round"
+    return f"{family.name}: {unit}, {of} of {context['round_ms']} ms"
+
+
+def trust(family):
+    """How far the numbers can be trusted."""
+    disturbed = family.disturbed()
+    text = f"half of the cells spread by more than {100 * family.spread():.0f} % to either side; "
+    text += f"others had {disturbed:.0f} % of the processors"
+    text += ": too much to rely on" if disturbed > 20 else ""
+    subject = subject_of(family)
+    return text + (f"; ratios and abort % are those of {subject}" if subject else "")

@@ -1,9 +1,9 @@
 // A set as an array of buckets, each a sorted list. It never grows.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "structures/sorted_list.hpp"
 
@@ -14,9 +14,11 @@ class hash_set {
     using context = typename E::context;
 
 public:
-    static constexpr std::size_t buckets = 16 * 1024;
+    static constexpr std::size_t buckets = 16'384;
 
-    explicit hash_set(long /*keys*/) : table_(buckets) {}
+    hash_set() = default;
+    hash_set(const hash_set&) = delete;
+    hash_set& operator=(const hash_set&) = delete;
 
     bool contains(context& c, long key) const { return table_[bucket(key)].contains(c, key); }
     bool insert(context& c, long key) { return table_[bucket(key)].insert(c, key); }
@@ -33,8 +35,8 @@ public:
         return count;
     }
 
-    void clear(typename E::worker& w) {
-        for (auto& list : table_) list.clear(w);
+    void clear() {
+        for (auto& list : table_) list.clear();
     }
 
 private:
@@ -43,7 +45,8 @@ private:
         return static_cast<std::size_t>(static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U >> 50);
     }
 
-    std::vector<sorted_list<E>> table_;
+    // In place: a pointer to it would be one more shared word to read.
+    std::array<sorted_list<E>, buckets> table_;
 };
 
 }  // namespace bench

@@ -17,7 +17,7 @@ class red_black_tree {
     using context = typename E::context;
 
 public:
-    explicit red_black_tree(long /*keys*/) {}
+    red_black_tree() = default;
     red_black_tree(const red_black_tree&) = delete;
     red_black_tree& operator=(const red_black_tree&) = delete;
 
@@ -76,9 +76,9 @@ public:
         return blacks < 0 ? -1 : count;
     }
 
-    void clear(typename E::worker& w) {
-        clear_below(w, root_.load());
-        E::update(w, [this](context& c) { root_.set(c, nullptr); });
+    void clear() {
+        clear_below(root_.load());
+        E::update([this](context& c) { root_.set(c, nullptr); });
     }
 
 private:
@@ -204,11 +204,11 @@ private:
         return left + (red ? 0 : 1);
     }
 
-    static void clear_below(typename E::worker& w, node* n) {
+    static void clear_below(node* n) {
         if (n == nullptr) return;
-        clear_below(w, n->child[0].load());
-        clear_below(w, n->child[1].load());
-        E::update(w, [n](context& c) { E::destroy(c, n); });
+        clear_below(n->child[0].load());
+        clear_below(n->child[1].load());
+        E::update([n](context& c) { E::destroy(c, n); });
     }
 
     cell<node*> root_{nullptr};

@@ -10,7 +10,7 @@ class sorted_list {
     using context = typename E::context;
 
 public:
-    explicit sorted_list(long /*keys*/ = 0) {}
+    sorted_list() = default;
     sorted_list(const sorted_list&) = delete;
     sorted_list& operator=(const sorted_list&) = delete;
 
@@ -63,9 +63,9 @@ public:
         return check([](long) { return true; });
     }
 
-    void clear(typename E::worker& w) {
+    void clear() {
         while (node* const n = first_.load()) {
-            E::update(w, [this, n](context& c) {
+            E::update([this, n](context& c) {
                 first_.set(c, n->next.get(c));
                 E::destroy(c, n);
             });

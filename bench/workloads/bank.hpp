@@ -2,10 +2,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "harness/cases.hpp"
 #include "harness/crew.hpp"
 #include "harness/random.hpp"
+#include "harness/worker.hpp"
 
 namespace bench {
 
@@ -18,9 +20,8 @@ struct bank {
     using context = typename E::context;
 
     bank() {
-        typename E::worker w;
         for (account& a : accounts) {
-            E::update(w, [&a](context& c) { a.set(c, opening); });
+            E::update([&a](context& c) { a.set(c, opening); });
         }
     }
 
@@ -41,20 +42,20 @@ struct bank {
 /// One thread's part. The witness counts sums that were wrong.
 template <class E>
 tally work_in_bank(bank<E>& b, unsigned index, const stop_flag& stop) {
-    typename E::worker w;
+    worker<E> w;
     random_numbers random{index + 2};
     tally done;
     done.operations = repeat(stop, [&] {
         const std::uint64_t bits = random();
         if (below(5, bits) == 0) {
-            done.witness += E::read(w, [&b](auto& c) { return b.total(c); }) != bank<E>::size * bank<E>::opening;
+            done.witness += w.read([&b](auto& c) { return b.total(c); }) != bank<E>::size * bank<E>::opening;
         } else {
             const unsigned from = bits >> 32 & (bank<E>::size - 1);
             const unsigned to = bits >> 48 & (bank<E>::size - 1);
-            E::update(w, [&b, from, to](auto& c) { b.transfer(c, from, to, 1); });
+            w.update([&b, from, to](auto& c) { b.transfer(c, from, to, 1); });
         }
     });
-    done.bodies = w.bodies;
+    done.bodies = w.bodies();
     return done;
 }
 
@@ -63,16 +64,15 @@ outcome run_bank(const plan& how) {
     bank<E> b;
     outcome result =
         timed_round(how, [&b](unsigned index, const stop_flag& stop) { return work_in_bank<E>(b, index, stop); });
-    typename E::worker w;
-    const long total = E::read(w, [&b](auto& c) { return b.total(c); });
+    const long total = E::read([&b](auto& c) { return b.total(c); });
     if (result.witness != 0) result.broken = "sums were wrong: " + std::to_string(result.witness);
     if (total != bank<E>::size * bank<E>::opening) result.broken = "the total is " + std::to_string(total);
     return result;
 }
 
 template <class E>
-void add_bank() {
-    add_case<E>("bank", "bank-1024", run_bank<E>);
+void add_bank(std::string_view family) {
+    add_case<E>(family, "bank-1024", run_bank<E>);
 }
 
 }  // namespace bench

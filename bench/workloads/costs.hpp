@@ -9,6 +9,7 @@
 
 #include "harness/cases.hpp"
 #include "harness/crew.hpp"
+#include "harness/worker.hpp"
 
 namespace bench {
 
@@ -22,9 +23,8 @@ struct cost_data {
     static constexpr unsigned summands = 1024;
 
     explicit cost_data(unsigned threads) : slots(threads) {
-        typename E::worker w;
         for (cell& v : values) {
-            E::update(w, [&v](auto& c) { v.set(c, 1); });
+            E::update([&v](auto& c) { v.set(c, 1); });
         }
     }
 
@@ -32,16 +32,17 @@ struct cost_data {
     cell values[summands];
 };
 
-/// Runs `operation(worker, cell, cost_data)` again and again, on a cell of the thread's own or on one for all.
+/// Runs `operation(worker, cell, cost_data)` again and again, on a cell of the thread's own or on one for all. Bodies
+/// are counted only where others can make them run again.
 template <class E, bool Private, class Operation>
 outcome run_cost(const plan& how, const Operation& operation) {
     cost_data<E> data{how.threads};
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         auto& cell = data.slots[Private ? index : 0].value;
-        typename E::worker w;
+        worker<E> w;
         tally done;
         done.operations = repeat(stop, [&] { operation(w, cell, data); });
-        done.bodies = w.bodies;
+        done.bodies = w.bodies();
         return done;
     });
     for (const auto& slot : data.slots) result.witness += slot.value.load();
@@ -50,8 +51,13 @@ outcome run_cost(const plan& how, const Operation& operation) {
 
 template <class E, bool Private>
 outcome run_read_write(const plan& how) {
-    outcome result = run_cost<E, Private>(how, [](auto& w, auto& cell, const auto&) {
-        E::update(w, [&cell](auto& c) { cell.set(c, cell.get(c) + 1); });
+    outcome result = run_cost<E, Private>(how, []([[maybe_unused]] auto& w, auto& cell, const auto&) {
+        const auto increment = [&cell](auto& c) { cell.set(c, cell.get(c) + 1); };
+        if constexpr (Private) {
+            E::update(increment);
+        } else {
+            w.update(increment);
+        }
         benchmark::ClobberMemory();
     });
     if (result.witness != static_cast<std::int64_t>(result.operations)) result.broken = "updates were lost";
@@ -60,31 +66,31 @@ outcome run_read_write(const plan& how) {
 
 template <class E, bool Private>
 outcome run_read(const plan& how) {
-    return run_cost<E, Private>(how, [](auto& w, auto& cell, const auto&) {
-        benchmark::DoNotOptimize(E::read(w, [&cell](auto& c) { return cell.get(c); }));
+    return run_cost<E, Private>(how, [](auto&, auto& cell, const auto&) {
+        benchmark::DoNotOptimize(E::read([&cell](auto& c) { return cell.get(c); }));
     });
 }
 
 /// A read in a block that was not declared read-only.
 template <class E>
 outcome run_logged_read(const plan& how) {
-    return run_cost<E, true>(how, [](auto& w, auto& cell, const auto&) {
-        benchmark::DoNotOptimize(E::update(w, [&cell](auto& c) { return cell.get(c); }));
+    return run_cost<E, true>(how, [](auto&, auto& cell, const auto&) {
+        benchmark::DoNotOptimize(E::update([&cell](auto& c) { return cell.get(c); }));
     });
 }
 
 template <class E>
 outcome run_empty(const plan& how) {
-    return run_cost<E, true>(how, [](auto& w, auto&, const auto&) {
-        E::update(w, [](auto&) {});
+    return run_cost<E, true>(how, [](auto&, auto&, const auto&) {
+        E::update([](auto&) {});
         benchmark::ClobberMemory();
     });
 }
 
 template <class E>
 outcome run_sum(const plan& how) {
-    return run_cost<E, false>(how, [](auto& w, auto&, const auto& data) {
-        benchmark::DoNotOptimize(E::read(w, [&data](auto& c) {
+    return run_cost<E, false>(how, [](auto&, auto&, const auto& data) {
+        benchmark::DoNotOptimize(E::read([&data](auto& c) {
             long sum = 0;
             for (const auto& v : data.values) sum += v.get(c);
             return sum;

@@ -4,11 +4,13 @@
 
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <string>
 
 #include "harness/cases.hpp"
 #include "harness/crew.hpp"
 #include "harness/random.hpp"
+#include "harness/worker.hpp"
 #include "structures/hash_set.hpp"
 #include "structures/red_black_tree.hpp"
 #include "structures/sorted_list.hpp"
@@ -16,12 +18,12 @@
 namespace bench {
 
 template <class E, class Set>
-long fill_half(typename E::worker& w, Set& set, unsigned keys) {
+long fill_half(Set& set, unsigned keys) {
     random_numbers random{1};
     long size = 0;
     while (size < static_cast<long>(keys / 2)) {
         const long key = below(keys, random());
-        size += E::update(w, [&set, key](auto& c) { return set.insert(c, key); });
+        size += E::update([&set, key](auto& c) { return set.insert(c, key); });
     }
     return size;
 }
@@ -29,7 +31,7 @@ long fill_half(typename E::worker& w, Set& set, unsigned keys) {
 /// One thread's part. The witness is what the set has grown by.
 template <class E, class Set>
 tally work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned index, const stop_flag& stop) {
-    typename E::worker w;
+    worker<E> w;
     random_numbers random{index + 2};
     long found = 0;
     tally done;
@@ -38,23 +40,23 @@ tally work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned ind
         const long key = below(keys, bits);
         const unsigned chance = below(200, bits >> 32);
         if (chance >= 2 * update_percent) {
-            found += E::read(w, [&set, key](auto& c) { return set.contains(c, key); });
+            found += w.read([&set, key](auto& c) { return set.contains(c, key); });
         } else if (chance % 2 == 0) {
-            done.witness += E::update(w, [&set, key](auto& c) { return set.insert(c, key); });
+            done.witness += w.update([&set, key](auto& c) { return set.insert(c, key); });
         } else {
-            done.witness -= E::update(w, [&set, key](auto& c) { return set.remove(c, key); });
+            done.witness -= w.update([&set, key](auto& c) { return set.remove(c, key); });
         }
     });
     benchmark::DoNotOptimize(found);
-    done.bodies = w.bodies;
+    done.bodies = w.bodies();
     return done;
 }
 
 template <class E, template <class> class Set>
 outcome run_set(const plan& how, unsigned keys, unsigned update_percent) {
-    typename E::worker w;
-    Set<E> set{keys};
-    const long size = fill_half<E>(w, set, keys);
+    const auto owner = std::make_unique<Set<E>>();
+    Set<E>& set = *owner;
+    const long size = fill_half<E>(set, keys);
     outcome result = timed_round(how, [&](unsigned index, const stop_flag& stop) {
         return work_on_set<E>(set, keys, update_percent, index, stop);
     });
@@ -65,7 +67,7 @@ outcome run_set(const plan& how, unsigned keys, unsigned update_percent) {
         result.broken =
             std::to_string(size + result.witness) + " keys should be left, but there are " + std::to_string(left);
     }
-    set.clear(w);
+    set.clear();
     return result;
 }
 

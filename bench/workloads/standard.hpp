@@ -8,11 +8,10 @@
 namespace bench {
 
 template <class E>
-bool add_all() {
+void add_standard() {
     add_sets<E>();
-    add_bank<E>();
+    add_bank<E>("bank");
     add_costs<E>();
-    return true;
 }
 
 }  // namespace bench

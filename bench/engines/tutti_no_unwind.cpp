@@ -1,0 +1,11 @@
+#include "engines/tutti.hpp"
+
+#include "workloads/standard.hpp"
+
+namespace bench {
+namespace {
+
+[[maybe_unused]] const bool added = (add_standard<tutti_no_unwind>(), true);
+
+}  // namespace
+}  // namespace bench

@@ -1,0 +1,46 @@
+// What a thread of a workload runs its blocks through.
+#pragma once
+
+#include <cstdint>
+
+namespace bench {
+
+/// Counts how often bodies were executed, on engines that may execute them more than once and let them know. That
+/// costs a nanosecond or two a block: where that matters, call the engine itself.
+template <class E>
+class worker {
+    using context = typename E::context;
+
+public:
+    template <class Body>
+    auto read(Body body) {
+        if constexpr (E::restarts) {
+            return E::read([this, body](context& c) {
+                ++bodies_;
+                return body(c);
+            });
+        } else {
+            return E::read(body);
+        }
+    }
+
+    template <class Body>
+    auto update(Body body) {
+        if constexpr (E::restarts) {
+            return E::update([this, body](context& c) {
+                ++bodies_;
+                return body(c);
+            });
+        } else {
+            return E::update(body);
+        }
+    }
+
+    /// 0 if nobody counted.
+    [[nodiscard]] std::uint64_t bodies() const noexcept { return bodies_; }
+
+private:
+    std::uint64_t bodies_ = 0;
+};
+
+}  // namespace bench

@@ -1,0 +1,94 @@
+# shellcheck shell=bash
+# ./dev bench: measures with each of the programs of bench/, then makes tables and charts of what they wrote.
+
+bench_programs=(tutti-bench tutti-bench-plain)
+
+bench_usage() {
+    cat <<'EOF'
+usage: ./dev bench [family]... [options]
+
+  family                 sets, bank, costs, plain (these by default), nesting, or all
+  --quick                fewer and shorter rounds, for a first look
+  --workload <a,b>       only these workloads
+  --engine <a,b>         only these engines, such as tutti,libitm
+  --threads <a,b>        numbers of threads (default: 1,2,8)
+  --round-ms <n>         length of a round (default: 60; quick: 20)
+  --repetitions <n>      rounds of each case (default: 5; quick: 3)
+  --list                 show what can be measured, as family/workload/engine
+  --best                 report the best round of each case instead of the median
+  --out <folder>         where tables, charts and figures go (default: build/bench)
+  --benchmark_...        options of Google Benchmark
+
+bench/README.md says how to read the result.
+EOF
+}
+
+# with_matplotlib: a Python that has it. A Python from elsewhere may come first in PATH and lack Debian's packages.
+with_matplotlib() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        if "$python" -c 'import matplotlib' 2>/dev/null; then
+            printf '%s\n' "$python"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# measure <folder> [arguments]: each program writes <folder>/<program>.json. It is an error only if none of them has
+# what was asked for.
+measure() {
+    local out=$1 program status found=0
+    shift
+    for program in "${bench_programs[@]}"; do
+        status=0
+        "build/release/bin/$program" "$@" --benchmark_out="$out/$program.json" >/dev/null || status=$?
+        case $status in
+            0) found=1 ;;
+            3) rm -f "$out/$program.json" ;; # nothing to measure
+            *) return "$status" ;;
+        esac
+    done
+    ((found))
+}
+
+command_bench() {
+    local out=build/bench list=0 arguments=() for_report=() program
+    while (($# > 0)); do
+        case $1 in
+            -h | --help)
+                bench_usage
+                return
+                ;;
+            --out)
+                out=${2:?--out needs a folder}
+                shift
+                ;;
+            --best) for_report+=(--best) ;;
+            --list) list=1 ;;
+            *) arguments+=("$1") ;;
+        esac
+        shift
+    done
+
+    steps $((list ? 2 : 3))
+    {
+        step "packages" need "${packages_build[@]}" "${packages_bench[@]}" "${packages_charts[@]}"
+        step "build release" build_preset release benchmarks -DTUTTI_BENCH=ON
+    } >&2 # standard output is for the tables
+    if ((list)); then
+        for program in "${bench_programs[@]}"; do
+            "build/release/bin/$program" --list "${arguments[@]}"
+        done
+        return
+    fi
+
+    mkdir -p "$out"
+    rm -f "$out"/tutti-bench*.json "$out"/*.svg "$out/report.txt" # nothing of an earlier run must stay
+    step "measure" measure "$out" "${arguments[@]}" >&2
+    for program in "${bench_programs[@]}"; do
+        [[ ! -e $out/$program.json ]] || for_report+=("$out/$program.json")
+    done
+    "$(with_matplotlib || echo python3)" -B bench/report/report.py --out "$out" "${for_report[@]}"
+    say "tables, charts and figures are in $out" >&2
+}
