@@ -9,6 +9,8 @@ namespace {
 
 detail::handler* handler_of(const deferred& e) noexcept { return static_cast<detail::handler*>(e.object); }
 
+bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
+
 bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::on_abort; }
 
 /// What a roll-back does to an entry at once, whatever the block.
@@ -22,7 +24,7 @@ void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
 
 void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
     d.deferred_log.push({what, object, destroy});
-    d.extras |= extra_deferred;
+    d.extras |= is_memory(what) ? extra_memory : extra_handlers;
 }
 
 bool has(const descriptor& d, deferred::kind what) noexcept {

@@ -50,12 +50,13 @@ enum class signal : std::uint8_t {
 
 /// Why commit cannot take its short way.
 enum extra : std::uint32_t {
-    extra_deferred = 1,   // handlers, participants, allocations
+    extra_memory = 1,     // allocations and frees
     extra_pending = 2,    // a signal was swallowed by the body
     extra_counting = 4,   // statistics
     extra_strict = 8,     // marks and a seat to give back
     extra_plain = 16,     // the plain flag to lower
-    extra_restarted = 32  // not the first attempt: `run` to reset
+    extra_restarted = 32,  // not the first attempt: `run` to reset
+    extra_handlers = 64    // handlers and participants
 };
 
 /// Why a barrier cannot just go on.

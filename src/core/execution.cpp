@@ -153,7 +153,7 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     const bool private_from_now = privatizes_by_waiting && (attend & attention_plain) != 0 &&
                                   d.run.how->privatization == privatization::safe &&
                                   !broken(fault::privatize_without_waiting);
-    if ((d.extras & extra_deferred) != 0) settle_committed(d, after);
+    if ((d.extras & (extra_memory | extra_handlers)) != 0) settle_committed(d, after);
     if (d.strict()) vacate_seat(d);
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);

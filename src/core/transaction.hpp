@@ -184,8 +184,10 @@ private:
 
     TUTTI_NOINLINE static bool commit_with_extras(descriptor& d) {
         if (d.pending != signal::none) return false;  // the body swallowed it; reopen knows what it was
-        run_before_commit(d);
-        if (d.pending != signal::none) return false;
+        if ((d.extras & extra_handlers) != 0) {
+            run_before_commit(d);
+            if (d.pending != signal::none) return false;
+        }
         std::uint32_t attend = 0;
         {
             const guard g{d};
@@ -202,7 +204,7 @@ private:
 
     /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
     static bool decide(descriptor& d) {
-        const bool asks = (d.extras & extra_deferred) != 0 && has(d, deferred::kind::participant);
+        const bool asks = (d.extras & extra_handlers) != 0 && has(d, deferred::kind::participant);
         if (!d.writes.empty()) {
             if (!prepare(d)) return false;
         } else if (asks && !A::unchanged(d)) {
@@ -211,7 +213,7 @@ private:
             return false;
         }
         if (asks && !put_to_the_vote(d)) return false;
-        if ((d.extras & extra_deferred) != 0) announce_decision(d);
+        if ((d.extras & extra_handlers) != 0) announce_decision(d);
         return true;
     }
 };
