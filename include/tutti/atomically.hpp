@@ -98,10 +98,12 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, ca
 
 /// A closed nested block. Its mode is one for the whole transaction, which switches to it if it is the stricter one.
 template <bool Lenient, class F>
-auto run_nested(tx& t, const options& how, F& body) -> typename outcome<result_of<F>, Lenient>::type {
+auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
+    typename outcome<result_of<F>, Lenient>::type {
     using R = result_of<F>;
     frame f;
     f.read_only = how.read_only;
+    f.checkpoint = checkpoint;
     for (;;) {
         open_nested(t, f);
         try {

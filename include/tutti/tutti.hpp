@@ -4,6 +4,7 @@
 
 #include "tutti/algorithm.hpp"
 #include "tutti/atomically.hpp"
+#include "tutti/checkpoint.hpp"
 #include "tutti/errors.hpp"
 #include "tutti/memory.hpp"
 #include "tutti/options.hpp"

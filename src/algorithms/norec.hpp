@@ -100,7 +100,7 @@ struct norec {
     static void refresh(descriptor& d) {
         if (!d.logging && lock_.sequence.load(std::memory_order_seq_cst) == d.limit) return;
         if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
-        if (!revalidate(d)) core::abort_attempt(d, abort_cause::validation);
+        if (!revalidate(d)) give_way(d);
     }
 
     static word load_alone(descriptor& d, const detail::cell& cell) noexcept {
@@ -146,7 +146,7 @@ private:
             if (broken(fault::extend_without_validation)) {
                 d.limit = stable(d);
             } else if (!revalidate(d)) {
-                core::abort_attempt(d, abort_cause::validation);
+                give_way(d);
             }
             core::abort_if_doomed(d);
             value = place.read();
@@ -176,19 +176,35 @@ private:
         }
     }
 
-    /// Moves the snapshot to a sequence at which all reads still have their values; false if there is none.
-    static bool revalidate(descriptor& d) noexcept {
+    struct comparison {
+        std::size_t first_different;  ///< or the number of reads
+        word sequence;                ///< at which those before have their values
+    };
+    static comparison compare(descriptor& d) noexcept {
         for (;;) {
             const word sequence = stable(d);
-            if (!broken(fault::skip_validation)) {
-                for (const core::value_read& r : d.values) {
-                    if (memory::load_bytes(r.from, r.size) != r.value) return false;
-                }
+            const core::value_read* r = d.values.begin();
+            while (r != d.values.end() &&
+                   (broken(fault::skip_validation) || memory::load_bytes(r->from, r->size) == r->value)) {
+                ++r;
             }
             if (lock_.sequence.load(std::memory_order_acquire) != sequence) continue;
-            d.limit = sequence;
-            return true;
+            return {static_cast<std::size_t>(r - d.values.begin()), sequence};
         }
+    }
+
+    /// Moves the snapshot to a sequence at which all reads still have their values; false if there is none.
+    static bool revalidate(descriptor& d) noexcept {
+        const comparison found = compare(d);
+        if (found.first_different != d.values.size()) return false;
+        d.limit = found.sequence;
+        return true;
+    }
+
+    /// Somebody has changed what d read: it looks how far back it has to go.
+    [[noreturn]] static void give_way(descriptor& d) {
+        const comparison found = compare(d);
+        core::fall_back(d, found.first_different, found.sequence, abort_cause::validation);
     }
 
     static bool take(descriptor& d) noexcept {

@@ -43,24 +43,29 @@ inline bool still_valid(descriptor& d, const record& r) noexcept {
     return memory::is_version(w) && mine(d, w);
 }
 
-TUTTI_NOINLINE inline bool validate(descriptor& d) noexcept {
-    for (const record** r = d.read_begin; r != d.read_next_; ++r) {
-        if (!still_valid(d, **r)) return false;
-    }
-    return true;
+/// The first logged read that is not, or the end of the log.
+TUTTI_NOINLINE inline const record** first_invalid(descriptor& d) noexcept {
+    const record** r = d.read_begin;
+    while (r != d.read_next_ && still_valid(d, **r)) ++r;
+    return r;
 }
+inline bool validate(descriptor& d) noexcept { return first_invalid(d) == d.read_next_; }
 
-/// Moves the snapshot to now, or aborts. Unlogged attempts can only do so if nobody has committed.
+/// Moves the snapshot to now, or rolls back to where that is possible. Unlogged attempts can only do so if nobody has
+/// committed.
 inline void refresh(descriptor& d) {
+    if (version_clock::unmoved(d)) return;
     if (!d.logging) {
-        if (version_clock::unmoved(d)) return;
         d.run.log_reads = true;
         core::abort_attempt(d, abort_cause::mode_switch);
     }
     const word limit = version_clock::sample(d);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // version_clock.hpp, 5
-    if (!broken(fault::extend_without_validation) && !d.is_irrevocable() && !validate(d)) {
-        core::abort_attempt(d, abort_cause::validation);
+    if (!broken(fault::extend_without_validation) && !d.is_irrevocable()) {
+        if (const record** const r = first_invalid(d); r != d.read_next_) {
+            version_clock::forget_sample(d);  // the snapshot stays where it was until the roll-back has come through
+            core::fall_back(d, static_cast<std::size_t>(r - d.read_begin), limit, abort_cause::validation);
+        }
     }
     d.limit = limit;
     d.set_bounds();

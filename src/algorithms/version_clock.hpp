@@ -78,6 +78,9 @@ public:
         }
     }
 
+    /// From here on `unmoved` is false and nothing is skipped.
+    static void forget_sample(descriptor& d) noexcept { d.clock.sampled = 1; }
+
     /// Whether nobody can have committed since the snapshot was sampled.
     static bool unmoved(const descriptor& d) noexcept {
         return !is_deferred(d.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.clock.sampled;

@@ -69,8 +69,7 @@ bool carry_out(descriptor& d, const encounter& e) {
         case verdict::wait: wait_out(d, e); return false;
         case verdict::abort_self: break;
     }
-    d.run.in_the_way = {&e.other, e.state};
-    abort_attempt(d, e.where);
+    let_pass(d, {&e.other, e.state}, e.where);
 }
 
 }  // namespace

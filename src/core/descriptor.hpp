@@ -44,17 +44,18 @@ enum class signal : std::uint8_t {
     none,
     restart,        ///< the outermost block runs again
     restart_block,  ///< the innermost block runs again
+    rewind,         ///< the block `rewind_to` runs again: what it read has changed, what was read before has not
     retry,          ///< the innermost alternative gives way to the next; without one, the transaction waits
     cancel,         ///< the innermost block is left without effect
 };
 
 /// Why commit cannot take its short way.
 enum extra : std::uint32_t {
-    extra_memory = 1,     // allocations and frees
-    extra_pending = 2,    // a signal was swallowed by the body
-    extra_counting = 4,   // statistics
-    extra_strict = 8,     // marks and a seat to give back
-    extra_plain = 16,     // the plain flag to lower
+    extra_memory = 1,      // allocations and frees
+    extra_pending = 2,     // a signal was swallowed by the body
+    extra_counting = 4,    // statistics
+    extra_strict = 8,      // marks and a seat to give back
+    extra_plain = 16,      // the plain flag to lower
     extra_restarted = 32,  // not the first attempt: `run` to reset
     extra_handlers = 64    // handlers and participants
 };
@@ -117,6 +118,7 @@ struct execution {
     std::uint32_t attempt = 1;
     abort_cause last_cause = abort_cause::none;
     status next_mode = status::active;  // the mode that the next attempt starts in
+    std::uint32_t rewinds = 0;          // partial roll-backs of this attempt
     bool log_reads = false;             // even in a block that promised to write nothing
     const char* irrevocable_reason = nullptr;
     std::optional<base::deadline> retry_since;  // when the first retry_for began to wait
@@ -182,6 +184,10 @@ public:
     abort_cause cause = abort_cause::none;  // of the roll-back in progress
     bool given_back = false;                // ownership is, already
 
+    // --- a partial roll-back on its way
+    const detail::frame* rewind_to = nullptr;
+    word rewind_limit = 0;  // of the snapshot to go on with
+
     // --- the execution it belongs to
     execution run;
     const instance* algorithm = nullptr;
@@ -228,6 +234,14 @@ public:
         unlogged_bound_.store(0, std::memory_order_relaxed);
     }
 
+    /// An algorithm logs either records or values.
+    [[nodiscard]] std::size_t reads() const noexcept {
+        return static_cast<std::size_t>(read_next_ - read_begin) + values.size();
+    }
+    void forget_reads(std::size_t from) noexcept {
+        if (values.empty()) read_next_ = read_begin + from;
+        else values.shrink(from);
+    }
     void log_read(const memory::record& r) {
         reserve_read();
         *read_next_++ = &r;

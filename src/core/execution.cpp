@@ -202,6 +202,7 @@ sequel reopen(tx& t) {
     }
     core::execution& run = d.run;
     ++run.attempt;
+    run.rewinds = 0;
     run.in_the_way = {};
     run.retry_until.reset();
     if (run.attempt > core::unlogged_attempts) run.log_reads = true;

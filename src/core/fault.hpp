@@ -28,6 +28,8 @@ enum class fault : std::uint8_t {
     privatize_without_waiting,
     /// What a commit retires is destroyed at once, under the eyes of the transactions that still read it.
     reclaim_without_waiting,
+    /// A partial roll-back goes to the innermost block, whether or not it is the one that read what has changed.
+    rewind_too_little,
     /// A writer takes a record although visible readers have marked it.
     ignore_visible_readers,
 };

@@ -1,5 +1,7 @@
 // Closed nesting: blocks inside a block. A nested block is a savepoint in the logs; its reads always stay, because
 // what its parent does next depends on them.
+#include <utility>
+
 #include "core/algorithm.hpp"
 #include "core/deferred.hpp"
 #include "core/signal.hpp"
@@ -22,6 +24,17 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
     d.troubles = troubles;
 }
 
+/// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
+void resume(descriptor& d, const detail::frame& f) noexcept {
+    d.forget_reads(f.mark.reads);
+    d.limit = d.rewind_limit;
+    ++d.run.rewinds;
+    d.extras |= extra_restarted;
+    const obstacle other = std::exchange(d.run.in_the_way, {});
+    // Nothing is owned: let_pass saw to that.
+    if (other.who != nullptr) wait_for(d, *other.who, other.state);
+}
+
 void calm(descriptor& d) noexcept {
     d.pending = signal::none;
     d.troubles &= ~trouble_pending;
@@ -42,7 +55,7 @@ void open_nested(tx& t, frame& f) {
     if (!d.healthy()) core::examine(d);
     f.parent = d.frame_;
     f.read_only |= f.parent->read_only;
-    f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size()};
+    f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads()};
     d.frame_ = &f;
     d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone
 }
@@ -50,20 +63,24 @@ void open_nested(tx& t, frame& f) {
 void close_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     if (d.pending != signal::none && !d.unwinding()) core::raise_again(d);
+    // Afterwards nothing but the whole transaction could run again.
+    if (f.checkpoint && d.logging && !d.strict()) d.algorithm->refresh(d);
     d.frame_ = f.parent;
 }
 
 sequel reopen_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     TUTTI_ASSERT(d.frame_ == &f, "blocks close in the order opposite to that in which they opened");
-    const bool mine = d.pending == signal::restart_block || (d.pending == signal::cancel && !f.alternative) ||
-                      (d.pending == signal::retry && f.alternative);
+    const bool again = d.pending == signal::restart_block || (d.pending == signal::rewind && d.rewind_to == &f);
+    const bool mine =
+        again || (d.pending == signal::cancel && !f.alternative) || (d.pending == signal::retry && f.alternative);
     d.frame_ = f.parent;
     if (!mine) return sequel::propagate;
-    const sequel next = d.pending == signal::restart_block ? sequel::again : sequel::cancelled;
+    const bool rewound = d.pending == signal::rewind;
     core::rewind_block(d, f, d.cause);
+    if (rewound) core::resume(d, f);
     core::calm(d);
-    return next;
+    return again ? sequel::again : sequel::cancelled;
 }
 
 void fail_nested(tx& t, frame& f) noexcept {

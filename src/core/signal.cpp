@@ -4,6 +4,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/critical.hpp"
+#include "core/fault.hpp"
 #include "core/seats.hpp"
 
 namespace tutti::core {
@@ -35,6 +36,45 @@ void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     if (s != signal::restart) return;
     d.set_status(status::aborting);
     give_back_locked(d);
+}
+
+namespace {
+
+/// So many partial roll-backs may fail before an attempt starts over: what it keeps may be what makes it fail.
+constexpr std::uint32_t rewinds_per_attempt = 64;
+
+/// The innermost nested block for which `fits(mark)`, or null. A strict attempt leaves marks behind that only its end
+/// takes away.
+template <class F>
+const detail::frame* way_back(const descriptor& d, F&& fits) noexcept {
+    if (d.strict() || d.run.rewinds >= rewinds_per_attempt) return nullptr;
+    for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
+        if (fits(f->mark)) return f;
+    }
+    return nullptr;
+}
+
+[[noreturn]] void rewind_to(descriptor& d, const detail::frame& f, word limit, abort_cause cause) {
+    d.rewind_to = &f;
+    d.rewind_limit = limit;
+    raise(d, signal::rewind, cause);
+}
+
+}  // namespace
+
+void fall_back(descriptor& d, std::size_t first_invalid, word limit, abort_cause cause) {
+    const auto* const f = way_back(d, [&](const detail::savepoint& mark) {
+        return mark.reads <= first_invalid || broken(fault::rewind_too_little);
+    });
+    if (f == nullptr) abort_attempt(d, cause);
+    rewind_to(d, *f, limit, cause);
+}
+
+void let_pass(descriptor& d, const obstacle& other, abort_cause cause) {
+    d.run.in_the_way = other;
+    const auto* const f = way_back(d, [](const detail::savepoint& mark) { return mark.writes == 0; });
+    if (f == nullptr) abort_attempt(d, cause);
+    rewind_to(d, *f, d.limit, cause);
 }
 
 void raise(descriptor& d, signal s, abort_cause cause) {

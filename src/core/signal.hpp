@@ -7,6 +7,7 @@
 //   signal         ownership is given back     meant for
 //   restart        before it is raised         the outermost block
 //   restart_block  by the block                the innermost block
+//   rewind         by the block                the block that the conflict leaves a way back to
 //   cancel         by the block                the innermost block that is not an alternative
 //   retry          by the block                the innermost alternative; without one, the outermost block waits
 //
@@ -27,6 +28,14 @@ inline void abort_if_doomed(descriptor& d) {
     if (d.asked_to_die()) [[unlikely]]
         abort_attempt(d, abort_cause::killed);
 }
+
+/// The reads from number `first_invalid` on have changed, those before it are current at `limit`. Runs the innermost
+/// open block again that has made none but later reads (a partial roll-back), or, without one, the outermost block.
+[[noreturn]] void fall_back(descriptor& d, std::size_t first_invalid, word limit, abort_cause cause);
+
+/// A record is busy and d owns others. Runs the innermost open block again before which d owned nothing, once whoever
+/// is in the way has ended, or, without one, the outermost block.
+[[noreturn]] void let_pass(descriptor& d, const obstacle& other, abort_cause cause);
 
 /// Raises `s`, which the open blocks handle.
 [[noreturn]] void raise(descriptor& d, signal s, abort_cause cause);

@@ -43,6 +43,7 @@ void journal::enter(int thread) {
     if (again) current(thread).end = entered;
     t.attempt = static_cast<int>(history_.attempts.size());
     t.depth = 0;
+    t.rewinds = 0;
     attempt& a = history_.attempts.emplace_back();
     a.thread = thread;
     a.begin = begin;
@@ -80,6 +81,26 @@ void journal::undo_to(int thread, int depth) {
     for (; of(thread).depth > depth; --of(thread).depth) {
         current(thread).operations.push_back({operation::kind::undo, 0, 0, tell(thread, "undoes the nested block")});
     }
+}
+
+bool journal::rewound(int thread, int depth, std::uint32_t times) {
+    per_thread& t = of(thread);
+    if (t.rewinds == times) return false;
+    t.rewinds = times;
+    attempt next = current(thread);
+    current(thread).end = tell(thread, "was rolled back to a nested block");
+    std::size_t kept = 0;
+    int open = 0;
+    for (std::size_t i = 0; i < next.operations.size(); ++i) {
+        const auto what = next.operations[i].what;
+        if (what == operation::kind::open && open++ == depth) kept = i;
+        if (what == operation::kind::close || what == operation::kind::undo) --open;
+    }
+    next.operations.resize(kept);
+    t.depth = depth;
+    t.attempt = static_cast<int>(history_.attempts.size());
+    history_.attempts.push_back(std::move(next));
+    return true;
 }
 
 void journal::irrevocable(int thread) { current(thread).irrevocable = tell(thread, "is irrevocable"); }

@@ -32,6 +32,10 @@ public:
     void close(int thread);
     /// Undoes nested blocks until `depth` of them are open.
     void undo_to(int thread, int depth);
+    /// The engine has rolled back to the last block that was opened at `depth`, and has forgotten what was read since:
+    /// one attempt ends, and another begins with what the two have in common. `times` counts such roll-backs since the
+    /// last `enter`; tells whether this is a new one.
+    bool rewound(int thread, int depth, std::uint32_t times);
     [[nodiscard]] int depth(int thread) const;
     void irrevocable(int thread);
     void gave_up(int thread, const char* how);
@@ -63,6 +67,7 @@ private:
     struct per_thread {
         int attempt = -1;
         int depth = 0;
+        std::uint32_t rewinds = 0;
         instant last = 0;  // event
         value values = 0;
     };

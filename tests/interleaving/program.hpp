@@ -42,6 +42,9 @@ public:
     /// A closed nested block; false if it was cancelled.
     template <class F>
     bool nested(F body);
+    /// The rest of the block from a checkpoint on.
+    template <class F>
+    void checkpoint(F rest);
     /// or_else.
     template <class F, class G>
     void either(F first, G second);
@@ -164,6 +167,17 @@ bool block::nested(F body) {
     }
     if (!kept) undone(outside);
     return kept;
+}
+
+template <class F>
+void block::checkpoint(F rest) {
+    const int outside = depth();
+    try {
+        tutti::checkpoint(tx_, inside(rest, outside));
+    } catch (...) {
+        undone(outside);
+        throw;
+    }
 }
 
 template <class F, class G>

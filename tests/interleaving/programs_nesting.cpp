@@ -99,6 +99,77 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
+        {"conflict_after_a_checkpoint",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(z);
+                  b.write(p);
+                  b.checkpoint([](block& n) {
+                      n.read(x);
+                      n.write(p);
+                      n.read(y);
+                      n.write(y);
+                  });
+              });
+          },
+          update_x_y}},
+        {"conflict_around_checkpoints",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.checkpoint([](block& n) {
+                      n.read(z);
+                      n.checkpoint([](block& m) {
+                          m.read(y);
+                          m.write(w);
+                      });
+                  });
+              });
+          },
+          update_x_y}},
+        {"conflicts_of_three_with_checkpoints",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.checkpoint([](block& n) {
+                      n.read(y);
+                      n.write(y);
+                      n.checkpoint([](block& m) { m.read(z); });
+                  });
+              });
+          },
+          update_x_y, [](actor& me) { me.transact([](block& b) { b.write(z); }); }}},
+        {"records_taken_in_opposite_order_after_checkpoints",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.checkpoint([](block& n) {
+                      n.write(x);
+                      n.checkpoint([](block& m) { m.write(y); });
+                  });
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.write(y);
+                  b.checkpoint([](block& n) { n.write(x); });
+              });
+          }}},
+        {"alternatives_after_a_checkpoint",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.checkpoint([](block& n) {
+                      n.either(
+                          [](block& m) {
+                              if (!m.written(x)) m.retry();
+                          },
+                          [](block& m) {
+                              m.read(y);
+                              m.write(y);
+                          });
+                  });
+              });
+          },
+          update_x_y}},
         {"two_levels",
          {[](actor& me) {
               me.transact([](block& b) {

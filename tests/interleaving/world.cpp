@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "core/descriptor.hpp"
+
 namespace interleaving {
 namespace {
 
@@ -79,7 +81,8 @@ void block::write(spot s) {
 
 int block::depth() const { return here().log.depth(actor_.number_); }
 void block::opened(int depth) {
-    undone(depth);  // of an attempt at this block that was rolled back
+    const auto times = tutti::core::descriptor::of(tx_).run.rewinds;
+    if (!here().log.rewound(actor_.number_, depth, times)) undone(depth);  // of an attempt that was rolled back
     here().log.open(actor_.number_);
 }
 void block::closed() { here().log.close(actor_.number_); }

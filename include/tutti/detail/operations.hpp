@@ -39,6 +39,7 @@ struct savepoint {
     std::size_t writes;
     std::size_t overwritten;
     std::size_t deferred;
+    std::size_t reads;
 };
 
 /// An open atomic block: one on the stack of every `atomically`, linked innermost first.
@@ -50,6 +51,8 @@ struct frame {
     bool alternative = false;
     /// The block, or one around it, promised to write nothing. A nested block sets its own promise before it opens.
     bool read_only = false;
+    /// The rest of a transaction from a checkpoint on: its reads are validated before it closes.
+    bool checkpoint = false;
     /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
     int* failure = nullptr;
     savepoint mark;  // of a nested block
