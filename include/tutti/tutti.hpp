@@ -7,6 +7,7 @@
 #include "tutti/checkpoint.hpp"
 #include "tutti/errors.hpp"
 #include "tutti/memory.hpp"
+#include "tutti/open_nesting.hpp"
 #include "tutti/options.hpp"
 #include "tutti/retry.hpp"
 #include "tutti/statistics.hpp"

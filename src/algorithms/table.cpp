@@ -25,6 +25,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     i.summary = A::summary;
     i.preemptable = preemptable;
     i.privatizes_by_waiting = A::privatizes_by_waiting;
+    i.one_at_a_time = A::one_at_a_time;
     i.roll_back = [](core::descriptor& d) noexcept { A::roll_back(d); };
     i.rewind = [](core::descriptor& d, const detail::savepoint& mark) noexcept { A::rewind(d, mark); };
     i.unchanged = [](core::descriptor& d) { return A::unchanged(d); };

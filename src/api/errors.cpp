@@ -12,6 +12,7 @@ std::string_view name_of(abort_cause cause) noexcept {
         case abort_cause::conflict_read_locked: return "conflict_read_locked";
         case abort_cause::conflict_write_locked: return "conflict_write_locked";
         case abort_cause::conflict_visible_read: return "conflict_visible_read";
+        case abort_cause::conflict_abstract_lock: return "conflict_abstract_lock";
         case abort_cause::validation: return "validation";
         case abort_cause::read_only_overtaken: return "read_only_overtaken";
         case abort_cause::killed: return "killed";

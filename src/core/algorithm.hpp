@@ -35,6 +35,8 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
     { A::summary } -> std::convertible_to<std::string_view>;
     /// Whether plain memory made private by a commit may still be touched by others when it returns.
     { A::privatizes_by_waiting } -> std::convertible_to<bool>;
+    /// Whether no two transactions run at once.
+    { A::one_at_a_time } -> std::convertible_to<bool>;
     { A::begin(d) } -> std::same_as<void>;
     { A::read(d, v) } -> std::same_as<word>;
     { A::read(d, p) } -> std::same_as<word>;
@@ -58,6 +60,7 @@ struct instance : detail::operations {
     std::string_view summary;
     const instance* preemptable;  // the same with critical regions
     bool privatizes_by_waiting;
+    bool one_at_a_time;
     void (*roll_back)(descriptor&) noexcept;
     void (*rewind)(descriptor&, const detail::savepoint&) noexcept;
     bool (*unchanged)(descriptor&);

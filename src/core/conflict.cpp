@@ -1,5 +1,6 @@
 #include "core/conflict.hpp"
 
+#include "core/apart.hpp"
 #include "core/kill.hpp"
 #include "core/policy.hpp"
 #include "core/seats.hpp"
@@ -52,7 +53,7 @@ bool overcome(descriptor& d, const encounter& e) {
 /// nothing, so it owns no record, and nobody sleeps for an owner who sleeps. A reader with marks may sleep for an owner
 /// (who does not sleep), but not for another reader (who may be sleeping for d's mark).
 bool may_wait(const descriptor& d, abort_cause where) noexcept {
-    return d.writes.empty() && (where != abort_cause::conflict_visible_read || !d.strict());
+    return d.writes.empty() && !encloser_owns(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
 verdict judge(descriptor& d, const encounter& e) noexcept {
@@ -64,6 +65,12 @@ verdict judge(descriptor& d, const encounter& e) noexcept {
 
 /// True if the other was killed.
 bool carry_out(descriptor& d, const encounter& e) {
+    if (encloses(e.other, d)) {
+        throw usage_error{
+            "tutti: an open nested block or its undo touched what the transaction around it has written or marked; "
+            "that "
+            "transaction cannot go on before the block has ended"};
+    }
     switch (judge(d, e)) {
         case verdict::kill_other: return overcome(d, e);
         case verdict::wait: wait_out(d, e); return false;

@@ -36,6 +36,7 @@ using memory::record;
 using memory::status;
 
 class descriptor;
+struct abstract_holding;
 struct instance;
 struct preemption;
 
@@ -57,7 +58,8 @@ enum extra : std::uint32_t {
     extra_strict = 8,      // marks and a seat to give back
     extra_plain = 16,      // the plain flag to lower
     extra_restarted = 32,  // not the first attempt: `run` to reset
-    extra_handlers = 64    // handlers and participants
+    extra_handlers = 64,   // handlers and participants
+    extra_abstract_locks = 128
 };
 
 /// Why a barrier cannot just go on.
@@ -124,6 +126,7 @@ struct execution {
     std::optional<base::deadline> retry_since;  // when the first retry_for began to wait
     std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
     obstacle in_the_way;
+    std::uint64_t age = 0;  // drawn with the first abstract lock
 
     [[nodiscard]] observe::block block() const noexcept { return {where, how->name}; }
 };
@@ -193,6 +196,12 @@ public:
     const instance* algorithm = nullptr;
     const exception_globals* exceptions = nullptr;
     unsigned uncaught = 0;  // exceptions in flight when the outermost block was opened
+
+    // --- open nesting; see core/apart.hpp
+    descriptor* outer = nullptr;  // inside whose body this one's transactions run
+    descriptor* inner = nullptr;  // the reverse; made at the first need
+    detail::jump_buffer* masked_jump = nullptr;
+    abstract_holding* abstract_locks = nullptr;
 
     // --- around it
     observe::ledger ledger;

@@ -7,7 +7,9 @@
 
 #include "base/clock.hpp"
 #include "base/panic.hpp"
+#include "core/abstract_locks.hpp"
 #include "core/algorithm.hpp"
+#include "core/apart.hpp"
 #include "core/deferred.hpp"
 #include "core/fault.hpp"
 #include "core/policy.hpp"
@@ -56,13 +58,6 @@ void count_commit(descriptor& d) noexcept {
     d.ledger.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
 }
 
-/// Random, growing with the attempts, at most some 60 us.
-void back_off(descriptor& d) noexcept {
-    const std::uint32_t attempt = d.run.attempt < 10 ? d.run.attempt : 10;
-    const std::uint64_t turns = d.next_random() & ((std::uint64_t{4} << attempt) - 1);
-    for (std::uint64_t i = 0; i < turns; ++i) base::spin_turn();
-}
-
 /// What to count an exception under that is just being handled.
 abort_cause cause_of_exception() noexcept {
     // By type and not by rethrowing it: the forced unwind of a thread that exits must not be caught, and has no type.
@@ -73,6 +68,13 @@ abort_cause cause_of_exception() noexcept {
 }
 
 }  // namespace
+
+/// At most some 60 us.
+void back_off(descriptor& d) noexcept {
+    const std::uint32_t attempt = d.run.attempt < 10 ? d.run.attempt : 10;
+    const std::uint64_t turns = d.next_random() & ((std::uint64_t{4} << attempt) - 1);
+    for (std::uint64_t i = 0; i < turns; ++i) base::spin_turn();
+}
 
 void start_attempt(descriptor& d) {
     reset_attempt(d);
@@ -104,6 +106,7 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
     execution mine = std::exchange(d.run, {});
     const unsigned uncaught = d.uncaught;
     compensate(d, cause);
+    release_abstract_locks(d);
     mine.last_cause = cause;
     d.run = mine;
     d.uncaught = uncaught;
@@ -158,9 +161,10 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     if ((d.extras & extra_counting) != 0) count_commit(d);
-    if ((d.extras & (extra_restarted | extra_strict)) != 0) d.run = {};
+    if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) d.run = {};
     d.captured_size_ = 0;
     make_idle(d);
+    release_abstract_locks(d);
     if (private_from_now) quiesce(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);
@@ -194,7 +198,9 @@ sequel reopen(tx& t) {
         core::wait_in_retry(d);
     } else {
         core::conclude(d, d.cause);
-        if (d.run.in_the_way.who != nullptr) {
+        if (core::encloser_owns(d)) {
+            core::back_off_apart(d);
+        } else if (d.run.in_the_way.who != nullptr) {
             core::wait_for(d, *d.run.in_the_way.who, d.run.in_the_way.state);
         } else if (d.run.attempt > core::patient_attempts) {
             core::back_off(d);

@@ -58,6 +58,9 @@ bool put_to_the_vote(descriptor& d);
 /// status = committed; at_commit handlers and the participants' commits.
 void announce_decision(descriptor& d) noexcept;
 
+/// Spins for a random time that grows with the attempts.
+void back_off(descriptor& d) noexcept;
+
 [[noreturn]] void refuse_write();
 [[noreturn]] void refuse_misaligned();
 

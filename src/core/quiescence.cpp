@@ -2,6 +2,7 @@
 
 #include "base/fence.hpp"
 #include "core/algorithm.hpp"
+#include "core/apart.hpp"
 #include "core/waiting.hpp"
 
 namespace tutti::core {
@@ -21,7 +22,7 @@ void quiesce(descriptor& self) noexcept {
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
-        if (&other == &self || other.plain.load(std::memory_order_acquire) == 0) continue;
+        if (&other == &self || encloses(other, self) || other.plain.load(std::memory_order_acquire) == 0) continue;
         const word state = other.state.load(std::memory_order_acquire);
         if (memory::is_running(state)) wait_for(self, other, state);
     }

@@ -87,6 +87,8 @@ descriptor& acquire_descriptor() {
 }
 
 void release_descriptor(descriptor& d) noexcept {
+    if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
+    d.outer = nullptr;
     d.limbo.leave(d);
     d.writes.trim(4096);
     d.overwritten.trim(4096);

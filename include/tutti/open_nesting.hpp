@@ -1,0 +1,134 @@
+/// @file
+/// Open nesting and abstract locks.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <optional>
+
+#include "tutti/atomically.hpp"
+
+namespace tutti {
+
+/// The name of an abstract lock: whatever two operations must not touch at once, "key 17 of this map".
+struct abstract_lock {
+    const void* of;         ///< whose
+    std::uint64_t key = 0;  ///< which part of it; a hash of the key will do (equal hashes conflict, no more)
+    bool shared = false;    ///< compatible with other shared holders: for operations that only look
+};
+
+/// Takes an abstract lock, which is held until the outermost block has ended, its undo actions included. Waits while
+/// another transaction holds it; may restart the block. Idempotent. Throws std::bad_alloc.
+TUTTI_EXPORT void acquire(tx& t, const abstract_lock& lock);
+
+namespace detail {
+
+/// Whether the transaction cannot be rolled back by others, so that an open nested block gains nothing.
+[[nodiscard]] TUTTI_EXPORT bool nests_closed(tx& t);
+/// From here to leave_apart the context's transactions are not part of `t`. Throws std::bad_alloc.
+TUTTI_EXPORT tx& enter_apart(tx& t);
+TUTTI_EXPORT void leave_apart(tx& t) noexcept;
+
+class apart {
+public:
+    explicit apart(tx& outer) : outer_{outer} { enter_apart(outer); }
+    ~apart() { leave_apart(outer_); }
+    apart(const apart&) = delete;
+    apart& operator=(const apart&) = delete;
+
+private:
+    tx& outer_;
+};
+
+/// What undoes a block; registered before the block runs, so that nothing can fail after it has committed.
+template <class R, class Undo>
+class undoing final : public handler {
+public:
+    using result = std::conditional_t<std::is_void_v<R>, bool, R>;
+
+    explicit undoing(Undo undo) : undo_{std::move(undo)} {}
+    /// Of an attempt that has not committed yet.
+    template <class... Arguments>
+    void keep(Arguments&&... arguments) {
+        result_.emplace(std::forward<Arguments>(arguments)...);
+    }
+    void arm() noexcept { armed_ = true; }
+    [[nodiscard]] const result& kept() const { return *result_; }
+
+    void run(tx& t, abort_cause) override {
+        if (!armed_) return;
+        // Of a nested block that is rolled back, whose transaction goes on: whoever is in the way of the undo may be
+        // waiting for it, and must not be waited for.
+        const options how{.mode = access::running(t) ? mode::irrevocable : mode::optimistic};
+        const apart from_it{t};
+        atomically(how, [&](tx& inner) {
+            if constexpr (std::is_void_v<R>) undo_(inner);
+            else undo_(inner, std::as_const(*result_));
+        });
+    }
+
+private:
+    Undo undo_;
+    std::optional<result> result_;
+    bool armed_ = false;
+};
+
+template <class R, class Undo>
+concept undoes = std::copy_constructible<Undo> &&
+                 ((std::is_void_v<R> && std::is_invocable_v<Undo&, tx&>) || std::is_invocable_v<Undo&, tx&, const R&>);
+
+}  // namespace detail
+
+/// Runs `body(tx&)` as a transaction of its own inside the block of `t`, and commits it at once: its effects are seen by
+/// all, and no later conflict over what it read can roll back `t`. If `t` is rolled back after that (or the nested block
+/// that this call is in), `undo(tx&)`, or `undo(tx&, const R& result)` with what the body returned, runs as a
+/// transaction and takes the effects back, newest first.
+///
+/// Two such operations that do not commute must share an abstract lock, taken first and held to the end of `t`:
+///
+///     bool put(tx& t, map& m, long key, int value) {
+///         return open_nested(t, {{&m, hash(key)}},
+///             [&](tx& i) { return m.insert(i, key, value); },
+///             [&m, key](tx& u, bool inserted) { if (inserted) m.erase(u, key); });
+///     }
+///
+/// The body and the undo see memory as it is outside of `t`: what `t` has written is not there yet, and touching it is
+/// an error of use (under norec it is not noticed: the old value is seen). What `t` has read and the body changes rolls
+/// `t` back. Undo must not fail: an exception out of it ends the program. It is copied when it is registered: capture by
+/// value, or what outlives `t`.
+///
+/// In an irrevocable transaction, and where one transaction runs at a time, the body is a closed nested block and undo
+/// is not needed.
+///
+/// After Moss, "Open Nested Transactions: Semantics and Support", WMPI 2006; Ni et al., "Open Nesting in Software
+/// Transactional Memory", PPoPP 2007; abstract locks: Herlihy and Koskinen, "Transactional Boosting", PPoPP 2008.
+template <class Body, class Undo>
+    requires std::is_invocable_v<Body&, tx&> && detail::undoes<detail::result_of<Body>, Undo>
+auto open_nested(tx& t, std::initializer_list<abstract_lock> locks, Body&& body, Undo undo,
+                 std::source_location at = std::source_location::current()) {
+    using R = detail::result_of<Body>;
+    for (const abstract_lock& lock : locks) acquire(t, lock);
+    if (detail::nests_closed(t)) return detail::run_nested<false>(t, options{}, body);
+    auto owned = std::make_unique<detail::undoing<R, Undo>>(std::move(undo));
+    auto* const undoing = owned.get();
+    detail::access::add(t, detail::handler_point::on_abort, std::move(owned));
+    // The result is kept before the commit: afterwards nothing may fail until the undo is armed.
+    const auto and_keep = [&](tx& inner) {
+        if constexpr (std::is_void_v<R>) body(inner);
+        else undoing->keep(body(inner));
+    };
+    {
+        const detail::apart from_it{t};
+        detail::run<false, false>(options{}, and_keep, at);
+        undoing->arm();
+    }
+    if constexpr (!std::is_void_v<R>) return R{undoing->kept()};
+}
+
+template <class Body, class Undo>
+    requires std::is_invocable_v<Body&, tx&> && detail::undoes<detail::result_of<Body>, Undo>
+auto open_nested(tx& t, Body&& body, Undo undo, std::source_location at = std::source_location::current()) {
+    return open_nested(t, {}, body, std::move(undo), at);
+}
+
+}  // namespace tutti

@@ -1,0 +1,28 @@
+// Abstract locks: what two open-nested transactions conflict on, instead of memory. A lock is a name ("key 17 of this
+// map"); it is held until the transaction that took it has ended, its undo actions included.
+//
+// No cycle of waiters lasts: every wait here is bounded, and whoever has waited in vain rolls back, which releases all
+// its locks. No livelock: the age of an execution is drawn at its first lock and stays with it over restarts; among
+// holders of several locks the younger gives up soon and the older late (wait-die: Rosenkrantz, Stearns, Lewis, "System
+// Level Concurrency Control for Distributed Database Systems", TODS 3(2), 1978, with a bound on the wait), so the
+// oldest gets through.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+struct lock_name {
+    const void* of;
+    std::uint64_t key;
+    bool operator==(const lock_name&) const = default;
+};
+
+/// Takes the lock for d's transaction, shared with other sharers or for itself alone. What d or a transaction around it
+/// holds is no obstacle. May wait; may roll back. Throws std::bad_alloc, and then nothing is held.
+void take_abstract_lock(descriptor& d, const lock_name& name, bool shared);
+
+/// Releases all that d holds. O(locks).
+void release_abstract_locks(descriptor& d) noexcept;
+
+}  // namespace tutti::core

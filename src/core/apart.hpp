@@ -1,0 +1,40 @@
+// Open nesting: a transaction that runs inside another's body, on a descriptor of its own, and commits by itself.
+//
+// The inner transaction is to the outer one as any other transaction is, with three exceptions:
+//   - they share a stack, so neither can wait for the other: meeting the outer one's records is an error of use, and
+//     the quiescence of an inner commit passes over it;
+//   - whoever is in the inner one's way may be waiting for what the outer one owns: then the inner one does not wait but
+//     backs off, and after some attempts has the outer one start over, which gives everything back;
+//   - a jump of the outer one would pass over the inner one's frames: it unwinds instead.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+/// Whether `other` is one of the transactions inside whose bodies d runs.
+[[nodiscard]] inline bool encloses(const descriptor& other, const descriptor& d) noexcept {
+    for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
+        if (o == &other) return true;
+    }
+    return false;
+}
+
+/// Whether a transaction around d may own what others wait for.
+[[nodiscard]] inline bool encloser_owns(const descriptor& d) noexcept {
+    for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
+        if (o->running()) return true;
+    }
+    return false;
+}
+
+/// The context's transactions run on a descriptor of their own from here until `leave_apart`. Throws std::bad_alloc at
+/// the first time.
+descriptor& enter_apart(descriptor& outer);
+void leave_apart(descriptor& outer) noexcept;
+
+/// After an attempt of an inner transaction met somebody while the outer one may own something. May have the outer one
+/// start over. REQUIRES: d is idle.
+void back_off_apart(descriptor& d);
+
+}  // namespace tutti::core
