@@ -40,6 +40,11 @@ private:
     tx& outer_;
 };
 
+template <class R, class Undo>
+concept undoes_result = !std::is_void_v<R> && std::is_invocable_v<Undo&, tx&, const R&>;
+template <class R, class Undo>
+concept undoes = std::copy_constructible<Undo> && (std::is_invocable_v<Undo&, tx&> || undoes_result<R, Undo>);
+
 /// What undoes a block; registered before the block runs, so that nothing can fail after it has committed.
 template <class R, class Undo>
 class undoing final : public handler {
@@ -62,8 +67,8 @@ public:
         const options how{.mode = access::running(t) ? mode::irrevocable : mode::optimistic};
         const apart from_it{t};
         atomically(how, [&](tx& inner) {
-            if constexpr (std::is_void_v<R>) undo_(inner);
-            else undo_(inner, std::as_const(*result_));
+            if constexpr (undoes_result<R, Undo>) undo_(inner, kept());
+            else undo_(inner);
         });
     }
 
@@ -72,10 +77,6 @@ private:
     std::optional<result> result_;
     bool armed_ = false;
 };
-
-template <class R, class Undo>
-concept undoes = std::copy_constructible<Undo> &&
-                 ((std::is_void_v<R> && std::is_invocable_v<Undo&, tx&>) || std::is_invocable_v<Undo&, tx&, const R&>);
 
 }  // namespace detail
 

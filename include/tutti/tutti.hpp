@@ -5,6 +5,7 @@
 #include "tutti/algorithm.hpp"
 #include "tutti/atomically.hpp"
 #include "tutti/checkpoint.hpp"
+#include "tutti/counter.hpp"
 #include "tutti/errors.hpp"
 #include "tutti/memory.hpp"
 #include "tutti/open_nesting.hpp"

@@ -1,10 +1,12 @@
 // A variable outside a transaction: strong atomicity.
 #include "core/algorithm.hpp"
-#include "tutti/atomically.hpp"
+#include "tutti/counter.hpp"
 
 namespace tutti::detail {
 
 using core::descriptor;
+
+std::uint32_t context_number(const tx& t) noexcept { return static_cast<const descriptor&>(t).id; }
 
 word read_alone(const cell& from) {
     descriptor& d = descriptor::of(current_or_attach());

@@ -1,0 +1,78 @@
+// A counter whose additions conflict, get lost, or are seen in part.
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+class commuting_counter : public suite {};
+
+TEST_F(commuting_counter, counts_for_one) {
+    counter c{40};
+    atomically([&](tx& t) {
+        c.add(t, 3);
+        EXPECT_EQ(c.get(t), 43);
+        c.add(t, -1);
+    });
+    c.add(1);
+    EXPECT_EQ(c.load(), 43);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     c.add(t, 100);
+                     throw 1;
+                 }),
+                 int);
+    EXPECT_EQ(c.load(), 43);
+}
+
+// Both have added before either commits; if they conflicted, one would run again.
+TEST_F(commuting_counter, additions_do_not_conflict) {
+    if (!concurrent() || algorithm() == "norec") GTEST_SKIP() << "every commit is a conflict there";
+    const support::watchdog dog{test_name()};
+    counter c;
+    std::atomic<int> added{0};
+    std::atomic<unsigned> attempts{0};
+    crew(2, [&](unsigned) {
+        c.add(1);  // the context's cell exists
+        atomically([&](tx& t) {
+            ++attempts;
+            c.add(t, 1);
+            ++added;
+            while (added.load() < 2) std::this_thread::yield();
+        });
+    });
+    EXPECT_EQ(attempts.load(), 2u);
+    EXPECT_EQ(c.load(), 4);
+}
+
+TEST_F(commuting_counter, loses_nothing_when_many_contexts_come) {
+    constexpr unsigned threads = 40;  // more than one block of cells
+    const std::size_t each = rounds(300);
+    counter c;
+    crew(threads, [&](unsigned) {
+        for (std::size_t i = 0; i < each; ++i) c.add(1);
+    });
+    EXPECT_EQ(c.load(), static_cast<std::int64_t>(threads * each));
+}
+
+// Every transaction adds to one and takes from the other: no reader may see a sum other than zero.
+TEST_F(commuting_counter, is_read_consistently) {
+    counter ups, downs;
+    violations seen;
+    const std::size_t each = rounds(1500);
+    crew(4, [&](unsigned me) {
+        for (std::size_t i = 0; i < each; ++i) {
+            if (me == 0) {
+                atomically([&](tx& t) { seen.expect(ups.get(t) + downs.get(t) == 0); });
+            } else {
+                atomically([&](tx& t) {
+                    ups.add(t, static_cast<std::int64_t>(me));
+                    downs.add(t, -static_cast<std::int64_t>(me));
+                });
+            }
+        }
+    });
+    EXPECT_EQ(seen.count(), 0);
+    EXPECT_EQ(ups.load(), static_cast<std::int64_t>(6 * each));
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,191 @@
+// What open nesting must keep and must give back: an effect that survives the roll-back of the block around it, an undo
+// that runs twice, not at all or in the wrong order, two holders of one abstract lock, and a cycle of holders that
+// never ends.
+#include <memory>
+#include <vector>
+
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+struct failure {};
+
+class open_nesting : public suite {
+protected:
+    var<long> shared_{0}, own_{0};
+
+    /// Adds `n` to `to` at once; the undo takes it back.
+    static void add(tx& t, var<long>& to, long n) {
+        open_nested(
+            t, {{&to}}, [&](tx& i) { to.set(i, to.get(i) + n); }, [&to, n](tx& u) { to.set(u, to.get(u) - n); });
+    }
+};
+
+TEST_F(open_nesting, commits_at_once_and_returns_what_the_body_does) {
+    atomically([&](tx& t) {
+        const long seen = open_nested(
+            t, [&](tx& i) { return shared_.get(i) + 1; }, [](tx&, long) { FAIL() << "undone although it committed"; });
+        EXPECT_EQ(seen, 1);
+        own_.set(t, seen);
+    });
+    EXPECT_EQ(own_.load(), 1);
+}
+
+TEST_F(open_nesting, is_undone_with_the_block_around_it) {
+    EXPECT_THROW(atomically([&](tx& t) {
+                     add(t, shared_, 5);
+                     own_.set(t, 1);
+                     throw failure{};
+                 }),
+                 failure);
+    EXPECT_EQ(shared_.load(), 0);
+    EXPECT_EQ(own_.load(), 0);
+}
+
+TEST_F(open_nesting, is_undone_with_a_nested_block) {
+    atomically([&](tx& t) {
+        add(t, shared_, 1);
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            add(n, shared_, 10);
+            cancel(n);
+        }));
+        add(t, shared_, 100);
+    });
+    EXPECT_EQ(shared_.load(), 101);
+}
+
+TEST_F(open_nesting, is_undone_newest_first) {
+    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
+    std::vector<int> order;
+    EXPECT_THROW(atomically([&](tx& t) {
+                     for (int i = 0; i < 4; ++i) {
+                         open_nested(t, [](tx&) {}, [&order, i](tx&) { order.push_back(i); });
+                     }
+                     throw failure{};
+                 }),
+                 failure);
+    EXPECT_EQ(order, (std::vector<int>{3, 2, 1, 0}));
+}
+
+TEST_F(open_nesting, a_body_that_fails_is_not_undone) {
+    EXPECT_THROW(atomically([&](tx& t) {
+                     open_nested(
+                         t,
+                         [&](tx& i) {
+                             shared_.set(i, 9);
+                             throw failure{};
+                         },
+                         [](tx&) { FAIL() << "undone although it never committed"; });
+                 }),
+                 failure);
+    EXPECT_EQ(shared_.load(), 0);
+}
+
+TEST_F(open_nesting, every_attempt_is_undone_before_the_next) {
+    atomically([&](tx& t) {
+        if (t.irrevocable()) return;
+        add(t, shared_, 1);
+        if (t.attempt() < 4) restart(t);
+    });
+    EXPECT_LE(shared_.load(), 1);
+}
+
+TEST_F(open_nesting, nests_in_itself) {
+    atomically([&](tx& t) {
+        open_nested(
+            t,
+            [&](tx& i) {
+                add(i, shared_, 1);
+                own_.set(i, own_.get(i) + 1);
+            },
+            [](tx&) {});
+    });
+    EXPECT_EQ(shared_.load(), 1);
+    EXPECT_EQ(own_.load(), 1);
+}
+
+TEST_F(open_nesting, in_an_irrevocable_block_is_part_of_it) {
+    EXPECT_THROW(atomically({.mode = mode::irrevocable},
+                            [&](tx& t) {
+                                add(t, shared_, 1);
+                                throw failure{};
+                            }),
+                 failure);
+    EXPECT_EQ(shared_.load(), 0);
+}
+
+TEST_F(open_nesting, inside_blocks_that_jump) {
+    std::atomic<int> undone{0};
+    atomically(no_unwind, [&](tx& t) {
+        open_nested(
+            t, [&](tx& i) { shared_.set(i, shared_.get(i) + 1); },
+            [&](tx& u) {
+                shared_.set(u, shared_.get(u) - 1);
+                ++undone;
+            });
+        if (t.attempt() < 3) restart(t);
+    });
+    EXPECT_EQ(shared_.load(), 1);
+}
+
+TEST_F(open_nesting, touching_what_the_block_around_it_wrote_is_diagnosed) {
+    if (algorithm() != "wb-etl" && algorithm() != "wt-etl")
+        GTEST_SKIP() << "not noticed: nothing is owned before commit";
+    EXPECT_THROW(atomically([&](tx& t) {
+                     own_.set(t, 1);
+                     open_nested(t, [&](tx& i) { own_.set(i, 2); }, [](tx&) {});
+                 }),
+                 usage_error);
+    EXPECT_EQ(own_.load(), 0);
+}
+
+// Money moves between accounts in open steps that do not commute: one reads the balance, another stores it. Some
+// transfers fail in between, and the locks are taken in any order.
+TEST_F(open_nesting, abstract_locks_keep_operations_apart) {
+    constexpr unsigned accounts = 6;
+    std::vector<std::unique_ptr<var<long>>> balance;
+    for (unsigned i = 0; i < accounts; ++i) balance.push_back(std::make_unique<var<long>>(100));
+    const auto change = [&](tx& t, unsigned account, long n) {
+        var<long>& b = *balance[account];
+        acquire(t, {&balance, account});
+        const long before = open_nested(t, [&](tx& i) { return b.get(i); }, [](tx&) {});
+        open_nested(t, [&](tx& i) { b.set(i, before + n); }, [&b, before](tx& u) { b.set(u, before); });
+    };
+    const std::size_t each = rounds(30000);
+    const support::watchdog dog{test_name()};
+    crew(6, [&](unsigned me) {
+        unsigned dice = me * 2654435761U + 1;
+        for (std::size_t n = 0; n < each; ++n) {
+            dice = dice * 1664525U + 1013904223U;
+            const unsigned from = (dice >> 8) % accounts, to = (dice >> 16) % accounts;
+            if (from == to) continue;
+            try {
+                atomically([&](tx& t) {
+                    change(t, from, -1);
+                    change(t, to, 1);
+                    if ((dice >> 24) % 16 == 0) throw failure{};
+                });
+            } catch (const failure&) {}
+        }
+    });
+    long total = 0;
+    for (const auto& b : balance) total += b->load();
+    EXPECT_EQ(total, 100 * accounts);
+}
+
+TEST_F(open_nesting, sharers_of_an_abstract_lock_do_not_wait_for_each_other) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{test_name()};
+    std::atomic<int> holders{0};
+    crew(2, [&](unsigned) {
+        atomically([&](tx& t) {
+            acquire(t, {&holders, 1, true});
+            if (t.attempt() == 1) ++holders;
+            while (holders.load() < 2) std::this_thread::yield();
+        });
+    });
+}
+
+}  // namespace
+}  // namespace tutti::anomalies
