@@ -203,6 +203,8 @@ public:
     detail::jump_buffer* masked_jump = nullptr;
     abstract_holding* abstract_locks = nullptr;
 
+    detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly
+
     // --- around it
     observe::ledger ledger;
     std::uint64_t started = 0;  // ticks, in attempts that are timed

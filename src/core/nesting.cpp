@@ -25,14 +25,23 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
 }
 
 /// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
-void resume(descriptor& d, const detail::frame& f) noexcept {
+void move_snapshot(descriptor& d, const detail::frame& f) noexcept {
     d.forget_reads(f.mark.reads);
     d.limit = d.rewind_limit;
     ++d.run.rewinds;
     d.extras |= extra_restarted;
-    const obstacle other = std::exchange(d.run.in_the_way, {});
-    // Nothing is owned: let_pass saw to that.
-    if (other.who != nullptr) wait_for(d, *other.who, other.state);
+}
+
+/// Waits for whoever was in the way. May restart the attempt.
+void let_go_first(descriptor& d) {
+    const obstacle other = d.run.in_the_way;
+    if (other.who == nullptr) return;
+    if (d.writes.empty()) {
+        wait_for(d, *other.who, other.state);
+    } else if (!wait_briefly(d, *other.who, other.state)) {
+        abort_attempt(d, d.cause);
+    }
+    d.run.in_the_way = {};
 }
 
 void calm(descriptor& d) noexcept {
@@ -78,8 +87,9 @@ sequel reopen_nested(tx& t, frame& f) {
     if (!mine) return sequel::propagate;
     const bool rewound = d.pending == signal::rewind;
     core::rewind_block(d, f, d.cause);
-    if (rewound) core::resume(d, f);
+    if (rewound) core::move_snapshot(d, f);
     core::calm(d);
+    if (rewound) core::let_go_first(d);
     return again ? sequel::again : sequel::cancelled;
 }
 

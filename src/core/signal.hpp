@@ -33,8 +33,9 @@ inline void abort_if_doomed(descriptor& d) {
 /// open block again that has made none but later reads (a partial roll-back), or, without one, the outermost block.
 [[noreturn]] void fall_back(descriptor& d, std::size_t first_invalid, word limit, abort_cause cause);
 
-/// A record is busy and d owns others. Runs the innermost open block again before which d owned nothing, once whoever
-/// is in the way has ended, or, without one, the outermost block.
+/// A record is busy. Runs the innermost open block again once whoever is in the way has ended. Without a nested one, or
+/// where that wait takes long or would close a cycle, because d keeps what it took before that block, the outermost
+/// block runs again.
 [[noreturn]] void let_pass(descriptor& d, const obstacle& other, abort_cause cause);
 
 /// Raises `s`, which the open blocks handle.

@@ -37,4 +37,37 @@ void wait_for(descriptor& self, descriptor& other, word seen, const record& r, w
     wait_until(self, other, seen, [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
 }
 
+bool wait_briefly(descriptor& self, descriptor& other, word seen) noexcept {
+    constexpr auto longest = std::chrono::milliseconds{1};
+    if (self.hooks != nullptr && self.hooks->wait != nullptr) {
+        self.hooks->wait(self, other, seen);
+        return is_over(other, seen);
+    }
+    for (int turn = 0; turn < base::spin_turns; ++turn) {
+        if (is_over(other, seen)) return true;
+        base::spin_turn();
+    }
+    // seq_cst: of two that are about to wait for each other, the later one sees the earlier.
+    self.waits_for.store(&other, std::memory_order_seq_cst);
+    const auto waits_for_self = [&] {
+        const descriptor* o = &other;
+        for (int hops = 0; o != nullptr && hops < 16; ++hops) {
+            o = o->waits_for.load(std::memory_order_seq_cst);
+            if (o == &self) return true;
+        }
+        return false;
+    };
+    const base::deadline until = base::now() + longest;
+    bool over = false;
+    while (!over && !waits_for_self() && !self.asked_to_die() && base::now() < until) {
+        other.sleepers.store(1, std::memory_order_relaxed);
+        base::heavy_fence();  // partner: light_fence in wake_sleepers
+        const word state = other.state.load(std::memory_order_acquire);
+        over = is_over(other, seen);
+        if (!over) base::futex_wait(base::low_half(other.state.raw()), static_cast<std::uint32_t>(state), until);
+    }
+    self.waits_for.store(nullptr, std::memory_order_relaxed);
+    return over || is_over(other, seen);
+}
+
 }  // namespace tutti::core
