@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "tutti/containers/slot_array.hpp"
 #include "tutti/memory.hpp"
@@ -22,19 +22,18 @@ namespace tutti {
 /// A map from keys to values by hash, which transactions read and change.
 ///
 /// **Who conflicts with whom.** Two operations conflict if they use the same key and one of them changes it; or if one
-/// inserts or erases a key and the other one passes it in its bucket, of which there is about one for each element.
+/// inserts or erases a key of a bucket that the other one searches, and there are one to three buckets for each element.
 /// Assigning to a key conflicts only with uses of that key. `size`, `empty` and `for_each` conflict with all that is
-/// inserted or erased meanwhile. Nothing counts the elements, so nothing makes all updates meet. Growth conflicts with
-/// nobody.
+/// inserted or erased meanwhile. Nothing counts the elements, so nothing makes all updates meet.
 ///
-/// **Structure.** All elements are in one list, sorted by their hash. Buckets are links in that list, each in front of
-/// the elements whose hashes begin with its prefix: Shalev, Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash
-/// Tables", J. ACM 53(3), 2006; here by leading instead of reversed bits. So doubling the buckets moves no element.
-/// A new bucket enters the list when something is first inserted into it; until then its elements are found from the
-/// nearest bucket before it, and they are found from there afterwards, too. Therefore how many buckets there are is
-/// only a hint, an atomic outside all transactions. It does not shrink.
+/// **Growth** is one bucket at a time, by the first insertion into a new one or the one that it divides, which moves
+/// its elements there. It conflicts with uses of these two only: how many buckets there are is in no variable, but a
+/// hint outside all transactions. Splitting without moving the rest is linear hashing (Litwin, VLDB 1980);
+/// buckets that are made when they are first needed, by way of their parents, are those of Shalev, Shavit,
+/// "Split-Ordered Lists: Lock-Free Extensible Hash Tables", J. ACM 53(3), 2006. The map does not shrink.
 ///
-/// **Memory.** 32 bytes a bucket (in chunks of 4 KiB, made on demand); an element takes 32 bytes, its key and a `var`.
+/// **Memory.** 16 bytes a bucket, in chunks of 2 KiB, the first of them made with the map; 24 bytes, the key and a `var`
+/// for an element.
 ///
 /// @tparam Key    its copies are constant once they are in
 /// @tparam T      any copyable type
@@ -51,16 +50,16 @@ public:
     explicit hash_map(std::size_t expected, Hash hash = {}, Equal equal = {})
         : level_{std::clamp(static_cast<unsigned>(std::bit_width(expected)), least_level, most_level)},
           hash_{std::move(hash)},
-          equal_{std::move(equal)} {}
+          equal_{std::move(equal)} {
+        static_cast<void>(buckets_.reach(0));
+    }
     hash_map(const hash_map&) = delete;
     hash_map& operator=(const hash_map&) = delete;
     /// REQUIRES: no transaction can reach the map.
     ~hash_map() {
-        for (link* l = root_.next.load(); l != &end_;) {
-            link* const next = l->next.load();
-            if (is_element(*l)) delete static_cast<element*>(l);
-            l = next;
-        }
+        buckets_.for_each([](const bucket& b) {
+            for (node* n = node_at(b.head.load()); n != nullptr;) delete std::exchange(n, node_at(n->next.load()));
+        });
     }
 
     /// A copy of the key's value, or nothing. Expected O(1), as all that follow unless they say otherwise.
@@ -108,161 +107,185 @@ public:
     /// called for, and assign to any. O(elements + buckets).
     template <std::invocable<const Key&, const T&> F>
     void for_each(tx& t, F f) const {
-        for (const link* l = root_.next.get(t); l != &end_; l = l->next.get(t)) {
-            if (is_element(*l)) f(as_element(*l).key, as_element(*l).value.get(t));
-        }
+        scan(t, [&](const node& n) {
+            f(n.key, n.value.get(t));
+            return true;
+        });
     }
-
     /// O(elements + buckets): it counts.
     [[nodiscard]] std::size_t size(tx& t) const {
         std::size_t count = 0;
-        for (const link* l = root_.next.get(t); l != &end_; l = l->next.get(t)) count += is_element(*l) ? 1 : 0;
+        scan(t, [&](const node&) { return ++count != 0; });
         return count;
     }
     /// O(buckets before the first element), which is much only for a map that was large once.
     [[nodiscard]] bool empty(tx& t) const {
-        const link* l = root_.next.get(t);
-        while (l != &end_ && !is_element(*l)) l = l->next.get(t);
-        return l == &end_;
+        return scan(t, [](const node&) { return false; });
     }
 
 private:
-    using order_type = std::uint64_t;
-    static constexpr int order_bits = 64;
+    using word = std::uintptr_t;
     static constexpr unsigned least_level = 5, most_level = 40;
 
-    /// The list is sorted by `order`: odd for elements, even for buckets.
-    struct link {
-        link(order_type o, link* n) noexcept : next{n}, order{o} {}
-        var<link*> next;
-        const order_type order;
-    };
-    struct element : link {
-        element(order_type o, link* n, const Key& k, const T& v) : link{o, n}, key{k}, value{v} {}
+    // What a link says: the node that follows; or, odd, that the chain ends, and in the other bits how many buckets
+    // have been split off from it; or that the bucket has no chain of its own yet.
+    static constexpr word no_chain = 0, end_of_new_chain = 1, one_more_split = 2;
+
+    struct node {
+        node(word n, std::uint64_t h, const Key& k, const T& v) : next{n}, hash{h}, key{k}, value{v} {}
+        var<word> next;
+        const std::uint64_t hash;
         const Key key;
         var<T> value;
     };
-    /// In the list once `next` is not null. Numbers from 2^(l-1) up to 2^l are the odd prefixes of l bits.
-    struct bucket : link {
-        explicit bucket(std::size_t number) noexcept : link{first_order(number), nullptr} {}
-        static order_type first_order(std::size_t number) noexcept {
-            const auto level = static_cast<int>(std::bit_width(number));
-            const order_type prefix = (order_type{number} << 1 | 1) - (order_type{1} << level);
-            return number == 0 ? 0 : prefix << (order_bits - level);
-        }
+    struct bucket {
+        explicit bucket(std::size_t number) noexcept : head{number == 0 ? end_of_new_chain : no_chain} {}
+        var<word> head;
     };
+    static int splits_before(word end) noexcept { return static_cast<int>(std::min<word>(end >> 1, 64)); }
+    static node* node_at(word w) noexcept { return (w & 1) == 0 ? reinterpret_cast<node*>(w) : nullptr; }
+    static word word_of(node* n) noexcept { return reinterpret_cast<word>(n); }
 
-    /// Where a key is or would be: `at` follows `before`, and `found` is `at` if that is it.
+    // A hash belongs to the bucket of its leading bits, as many as the hint says. Bits that end in zeros name the same
+    // bucket as those without them, which makes the numbers from 2^(l-1) up to 2^l the buckets of l bits that end in
+    // one. While a bucket has no chain of its own, what belongs to it is with the one of its bits without the last
+    // one, and so on down to number 0, which always has a chain.
+    //
+    // Why a stale hint does no harm:
+    //  1. Whoever splits off bucket b has read a hint of more than b buckets, and the hint only grows. So whoever sees
+    //     anything that the split has written reads such a hint afterwards (the writes are released and acquired).
+    //  2. A key that is found is there, whatever the hint.
+    //  3. A key is found to be absent, or inserted, only after the hint has been read once more, behind the chain. If it
+    //     is the same, no bucket beyond it had been split off in the state that was read (1).
+    //  4. A split writes the end of the chain that it takes from, always a value which was not there before. So it
+    //     conflicts with every transaction that has found something absent there, even if it moves no element.
+
     struct position {
-        link* before;
-        link* at;
-        element* found;
-        order_type order;
-        unsigned level;  // the hint as it was used
-        bool own;        // whether the key's own bucket was in the list
-        unsigned steps;  // elements passed
+        bucket* in;       // whose chain was searched
+        var<word>* link;  // what says where `found` is
+        node* found;      // null if the key is absent
+        std::uint64_t hash;
+        unsigned level;   // the hint as it was used
+        word end;         // of that chain, if the key is absent
+        unsigned passed;  // elements of the key's own bucket with other hashes
     };
 
-    static bool is_element(const link& l) noexcept { return (l.order & 1) != 0; }
-    static element& as_element(link& l) noexcept { return static_cast<element&>(l); }
-    static const element& as_element(const link& l) noexcept { return static_cast<const element&>(l); }
+    unsigned level() const noexcept { return level_.load(std::memory_order_acquire); }
 
-    order_type order_of(const Key& key) const {
-        const auto h = static_cast<order_type>(hash_(key));
-        const order_type mixed = ((h ^ (h >> 32)) * 0x9e3779b97f4a7c15u) | 1;
-        return std::min(mixed, std::numeric_limits<order_type>::max() - 2);  // the largest one is that of end_
+    /// Multiplication spreads to the leading bits, and dense keys evenly: Knuth, TAOCP 3, 6.4.
+    std::uint64_t hash_of(const Key& key) const {
+        const auto h = static_cast<std::uint64_t>(hash_(key));
+        return (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
     }
-
-    /// The prefix of that many bits, below a one.
-    static order_type marked_prefix(order_type order, unsigned level) noexcept {
-        return (order >> 1 | order_type{1} << (order_bits - 1)) >> (order_bits - 1 - static_cast<int>(level));
+    /// The leading `level` bits, below a one that marks where they begin.
+    static std::uint64_t bits_of(std::uint64_t hash, unsigned level) noexcept {
+        return (hash >> 1 | std::uint64_t{1} << 63) >> (63 - level);
     }
-    /// A prefix that ends in zeros begins where the one without them does, and they are the same bucket.
-    static std::size_t number_of(order_type marked_prefix) noexcept {
-        return static_cast<std::size_t>(marked_prefix >> std::countr_zero(marked_prefix) >> 1);
+    static std::size_t number_of(std::uint64_t bits) noexcept {
+        return static_cast<std::size_t>(bits >> std::countr_zero(bits) >> 1);
     }
 
-    /// The last bucket known at or before `order`, and what follows it.
-    position enter(tx& t, order_type order) const {
-        const unsigned level = level_.load(std::memory_order_relaxed);
-        const order_type own = marked_prefix(order, level);
-        for (order_type prefix = own;; prefix &= prefix - 1) {
-            const std::size_t number = number_of(prefix);
-            link* const b = number == 0 ? &root_ : buckets_.find(number);
-            link* const at = b == nullptr ? nullptr : b->next.get(t);
-            if (at != nullptr) return {b, at, nullptr, order, level, prefix == own, 0};
-        }
-    }
-    static void step(tx& t, position& p) {
-        p.before = p.at;
-        p.at = p.at->next.get(t);
-    }
-    /// To the first link that is not below p.order.
-    static void seek(tx& t, position& p) {
-        for (; p.at->order < p.order; ++p.steps) step(t, p);
-    }
-
-    position locate(tx& t, const Key& key) const {
-        position p = enter(t, order_of(key));
-        seek(t, p);
-        for (; p.at->order == p.order; step(t, p)) {
-            if (equal_(as_element(*p.at).key, key)) {
-                p.found = &as_element(*p.at);
-                break;
+    // Inlined so that look-ups pay for no more of the position than they use.
+    [[gnu::always_inline]] position locate(tx& t, const Key& key) const {
+        const std::uint64_t hash = hash_of(key);
+        for (;;) {
+            const unsigned l = level();
+            const std::uint64_t own = bits_of(hash, l);
+            bucket* b = nullptr;
+            word w = no_chain;
+            for (std::uint64_t bits = own; w == no_chain; bits &= bits - 1) {
+                b = buckets_.find(number_of(bits));
+                if (b != nullptr) w = b->head.get(t);
             }
+            position p{b, &b->head, nullptr, hash, l, w, 0};
+            while (node* const n = node_at(p.end)) {
+                if (n->hash == hash && equal_(n->key, key)) {
+                    p.found = n;
+                    return p;
+                }
+                p.passed += n->hash != hash && bits_of(n->hash, l) == own ? 1 : 0;
+                p.link = &n->next;
+                p.end = n->next.get(t);
+            }
+            if (level() == l) return p;
         }
-        return p;
     }
 
-    void add(tx& t, position p, const Key& key, const T& value) {
-        if (!p.own) {
-            open_bucket(t, p);
-            p = locate(t, key);
-        }
-        p.before->next.set(t, tutti::create<element>(t, p.order, p.at, key, value));
+    void add(tx& t, const position& p, const Key& key, const T& value) {
+        const std::uint64_t own = bits_of(p.hash, p.level);
+        bucket& b = buckets_.reach(number_of(own));
+        if (&b != p.in) split_off(t, *p.in, b, own);
+        else if (splits_before(p.end) < std::countr_zero(own)) open_sibling(t, b, own | 1);
+        b.head.set(t, word_of(tutti::create<node>(t, b.head.get(t), p.hash, key, value)));
         if (t.attempt() == 1) consider_growth(p);
     }
     static void remove(tx& t, const position& p) {
-        p.before->next.set(t, p.found->next.get(t));
+        p.link->set(t, p.found->next.get(t));
         tutti::destroy(t, p.found);
     }
-
-    /// Puts the bucket of p.order into the list.
-    void open_bucket(tx& t, const position& p) {
-        bucket& b = buckets_.reach(number_of(marked_prefix(p.order, p.level)));
-        position q = enter(t, b.order);
-        seek(t, q);
-        b.next.set(t, q.at);
-        q.before->next.set(t, &b);
+    /// The key's bucket has been divided less often than its number of bits asks for: the other half of the latest
+    /// division may be missing.
+    void open_sibling(tx& t, bucket& from, std::uint64_t bits) {
+        bucket& fresh = buckets_.reach(number_of(bits));
+        if (fresh.head.get(t) == no_chain) split_off(t, from, fresh, bits);
+    }
+    /// Gives `fresh`, the bucket of those bits, a chain of its own: what belongs there of the chain of `from`.
+    static void split_off(tx& t, bucket& from, bucket& fresh, std::uint64_t bits) {
+        bits >>= std::countr_zero(bits);
+        const auto level = static_cast<unsigned>(std::bit_width(bits)) - 1;
+        const auto point = [&t](var<word>& link, word to) {
+            if (link.get(t) != to) link.set(t, to);
+        };
+        var<word>* stays = &from.head;
+        var<word>* moves = &fresh.head;
+        word w = from.head.get(t);
+        while (node* const n = node_at(w)) {
+            var<word>*& link = bits_of(n->hash, level) == bits ? moves : stays;
+            point(*link, w);
+            link = &n->next;
+            w = n->next.get(t);
+        }
+        stays->set(t, w + one_more_split);
+        point(*moves, end_of_new_chain);
     }
 
-    /// A new element passes half of what is in its bucket; with one element a bucket, one in two insertions passes
-    /// one. The pressure is a sum that then stays where it is, and with more of them rises: a sequential test, which
-    /// needs no count that every insertion would have to write in its transaction, nor is it misled by roll-backs.
-    /// A large map samples one key in 16, so that threads rarely meet at the word; that updates get lost is no matter.
+    /// Calls f(const node&) for every element until it returns false, and returns whether it never did. The count of
+    /// buckets is read again each time, so it is read behind the last chain (see 3 above).
+    template <class F>
+    bool scan(tx& t, const F& f) const {
+        for (std::size_t number = 0; number >> level() == 0; ++number) {
+            const bucket* const b = buckets_.find(number);
+            if (b == nullptr) continue;
+            for (const node* n = node_at(b->head.get(t)); n != nullptr; n = node_at(n->next.get(t))) {
+                if (!f(*n)) return false;
+            }
+        }
+        return true;
+    }
+
+    /// An insertion passes as many elements as its bucket has. The pressure is the sum of how many these were beyond
+    /// 3/8: it rises when there are more on average, and stays low when there are fewer. So it tells when to grow without
+    /// a count that every insertion would have to write in its transaction, and roll-backs do not mislead it. In a large
+    /// map only one hash in 8 counts, so that threads rarely meet at the word; lost updates do not matter. There end up
+    /// to be about one to three buckets for each element.
     void consider_growth(const position& p) noexcept {
-        const long weight = p.level < 12 ? 1 : 16;
-        if ((p.order >> 1) % static_cast<order_type>(weight) != 0) return;
-        const long passed = std::min(p.steps, 8u);
-        const long pressure = pressure_.load(std::memory_order_relaxed) + weight * (2 * passed - 1);
+        const long weight = p.level < 12 ? 1 : 8;
+        if (p.hash % static_cast<std::uint64_t>(weight) != 0) return;
+        const long beyond = 8 * static_cast<long>(std::min(p.passed, 8u)) - 3;
+        const long pressure = pressure_.load(std::memory_order_relaxed) + weight * beyond;
         pressure_.store(std::max(pressure, 0L), std::memory_order_relaxed);
-        if (pressure <= (1L << p.level) / 8) return;
+        if (pressure <= (1L << p.level) / 4) return;
         unsigned level = p.level;
-        if (level < most_level && level_.compare_exchange_strong(level, level + 1, std::memory_order_relaxed)) {
+        if (level < most_level && level_.compare_exchange_strong(level, level + 1, std::memory_order_acq_rel)) {
             pressure_.store(0, std::memory_order_relaxed);
         }
     }
 
-    static constexpr std::size_t line = 64;
-
-    // The ends of the list are reached through constant maps, too: what a look-up returns is not constant.
-    mutable link end_{std::numeric_limits<order_type>::max(), nullptr};
-    mutable link root_{0, &end_};
-    mutable slot_array<bucket> buckets_;
-    std::atomic<unsigned> level_;  // 2^level_ buckets
+    slot_array<bucket> buckets_;
+    std::atomic<unsigned> level_;  // the hint: 2^level_ buckets
     [[no_unique_address]] Hash hash_;
     [[no_unique_address]] Equal equal_;
-    alignas(line) std::atomic<long> pressure_{0};  // apart from what every operation reads
+    alignas(64) std::atomic<long> pressure_{0};  // apart from what every operation reads
 };
 
 }  // namespace tutti

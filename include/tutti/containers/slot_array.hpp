@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,9 +22,10 @@ namespace tutti {
 ///
 /// Thread safety: all but the destructor.
 ///
-/// @tparam Slot  constructible from its number, without throwing
+/// @tparam Slot  constructible from its number, without throwing. What it owns in the end is for the array's owner to
+///               destroy: chunks are also discarded within transactions, when two threads make the same one
 template <class Slot>
-    requires std::is_nothrow_constructible_v<Slot, std::size_t>
+    requires(std::is_nothrow_constructible_v<Slot, std::size_t> && std::is_trivially_destructible_v<Slot>)
 class slot_array {
 public:
     static constexpr std::size_t chunk_size = 128;
@@ -67,16 +69,30 @@ public:
         return chunk[at.slot];
     }
 
+    /// Calls f(Slot&) for every slot that has been made.
+    template <std::invocable<Slot&> F>
+    void for_each(F f) const {
+        for (std::size_t r = 0; r < rows_.size(); ++r) {
+            const row* const of = rows_[r].load(std::memory_order_acquire);
+            for (std::size_t c = 0; of != nullptr && c < row_length(r); ++c) {
+                Slot* const chunk = of[c].load(std::memory_order_acquire);
+                for (std::size_t i = 0; chunk != nullptr && i < chunk_size; ++i) f(chunk[i]);
+            }
+        }
+    }
+
 private:
-    /// Row 0 of the directory is chunk 0 alone; row r > 0 is the chunks from 2^(r-1) up to 2^r.
+    /// Row r of the directory is 2^r chunks.
     using row = std::atomic<Slot*>;
-    static std::size_t row_length(std::size_t r) noexcept { return r == 0 ? 1 : std::size_t{1} << (r - 1); }
+    static std::size_t row_length(std::size_t r) noexcept { return std::size_t{1} << r; }
 
     struct place {
-        explicit place(std::size_t number) noexcept
-            : row{static_cast<std::size_t>(std::bit_width(number / chunk_size))},
-              chunk{number / chunk_size - std::bit_floor(number / chunk_size)},
-              slot{number % chunk_size} {}
+        explicit place(std::size_t number) noexcept {
+            const std::size_t from_one = number / chunk_size + 1;
+            row = static_cast<std::size_t>(std::bit_width(from_one)) - 1;
+            chunk = from_one - row_length(row);
+            slot = number % chunk_size;
+        }
         std::size_t row, chunk, slot;
     };
 
@@ -96,9 +112,7 @@ private:
         return chunk;
     }
     static void discard_chunk(Slot* chunk) noexcept {
-        if (chunk == nullptr) return;
-        std::destroy_n(chunk, chunk_size);
-        std::allocator<Slot>{}.deallocate(chunk, chunk_size);
+        if (chunk != nullptr) std::allocator<Slot>{}.deallocate(chunk, chunk_size);
     }
 
     std::array<std::atomic<row*>, 48> rows_{};

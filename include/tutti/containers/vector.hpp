@@ -37,6 +37,12 @@ public:
     using reading = std::conditional_t<in_slot, T, const T&>;
 
     vector() = default;
+    vector(const vector&) = delete;
+    vector& operator=(const vector&) = delete;
+    /// REQUIRES: no transaction can reach the vector.
+    ~vector() {
+        if constexpr (!in_slot) slots_.for_each([](const slot& s) { delete s.value.load(); });
+    }
 
     /// The element of that index. O(1). REQUIRES: index < size.
     [[nodiscard]] reading get(tx& t, std::size_t index) const { return slots_.find(index)->get(t); }
@@ -97,11 +103,6 @@ private:
         using stored = std::conditional_t<in_slot, bytes, const T*>;
 
         explicit slot(std::size_t) noexcept {}
-        slot(const slot&) = delete;
-        slot& operator=(const slot&) = delete;
-        ~slot() {
-            if constexpr (!in_slot) delete value.load();
-        }
         [[nodiscard]] reading get(tx& t) const {
             if constexpr (in_slot) return std::bit_cast<T>(value.get(t));
             else return *value.get(t);
