@@ -48,7 +48,7 @@ TYPED_TEST(conservation_in_a_map, insertions_and_erasures_add_up_for_each_key) {
     std::array<std::array<long, keys>, threads> net{};
     crew(threads, [&](unsigned me) {
         support::random dice{me};
-        for (std::size_t i = 0; i < rounds(6000); ++i) {
+        for (std::size_t i = 0; i < rounds(20000); ++i) {
             // Some transactions are of several steps.
             std::array<std::size_t, 3> chosen{};
             const std::size_t steps = 1 + dice.below(chosen.size());
@@ -82,7 +82,7 @@ TYPED_TEST(conservation_in_a_map, increments_add_up) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
     constexpr std::size_t keys = 40;
-    const std::size_t each = rounds(4000);
+    const std::size_t each = rounds(12000);
     TypeParam map;
     crew(4, [&](unsigned me) {
         support::random dice{me};
@@ -107,7 +107,7 @@ TYPED_TEST(conservation_in_a_map, growth_hides_nothing) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
     constexpr long writers = 2;
-    const auto each = static_cast<long>(rounds(8000));
+    const auto each = static_cast<long>(rounds(25000));
     TypeParam map;
     std::array<std::atomic<long>, writers> done{};
     violations lost;
@@ -138,6 +138,28 @@ TYPED_TEST(conservation_in_a_map, growth_hides_nothing) {
     EXPECT_EQ(atomically([&](tx& t) { return map.size(t); }), static_cast<std::size_t>(writers * each));
 }
 
+// All threads insert the same keys into a map that grows from nothing: each key is new to exactly one of them. Two that
+// find different buckets for one key, because one of them divides a bucket meanwhile, would insert it twice.
+TYPED_TEST(conservation_in_a_map, every_key_is_new_once) {
+    using K = typename TypeParam::key_type;
+    using V = typename TypeParam::mapped_type;
+    constexpr std::size_t keys = 400;
+    for (std::size_t round = 0; round < rounds(40); ++round) {
+        TypeParam map;
+        std::atomic<std::size_t> inserted{0};
+        crew(4, [&](unsigned me) {
+            std::size_t mine = 0;
+            for (std::size_t i = 0; i < keys; ++i) {
+                const K key = make<K>(static_cast<long>((i * 7 + me % 2) % keys));
+                mine += atomically([&](tx& t) { return map.insert(t, key, make<V>(0)); }) ? 1 : 0;
+            }
+            inserted += mine;
+        });
+        EXPECT_EQ(inserted.load(), keys);
+        EXPECT_EQ(atomically([&](tx& t) { return map.size(t); }), keys);
+    }
+}
+
 // Each key stands for a place that at most one element may take. Who finds it free takes it, in a transaction that
 // has to look at several places; two that overlook each other would make one too many.
 TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
@@ -148,7 +170,7 @@ TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
     violations twice;
     crew(4, [&](unsigned me) {
         support::random dice{me};
-        for (std::size_t i = 0; i < rounds(2500); ++i) {
+        for (std::size_t i = 0; i < rounds(8000); ++i) {
             const long group = static_cast<long>(dice.below(groups));
             const long mine = static_cast<long>(dice.below(size));
             atomically([&](tx& t) {
@@ -204,7 +226,7 @@ TEST_F(conservation, of_elements_that_move_between_containers) {
     violations lost;
     crew(4, [&](unsigned me) {
         support::random dice{me};
-        for (std::size_t i = 0; i < rounds(3000); ++i) {
+        for (std::size_t i = 0; i < rounds(12000); ++i) {
             if (dice.one_in(16)) {
                 atomically({.read_only = me % 2 == 0}, [&](tx& t) { lost.expect(count(t) == elements); });
                 continue;
@@ -243,7 +265,7 @@ TEST_F(conservation, of_a_range_that_is_scanned) {
     violations wrong;
     crew(4, [&](unsigned me) {
         support::random dice{me};
-        for (std::size_t i = 0; i < rounds(2000); ++i) {
+        for (std::size_t i = 0; i < rounds(8000); ++i) {
             if (me == 0) {
                 atomically({.read_only = true}, [&](tx& t) {
                     long seen = 0, last = -1;
@@ -270,7 +292,7 @@ TEST_F(conservation, of_a_range_that_is_scanned) {
 template <class Queue>
 void deliver(Queue& q) {
     constexpr unsigned producers = 2, consumers = 2;
-    const auto each = static_cast<long>(rounds(6000));
+    const auto each = static_cast<long>(rounds(15000));
     violations disorder;
     std::array<std::array<long, producers>, consumers> received{};
     crew(producers + consumers, [&](unsigned me) {
@@ -314,7 +336,7 @@ TEST_F(conservation, of_what_a_short_queue_delivers) {
 }
 
 TEST_F(conservation, of_what_is_pushed_to_a_vector) {
-    const std::size_t each = rounds(3000);
+    const std::size_t each = rounds(10000);
     vector<long> v;
     crew(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {

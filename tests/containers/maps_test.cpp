@@ -154,7 +154,7 @@ RC_GTEST_PROP(hash_map_property, shared_pointers, ()) { try_hash_map<int, std::s
 
 /// Four hashes for all keys: chains of equal ones.
 struct poor_hash {
-    std::size_t operator()(const std::string& s) const { return s.back() % 4u; }
+    std::size_t operator()(const std::string& s) const { return static_cast<unsigned char>(s.back()) % 4u; }
 };
 RC_GTEST_PROP(hash_map_property, equal_hashes, ()) {
     using map = hash_map<std::string, long, poor_hash>;

@@ -137,7 +137,7 @@ void run(const std::vector<block>& program, Subject& subject, Model model) {
     }
 }
 
-/// Fewer and shorter programs where a sanitizer is slow. RapidCheck reads the variable at the first property.
+/// Fewer programs where a sanitizer is slow. RapidCheck reads the variable at the first property.
 inline const bool configured = [] {
     const std::string each = "max_success=" + std::to_string(support::rounds(200));
     return setenv("RC_PARAMS", each.c_str(), 0) == 0;
