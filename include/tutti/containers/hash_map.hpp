@@ -26,11 +26,12 @@ namespace tutti {
 /// Assigning to a key conflicts only with uses of that key. `size`, `empty` and `for_each` conflict with all that is
 /// inserted or erased meanwhile. Nothing counts the elements, so nothing makes all updates meet.
 ///
-/// **Growth** is one bucket at a time, by the first insertion into a new one or the one that it divides, which moves
-/// its elements there. It conflicts with uses of these two only: how many buckets there are is in no variable, but a
-/// hint outside all transactions. Splitting without moving the rest is linear hashing (Litwin, VLDB 1980);
-/// buckets that are made when they are first needed, by way of their parents, are those of Shalev, Shavit,
-/// "Split-Ordered Lists: Lock-Free Extensible Hash Tables", J. ACM 53(3), 2006. The map does not shrink.
+/// **Growth** is a few buckets at a time: an insertion opens the bucket of its key and, at its first attempt and while
+/// there are any left, the next two; it moves there what is theirs, and so conflicts with uses of these, too. How many
+/// buckets there are is in no variable, but a hint outside all transactions. Dividing one bucket after the other is
+/// linear hashing (Litwin, VLDB 1980); buckets that are opened when they are first needed, by way of their parents, are
+/// from Shalev, Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash Tables", J. ACM 53(3), 2006. The map does not
+/// shrink.
 ///
 /// **Memory.** 16 bytes a bucket, in chunks of 2 KiB, the first of them made with the map; 24 bytes, the key and a `var`
 /// for an element.
@@ -142,7 +143,6 @@ private:
         explicit bucket(std::size_t number) noexcept : head{number == 0 ? end_of_new_chain : no_chain} {}
         var<word> head;
     };
-    static int splits_before(word end) noexcept { return static_cast<int>(std::min<word>(end >> 1, 64)); }
     static node* node_at(word w) noexcept { return (w & 1) == 0 ? reinterpret_cast<node*>(w) : nullptr; }
     static word word_of(node* n) noexcept { return reinterpret_cast<word>(n); }
 
@@ -166,7 +166,6 @@ private:
         node* found;      // null if the key is absent
         std::uint64_t hash;
         unsigned level;   // the hint as it was used
-        word end;         // of that chain, if the key is absent
         unsigned passed;  // elements of the key's own bucket with other hashes
     };
 
@@ -185,27 +184,34 @@ private:
         return static_cast<std::size_t>(bits >> std::countr_zero(bits) >> 1);
     }
 
+    struct chain {
+        bucket* in;
+        word head;
+    };
+    /// The chain where the elements of the bucket of those bits are.
+    [[gnu::always_inline]] chain enter(tx& t, std::uint64_t bits) const {
+        for (;; bits &= bits - 1) {
+            bucket* const b = buckets_.find(number_of(bits));
+            if (b == nullptr) continue;
+            if (const word w = b->head.get(t); w != no_chain) return {b, w};
+        }
+    }
+
     // Inlined so that look-ups pay for no more of the position than they use.
     [[gnu::always_inline]] position locate(tx& t, const Key& key) const {
         const std::uint64_t hash = hash_of(key);
         for (;;) {
             const unsigned l = level();
             const std::uint64_t own = bits_of(hash, l);
-            bucket* b = nullptr;
-            word w = no_chain;
-            for (std::uint64_t bits = own; w == no_chain; bits &= bits - 1) {
-                b = buckets_.find(number_of(bits));
-                if (b != nullptr) w = b->head.get(t);
-            }
-            position p{b, &b->head, nullptr, hash, l, w, 0};
-            while (node* const n = node_at(p.end)) {
+            const chain c = enter(t, own);
+            position p{c.in, &c.in->head, nullptr, hash, l, 0};
+            for (node* n = node_at(c.head); n != nullptr; n = node_at(p.link->get(t))) {
                 if (n->hash == hash && equal_(n->key, key)) {
                     p.found = n;
                     return p;
                 }
                 p.passed += n->hash != hash && bits_of(n->hash, l) == own ? 1 : 0;
                 p.link = &n->next;
-                p.end = n->next.get(t);
             }
             if (level() == l) return p;
         }
@@ -215,19 +221,24 @@ private:
         const std::uint64_t own = bits_of(p.hash, p.level);
         bucket& b = buckets_.reach(number_of(own));
         if (&b != p.in) split_off(t, *p.in, b, own);
-        else if (splits_before(p.end) < std::countr_zero(own)) open_sibling(t, b, own | 1);
         b.head.set(t, word_of(tutti::create<node>(t, b.head.get(t), p.hash, key, value)));
-        if (t.attempt() == 1) consider_growth(p);
+        if (t.attempt() != 1) return;
+        consider_growth(p);
+        if (opened_.load(std::memory_order_relaxed) >> p.level == 0) open_more(t, p.level);
+    }
+    /// Look-ups find elements soonest in a bucket of their own, and insertions come to each bucket late. So each opens
+    /// the next two as well while there are any left; not when it runs again, lest growth keep it from its end.
+    void open_more(tx& t, unsigned level) {
+        const std::size_t first = opened_.fetch_add(2, std::memory_order_relaxed);
+        for (std::size_t number = first; number < first + 2 && number >> level == 0; ++number) {
+            const std::uint64_t bits = std::uint64_t{number} << 1 | 1;
+            bucket& fresh = buckets_.reach(number);
+            if (const chain c = enter(t, bits); c.in != &fresh) split_off(t, *c.in, fresh, bits);
+        }
     }
     static void remove(tx& t, const position& p) {
         p.link->set(t, p.found->next.get(t));
         tutti::destroy(t, p.found);
-    }
-    /// The key's bucket has been divided less often than its number of bits asks for: the other half of the latest
-    /// division may be missing.
-    void open_sibling(tx& t, bucket& from, std::uint64_t bits) {
-        bucket& fresh = buckets_.reach(number_of(bits));
-        if (fresh.head.get(t) == no_chain) split_off(t, from, fresh, bits);
     }
     /// Gives `fresh`, the bucket of those bits, a chain of its own: what belongs there of the chain of `from`.
     static void split_off(tx& t, bucket& from, bucket& fresh, std::uint64_t bits) {
@@ -285,7 +296,8 @@ private:
     std::atomic<unsigned> level_;  // the hint: 2^level_ buckets
     [[no_unique_address]] Hash hash_;
     [[no_unique_address]] Equal equal_;
-    alignas(64) std::atomic<long> pressure_{0};  // apart from what every operation reads
+    alignas(64) std::atomic<std::size_t> opened_{1};
+    std::atomic<long> pressure_{0};  // apart from what every operation reads
 };
 
 }  // namespace tutti
