@@ -144,7 +144,7 @@ TYPED_TEST(conservation_in_a_map, every_key_is_new_once) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
     constexpr std::size_t keys = 400;
-    for (std::size_t round = 0; round < rounds(40); ++round) {
+    for (std::size_t round = 0; round < rounds(150); ++round) {
         TypeParam map;
         std::atomic<std::size_t> inserted{0};
         crew(4, [&](unsigned me) {

@@ -151,12 +151,13 @@ private:
     // one. While a bucket has no chain of its own, what belongs to it is with the one of its bits without the last
     // one, and so on down to number 0, which always has a chain.
     //
-    // Why a stale hint does no harm:
-    //  1. Whoever splits off bucket b has read a hint of more than b buckets, and the hint only grows. So whoever sees
-    //     anything that the split has written reads such a hint afterwards (the writes are released and acquired).
-    //  2. A key that is found is there, whatever the hint.
-    //  3. A key is found to be absent, or inserted, only after the hint has been read once more, behind the chain. If it
-    //     is the same, no bucket beyond it had been split off in the state that was read (1).
+    // Why stale hints do no harm. There are two: how many bits to use, and that a bucket has not been made.
+    //  1. Whoever splits off a bucket has read a hint of that many bits, and made the bucket; bits only become more, and
+    //     buckets stay. So whoever sees anything that the split has written finds both afterwards (the writes are
+    //     released and acquired).
+    //  2. A key that is found is there, whatever the hints.
+    //  3. A key is found to be absent, or inserted, only after both hints have been looked at once more, behind the
+    //     chain. If they stand, the chain was the right one in the state that was read (1).
     //  4. A split writes the end of the chain that it takes from, always a value which was not there before. So it
     //     conflicts with every transaction that has found something absent there, even if it moves no element.
 
@@ -187,13 +188,16 @@ private:
     struct chain {
         bucket* in;
         word head;
+        bool certain;  // nothing was passed over that nobody had reached, which no variable tells
     };
-    /// The chain where the elements of the bucket of those bits are.
-    [[gnu::always_inline]] chain enter(tx& t, std::uint64_t bits) const {
-        for (;; bits &= bits - 1) {
-            bucket* const b = buckets_.find(number_of(bits));
-            if (b == nullptr) continue;
-            if (const word w = b->head.get(t); w != no_chain) return {b, w};
+    /// The chain where the elements of the bucket of those bits are. `bucket_at` finds buckets by number, or makes them.
+    template <class F>
+    [[gnu::always_inline]] static chain enter(tx& t, std::uint64_t bits, const F& bucket_at) {
+        for (bool certain = true;; bits &= bits - 1) {
+            bucket* const b = bucket_at(number_of(bits));
+            const word w = b == nullptr ? no_chain : b->head.get(t);
+            if (w != no_chain) return {b, w, certain};
+            certain = certain && b != nullptr;
         }
     }
 
@@ -203,7 +207,8 @@ private:
         for (;;) {
             const unsigned l = level();
             const std::uint64_t own = bits_of(hash, l);
-            const chain c = enter(t, own);
+            const auto known = [this](std::size_t number) { return buckets_.find(number); };
+            const chain c = enter(t, own, known);
             position p{c.in, &c.in->head, nullptr, hash, l, 0};
             for (node* n = node_at(c.head); n != nullptr; n = node_at(p.link->get(t))) {
                 if (n->hash == hash && equal_(n->key, key)) {
@@ -213,7 +218,7 @@ private:
                 p.passed += n->hash != hash && bits_of(n->hash, l) == own ? 1 : 0;
                 p.link = &n->next;
             }
-            if (level() == l) return p;
+            if (level() == l && (c.certain || enter(t, own, known).in == c.in)) return p;
         }
     }
 
@@ -233,7 +238,8 @@ private:
         for (std::size_t number = first; number < first + 2 && number >> level == 0; ++number) {
             const std::uint64_t bits = std::uint64_t{number} << 1 | 1;
             bucket& fresh = buckets_.reach(number);
-            if (const chain c = enter(t, bits); c.in != &fresh) split_off(t, *c.in, fresh, bits);
+            const chain c = enter(t, bits, [this](std::size_t n) { return &buckets_.reach(n); });
+            if (c.in != &fresh) split_off(t, *c.in, fresh, bits);
         }
     }
     static void remove(tx& t, const position& p) {
@@ -260,8 +266,8 @@ private:
         point(*moves, end_of_new_chain);
     }
 
-    /// Calls f(const node&) for every element until it returns false, and returns whether it never did. The count of
-    /// buckets is read again each time, so it is read behind the last chain (see 3 above).
+    /// Calls f(const node&) for every element until it returns false, and returns whether it never did. The hints
+    /// about a bucket are looked at after the chains that it can have been split off from (see 3 above).
     template <class F>
     bool scan(tx& t, const F& f) const {
         for (std::size_t number = 0; number >> level() == 0; ++number) {
