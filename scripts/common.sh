@@ -84,8 +84,8 @@ step() {
 # Debian's names. A command asks only for the groups it needs.
 packages_build=(g++ cmake ninja-build)
 packages_apps=(libcli11-dev libfmt-dev)
-packages_test=("${packages_apps[@]}" libgtest-dev pkgconf)
-packages_bench=(libbenchmark-dev libcli11-dev)
+packages_test=("${packages_apps[@]}" libgtest-dev librapidcheck-dev pkgconf)
+packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 packages_charts=(python3-matplotlib)
 packages_clang=(clang-19 libclang-rt-19-dev)
 packages_check=(clang-format-19 shellcheck codespell mandoc)
@@ -102,7 +102,9 @@ installed() {
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libfmt-dev) has_header fmt/format.h ;;
         libgtest-dev) has_header gtest/gtest.h ;;
+        librapidcheck-dev) has_header rapidcheck.h ;;
         libbenchmark-dev) has_header benchmark/benchmark.h ;;
+        libtbb-dev) has_header tbb/concurrent_hash_map.h ;;
         libclang-rt-19-dev) compgen -G '/usr/lib/llvm-19/lib/clang/*/lib/*/libclang_rt.tsan*' ;;
         python3-matplotlib) /usr/bin/python3 -c 'import matplotlib' 2>&1 || python3 -c 'import matplotlib' 2>&1 ;;
         *) command -v "$1" ;;

@@ -100,17 +100,18 @@ private:
             std::int64_t rows = 0;
         } pending;
         std::vector<order_id> pending_ids;
-        d.new_orders.for_each([&](const new_order_row& row) {
+        for (const new_order_row& row : rows_of(d.new_orders)) {
             pending.smallest = std::min(pending.smallest, row.order);
             pending.largest = std::max(pending.largest, row.order);
             ++pending.rows;
             pending_ids.push_back(row.order);
-        });
+        }
         std::ranges::sort(pending_ids);
 
         std::int64_t orders = 0, lines_announced = 0, lines = 0, pending_orders = 0;
         order_id last_order = 0;
-        d.orders.for_each([&](const order& o) {
+        for (const order* const row : rows_of(d.orders)) {
+            const order& o = *row;
             ++orders;
             last_order = std::max(last_order, o.id);
             lines_announced += o.line_count;
@@ -122,7 +123,7 @@ private:
                                    d.id, o.id, carrier, is_pending ? "yes" : "no");
             });
             lines += check_lines(d, o, carrier);
-        });
+        }
 
         const order_id next = d.next_order.load();
         // Of the two conditions about NEW-ORDER the second half does not apply to a district without pending orders.
@@ -176,14 +177,14 @@ private:
 
     /// By what the rows say, not by where they were found.
     void add_payments(const district& d) {
-        d.payments.for_each([&](const history& h) {
+        for (const history& h : rows_of(d.payments)) {
             if (customer_sums* const payer = sums_of(h.customer_warehouse, h.customer_district, h.customer)) {
                 payer->paid += h.amount;
             }
-            if (sums_of(h.warehouse, h.district, 1) == nullptr) return;
+            if (sums_of(h.warehouse, h.district, 1) == nullptr) continue;
             warehouse_payments_[static_cast<std::size_t>(h.warehouse - 1)] += h.amount;
             district_payments_[district_index(h.warehouse, h.district)] += h.amount;
-        });
+        }
     }
 
     void check_warehouse(const warehouse& w) {

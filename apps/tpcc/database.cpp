@@ -22,9 +22,8 @@ std::size_t database::bytes_after_load(const scale& size, int warehouses) {
     const auto customers = static_cast<std::size_t>(size.customers_per_district);
     const auto orders = static_cast<std::size_t>(size.orders_per_district);
     const std::size_t in_district = sizeof(district) + customers * (sizeof(customer) + sizeof(text<500>)) +
-                                    customers * sizeof(history) +
-                                    orders * (sizeof(order) + sizeof(tutti::var<order*>)) +
-                                    chunked_table<order>::directory_size * sizeof(tutti::var<void*>);
+                                    customers * (sizeof(history) + sizeof(tutti::var<history*>)) +
+                                    orders * (sizeof(order) + sizeof(tutti::var<order*>));
     const std::size_t in_warehouse = sizeof(warehouse) + items * sizeof(stock) + districts_per_warehouse * in_district;
     return items * sizeof(item) + static_cast<std::size_t>(warehouses) * in_warehouse;
 }

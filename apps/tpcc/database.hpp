@@ -9,16 +9,38 @@
 #include <memory>
 #include <vector>
 
-#include "tpcc/append_log.hpp"
-#include "tpcc/chunked_table.hpp"
+#include <tutti/containers/queue.hpp>
+#include <tutti/containers/vector.hpp>
+
 #include "tpcc/customer_names.hpp"
-#include "tpcc/fifo.hpp"
 #include "tpcc/random.hpp"
 #include "tpcc/rows.hpp"
 
 namespace tpcc {
 
+/// All rows of a table, as they are at one instant.
+template <class Table>
+std::vector<typename Table::value_type> rows_of(const Table& table) {
+    return tutti::atomically({.name = "rows", .read_only = true}, [&](tutti::tx& t) {
+        std::vector<typename Table::value_type> rows;
+        table.for_each(t, [&](const auto& row) { rows.push_back(row); });
+        return rows;
+    });
+}
+
 struct district {
+    district() = default;
+    district(const district&) = delete;
+    district& operator=(const district&) = delete;
+    ~district() {
+        for (const order* row : rows_of(orders)) delete row;
+    }
+
+    /// REQUIRES: it exists.
+    [[nodiscard]] order& order_at(tutti::tx& t, order_id number) const {
+        return *orders.get(t, static_cast<std::size_t>(number) - 1);
+    }
+
     district_id id = 0;
     warehouse_id warehouse = 0;
     rate tax = 0;
@@ -26,9 +48,9 @@ struct district {
     address where;
     std::vector<customer> customers;
     customer_names names;
-    chunked_table<order> orders;
-    fifo<new_order_row> new_orders;  ///< oldest first: orders enter by ascending number
-    append_log<history> payments;    ///< the HISTORY rows with this H_W_ID and H_D_ID
+    tutti::vector<order*> orders;            ///< by number, from 1; the rows are the district's
+    tutti::queue<new_order_row> new_orders;  ///< oldest first: orders enter by ascending number
+    tutti::vector<history> payments;         ///< the HISTORY rows with this H_W_ID and H_D_ID
     alignas(cache_line) tutti::var<cents> ytd;
     alignas(cache_line) tutti::var<order_id> next_order;
 };

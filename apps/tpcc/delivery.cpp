@@ -5,9 +5,9 @@ namespace {
 
 /// Delivers the oldest pending order of a district. Returns its number, or 0 when there is none.
 order_id deliver_oldest(tutti::tx& t, district& from, const delivery_input& in) {
-    const std::optional<new_order_row> oldest = from.new_orders.pop(t);
+    const std::optional<new_order_row> oldest = from.new_orders.try_pop(t);
     if (!oldest) return 0;
-    order& row = *from.orders.find(t, oldest->order);
+    order& row = from.order_at(t, oldest->order);
     row.carrier.set(t, in.carrier);
     cents sum = 0;
     for (std::size_t l = 0; l < static_cast<std::size_t>(row.line_count); ++l) {

@@ -61,7 +61,7 @@ new_order_result run(tutti::tx& t, database& db, const new_order_input& in) {
         line.district_info = from.district_info[static_cast<std::size_t>(in.district - 1)];
     }
 
-    where.orders.insert(t, out.order, row);
+    where.orders.push_back(t, row);
     where.new_orders.push(t, {out.order, in.district, in.warehouse});
     buyer.last_order.set(t, row);
     out.total = total_of(sum, buyer.discount, home.tax + where.tax);

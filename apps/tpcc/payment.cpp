@@ -53,7 +53,7 @@ execution<payment_result> payment(database& db, const payment_input& in) {
         payer.ytd_payment.set(t, payer.ytd_payment.get(t) + in.amount);
         payer.payment_count.set(t, payer.payment_count.get(t) + 1);
         if (payer.bad_credit()) payer.data.set(t, history_of(payer, in, payer.data.get(t).view()));
-        d.payments.append(t, entry);
+        d.payments.push_back(t, entry);
         return payment_result{found, balance};
     });
     return {result, attempts};

@@ -72,7 +72,7 @@ void load_customers(district& in, const database& db, random_source& random, tim
 
         history payment{id, in.id, in.warehouse, in.id, in.warehouse, now, 10'00, {}};
         make_a_string(random, payment.data, 12, 24);
-        tutti::atomically({.name = "load history"}, [&](tutti::tx& t) { in.payments.append(t, payment); });
+        tutti::atomically({.name = "load history"}, [&](tutti::tx& t) { in.payments.push_back(t, payment); });
     }
     in.names.build(in.customers);
     in.ytd.store(cents{10'00} * db.size().customers_per_district);
@@ -84,7 +84,7 @@ void load_order(district& in, const scale& size, order_id id, customer& buyer, r
     // Nobody else can reach the district before the load is over, so the plain columns may be filled in afterwards.
     order& row = *tutti::atomically({.name = "load order"}, [&](tutti::tx& t) {
         order* const made = tutti::create<order>(t, id, in.id, in.warehouse, buyer.id, now, line_count, true);
-        in.orders.insert(t, id, made);
+        in.orders.push_back(t, made);
         if (pending) in.new_orders.push(t, {id, in.id, in.warehouse});
         return made;
     });

@@ -36,7 +36,6 @@ struct new_order_result {
 };
 
 /// Clause 2.4. Nothing when the input names an item that does not exist: then the transaction had no effect.
-/// @throws std::length_error  when the district can hold no more orders
 [[nodiscard]] execution<std::optional<new_order_result>> new_order(database& db, const new_order_input& in);
 
 struct payment_result {
@@ -83,6 +82,7 @@ struct stock_level_result {
 };
 
 /// Clause 2.8. Read-only.
+/// @throws std::out_of_range  when D_NEXT_O_ID is beyond the orders that there are
 [[nodiscard]] execution<stock_level_result> stock_level(database& db, const stock_level_input& in);
 
 /// The customer that an input means, or null. Names and identifiers never change, so it needs no transaction.

@@ -1,5 +1,5 @@
 /// @file
-/// All of Tutti for C++.
+/// All of Tutti for C++ but the containers, which are headers of their own in `tutti/containers/`.
 #pragma once
 
 #include "tutti/algorithm.hpp"

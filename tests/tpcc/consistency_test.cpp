@@ -20,14 +20,14 @@ protected:
     /// Adds a HISTORY row of district 3 without booking it anywhere.
     void add_history(district_id district, cents amount) {
         in_transaction([&](tutti::tx& t) {
-            db->district_at(1, 3).payments.append(t, {.customer = 5,
-                                                      .customer_district = 3,
-                                                      .customer_warehouse = 1,
-                                                      .district = district,
-                                                      .warehouse = 1,
-                                                      .date = 1,
-                                                      .amount = amount,
-                                                      .data = {}});
+            db->district_at(1, 3).payments.push_back(t, {.customer = 5,
+                                                         .customer_district = 3,
+                                                         .customer_warehouse = 1,
+                                                         .district = district,
+                                                         .warehouse = 1,
+                                                         .date = 1,
+                                                         .amount = amount,
+                                                         .data = {}});
         });
     }
 
@@ -59,7 +59,7 @@ TEST_F(tpcc_consistency, condition_2_sees_a_lost_order_number) {
 TEST_F(tpcc_consistency, condition_2_sees_a_missing_newest_new_order) {
     in_transaction([&](tutti::tx& t) {
         for (int i = 0; i < 18; ++i) {
-            const new_order_row row = *d.new_orders.pop(t);
+            const new_order_row row = d.new_orders.pop(t);
             if (row.order != 60) d.new_orders.push(t, row);
         }
     });
@@ -69,7 +69,7 @@ TEST_F(tpcc_consistency, condition_2_sees_a_missing_newest_new_order) {
 TEST_F(tpcc_consistency, condition_3_sees_a_hole_among_new_orders) {
     in_transaction([&](tutti::tx& t) {
         for (int i = 0; i < 18; ++i) {
-            const new_order_row row = *d.new_orders.pop(t);
+            const new_order_row row = d.new_orders.pop(t);
             if (row.order != 50) d.new_orders.push(t, row);
         }
     });

@@ -25,7 +25,8 @@ std::vector<std::string> contents(const database& db) {
                                           c.ytd_payment.load(), c.payment_count.load(), c.delivery_count.load(),
                                           last == nullptr ? 0 : last->id, c.data.load().view()));
             }
-            d.orders.for_each([&](const order& o) {
+            for (const order* const placed : rows_of(d.orders)) {
+                const order& o = *placed;
                 std::string line =
                     fmt::format("order {} {} {}: {} {} {}", w, d.id, o.id, o.customer, o.line_count, o.carrier.load());
                 for (const order_line& l : o.lines) {
@@ -33,7 +34,7 @@ std::vector<std::string> contents(const database& db) {
                                         l.amount, l.delivered.load() != not_delivered);
                 }
                 all.push_back(line);
-            });
+            }
             for (const order_id o : pending_orders(d)) all.push_back(fmt::format("new order {} {} {}", w, d.id, o));
             for (const history& h : payments_of(d)) {
                 all.push_back(fmt::format("history {} {}: {} {} {} {} {}", h.warehouse, h.district,
@@ -55,18 +56,16 @@ std::set<int> violated(const database& db, moment when) {
 
 std::vector<order_id> pending_orders(const district& d) {
     std::vector<order_id> ids;
-    d.new_orders.for_each([&](const new_order_row& row) { ids.push_back(row.order); });
+    for (const new_order_row& row : rows_of(d.new_orders)) ids.push_back(row.order);
     return ids;
 }
 
-std::vector<history> payments_of(const district& d) {
-    std::vector<history> rows;
-    d.payments.for_each([&](const history& row) { rows.push_back(row); });
-    return rows;
-}
+std::vector<history> payments_of(const district& d) { return rows_of(d.payments); }
 
 order* order_of(const district& d, order_id id) {
-    return tutti::atomically([&](tutti::tx& t) { return d.orders.find(t, id); });
+    return tutti::atomically([&](tutti::tx& t) -> order* {
+        return static_cast<std::size_t>(id) <= d.orders.size(t) ? &d.order_at(t, id) : nullptr;
+    });
 }
 
 }  // namespace tpcc

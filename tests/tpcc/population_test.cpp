@@ -48,7 +48,7 @@ TEST(tpcc_population_full, has_the_cardinalities_of_the_specification) {
         EXPECT_EQ(pending_orders(d).size(), 900u);
         EXPECT_EQ(pending_orders(d).front(), 2101);
         EXPECT_EQ(payments_of(d).size(), 3000u);
-        d.orders.for_each([&](const order& o) { lines += static_cast<std::size_t>(o.line_count); });
+        for (const order* const o : rows_of(d.orders)) lines += static_cast<std::size_t>(o->line_count);
         // The first thousand have every name once; the others are drawn, so some name has several.
         for (int n = 0; n < last_name_count; ++n) ASSERT_FALSE(d.names.find(last_name(n).view()).empty()) << n;
     }
@@ -94,7 +94,8 @@ TEST_F(tpcc_population, rows_hold_what_clause_4_3_3_1_says) {
 TEST_F(tpcc_population, every_customer_has_one_order) {
     for (const district& d : db->warehouse_at(1).districts) {
         std::map<customer_id, int> orders;
-        d.orders.for_each([&](const order& o) {
+        for (const order* const placed : rows_of(d.orders)) {
+            const order& o = *placed;
             ++orders[o.customer];
             EXPECT_TRUE(o.all_local);
             EXPECT_EQ(o.carrier.load() == no_carrier, o.id > 42);
@@ -106,7 +107,7 @@ TEST_F(tpcc_population, every_customer_has_one_order) {
                 EXPECT_EQ(line.amount == 0, o.id <= 42);
                 EXPECT_EQ(line.delivered.load(), o.id <= 42 ? o.entered : not_delivered);
             }
-        });
+        }
         EXPECT_EQ(orders.size(), 60u);
         for (const customer& c : d.customers) {
             ASSERT_NE(c.last_order.load(), nullptr);

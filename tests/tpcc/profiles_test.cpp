@@ -146,7 +146,7 @@ TEST_F(tpcc_profiles, payment_books_everywhere) {
     EXPECT_EQ(payer.payment_count.load(), 2);
     EXPECT_EQ(payer.data.load().view(), data.view());
 
-    const history row = payments_of(db->district_at(1, 3)).front();
+    const history row = payments_of(db->district_at(1, 3)).back();
     EXPECT_EQ(row.customer, 9);
     EXPECT_EQ(row.customer_district, 4);
     EXPECT_EQ(row.customer_warehouse, 2);
@@ -248,13 +248,14 @@ TEST_F(tpcc_profiles, stock_level_counts_distinct_low_items_of_the_last_twenty_o
     const district& d = db->district_at(1, 3);
     for (const int threshold : {10, 20, 50, 101}) {
         std::set<item_id> low;
-        d.orders.for_each([&](const order& o) {
-            if (o.id <= 40) return;
+        for (const order* const placed : rows_of(d.orders)) {
+            const order& o = *placed;
+            if (o.id <= 40) continue;
             for (int l = 0; l < o.line_count; ++l) {
                 const item_id id = o.lines[static_cast<std::size_t>(l)].item;
                 if (db->stock_at(1, id).quantity.load() < threshold) low.insert(id);
             }
-        });
+        }
         EXPECT_EQ(stock_level(*db, {1, 3, threshold}).result.low_stock, static_cast<int>(low.size())) << threshold;
     }
 }

@@ -1,0 +1,104 @@
+/// @file
+/// A queue of limited length for transactions.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "tutti/memory.hpp"
+#include "tutti/retry.hpp"
+#include "tutti/var.hpp"
+
+namespace tutti {
+
+/// First in, first out; `push` waits while it is full, and `pop` while it is empty.
+///
+/// **Who conflicts with whom.** Pushes conflict with each other, since one must come first, and so do pops. A push and
+/// a pop conflict only over the same place, that is when the queue is full or empty: each end tells by the place that
+/// it has come to, and never looks at how far the other one is (Giacomoni, Moseley, Vachharajani, "FastForward for
+/// Efficient Pipeline Parallelism", PPoPP 2008).
+///
+/// @tparam T  any copyable type; an element is constant once it is in
+template <std::copyable T>
+class bounded_queue {
+public:
+    using value_type = T;
+
+    /// @throws std::invalid_argument  for a capacity of 0
+    explicit bounded_queue(std::size_t capacity) : capacity_{capacity} {
+        if (capacity == 0) throw std::invalid_argument{"tutti::bounded_queue: the capacity must be at least 1"};
+        places_ = std::make_unique<var<const T*>[]>(capacity);
+    }
+    bounded_queue(const bounded_queue&) = delete;
+    bounded_queue& operator=(const bounded_queue&) = delete;
+    /// REQUIRES: no transaction can reach the queue.
+    ~bounded_queue() {
+        for (std::size_t i = 0; i < capacity_; ++i) delete places_[i].load();
+    }
+
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+    /// False, and no effect, when the queue is full. O(1).
+    [[nodiscard]] bool try_push(tx& t, const T& value) {
+        const std::size_t number = pushed_.get(t);
+        if (at(number).get(t) != nullptr) return false;
+        at(number).set(t, tutti::create<T>(t, value));
+        pushed_.set(t, number + 1);
+        return true;
+    }
+    /// The same, but waits by `retry` while the queue is full.
+    void push(tx& t, const T& value) {
+        if (!try_push(t, value)) retry(t);
+    }
+
+    /// Takes out what was pushed first, or nothing when the queue is empty. O(1).
+    [[nodiscard]] std::optional<T> try_pop(tx& t) {
+        const std::size_t number = popped_.get(t);
+        const T* const first = at(number).get(t);
+        if (first == nullptr) return std::nullopt;
+        at(number).set(t, nullptr);
+        popped_.set(t, number + 1);
+        tutti::destroy(t, first);
+        return *first;
+    }
+    /// The same, but waits by `retry` while the queue is empty.
+    T pop(tx& t) {
+        if (std::optional<T> value = try_pop(t)) return *std::move(value);
+        retry(t);
+    }
+    /// A copy of what `try_pop` would take out. O(1).
+    [[nodiscard]] std::optional<T> front(tx& t) const {
+        const T* const first = at(popped_.get(t)).get(t);
+        return first != nullptr ? std::optional<T>{*first} : std::nullopt;
+    }
+
+    /// O(1). Conflicts with pops, and with the first push.
+    [[nodiscard]] bool empty(tx& t) const { return at(popped_.get(t)).get(t) == nullptr; }
+    /// O(1). Conflicts with pushes, and with the first pop.
+    [[nodiscard]] bool full(tx& t) const { return at(pushed_.get(t)).get(t) != nullptr; }
+    /// O(1). Conflicts with every push and pop.
+    [[nodiscard]] std::size_t size(tx& t) const { return pushed_.get(t) - popped_.get(t); }
+
+    /// Calls f(const T&) for every element, oldest first. Conflicts with every push and pop. O(n).
+    template <std::invocable<const T&> F>
+    void for_each(tx& t, F f) const {
+        const std::size_t end = pushed_.get(t);
+        for (std::size_t i = popped_.get(t); i != end; ++i) f(*at(i).get(t));
+    }
+
+private:
+    var<const T*>& at(std::size_t number) const { return places_[number % capacity_]; }
+
+    static constexpr std::size_t line = 64;  // producers and consumers share no cache line
+
+    std::size_t capacity_;
+    std::unique_ptr<var<const T*>[]> places_;
+    alignas(line) var<std::size_t> pushed_{0};  // in all, which 64 bits can count
+    alignas(line) var<std::size_t> popped_{0};
+};
+
+}  // namespace tutti

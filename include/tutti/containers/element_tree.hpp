@@ -1,0 +1,324 @@
+/// @file
+/// The B+-tree beneath `ordered_map`.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "tutti/memory.hpp"
+#include "tutti/var.hpp"
+
+namespace tutti {
+
+/// A sorted set of elements that transactions read and change; it owns them.
+///
+/// A B+-tree whose nodes never change but for the pointers to children, which are variables: an update copies the leaf
+/// and sets one variable. So a look-up reads as many variables as the tree has levels and searches plain memory in
+/// between; a binary tree or a skip list reads some 20 for 64 Ki elements, and misses the cache at each.
+///
+/// A node goes when it is empty, and is never merged before: Johnson, Shasha, "B-Trees with Inserts and Deletes: Why
+/// Free-at-Empty Is Better Than Merge-at-Half", J. Computer and System Sciences 47(1), 1993. One that overflows at its
+/// end stays full, so that ascending insertion fills the nodes. All leaves are at the same depth.
+///
+/// @tparam Element  has a constant member `key`
+template <class Element, class Compare>
+class element_tree {
+public:
+    using key_type = std::remove_const_t<decltype(Element::key)>;
+
+    element_tree() = default;
+    explicit element_tree(Compare less) : less_{std::move(less)} {}
+    element_tree(const element_tree&) = delete;
+    element_tree& operator=(const element_tree&) = delete;
+    /// REQUIRES: no transaction can reach the tree.
+    ~element_tree() { discard(root_.load()); }
+
+    [[nodiscard]] const Compare& less() const noexcept { return less_; }
+
+    /// Null if there is none of that key. O(log n).
+    [[nodiscard]] Element* find(tx& t, const key_type& key) const {
+        const node* n = root_.get(t);
+        if (n == nullptr) return nullptr;
+        while (!n->is_leaf) n = as_inner(n)->children[child_of(as_inner(n), key)].get(t);
+        return match(n, slot_of(n, key), key);
+    }
+    /// Null for an empty tree. O(log n).
+    [[nodiscard]] Element* last(tx& t) const {
+        const node* n = root_.get(t);
+        if (n == nullptr) return nullptr;
+        while (!n->is_leaf) n = as_inner(n)->children[n->size - 1].get(t);
+        return as_leaf(n)->slots[n->size - 1].where;
+    }
+    [[nodiscard]] bool empty(tx& t) const { return root_.get(t) == nullptr; }
+    /// O(leaves).
+    [[nodiscard]] std::size_t size(tx& t) const { return empty(t) ? 0 : size_below(t, root_.get(t)); }
+
+    /// Where a scan begins; without a key at the beginning.
+    struct bound {
+        const key_type* key = nullptr;
+        bool above = false;  ///< excluding the key itself
+    };
+    /// Calls f(Element&) in order until it returns false. `f` may take out the element that it is called for.
+    template <std::predicate<Element&> F>
+    void scan(tx& t, const bound& from, const F& f) const {
+        if (const node* const n = root_.get(t)) scan_below(t, n, from, f);
+    }
+
+    /// The element that has the key already; or null, and then the one that `make()` returned is in. O(log n).
+    template <std::invocable F>
+    Element* put(tx& t, const key_type& key, const F& make) {
+        if (empty(t)) {
+            root_.set(t, make_leaf(t, {{slot_for(*make())}}));
+            return nullptr;
+        }
+        sibling split;
+        Element* const there = put_below(t, root_, key, make, split);
+        if (split.right != nullptr) {
+            node* const left = root_.get(t);
+            inner* const top = tutti::create<inner>(t, 2u);
+            top->borders[0] = split.border;
+            top->children[0].set(t, left);
+            top->children[1].set(t, split.right);
+            root_.set(t, top);
+        }
+        return there;
+    }
+    /// Takes the element of that key out and returns it, or null. The caller destroys it. O(log n).
+    Element* take_out(tx& t, const key_type& key) {
+        if (empty(t)) return nullptr;
+        Element* const e = take_out_below(t, root_, key);
+        for (node* top = root_.get(t); e != nullptr && top != nullptr && !top->is_leaf && top->size == 1;) {
+            root_.set(t, as_inner(top)->children[0].get(t));
+            tutti::destroy(t, as_inner(top));
+            top = root_.get(t);
+        }
+        return e;
+    }
+
+private:
+    /// Keys that are cheap to copy lie in the nodes; of others a pointer does, so that no update copies many.
+    static constexpr bool cheap_keys = std::is_trivially_copyable_v<key_type> &&
+                                       std::is_nothrow_default_constructible_v<key_type> && sizeof(key_type) <= 16;
+    using stored_key = std::conditional_t<cheap_keys, key_type, const key_type*>;
+    static stored_key stored(const key_type& key) noexcept {
+        if constexpr (cheap_keys) return key;
+        else return &key;
+    }
+    static const key_type& key_of(const stored_key& k) noexcept {
+        if constexpr (cheap_keys) return k;
+        else return *k;
+    }
+
+    static constexpr std::size_t leaf_capacity = 15, inner_capacity = 16;
+
+    struct slot {
+        stored_key key;
+        Element* where;
+    };
+    struct node {
+        bool is_leaf;
+        std::size_t size;  // slots or children; never 0
+    };
+    struct leaf : node {
+        explicit leaf(std::span<const slot> from) noexcept : node{true, from.size()} {
+            std::ranges::copy(from, slots.begin());
+        }
+        std::array<slot, leaf_capacity> slots;
+    };
+    /// All keys of children[i] are below borders[i], and all keys of children[i + 1] are not. Where a border is a
+    /// pointer, the tree owns the key.
+    struct inner : node {
+        explicit inner(std::size_t n) noexcept : node{false, n} {}
+        std::array<stored_key, inner_capacity - 1> borders;
+        std::array<var<node*>, inner_capacity> children{};
+    };
+    /// What became of a node that was too small for an insertion: the right part, and the border before it.
+    struct sibling {
+        node* right = nullptr;
+        stored_key border{};
+    };
+
+    static slot slot_for(Element& e) noexcept { return {stored(e.key), &e}; }
+    static const leaf* as_leaf(const node* n) noexcept { return static_cast<const leaf*>(n); }
+    static const inner* as_inner(const node* n) noexcept { return static_cast<const inner*>(n); }
+    static inner* as_inner(node* n) noexcept { return static_cast<inner*>(n); }
+    static std::span<const slot> slots_of(const node* n) noexcept { return {as_leaf(n)->slots.data(), n->size}; }
+
+    std::size_t child_of(const inner* n, const key_type& key) const {
+        const std::span borders{n->borders.data(), n->size - 1};
+        const auto above = [this](const key_type& k, const stored_key& border) { return less_(k, key_of(border)); };
+        return static_cast<std::size_t>(std::upper_bound(borders.begin(), borders.end(), key, above) - borders.begin());
+    }
+    /// The number of the first slot whose key is not below `key`.
+    std::size_t slot_of(const node* n, const key_type& key) const {
+        const auto slots = slots_of(n);
+        const auto below = [this](const slot& s, const key_type& k) { return less_(key_of(s.key), k); };
+        return static_cast<std::size_t>(std::lower_bound(slots.begin(), slots.end(), key, below) - slots.begin());
+    }
+    /// The element in the slot that slot_of returned, if it has that key.
+    Element* match(const node* n, std::size_t at, const key_type& key) const {
+        if (at == n->size) return nullptr;
+        const slot& s = as_leaf(n)->slots[at];
+        return less_(key, key_of(s.key)) ? nullptr : s.where;
+    }
+
+    static leaf* make_leaf(tx& t, std::span<const slot> from) { return tutti::create<leaf>(t, from); }
+    static stored_key make_border(tx& t, const slot& s) {
+        if constexpr (cheap_keys) return s.key;
+        else return tutti::create<key_type>(t, *s.key);
+    }
+    static void drop_border(tx& t, const stored_key& border) {
+        if constexpr (!cheap_keys) tutti::destroy(t, border);
+    }
+
+    template <class F>
+    Element* put_below(tx& t, var<node*>& link, const key_type& key, const F& make, sibling& split) {
+        node* const old = link.get(t);
+        if (!old->is_leaf) {
+            const std::size_t child = child_of(as_inner(old), key);
+            sibling below;
+            Element* const there = put_below(t, as_inner(old)->children[child], key, make, below);
+            if (below.right != nullptr) split = widen(t, link, as_inner(old), child, below);
+            return there;
+        }
+        const std::size_t at = slot_of(old, key);
+        if (Element* const there = match(old, at, key)) return there;
+        const slot fresh = slot_for(*make());
+        if (at == leaf_capacity) {
+            split.border = make_border(t, fresh);
+            split.right = make_leaf(t, {&fresh, 1});
+            return nullptr;
+        }
+        std::array<slot, leaf_capacity + 1> all;
+        const auto from = slots_of(old);
+        const auto gap = std::ranges::copy(from.first(at), all.begin()).out;
+        *gap = fresh;
+        const std::span<const slot> full{all.begin(), std::ranges::copy(from.subspan(at), gap + 1).out};
+        const std::size_t left = full.size() <= leaf_capacity ? full.size() : full.size() / 2;
+        if (left != full.size()) {
+            split.border = make_border(t, full[left]);
+            split.right = make_leaf(t, full.subspan(left));
+        }
+        link.set(t, make_leaf(t, full.first(left)));
+        tutti::destroy(t, static_cast<leaf*>(old));
+        return nullptr;
+    }
+    /// Replaces `old` by one that also has `added` after child number `child`.
+    static sibling widen(tx& t, var<node*>& link, inner* old, std::size_t child, const sibling& added) {
+        std::array<stored_key, inner_capacity> borders;
+        std::array<node*, inner_capacity + 1> children;
+        std::size_t n = 0;
+        for (std::size_t i = 0; i < old->size; ++i) {
+            if (i != 0) borders[n - 1] = old->borders[i - 1];
+            children[n++] = old->children[i].get(t);
+            if (i != child) continue;
+            borders[n - 1] = added.border;
+            children[n++] = added.right;
+        }
+        const bool at_end = child + 1 == old->size;
+        const std::size_t left = n <= inner_capacity ? n : at_end ? inner_capacity : n / 2;
+        sibling split;
+        if (left != n) {
+            split.border = borders[left - 1];
+            split.right = make_inner(t, std::span{children}.subspan(left, n - left), std::span{borders}.subspan(left));
+        }
+        link.set(t, make_inner(t, std::span{children}.first(left), borders));
+        tutti::destroy(t, old);
+        return split;
+    }
+    /// With as many borders as it takes.
+    static inner* make_inner(tx& t, std::span<node* const> children, std::span<const stored_key> borders) {
+        inner* const made = tutti::create<inner>(t, children.size());
+        std::ranges::copy(borders.first(children.size() - 1), made->borders.begin());
+        for (std::size_t i = 0; i < children.size(); ++i) made->children[i].set(t, children[i]);
+        return made;
+    }
+
+    /// Leaves null in `link` when nothing is left below it.
+    Element* take_out_below(tx& t, var<node*>& link, const key_type& key) {
+        node* const old = link.get(t);
+        if (!old->is_leaf) {
+            const std::size_t child = child_of(as_inner(old), key);
+            var<node*>& below = as_inner(old)->children[child];
+            Element* const e = take_out_below(t, below, key);
+            if (e != nullptr && below.get(t) == nullptr) narrow(t, link, as_inner(old), child);
+            return e;
+        }
+        const std::size_t at = slot_of(old, key);
+        Element* const e = match(old, at, key);
+        if (e == nullptr) return nullptr;
+        std::array<slot, leaf_capacity> rest;
+        const auto from = slots_of(old);
+        const auto gap = std::ranges::copy(from.first(at), rest.begin()).out;
+        const std::span<const slot> left{rest.begin(), std::ranges::copy(from.subspan(at + 1), gap).out};
+        link.set(t, left.empty() ? nullptr : make_leaf(t, left));
+        tutti::destroy(t, static_cast<leaf*>(old));
+        return e;
+    }
+    /// Replaces `old` by one without child number `child`.
+    static void narrow(tx& t, var<node*>& link, inner* old, std::size_t child) {
+        tutti::destroy(t, old);
+        if (old->size == 1) return link.set(t, nullptr);
+        const std::size_t border = child == 0 ? 0 : child - 1;
+        drop_border(t, old->borders[border]);
+        std::array<stored_key, inner_capacity> borders;
+        std::array<node*, inner_capacity> children;
+        std::size_t n = 0, b = 0;
+        for (std::size_t i = 0; i < old->size; ++i) {
+            if (i != child) children[n++] = old->children[i].get(t);
+            if (i != border && i + 1 != old->size) borders[b++] = old->borders[i];
+        }
+        link.set(t, make_inner(t, std::span{children}.first(n), borders));
+    }
+
+    template <class F>
+    bool scan_below(tx& t, const node* n, bound from, const F& f) const {
+        std::size_t i = 0;
+        if (!n->is_leaf) {
+            if (from.key != nullptr) i = child_of(as_inner(n), *from.key);
+            for (; i < n->size; ++i, from = {}) {
+                if (!scan_below(t, as_inner(n)->children[i].get(t), from, f)) return false;
+            }
+            return true;
+        }
+        if (from.key != nullptr) {
+            i = slot_of(n, *from.key);
+            if (from.above && match(n, i, *from.key) != nullptr) ++i;
+        }
+        for (; i < n->size; ++i) {
+            if (!f(*as_leaf(n)->slots[i].where)) return false;
+        }
+        return true;
+    }
+    static std::size_t size_below(tx& t, const node* n) {
+        if (n->is_leaf) return n->size;
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i < n->size; ++i) sum += size_below(t, as_inner(n)->children[i].get(t));
+        return sum;
+    }
+
+    static void discard(node* n) {
+        if (n == nullptr) return;
+        if (n->is_leaf) {
+            for (const slot& s : slots_of(n)) delete s.where;
+            delete static_cast<leaf*>(n);
+            return;
+        }
+        inner* const i = as_inner(n);
+        for (std::size_t c = 0; c < n->size; ++c) discard(i->children[c].load());
+        if constexpr (!cheap_keys) {
+            for (std::size_t b = 0; b + 1 < n->size; ++b) delete i->borders[b];
+        }
+        delete i;
+    }
+
+    var<node*> root_{nullptr};
+    [[no_unique_address]] Compare less_;
+};
+
+}  // namespace tutti

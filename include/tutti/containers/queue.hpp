@@ -1,0 +1,96 @@
+/// @file
+/// An unbounded queue for transactions.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "tutti/memory.hpp"
+#include "tutti/retry.hpp"
+#include "tutti/var.hpp"
+
+namespace tutti {
+
+/// First in, first out, of any length.
+///
+/// **Who conflicts with whom.** Pushes conflict with each other, since one must come first, and so do pops. A push
+/// conflicts with a pop only over a queue of at most one element, or one that the pop makes so: the two ends are
+/// separate variables, and the pushing one never looks at the other unless the queue is empty (as the two locks of
+/// Michael, Scott, "Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996).
+///
+/// @tparam T  any copyable type; an element is constant once it is in
+template <std::copyable T>
+class queue {
+public:
+    using value_type = T;
+
+    queue() = default;
+    queue(const queue&) = delete;
+    queue& operator=(const queue&) = delete;
+    /// REQUIRES: no transaction can reach the queue.
+    ~queue() {
+        for (node* n = oldest_.load(); n != nullptr;) delete std::exchange(n, n->next.load());
+    }
+
+    /// O(1).
+    void push(tx& t, const T& value) {
+        node* const last = newest_.get(t);
+        node* const fresh = tutti::create<node>(t, value, last == nullptr ? 0 : last->number + 1);
+        newest_.set(t, fresh);
+        // Who makes the queue empty clears both ends, so the last node is never one that was removed.
+        if (last == nullptr) oldest_.set(t, fresh);
+        else last->next.set(t, fresh);
+    }
+
+    /// Takes out what was pushed first, or nothing when the queue is empty. O(1).
+    [[nodiscard]] std::optional<T> try_pop(tx& t) {
+        node* const first = oldest_.get(t);
+        if (first == nullptr) return std::nullopt;
+        node* const next = first->next.get(t);
+        oldest_.set(t, next);
+        if (next == nullptr) newest_.set(t, nullptr);
+        tutti::destroy(t, first);
+        return first->value;
+    }
+    /// The same, but waits by `retry` while the queue is empty.
+    T pop(tx& t) {
+        if (std::optional<T> value = try_pop(t)) return *std::move(value);
+        retry(t);
+    }
+    /// A copy of what `try_pop` would take out. O(1).
+    [[nodiscard]] std::optional<T> front(tx& t) const {
+        const node* const first = oldest_.get(t);
+        return first != nullptr ? std::optional<T>{first->value} : std::nullopt;
+    }
+
+    /// O(1). Conflicts with pops, and with the first push.
+    [[nodiscard]] bool empty(tx& t) const { return oldest_.get(t) == nullptr; }
+    /// O(1). Conflicts with every push and pop.
+    [[nodiscard]] std::size_t size(tx& t) const {
+        const node* const first = oldest_.get(t);
+        return first != nullptr ? newest_.get(t)->number - first->number + 1 : 0;
+    }
+
+    /// Calls f(const T&) for every element, oldest first. Conflicts with every push and pop. O(n).
+    template <std::invocable<const T&> F>
+    void for_each(tx& t, F f) const {
+        for (const node* n = oldest_.get(t); n != nullptr; n = n->next.get(t)) f(n->value);
+    }
+
+private:
+    struct node {
+        node(const T& v, std::size_t n) : value{v}, number{n} {}
+        const T value;
+        const std::size_t number;  // of the push, so that nothing need be counted
+        var<node*> next{nullptr};
+    };
+
+    static constexpr std::size_t line = 64;  // producers and consumers share no cache line
+
+    alignas(line) var<node*> oldest_{nullptr};
+    alignas(line) var<node*> newest_{nullptr};
+};
+
+}  // namespace tutti

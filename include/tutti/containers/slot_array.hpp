@@ -1,0 +1,121 @@
+/// @file
+/// What the containers that grow put their slots in.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace tutti {
+
+/// Slots under the numbers 0, 1, 2, …, made on demand in chunks. A slot never moves, and lives as long as the array.
+///
+/// Making slots is no part of any transaction: it stays when the block that asked for them is rolled back, and it
+/// conflicts with nobody. That is sound if a fresh slot means the same as none, which is up to whoever uses the array;
+/// what transactions share are the variables within the slots. Growth copies nothing but doubles a directory by adding
+/// to it: Dechev, Pirkelbauer, Stroustrup, "Lock-Free Dynamically Resizable Arrays", OPODIS 2006.
+///
+/// Thread safety: all but the destructor.
+///
+/// @tparam Slot  constructible from its number, without throwing. What it owns in the end is for the array's owner to
+///               destroy: chunks are also discarded within transactions, when two threads make the same one
+template <class Slot>
+    requires(std::is_nothrow_constructible_v<Slot, std::size_t> && std::is_trivially_destructible_v<Slot>)
+class slot_array {
+public:
+    static constexpr std::size_t chunk_size = 128;
+
+    slot_array() = default;
+    slot_array(const slot_array&) = delete;
+    slot_array& operator=(const slot_array&) = delete;
+    ~slot_array() {
+        for (std::size_t r = 0; r < rows_.size(); ++r) {
+            row* const of = rows_[r].load(std::memory_order_relaxed);
+            if (of == nullptr) continue;
+            for (std::size_t c = 0; c < row_length(r); ++c) discard_chunk(of[c].load(std::memory_order_relaxed));
+            delete[] of;
+        }
+    }
+
+    /// The slot of that number, or null if nobody has reached its chunk yet. O(1).
+    [[nodiscard]] Slot* find(std::size_t number) const noexcept {
+        const place at{number};
+        const row* const of = rows_[at.row].load(std::memory_order_acquire);  // pairs with the release in `install`
+        if (of == nullptr) return nullptr;
+        Slot* const chunk = of[at.chunk].load(std::memory_order_acquire);  // the same
+        return chunk == nullptr ? nullptr : chunk + at.slot;
+    }
+
+    /// The slot of that number, made if need be. O(1), but for one call in `chunk_size` and for the few that extend the
+    /// directory. Throws std::bad_alloc.
+    [[nodiscard]] Slot& reach(std::size_t number) {
+        if (Slot* const there = find(number)) [[likely]]
+            return *there;
+        const place at{number};
+        row* of = rows_[at.row].load(std::memory_order_acquire);
+        if (of == nullptr) {
+            row* const fresh = new row[row_length(at.row)]{};
+            of = install(rows_[at.row], fresh);
+            if (of != fresh) delete[] fresh;
+        }
+        Slot* const fresh = make_chunk(number - at.slot);
+        Slot* const chunk = install(of[at.chunk], fresh);
+        if (chunk != fresh) discard_chunk(fresh);
+        return chunk[at.slot];
+    }
+
+    /// Calls f(Slot&) for every slot that has been made.
+    template <std::invocable<Slot&> F>
+    void for_each(F f) const {
+        for (std::size_t r = 0; r < rows_.size(); ++r) {
+            const row* const of = rows_[r].load(std::memory_order_acquire);
+            for (std::size_t c = 0; of != nullptr && c < row_length(r); ++c) {
+                Slot* const chunk = of[c].load(std::memory_order_acquire);
+                for (std::size_t i = 0; chunk != nullptr && i < chunk_size; ++i) f(chunk[i]);
+            }
+        }
+    }
+
+private:
+    /// Row r of the directory is 2^r chunks.
+    using row = std::atomic<Slot*>;
+    static std::size_t row_length(std::size_t r) noexcept { return std::size_t{1} << r; }
+
+    struct place {
+        explicit place(std::size_t number) noexcept {
+            const std::size_t from_one = number / chunk_size + 1;
+            row = static_cast<std::size_t>(std::bit_width(from_one)) - 1;
+            chunk = from_one - row_length(row);
+            slot = number % chunk_size;
+        }
+        std::size_t row, chunk, slot;
+    };
+
+    /// Puts `fresh` where nothing is yet, and returns what is there afterwards. The release makes what was constructed
+    /// visible to whoever finds the pointer.
+    template <class P>
+    static P install(std::atomic<P>& at, P fresh) noexcept {
+        P there = nullptr;
+        const bool first =
+            at.compare_exchange_strong(there, fresh, std::memory_order_acq_rel, std::memory_order_acquire);
+        return first ? fresh : there;
+    }
+
+    static Slot* make_chunk(std::size_t first) {
+        Slot* const chunk = std::allocator<Slot>{}.allocate(chunk_size);
+        for (std::size_t i = 0; i < chunk_size; ++i) std::construct_at(chunk + i, first + i);
+        return chunk;
+    }
+    static void discard_chunk(Slot* chunk) noexcept {
+        if (chunk != nullptr) std::allocator<Slot>{}.deallocate(chunk, chunk_size);
+    }
+
+    std::array<std::atomic<row*>, 48> rows_{};
+};
+
+}  // namespace tutti

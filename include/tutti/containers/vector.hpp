@@ -1,0 +1,132 @@
+/// @file
+/// A growing array for transactions.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+
+#include "tutti/containers/slot_array.hpp"
+#include "tutti/memory.hpp"
+#include "tutti/var.hpp"
+
+namespace tutti {
+
+/// An array that transactions read, change, and lengthen or shorten at its end.
+///
+/// **Who conflicts with whom.** `get` and `set` conflict only over the same index. Whatever reads or changes the length
+/// conflicts with `push_back` and `pop_back`: these themselves, `size`, `empty`, `back`, `for_each`, and also `at`,
+/// which checks. Growth conflicts with nobody, and moves nothing.
+///
+/// **Memory.** 16 bytes an element if T is trivially copyable and of up to eight bytes; otherwise these and a node of
+/// its own. In chunks of 128, which stay until the vector goes.
+///
+/// @tparam T  any copyable type
+template <std::copyable T>
+class vector {
+    static constexpr bool in_slot = std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
+
+public:
+    using value_type = T;
+    /// What reading an element returns: a copy of a small one, otherwise a reference, which is good until the outermost
+    /// block ends, or the element is changed by a nested block that is rolled back.
+    using reading = std::conditional_t<in_slot, T, const T&>;
+
+    vector() = default;
+    vector(const vector&) = delete;
+    vector& operator=(const vector&) = delete;
+    /// REQUIRES: no transaction can reach the vector.
+    ~vector() {
+        if constexpr (!in_slot) slots_.for_each([](const slot& s) { delete s.value.load(); });
+    }
+
+    /// The element of that index. O(1). REQUIRES: index < size.
+    [[nodiscard]] reading get(tx& t, std::size_t index) const { return slots_.find(index)->get(t); }
+    /// The same, checked.
+    /// @throws std::out_of_range  when there is none
+    [[nodiscard]] reading at(tx& t, std::size_t index) const {
+        if (index >= size(t)) throw std::out_of_range{"tutti::vector::at: there is no such index"};
+        return get(t, index);
+    }
+    /// Replaces an element. O(1). REQUIRES: index < size.
+    void set(tx& t, std::size_t index, const T& value) { slots_.find(index)->set(t, value); }
+
+    /// O(1), but for one call in 128, which makes the slots.
+    void push_back(tx& t, const T& value) {
+        const std::size_t end = size_.get(t);
+        slots_.reach(end).set(t, value);
+        size_.set(t, end + 1);
+    }
+    /// Takes out the last element and returns it, or nothing. O(1).
+    std::optional<T> pop_back(tx& t) {
+        const std::size_t end = size_.get(t);
+        if (end == 0) return std::nullopt;
+        slot& last = *slots_.find(end - 1);
+        std::optional<T> value{last.get(t)};
+        last.clear(t);
+        size_.set(t, end - 1);
+        return value;
+    }
+    /// A copy of the last element, or nothing. O(1).
+    [[nodiscard]] std::optional<T> back(tx& t) const {
+        const std::size_t end = size_.get(t);
+        return end != 0 ? std::optional<T>{get(t, end - 1)} : std::nullopt;
+    }
+    /// O(n).
+    void clear(tx& t) {
+        for (std::size_t i = size_.get(t); i-- != 0;) slots_.find(i)->clear(t);
+        size_.set(t, 0);
+    }
+
+    [[nodiscard]] std::size_t size(tx& t) const { return size_.get(t); }
+    [[nodiscard]] bool empty(tx& t) const { return size_.get(t) == 0; }
+
+    /// Calls f(const T&) for every element by index. O(n).
+    template <std::invocable<const T&> F>
+    void for_each(tx& t, F f) const {
+        for_each(t, 0, size_.get(t), f);
+    }
+    /// The same from `first` up to, but not including, `last`. REQUIRES: last <= size.
+    template <std::invocable<const T&> F>
+    void for_each(tx& t, std::size_t first, std::size_t last, F f) const {
+        for (std::size_t i = first; i < last; ++i) f(get(t, i));
+    }
+
+private:
+    /// A small value is there as bytes, so that T need have no default; of another one a pointer is, or null.
+    struct slot {
+        using bytes = std::array<std::byte, sizeof(T)>;
+        using stored = std::conditional_t<in_slot, bytes, const T*>;
+
+        explicit slot(std::size_t) noexcept {}
+        [[nodiscard]] reading get(tx& t) const {
+            if constexpr (in_slot) return std::bit_cast<T>(value.get(t));
+            else return *value.get(t);
+        }
+        void set(tx& t, const T& v) {
+            if constexpr (in_slot) {
+                value.set(t, std::bit_cast<bytes>(v));
+            } else {
+                clear(t);
+                value.set(t, tutti::create<T>(t, v));
+            }
+        }
+        void clear(tx& t) {
+            if constexpr (!in_slot) {
+                tutti::destroy(t, value.get(t));
+                value.set(t, nullptr);
+            }
+        }
+
+        var<stored> value{stored{}};
+    };
+
+    slot_array<slot> slots_;
+    alignas(64) var<std::size_t> size_{0};  // apart from the directory, which readers of elements use
+};
+
+}  // namespace tutti

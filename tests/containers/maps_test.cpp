@@ -1,0 +1,229 @@
+// hash_map and ordered_map against std::unordered_map and std::map, in one thread.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "containers/model.hpp"
+#include "tutti/containers/hash_map.hpp"
+#include "tutti/containers/ordered_map.hpp"
+
+namespace tutti::containers {
+namespace {
+
+constexpr int common_steps = 9, ordered_steps = 14;
+constexpr int keys = 400;
+
+template <class Pair>
+seen pair_seen(const Pair& p) {
+    return p ? seen{number_of(p->first), number_of(p->second)} : seen{-1};
+}
+
+/// What both kinds of map can do.
+template <class Map>
+struct trial {
+    using K = typename Map::key_type;
+    using V = typename Map::mapped_type;
+
+    static seen on(tx& t, Map& m, const step& s) {
+        const K key = make<K>(s.key);
+        switch (s.what) {
+            case 0:
+            case 1: return {m.insert(t, key, make<V>(s.value))};
+            case 2: return {m.insert_or_assign(t, key, make<V>(s.value))};
+            case 3: return {m.erase(t, key)};
+            case 4: return {number_of(m.extract(t, key))};
+            case 5: return {number_of(m.find(t, key))};
+            case 6: return {m.contains(t, key), static_cast<long>(m.size(t)), m.empty(t)};
+            case 7: try { return {number_of(m.at(t, key))};
+                } catch (const std::out_of_range&) {
+                    return {-2};
+                }
+            default: {
+                const bool all = s.key % 16 == 0;  // now and then nothing is left
+                m.for_each(t, [&](const K& k, const V& v) {
+                    if (all || (number_of(k) + s.key) % 5 == 0) m.erase(t, k);
+                    else if (number_of(v) % 7 == 0) m.insert_or_assign(t, k, make<V>(s.value));
+                });
+                return {};
+            }
+        }
+    }
+    template <class Model>
+    static seen on(Model& m, const step& s) {
+        const K key = make<K>(s.key);
+        const auto at = m.find(key);
+        switch (s.what) {
+            case 0:
+            case 1: return {m.emplace(key, make<V>(s.value)).second};
+            case 2: return {m.insert_or_assign(key, make<V>(s.value)).second};
+            case 3: return {static_cast<long>(m.erase(key))};
+            case 4: {
+                const long found = at != m.end() ? number_of(at->second) : -1;
+                m.erase(key);
+                return {found};
+            }
+            case 5: return {at != m.end() ? number_of(at->second) : -1};
+            case 6: return {at != m.end(), static_cast<long>(m.size()), m.empty()};
+            case 7: return {at != m.end() ? number_of(at->second) : -2};
+            default: {
+                const bool all = s.key % 16 == 0;
+                std::erase_if(m, [&](const auto& e) { return all || (number_of(e.first) + s.key) % 5 == 0; });
+                for (auto& [k, v] : m) {
+                    if (number_of(v) % 7 == 0) v = make<V>(s.value);
+                }
+                return {};
+            }
+        }
+    }
+    static seen all(tx& t, Map& m) {
+        seen held;
+        m.for_each(t, [&](const K& k, const V& v) { held.push_back(number_of(k) * 1000 + number_of(v)); });
+        RC_ASSERT(held.size() == m.size(t));
+        if constexpr (!requires { m.lower_bound(t, make<K>(0)); }) std::ranges::sort(held);
+        return held;
+    }
+    template <class Model>
+    static seen all(const Model& m) {
+        seen held;
+        for (const auto& [k, v] : m) held.push_back(number_of(k) * 1000 + number_of(v));
+        if constexpr (!requires { m.lower_bound(make<K>(0)); }) std::ranges::sort(held);
+        return held;
+    }
+};
+
+/// And what only the ordered one can.
+template <class Map>
+struct ordered_trial : trial<Map> {
+    using typename trial<Map>::K;
+    using typename trial<Map>::V;
+
+    static seen on(tx& t, Map& m, const step& s) {
+        const K key = make<K>(s.key);
+        switch (s.what) {
+            case 9: return pair_seen(m.lower_bound(t, key));
+            case 10: return pair_seen(m.upper_bound(t, key));
+            case 11: return pair_seen(m.front(t));
+            case 12: return pair_seen(m.back(t));
+            case 13: {
+                seen passed;
+                m.for_each(t, key, make<K>(s.value), [&](const K& k, const V& v) {
+                    passed.push_back(number_of(k) + number_of(v));
+                    return passed.size() < 20;
+                });
+                return passed;
+            }
+            default: return trial<Map>::on(t, m, s);
+        }
+    }
+    template <class Model>
+    static seen on(Model& m, const step& s) {
+        const K key = make<K>(s.key);
+        const auto entry = [&m](auto at) { return at != m.end() ? std::optional{*at} : std::nullopt; };
+        switch (s.what) {
+            case 9: return pair_seen(entry(m.lower_bound(key)));
+            case 10: return pair_seen(entry(m.upper_bound(key)));
+            case 11: return pair_seen(entry(m.begin()));
+            case 12: return pair_seen(entry(m.empty() ? m.end() : std::prev(m.end())));
+            case 13: {
+                seen passed;
+                for (auto i = m.lower_bound(key); i != m.end() && i->first < make<K>(s.value); ++i) {
+                    passed.push_back(number_of(i->first) + number_of(i->second));
+                    if (passed.size() == 20) break;
+                }
+                return passed;
+            }
+            default: return trial<Map>::on(m, s);
+        }
+    }
+};
+
+template <class K, class V>
+void try_hash_map() {
+    hash_map<K, V> subject;
+    run<trial<hash_map<K, V>>>(*programs(common_steps, keys), subject, std::unordered_map<K, V>{});
+}
+template <class K, class V>
+void try_ordered_map() {
+    ordered_map<K, V> subject;
+    run<ordered_trial<ordered_map<K, V>>>(*programs(ordered_steps, keys), subject, std::map<K, V>{});
+}
+
+RC_GTEST_PROP(hash_map_property, numbers, ()) { try_hash_map<long, long>(); }
+RC_GTEST_PROP(hash_map_property, strings, ()) { try_hash_map<std::string, std::string>(); }
+RC_GTEST_PROP(hash_map_property, shared_pointers, ()) { try_hash_map<int, std::shared_ptr<int>>(); }
+
+/// Four hashes for all keys: chains of equal ones.
+struct poor_hash {
+    std::size_t operator()(const std::string& s) const { return static_cast<unsigned char>(s.back()) % 4u; }
+};
+RC_GTEST_PROP(hash_map_property, equal_hashes, ()) {
+    using map = hash_map<std::string, long, poor_hash>;
+    map subject;
+    run<trial<map>>(*programs(common_steps, keys), subject, std::unordered_map<std::string, long>{});
+}
+
+RC_GTEST_PROP(ordered_map_property, numbers, ()) { try_ordered_map<long, long>(); }
+RC_GTEST_PROP(ordered_map_property, strings, ()) { try_ordered_map<std::string, std::string>(); }
+RC_GTEST_PROP(ordered_map_property, shared_pointers, ()) { try_ordered_map<int, std::shared_ptr<int>>(); }
+
+/// Long runs of one kind make a tree of several levels, and take it down again.
+enum class pattern { ascending, descending, scattered };
+std::vector<long> sequence(pattern p, long n) {
+    std::vector<long> keys_in_order;
+    for (long i = 0; i < n; ++i) {
+        keys_in_order.push_back(p == pattern::ascending ? i : p == pattern::descending ? n - 1 - i : i * 7919 % n);
+    }
+    return keys_in_order;
+}
+
+template <class Map>
+void fill_and_drain(Map& map) {
+    constexpr long n = 5000;  // coprime to the factor in `sequence`
+    constexpr std::array patterns{pattern::ascending, pattern::descending, pattern::scattered};
+    for (const pattern in : patterns) {
+        for (const pattern out : patterns) {
+            for (const long k : sequence(in, n)) {
+                EXPECT_TRUE(atomically([&](tx& t) { return map.insert(t, k, -k); }));
+            }
+            EXPECT_EQ(atomically([&](tx& t) { return map.size(t); }), static_cast<std::size_t>(n));
+            long left = n;
+            for (const long k : sequence(out, n)) {
+                EXPECT_EQ(atomically([&](tx& t) { return map.find(t, k); }), -k);
+                EXPECT_TRUE(atomically([&](tx& t) { return map.erase(t, k); }));
+                EXPECT_FALSE(atomically([&](tx& t) { return map.contains(t, k); }));
+                if (--left % 1000 != 0) continue;
+                EXPECT_EQ(atomically([&](tx& t) { return map.size(t); }), static_cast<std::size_t>(left));
+            }
+            EXPECT_TRUE(atomically([&](tx& t) { return map.empty(t); }));
+        }
+    }
+}
+
+TEST(hash_map_growth, large_and_empty_again) {
+    hash_map<long, long> map;
+    fill_and_drain(map);
+}
+TEST(hash_map_growth, ready_for_many) {
+    hash_map<long, long> map{1'000'000};
+    fill_and_drain(map);
+}
+TEST(ordered_map_growth, large_and_empty_again) {
+    ordered_map<long, long> map;
+    fill_and_drain(map);
+}
+TEST(ordered_map_growth, a_stack_of_keys_stays_flat) {
+    // Goes up and down across the place where the rightmost nodes come and go.
+    ordered_map<long, long> map;
+    long top = 0;
+    for (const long height : {300L, 250L, 280L, 10L, 600L, 0L}) {
+        for (; top < height; ++top) atomically([&](tx& t) { map.insert(t, top, top); });
+        for (; top > height; --top) atomically([&](tx& t) { map.erase(t, top - 1); });
+        const auto size = atomically([&](tx& t) { return map.size(t); });
+        EXPECT_EQ(size, static_cast<std::size_t>(height));
+        const auto highest = atomically([&](tx& t) { return map.back(t); });
+        EXPECT_EQ(highest ? highest->first : -1, height - 1);
+    }
+}
+
+}  // namespace
+}  // namespace tutti::containers
