@@ -29,6 +29,9 @@ struct refused {};  // what block::fail throws
 
 class actor;
 
+/// Whose the abstract locks of the programs are.
+inline constexpr char locks_of_all = 0;
+
 /// A block that runs: what a body may do.
 class block {
 public:
@@ -48,6 +51,10 @@ public:
     /// or_else.
     template <class F, class G>
     void either(F first, G second);
+    /// An open nested block under the abstract lock `name`, and what undoes it. In the history both are transactions of
+    /// another thread, four further on; where the engine nests it closed, so does this.
+    template <class F, class G>
+    void apart(std::uint64_t name, F body, G undo);
 
     [[noreturn]] void retry();
     /// A retry whose time is up as soon as it has slept.
@@ -75,6 +82,13 @@ private:
     template <class F>
     auto inside(F& body, int depth);
     [[nodiscard]] int depth() const;
+    /// One attempt of a transaction that thread `number` runs apart.
+    template <class F>
+    static void attempt_apart(int number, tutti::tx& t, F& body);
+    static void expects_apart(int number);
+    static void enters_apart(int number, tutti::tx& t);
+    static void asks_apart(int number);
+    static void ended_apart(int number, bool committed);
     void opened(int depth);
     void closed();
     void undone(int depth);
@@ -130,7 +144,7 @@ private:
 
 struct program {
     const char* name;
-    std::vector<void (*)(actor&)> threads;
+    std::vector<void (*)(actor&)> threads;  // at most four
 };
 
 /// All of them, in the order of the files that they come from.
@@ -189,6 +203,36 @@ void block::either(F first, G second) {
         undone(outside);
         throw;
     }
+}
+
+template <class F>
+void block::attempt_apart(int number, tutti::tx& t, F& body) {
+    enters_apart(number, t);
+    actor other{number};
+    block b{other, t};
+    body(b);
+    asks_apart(number);
+}
+
+template <class F, class G>
+void block::apart(std::uint64_t name, F body, G undo) {
+    const int number = actor_.number_ + 4;
+    if (tutti::detail::nests_closed(tx_)) return static_cast<void>(nested(body));
+    expects_apart(number);
+    try {
+        tutti::open_nested(
+            tx_, {{&locks_of_all, name}}, [&](tutti::tx& t) { attempt_apart(number, t, body); },
+            [undo, number](tutti::tx& t) {
+                expects_apart(number);
+                auto mine = undo;
+                attempt_apart(number, t, mine);
+                t.on_commit([number] { ended_apart(number, true); });
+            });
+    } catch (...) {
+        ended_apart(number, false);
+        throw;
+    }
+    ended_apart(number, true);
 }
 
 template <class F>

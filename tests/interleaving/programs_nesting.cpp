@@ -170,6 +170,69 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
+        {"apart_and_undone",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.apart(
+                      1,
+                      [](block& i) {
+                          i.read(z);
+                          i.write(z);
+                      },
+                      [](block& u) {
+                          u.read(z);
+                          u.write(z);
+                      });
+                  b.read(y);
+                  b.write(p);
+              });
+          },
+          update_x_y,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(z);
+                  b.read(x);
+              });
+          }}},
+        {"apart_in_a_nested_block_that_is_cancelled",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(p);
+                  b.nested([](block& n) {
+                      n.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                      n.cancel();
+                  });
+                  b.read(y);
+              });
+          },
+          update_x_y}},
+        {"abstract_locks_in_opposite_order",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                  b.apart(2, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.apart(2, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+              });
+          }}},
+        {"apart_from_a_block_that_owns_what_another_waits_for",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.write(y);
+                  b.write(x);
+              });
+          }}},
         {"two_levels",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -88,6 +88,14 @@ void block::opened(int depth) {
 void block::closed() { here().log.close(actor_.number_); }
 void block::undone(int depth) { here().log.undo_to(actor_.number_, depth); }
 
+void block::expects_apart(int number) { here().log.expect(number); }
+void block::enters_apart(int number, tutti::tx& t) {
+    here().log.enter(number);
+    if (t.irrevocable()) here().log.irrevocable(number);
+}
+void block::asks_apart(int number) { here().log.asks(number); }
+void block::ended_apart(int number, bool committed) { here().log.ended(number, committed); }
+
 void block::retry() {
     here().log.note(actor_.number_, "retries");
     tutti::retry(tx_);
