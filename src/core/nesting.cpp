@@ -1,5 +1,6 @@
 // Closed nesting: blocks inside a block. A nested block is a savepoint in the logs; its reads always stay, because
 // what its parent does next depends on them.
+#include <algorithm>
 #include <utility>
 
 #include "core/algorithm.hpp"
@@ -27,12 +28,14 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
 /// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
 void resume(descriptor& d, const detail::frame& f) noexcept {
     d.forget_reads(f.mark.reads);
-    d.limit = d.rewind_limit;
+    // A destructor that ran on the way may have moved the snapshot further.
+    d.limit = std::max(d.limit, d.rewind_limit);
     ++d.run.rewinds;
     d.extras |= extra_restarted;
     const obstacle other = std::exchange(d.run.in_the_way, {});
-    // Nothing is owned: let_pass saw to that.
-    if (other.who != nullptr) wait_for(d, *other.who, other.state);
+    // Nothing is owned: let_pass saw to that. Not until the other ends: it may be on its way back like us, and have
+    // come to wait for us.
+    if (other.at != nullptr) wait_for(d, *other.who, other.state, *other.at, other.seen);
 }
 
 void calm(descriptor& d) noexcept {
@@ -62,9 +65,11 @@ void open_nested(tx& t, frame& f) {
 
 void close_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
-    if (d.pending != signal::none && !d.unwinding()) core::raise_again(d);
-    // Afterwards nothing but the whole transaction could run again.
-    if (f.checkpoint && d.logging && !d.strict()) d.algorithm->refresh(d);
+    if (!d.unwinding()) {
+        if (d.pending != signal::none) core::raise_again(d);
+        // Afterwards nothing but the whole transaction could run again.
+        if (f.checkpoint && d.logging && !d.strict()) d.algorithm->refresh(d);
+    }
     d.frame_ = f.parent;
 }
 

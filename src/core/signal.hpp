@@ -34,7 +34,7 @@ inline void abort_if_doomed(descriptor& d) {
 [[noreturn]] void fall_back(descriptor& d, std::size_t first_invalid, word limit, abort_cause cause);
 
 /// A record is busy and d owns others. Runs the innermost open block again before which d owned nothing, once whoever
-/// is in the way has ended, or, without one, the outermost block.
+/// is in the way has let go of the record, or, without one, the outermost block once that transaction has ended.
 [[noreturn]] void let_pass(descriptor& d, const obstacle& other, abort_cause cause);
 
 /// Raises `s`, which the open blocks handle.
