@@ -76,7 +76,7 @@ bool carry_out(descriptor& d, const encounter& e) {
         case verdict::wait: wait_out(d, e); return false;
         case verdict::abort_self: break;
     }
-    let_pass(d, {&e.other, e.state}, e.where);
+    let_pass(d, {&e.other, e.state, e.at, e.seen}, e.where);
 }
 
 }  // namespace

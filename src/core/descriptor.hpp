@@ -107,10 +107,13 @@ struct clock_view {
     word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
 };
 
-/// The transaction to wait for before the next attempt: the one of `who` whose state read `state`.
+/// The transaction to wait for before the next attempt: the one of `who` whose state read `state`. It was met at a
+/// record, which then read `seen`; null if there was none.
 struct obstacle {
     descriptor* who = nullptr;
     word state = 0;
+    const record* at = nullptr;
+    word seen = 0;
 };
 
 /// All attempts of one outermost block.

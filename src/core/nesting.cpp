@@ -1,5 +1,6 @@
 // Closed nesting: blocks inside a block. A nested block is a savepoint in the logs; its reads always stay, because
 // what its parent does next depends on them.
+#include <algorithm>
 #include <utility>
 
 #include "core/algorithm.hpp"
@@ -27,7 +28,8 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
 /// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
 void move_snapshot(descriptor& d, const detail::frame& f) noexcept {
     d.forget_reads(f.mark.reads);
-    d.limit = d.rewind_limit;
+    // A destructor that ran on the way may have moved the snapshot further.
+    d.limit = std::max(d.limit, d.rewind_limit);
     ++d.run.rewinds;
     d.extras |= extra_restarted;
 }
@@ -35,11 +37,13 @@ void move_snapshot(descriptor& d, const detail::frame& f) noexcept {
 /// Waits for whoever was in the way. May restart the attempt.
 void let_go_first(descriptor& d) {
     const obstacle other = d.run.in_the_way;
-    if (other.who == nullptr) return;
+    if (other.at == nullptr) return;
+    // Until the record is free, not until the other ends: it may be on its way back like us, and have come to wait for
+    // us. Whoever owns nothing may wait for as long as that takes.
     if (d.writes.empty()) {
-        wait_for(d, *other.who, other.state);
-    } else if (!wait_briefly(d, *other.who, other.state)) {
-        abort_attempt(d, d.cause);
+        wait_for(d, *other.who, other.state, *other.at, other.seen);
+    } else if (!wait_briefly(d, *other.who, other.state, *other.at, other.seen)) {
+        retreat(d, d.cause);
     }
     d.run.in_the_way = {};
 }
@@ -71,9 +75,11 @@ void open_nested(tx& t, frame& f) {
 
 void close_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
-    if (d.pending != signal::none && !d.unwinding()) core::raise_again(d);
-    // Afterwards nothing but the whole transaction could run again.
-    if (f.checkpoint && d.logging && !d.strict()) d.algorithm->refresh(d);
+    if (!d.unwinding()) {
+        if (d.pending != signal::none) core::raise_again(d);
+        // Afterwards nothing but the whole transaction could run again.
+        if (f.checkpoint && d.logging && !d.strict()) d.algorithm->refresh(d);
+    }
     d.frame_ = f.parent;
 }
 

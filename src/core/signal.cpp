@@ -44,10 +44,11 @@ namespace {
 constexpr std::uint32_t rewinds_per_attempt = 64;
 
 /// The innermost nested block for which `fits(mark)`, or null. A strict attempt leaves marks behind that only its end
-/// takes away.
+/// takes away. What a destructor meets while an exception passes cannot leave it: the block may be over, and another
+/// roll-back on its way, before anybody looks at it.
 template <class F>
 const detail::frame* way_back(const descriptor& d, F&& fits) noexcept {
-    if (d.strict() || d.run.rewinds >= rewinds_per_attempt) return nullptr;
+    if (d.strict() || d.unwinding() || d.run.rewinds >= rewinds_per_attempt) return nullptr;
     for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
         if (fits(f->mark)) return f;
     }
@@ -73,6 +74,12 @@ void fall_back(descriptor& d, std::size_t first_invalid, word limit, abort_cause
 void let_pass(descriptor& d, const obstacle& other, abort_cause cause) {
     d.run.in_the_way = other;
     const auto* const f = way_back(d, [](const detail::savepoint&) { return true; });
+    if (f == nullptr) abort_attempt(d, cause);
+    rewind_to(d, *f, d.limit, cause);
+}
+
+void retreat(descriptor& d, abort_cause cause) {
+    const auto* const f = way_back(d, [](const detail::savepoint& mark) { return mark.writes == 0; });
     if (f == nullptr) abort_attempt(d, cause);
     rewind_to(d, *f, d.limit, cause);
 }

@@ -33,10 +33,13 @@ inline void abort_if_doomed(descriptor& d) {
 /// open block again that has made none but later reads (a partial roll-back), or, without one, the outermost block.
 [[noreturn]] void fall_back(descriptor& d, std::size_t first_invalid, word limit, abort_cause cause);
 
-/// A record is busy. Runs the innermost open block again once whoever is in the way has ended. Without a nested one, or
-/// where that wait takes long or would close a cycle, because d keeps what it took before that block, the outermost
-/// block runs again.
+/// A record is busy. Runs the innermost open block again once the record is free. Where that takes long, or d is waited
+/// for in its turn, because it keeps what it took before that block, it retreats.
 [[noreturn]] void let_pass(descriptor& d, const obstacle& other, abort_cause cause);
+
+/// Runs the innermost open block again before which d owned nothing, or, without one, the outermost block; d.run says
+/// what to wait for.
+[[noreturn]] void retreat(descriptor& d, abort_cause cause);
 
 /// Raises `s`, which the open blocks handle.
 [[noreturn]] void raise(descriptor& d, signal s, abort_cause cause);

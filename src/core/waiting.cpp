@@ -37,14 +37,15 @@ void wait_for(descriptor& self, descriptor& other, word seen, const record& r, w
     wait_until(self, other, seen, [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
 }
 
-bool wait_briefly(descriptor& self, descriptor& other, word seen) noexcept {
+bool wait_briefly(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept {
+    const auto done = [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); };
     constexpr auto longest = std::chrono::milliseconds{1};
     if (self.hooks != nullptr && self.hooks->wait != nullptr) {
         self.hooks->wait(self, other, seen);
-        return is_over(other, seen);
+        return done();
     }
     for (int turn = 0; turn < base::spin_turns; ++turn) {
-        if (is_over(other, seen)) return true;
+        if (done()) return true;
         base::spin_turn();
     }
     // seq_cst: of two that are about to wait for each other, the later one sees the earlier.
@@ -63,11 +64,11 @@ bool wait_briefly(descriptor& self, descriptor& other, word seen) noexcept {
         other.sleepers.store(1, std::memory_order_relaxed);
         base::heavy_fence();  // partner: light_fence in wake_sleepers
         const word state = other.state.load(std::memory_order_acquire);
-        over = is_over(other, seen);
+        over = done();
         if (!over) base::futex_wait(base::low_half(other.state.raw()), static_cast<std::uint32_t>(state), until);
     }
     self.waits_for.store(nullptr, std::memory_order_relaxed);
-    return over || is_over(other, seen);
+    return over || done();
 }
 
 }  // namespace tutti::core

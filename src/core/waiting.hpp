@@ -22,10 +22,10 @@ void wait_for(descriptor& self, descriptor& other, word seen) noexcept;
 /// store its status anew after it and call nudge_sleepers.
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
 
-/// For self that owns something: returns true when that transaction has ended, false when that takes longer than about a
-/// millisecond or the other waits for self in the same way. The bound is what rules out deadlock; looking for a cycle
-/// only spares the most frequent one the time.
-[[nodiscard]] bool wait_briefly(descriptor& self, descriptor& other, word seen) noexcept;
+/// For self that owns something: true once that transaction has ended or `r` no longer reads `value`, false when that
+/// takes longer than about a millisecond or the other waits for self in the same way. The bound is what rules out
+/// deadlock; looking for a cycle only spares the most frequent one the time.
+[[nodiscard]] bool wait_briefly(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
 
 /// The owner's half, at the end of a transaction, after the state was stored: wakes whoever sleeps in wait_for.
 inline void wake_sleepers(descriptor& d) noexcept {

@@ -154,6 +154,23 @@ std::vector<program> nesting_programs() {
                   b.checkpoint([](block& n) { n.write(x); });
               });
           }}},
+        {"both_give_way_to_each_other_after_checkpoints",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.checkpoint([](block& n) {
+                      n.write(x);
+                      n.checkpoint([](block& m) { m.write(y); });
+                  });
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.checkpoint([](block& n) {
+                      n.write(y);
+                      n.checkpoint([](block& m) { m.write(x); });
+                  });
+              });
+          }}},
         {"alternatives_after_a_checkpoint",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -1,0 +1,261 @@
+// Checkpoints among other transactions: a continuation that mixes two states, a wait for somebody who waits for us, two
+// that send each other back for ever, and modes that know no way back.
+//
+// Catches a partial roll-back that moves the snapshot past what was read before, one that keeps a record while it waits
+// for its adversary, one that marks are left behind by, and a checkpoint that costs a mode what it promises.
+#include "anomalies/flavour.hpp"
+#include "support/random.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+/// Whether a conflict between writers shows at the first write.
+bool locks_at_once() { return algorithm() == "wb-etl" || algorithm() == "wt-etl"; }
+
+/// Holds a variable in a transaction that is under way until `let_go` is called; the write is then taken back or kept.
+class holder {
+public:
+    holder(var<int>& v, bool keeps) : thread_{[this, &v, keeps] { hold(v, keeps); }} {
+        while (!holds_.load()) std::this_thread::yield();
+    }
+    void let_go() { free_ = true; }
+
+private:
+    void hold(var<int>& v, bool keeps) {
+        (void)try_atomically([&](tx& t) {
+            v.set(t, 1000);
+            holds_ = true;
+            while (!free_.load()) std::this_thread::yield();
+            if (!keeps) cancel(t);
+        });
+    }
+    std::atomic<bool> holds_{false}, free_{false};
+    std::jthread thread_;
+};
+
+class checkpoints : public suite_of_flavours {};
+
+// Money moves among accounts; every step of a transfer is a checkpoint. No run of any continuation, repeated ones
+// included, sees the sum broken.
+TEST_P(checkpoints, keep_a_sum) {
+    constexpr std::size_t accounts = 6;
+    const std::size_t each = rounds(1000);
+    std::array<var<long>, accounts> bank{};
+    violations broken;
+    crew(4, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        support::random dice{me};
+        for (std::size_t i = 0; i < each; ++i) {
+            var<long>& from = bank[dice.below(accounts)];
+            var<long>& to = bank[dice.below(accounts)];
+            const bool audits = dice.one_in(4);
+            run(mine, [&](tx& t) {
+                if (audits) {
+                    const long first = bank[0].get(t);
+                    checkpoint(t, [&](tx& c) {
+                        long sum = first;
+                        for (std::size_t a = 1; a < accounts; ++a) sum += bank[a].get(c);
+                        broken.expect(sum == 0);
+                    });
+                    return;
+                }
+                from.set(t, from.get(t) - 1);
+                checkpoint(t, [&](tx& c) { to.set(c, to.get(c) + 1); });
+            });
+        }
+    });
+    long sum = 0;
+    for (auto& a : bank) sum += a.load();
+    EXPECT_EQ(sum, 0);
+    EXPECT_EQ(broken.count(), 0);
+}
+
+// Two that take the same records in opposite order, with a checkpoint before each and between them.
+TEST_P(checkpoints, in_opposite_order_make_progress) {
+    const std::size_t each = rounds(1000);
+    var<long> left{0}, right{0};
+    crew(2, [&](unsigned me) {
+        var<long>& first = me == 0 ? left : right;
+        var<long>& second = me == 0 ? right : left;
+        for (std::size_t i = 0; i < each; ++i) {
+            run(GetParam().of(me), [&](tx& t) {
+                checkpoint(t, [&](tx& c) {
+                    first.set(c, first.get(c) + 1);
+                    checkpoint(c, [&](tx& d) { second.set(d, second.get(d) + 1); });
+                });
+            });
+            run(GetParam().of(me), [&](tx& t) {
+                first.set(t, first.get(t) + 1);
+                checkpoint(t, [&](tx& c) { second.set(c, second.get(c) + 1); });
+            });
+        }
+    });
+    EXPECT_EQ(left.load(), static_cast<long>(4 * each));
+    EXPECT_EQ(right.load(), static_cast<long>(4 * each));
+}
+
+TUTTI_IN_EVERY_FLAVOUR(checkpoints);
+
+class checkpoint_conflicts : public suite {};
+
+// Where one transaction runs at a time there is nothing to go back for.
+TEST_F(checkpoint_conflicts, are_none_where_one_runs_at_a_time) {
+    if (concurrent()) GTEST_SKIP() << "for algorithms that run one transaction at a time";
+    const std::size_t each = rounds(500);
+    var<long> counter{0};
+    std::atomic<std::size_t> before{0}, after{0};
+    crew(4, [&](unsigned) {
+        for (std::size_t i = 0; i < each; ++i) {
+            atomically([&](tx& t) {
+                ++before;
+                const long seen = counter.get(t);
+                checkpoint(t, [&](tx& c) {
+                    ++after;
+                    counter.set(c, seen + 1);
+                });
+            });
+        }
+    });
+    EXPECT_EQ(counter.load(), static_cast<long>(4 * each));
+    EXPECT_EQ(before, 4 * each);
+    EXPECT_EQ(after, 4 * each);
+}
+
+// A record is busy: whoever holds others goes back to where it held none, and waits there.
+TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_where_nothing_was_owned) {
+    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    var<int> early{0}, first{0}, busy{0};
+    holder other{busy, true};
+    int before = 0, outer = 0, inner = 0;
+    atomically([&](tx& t) {
+        ++before;
+        (void)early.get(t);
+        checkpoint(t, [&](tx& c) {
+            ++outer;
+            first.set(c, first.get(c) + 1);
+            c.on_abort([&](abort_cause why) {
+                EXPECT_EQ(why, abort_cause::conflict_write_locked);
+                std::jthread{[&] { (void)first.load(); }}.join();  // nobody holds it
+                other.let_go();
+            });
+            checkpoint(c, [&](tx& d) {
+                ++inner;
+                busy.set(d, 5);
+            });
+        });
+    });
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(outer, 2);
+    EXPECT_EQ(inner, 2);
+    EXPECT_EQ(first.load(), 1);
+    EXPECT_EQ(busy.load(), 5);
+}
+
+TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_the_beginning_if_that_owned_something) {
+    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    var<int> first{0}, busy{0};
+    holder other{busy, true};
+    int before = 0, after = 0;
+    atomically([&](tx& t) {
+        ++before;
+        first.set(t, first.get(t) + 1);
+        t.on_abort([&] { other.let_go(); });
+        checkpoint(t, [&](tx& c) {
+            ++after;
+            busy.set(c, busy.get(c) + 1);
+        });
+    });
+    EXPECT_EQ(before, 2);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(busy.load(), 1001);
+}
+
+TEST_F(checkpoint_conflicts, roll_a_visible_transaction_back_as_a_whole) {
+    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    var<int> first{0}, busy{0};
+    holder other{busy, true};
+    int before = 0, after = 0;
+    atomically({.mode = mode::visible}, [&](tx& t) {
+        ++before;
+        t.on_abort([&] { other.let_go(); });
+        checkpoint(t, [&](tx& c) {
+            ++after;
+            first.set(c, first.get(c) + 1);
+            busy.set(c, 5);
+        });
+    });
+    EXPECT_EQ(before, 2);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(busy.load(), 5);
+}
+
+// An irrevocable transaction wins every conflict, whatever stands in its way.
+TEST_F(checkpoint_conflicts, do_not_touch_an_irrevocable_transaction) {
+    if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
+    const std::size_t each = rounds(200);
+    var<long> x{0}, y{0};
+    std::atomic<bool> done{false};
+    std::size_t before = 0, after = 0;
+    crew(3, [&](unsigned me) {
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) {
+                atomically({.mode = mode::irrevocable}, [&](tx& t) {
+                    ++before;
+                    x.set(t, x.get(t) + 1);
+                    checkpoint(t, [&](tx& c) {
+                        ++after;
+                        y.set(c, y.get(c) + 1);
+                    });
+                });
+            }
+            done = true;
+        } else {
+            while (!done.load()) {
+                atomically([&](tx& t) {
+                    y.set(t, y.get(t) + 1);
+                    checkpoint(t, [&](tx& c) { x.set(c, x.get(c) + 1); });
+                });
+            }
+        }
+    });
+    EXPECT_EQ(before, each);
+    EXPECT_EQ(after, each);
+    EXPECT_EQ(x.load(), y.load());
+}
+
+// On its way back from a busy record the continuation runs a destructor that reads something newer than the snapshot,
+// which moves it. What runs again must be able to read the same.
+TEST_F(checkpoint_conflicts, are_survived_by_what_destructors_read) {
+    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    struct reader {
+        tx& t;
+        var<int>& newer;
+        holder& other;
+        bool first_run;
+        ~reader() {
+            if (!first_run) return;
+            (void)newer.get(t);
+            other.let_go();
+        }
+    };
+    var<int> newer{0}, first{0}, busy{0};
+    holder other{busy, false};
+    int before = 0, after = 0;
+    atomically([&](tx& t) {
+        ++before;
+        checkpoint(t, [&](tx& c) {
+            ++after;
+            const reader last{c, newer, other, after == 1};
+            if (after == 1) std::jthread{[&] { newer.store(7); }}.join();
+            else EXPECT_EQ(newer.get(c), 7);
+            first.set(c, 1);
+            busy.set(c, 1);
+        });
+    });
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(busy.load(), 1);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies
