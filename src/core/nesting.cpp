@@ -31,6 +31,7 @@ void resume(descriptor& d, const detail::frame& f) noexcept {
     // A destructor that ran on the way may have moved the snapshot further.
     d.limit = std::max(d.limit, d.rewind_limit);
     ++d.run.rewinds;
+    if ((d.extras & extra_counting) != 0) d.ledger.count_rewind(d.run.block());
     d.extras |= extra_restarted;
     const obstacle other = std::exchange(d.run.in_the_way, {});
     // Nothing is owned: let_pass saw to that. Not until the other ends: it may be on its way back like us, and have
