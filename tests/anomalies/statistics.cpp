@@ -1,7 +1,7 @@
 // Counts that do not add up to what was executed.
 //
-// Catches counters that are lost when their thread ends, attempts that are counted under no cause or under two, and
-// counting that goes on although it is off, and partial roll-backs that pass for aborts or for nothing.
+// Catches counters that are lost when their thread ends, attempts that are counted under no cause or under two,
+// partial roll-backs that pass for aborts or for nothing, and counting that goes on although it is off.
 #include <numeric>
 #include <sstream>
 
