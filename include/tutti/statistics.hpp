@@ -21,6 +21,9 @@ struct site_statistics {
     std::uint64_t commits = 0;
     std::uint64_t aborts = 0;  ///< attempts rolled back, whatever the cause; the sum of aborts_by_cause
     std::array<std::uint64_t, abort_cause_count> aborts_by_cause{};
+    /// Partial roll-backs: a conflict took the attempt back to a nested block or a checkpoint, and it went on from
+    /// there. They are no aborts.
+    std::uint64_t rewinds = 0;
     /// Commits by the number of restarts that they took: 0, 1, 2-3, 4-7, … , 128 and more.
     std::array<std::uint64_t, 9> commits_by_restarts{};
     std::uint64_t irrevocable = 0;  ///< switches to irrevocable mode

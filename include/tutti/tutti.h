@@ -5,6 +5,7 @@
 #include "tutti/c/allocation.h"     // IWYU pragma: export
 #include "tutti/c/base.h"           // IWYU pragma: export
 #include "tutti/c/block.h"          // IWYU pragma: export
+#include "tutti/c/checkpoint.h"     // IWYU pragma: export
 #include "tutti/c/configuration.h"  // IWYU pragma: export
 #include "tutti/c/control.h"        // IWYU pragma: export
 #include "tutti/c/handlers.h"       // IWYU pragma: export

@@ -1,11 +1,17 @@
-// Atomic blocks of the C interface: outermost, nested, and alternatives.
+// Atomic blocks of the C interface: outermost, nested, alternatives, and the rest of a transaction from a checkpoint on.
 //
 // A block is left in three ways: its body returns; a signal or an error jumps to the block's frame; an exception
 // (`unwind` among them) arrives from C++ code inside the body. Each function that sets a jump target calls the body
 // through another function that is not inlined, because a jump restores no value that the compiler keeps in a register
 // of the jumped-over code.
+#include <cstdlib>
+#include <cstring>
+
 #include "api/c_boundary.hpp"
+#include "core/critical.hpp"
+#include "core/deferred.hpp"
 #include "core/execution.hpp"
+#include "core/signal.hpp"
 #include "tutti/atomically.hpp"
 
 namespace tutti::api {
@@ -117,14 +123,27 @@ TUTTI_NOINLINE bool run_nested_attempt(tx& t, detail::frame& f, c_body& body) {
     }
 }
 
+/// What a block wrote without the transaction, and is to find as it was when it runs again.
+struct saved_memory {
+    void* at;
+    const void* copy;
+    std::size_t bytes;
+    void restore() const noexcept {
+        if (bytes != 0) std::memcpy(at, copy, bytes);
+    }
+};
+
+enum class role : std::uint8_t { child, alternative, rest };
+
 /// @return a result; for an alternative, TUTTI_CANCELLED when it retried
-TUTTI_NOINLINE int run_nested(tx& t, c_body& body, bool alternative) {
+TUTTI_NOINLINE int run_nested(tx& t, c_body& body, role r, const saved_memory& saved = {}) {
     int failure = 0;
     detail::jump_buffer target;
     detail::frame f;
     f.jump = &target;
     f.failure = &failure;
-    f.alternative = alternative;
+    f.alternative = r == role::alternative;
+    f.checkpoint = r == role::rest;
     for (;;) {
         detail::open_nested(t, f);
         if (TUTTI_SETJMP(target)) {
@@ -137,7 +156,7 @@ TUTTI_NOINLINE int run_nested(tx& t, c_body& body, bool alternative) {
             return failure;
         }
         switch (detail::reopen_nested(t, f)) {
-            case detail::sequel::again: break;
+            case detail::sequel::again: saved.restore(); break;
             case detail::sequel::cancelled: return TUTTI_CANCELLED;
             case detail::sequel::propagate: detail::propagate(t);
         }
@@ -149,7 +168,7 @@ int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
     if (body.body == nullptr) throw usage_error{"tutti_atomically: the body is null"};
     tx& t = detail::current_or_attach();
     if (detail::access::running(t)) {
-        if (how.nesting == nesting::closed) return run_nested(t, body, false);
+        if (how.nesting == nesting::closed) return run_nested(t, body, role::child);
         body(t);
         return TUTTI_COMMITTED;
     }
@@ -166,8 +185,34 @@ int choose(tx& t, const tutti_alternative* alternatives, std::size_t count) {
     for (std::size_t i = 0;; ++i) {
         const bool last = i + 1 == count;
         c_body body{alternatives[i].body, alternatives[i].argument};
-        const int result = run_nested(t, body, !last);
+        const int result = run_nested(t, body, last ? role::child : role::alternative);
         if (last || result != TUTTI_CANCELLED) return result;
+    }
+}
+
+/// The copy belongs to the log, which frees it when the transaction ends, however it ends: frames may be jumped over.
+const void* copy_for_log(core::descriptor& d, const void* from, std::size_t bytes) {
+    // A preemptable context must not be switched away inside malloc.
+    std::optional<core::critical<true>> region;
+    if (d.hooks != nullptr) region.emplace(d);
+    d.deferred_log.reserve_one();
+    void* const copy = std::malloc(bytes);
+    if (copy == nullptr) throw std::bad_alloc{};
+    core::put_off(d, core::deferred::kind::discarded, copy, [](void* memory) { std::free(memory); });
+    return std::memcpy(copy, from, bytes);
+}
+
+/// Runs a block inside another one on behalf of a call that reports errors as results.
+template <class F>
+int result_of(F&& block) {
+    try {
+        return block();
+    } catch (const usage_error&) {
+        return result_of_exception();
+    } catch (const std::bad_alloc&) {
+        return result_of_exception();
+    } catch (const cancelled&) {
+        return result_of_exception();
     }
 }
 
@@ -202,17 +247,20 @@ int tutti_or_else(tutti_tx* handle, const tutti_alternative* alternatives, size_
     for (size_t i = 0; i < count; ++i) {
         if (alternatives[i].body == nullptr) fail_use(handle, "tutti_or_else: an alternative's body is null");
     }
-    int result = 0;
-    try {
-        result = choose(tutti::from_c(handle), alternatives, count);
-    } catch (const tutti::usage_error&) {
-        result = result_of_exception();
-    } catch (const std::bad_alloc&) {
-        result = result_of_exception();
-    } catch (const tutti::cancelled&) {
-        result = result_of_exception();
-    }
+    const int result = result_of([&] { return choose(tutti::from_c(handle), alternatives, count); });
     // Cancelled was the last one (a cancel leaves any other for the block around it): so is the block around it.
     if (result == TUTTI_CANCELLED) tutti_cancel(handle);
     return result;
+}
+
+int tutti_checkpoint(tutti_tx* handle, tutti_body* rest, void* argument, void* locals, size_t bytes) {
+    if (rest == nullptr) fail_use(handle, "tutti_checkpoint: the rest of the transaction is null");
+    if (locals == nullptr && bytes != 0) fail_use(handle, "tutti_checkpoint: locals is null, but bytes is not 0");
+    const void* const copy = guarded(handle, [&](tutti::tx& t) -> const void* {
+        auto& d = tutti::core::descriptor::of(t);
+        if (!d.healthy()) tutti::core::examine(d);
+        return bytes != 0 ? copy_for_log(d, locals, bytes) : nullptr;
+    });
+    c_body what{rest, argument};
+    return result_of([&] { return run_nested(tutti::from_c(handle), what, role::rest, {locals, copy, bytes}); });
 }

@@ -32,7 +32,8 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
                                              .irrevocable = s.irrevocable,
                                              .irrevocable_reason = s.irrevocable_reason.c_str(),
                                              .durations = s.durations.data(),
-                                             .duration_classes = s.durations.size()};
+                                             .duration_classes = s.durations.size(),
+                                             .rewinds = s.rewinds};
             visit(&site, argument);
         }
     });

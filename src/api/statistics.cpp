@@ -57,7 +57,7 @@ std::vector<site_statistics> statistics() {
         if (const char* reason = s.irrevocable_reason.load(std::memory_order_relaxed))
             sums[id].irrevocable_reason = reason;
     }
-    std::erase_if(sums, [](const site_statistics& s) { return s.commits + s.aborts == 0; });
+    std::erase_if(sums, [](const site_statistics& s) { return s.commits + s.aborts + s.rewinds == 0; });
     std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
     return sums;
 }
@@ -69,10 +69,10 @@ void reset_statistics() {
 void print_statistics(std::ostream& to) {
     char line[256];
     const auto row = [&](const auto&... columns) {
-        std::snprintf(line, sizeof line, "%-28s %12s %12s %-22s %11s %10s %10s\n", columns...);
+        std::snprintf(line, sizeof line, "%-28s %12s %12s %-22s %12s %11s %10s %10s\n", columns...);
         to << line;
     };
-    row("site", "commits", "aborts", "mostly", "irrevocable", "p50 us <", "p99 us <");
+    row("site", "commits", "aborts", "mostly", "rewinds", "irrevocable", "p50 us <", "p99 us <");
     for (const site_statistics& s : statistics()) {
         const auto microseconds = [&](double q) {
             const std::uint64_t ns = percentile(s, q);
@@ -82,8 +82,8 @@ void print_statistics(std::ostream& to) {
             return std::string{text};
         };
         row(label(s).c_str(), std::to_string(s.commits).c_str(), std::to_string(s.aborts).c_str(),
-            main_cause(s).c_str(), std::to_string(s.irrevocable).c_str(), microseconds(0.5).c_str(),
-            microseconds(0.99).c_str());
+            main_cause(s).c_str(), std::to_string(s.rewinds).c_str(), std::to_string(s.irrevocable).c_str(),
+            microseconds(0.5).c_str(), microseconds(0.99).c_str());
     }
 }
 

@@ -31,6 +31,7 @@ void move_snapshot(descriptor& d, const detail::frame& f) noexcept {
     // A destructor that ran on the way may have moved the snapshot further.
     d.limit = std::max(d.limit, d.rewind_limit);
     ++d.run.rewinds;
+    if ((d.extras & extra_counting) != 0) d.ledger.count_rewind(d.run.block());
     d.extras |= extra_restarted;
 }
 

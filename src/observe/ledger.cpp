@@ -49,6 +49,10 @@ void ledger::count_abort(const block& where, abort_cause cause) noexcept {
     if (counters* const c = at(where)) c->aborts[static_cast<std::size_t>(cause)].add_one();
 }
 
+void ledger::count_rewind(const block& where) noexcept {
+    if (counters* const c = at(where)) c->rewinds.add_one();
+}
+
 void ledger::count_irrevocable(const block& where, const char* reason) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
@@ -64,6 +68,7 @@ void ledger::add_to(std::vector<site_statistics>& sums) const {
         site_statistics& to = sums[id];
         to.commits += from.commits.get();
         to.irrevocable += from.irrevocable.get();
+        to.rewinds += from.rewinds.get();
         for (std::size_t i = 0; i < from.aborts.size(); ++i) {
             to.aborts_by_cause[i] += from.aborts[i].get();
             to.aborts += from.aborts[i].get();
@@ -80,6 +85,7 @@ void ledger::reset() noexcept {
         if (c == nullptr) continue;
         c->commits.reset();
         c->irrevocable.reset();
+        c->rewinds.reset();
         for (counter& x : c->aborts) x.reset();
         for (counter& x : c->by_restarts) x.reset();
         for (counter& x : c->durations) x.reset();

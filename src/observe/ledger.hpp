@@ -47,6 +47,7 @@ public:
     void count_commit(const block& where, std::uint32_t restarts) noexcept;
     void count_duration(const block& where, std::uint64_t nanoseconds) noexcept;
     void count_abort(const block& where, abort_cause cause) noexcept;
+    void count_rewind(const block& where) noexcept;
     void count_irrevocable(const block& where, const char* reason) noexcept;
 
     /// Adds the counters to those of the same site number in `sums`.
@@ -57,6 +58,7 @@ private:
     struct counters {
         counter commits;
         counter irrevocable;
+        counter rewinds;
         std::array<counter, abort_cause_count> aborts;
         std::array<counter, std::tuple_size_v<decltype(site_statistics::commits_by_restarts)>> by_restarts;
         std::array<counter, std::tuple_size_v<decltype(site_statistics::durations)>> durations;

@@ -1,7 +1,7 @@
 // Counts that do not add up to what was executed.
 //
-// Catches counters that are lost when their thread ends, attempts that are counted under no cause or under two, and
-// counting that goes on although it is off.
+// Catches counters that are lost when their thread ends, attempts that are counted under no cause or under two,
+// partial roll-backs that pass for aborts or for nothing, and counting that goes on although it is off.
 #include <numeric>
 #include <sstream>
 
@@ -110,6 +110,47 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
     EXPECT_EQ(row("late").commits, 3u);
     EXPECT_EQ(row("never").irrevocable, 0u);
     EXPECT_EQ(row("never").irrevocable_reason, "");
+}
+
+// Three times to the checkpoint; then once to it, and once to the beginning.
+TEST_F(statistics_suite, count_partial_roll_backs) {
+    var<int> early{0}, late{0}, latest{0};
+    const auto overtake = [&](var<int>& seen) {
+        std::jthread{[&] {
+            atomically({.name = "overtakes"}, [&](tx& t) {
+                seen.set(t, seen.get(t) + 1);
+                latest.set(t, latest.get(t) + 1);
+            });
+        }}.join();
+    };
+    int runs = 0;
+    const auto once = [&](int conflicts, bool at_last_before) {
+        runs = 0;
+        atomically({.name = "rewinds"}, [&](tx& t) {
+            (void)early.get(t);
+            checkpoint(t, [&](tx& c) {
+                (void)late.get(c);
+                if (concurrent() && ++runs <= conflicts) overtake(at_last_before && runs == conflicts ? early : late);
+                (void)latest.get(c);
+            });
+        });
+    };
+    once(3, false);
+    once(2, true);
+    const auto s = row("rewinds");
+    expect_sound(s);
+    EXPECT_EQ(s.commits, 2u);
+    EXPECT_EQ(s.rewinds, concurrent() ? 4u : 0u);
+    EXPECT_EQ(s.aborts, concurrent() ? 1u : 0u);
+    EXPECT_EQ(row("overtakes").rewinds, 0u);
+    enable_statistics(false);
+    once(3, false);
+    EXPECT_EQ(row("rewinds").rewinds, concurrent() ? 4u : 0u);
+    std::ostringstream table;
+    print_statistics(table);
+    EXPECT_NE(table.str().find("rewinds"), std::string::npos);
+    reset_statistics();
+    EXPECT_EQ(row("rewinds").rewinds, 0u);
 }
 
 TEST_F(statistics_suite, sample_durations) {

@@ -124,11 +124,26 @@ static void no_alternatives(tutti_tx* tx, void* unused) {
     went_on = true;
 }
 
+static void rest_is_null(tutti_tx* tx, void* unused) {
+    (void)unused;
+    tutti_set(tx, &x, 5);
+    (void)tutti_checkpoint(tx, NULL, NULL, NULL, 0);
+    went_on = true;
+}
+static void locals_are_null(tutti_tx* tx, void* unused) {
+    (void)unused;
+    tutti_set(tx, &x, 5);
+    (void)tutti_checkpoint(tx, set_only, NULL, NULL, 8);
+    went_on = true;
+}
+
 static void nothing_where_something_is_needed(void) {
     check_error(NULL, NULL, "body");
     check_error(NULL, join_null, "participant");
     check_error(NULL, handle_null, "handler");
     check_error(NULL, no_alternatives, "alternative");
+    check_error(NULL, rest_is_null, "tutti_checkpoint");
+    check_error(NULL, locals_are_null, "locals");
 }
 
 static void options_that_make_no_sense(void) {
@@ -237,15 +252,18 @@ static void leak_handle(tutti_tx* tx, void* unused) {
     stale = tx;
 }
 
-static void a_stale_handle_ends_the_program(void) {
-    CHECK_EQ(tutti_atomically(NULL, leak_handle, NULL), TUTTI_COMMITTED);
+static void set_stale(void) { tutti_set(stale, &x, 1); }
+static void checkpoint_stale(void) { (void)tutti_checkpoint(stale, set_only, NULL, NULL, 0); }
+
+/// `use` is tried in a process of its own.
+static void check_end_of_program(void (*use)(void)) {
     int output[2];
     CHECK_EQ(pipe(output), 0);
     const pid_t child = fork();
     if (child == 0) {
         dup2(output[1], STDERR_FILENO);
         signal(SIGABRT, SIG_DFL);
-        tutti_set(stale, &x, 1);
+        use();
         _exit(0);
     }
     close(output[1]);
@@ -256,6 +274,12 @@ static void a_stale_handle_ends_the_program(void) {
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
     CHECK_TEXT(text, "tutti");
+}
+
+static void a_stale_handle_ends_the_program(void) {
+    CHECK_EQ(tutti_atomically(NULL, leak_handle, NULL), TUTTI_COMMITTED);
+    check_end_of_program(set_stale);
+    check_end_of_program(checkpoint_stale);
 }
 
 int main(void) {

@@ -26,6 +26,9 @@ typedef struct tutti_site_statistics {
     /// Durations of committed attempts, sampled: entry i counts those of 2^i up to 2^(i+1) nanoseconds.
     const uint64_t* durations;
     size_t duration_classes;
+    /// Partial roll-backs: a conflict took the attempt back to a nested block or a checkpoint, and it went on from
+    /// there. They are no aborts.
+    uint64_t rewinds;
 } tutti_site_statistics;
 
 /// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS is `on`, or `report`, which

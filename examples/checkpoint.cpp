@@ -1,0 +1,49 @@
+// A long way to a hot spot: every order adds up a catalogue that hardly ever changes, and then takes the next number of a
+// series that everybody wants. Who is overtaken there starts over from the checkpoint, not from the catalogue.
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <thread>
+#include <tutti/tutti.hpp>
+#include <vector>
+
+namespace {
+
+constexpr int clerks = 4, orders = 500;
+
+std::array<tutti::var<long>, 500> catalogue{};
+tutti::var<long> next_number{0}, turnover{0};
+
+}  // namespace
+
+int main() {
+    for (auto& price : catalogue) price.store(2);
+
+    std::atomic<long> summed{0}, numbered{0};  // runs of either half, those that came to nothing included
+    {
+        std::vector<std::jthread> threads;
+        threads.reserve(clerks);
+        for (int i = 0; i < clerks; ++i) {
+            threads.emplace_back([&] {
+                for (int k = 0; k < orders; ++k) {
+                    tutti::atomically([&](tutti::tx& t) {
+                        ++summed;
+                        long sum = 0;
+                        for (const auto& price : catalogue) sum += price.get(t);
+                        tutti::checkpoint(t, [&](tutti::tx& rest) {
+                            ++numbered;
+                            const long number = next_number.get(rest);
+                            std::this_thread::yield();  // so that one is overtaken now and then
+                            next_number.set(rest, number + 1);
+                            turnover.set(rest, turnover.get(rest) + sum);  // `sum` is as it was at the checkpoint
+                        });
+                    });
+                }
+            });
+        }
+    }
+
+    std::printf("%d orders: the catalogue was added up %ld times, a number was taken %ld times\n", clerks * orders,
+                summed.load(), numbered.load());
+    return next_number.load() == clerks * orders && turnover.load() == 1000L * clerks * orders ? 0 : 1;
+}
