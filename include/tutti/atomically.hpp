@@ -124,10 +124,11 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
                 fail_nested(t, f);
                 throw;
             }
-            const sequel next = reopen_nested(t, f);
-            if (next == sequel::propagate) throw;
-            if (next == sequel::cancelled) return outcome<R, Lenient>::cancel();
         }
+        // Not in the handler: it may be left by a jump.
+        const sequel next = reopen_nested(t, f);
+        if (next == sequel::propagate) propagate(t);
+        if (next == sequel::cancelled) return outcome<R, Lenient>::cancel();
     }
 }
 

@@ -48,10 +48,11 @@ R choose(tx& t, First& first, Rest&... rest) {
                 fail_nested(t, f);
                 throw;
             }
-            const sequel next = reopen_nested(t, f);
-            if (next == sequel::propagate) throw;
-            if (next == sequel::cancelled) break;  // it retried: the next alternative's turn
         }
+        // Not in the handler: it may be left by a jump.
+        const sequel next = reopen_nested(t, f);
+        if (next == sequel::propagate) propagate(t);
+        if (next == sequel::cancelled) break;  // it retried: the next alternative's turn
     }
     return choose<R>(t, rest...);
 }

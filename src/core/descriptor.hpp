@@ -57,7 +57,7 @@ enum extra : std::uint32_t {
     extra_counting = 4,    // statistics
     extra_strict = 8,      // marks and a seat to give back
     extra_plain = 16,      // the plain flag to lower
-    extra_restarted = 32,  // not the first attempt: `run` to reset
+    extra_restarted = 32,  // not a first, plain attempt: `run` to reset
     extra_handlers = 64,   // handlers and participants
     extra_abstract_locks = 128
 };

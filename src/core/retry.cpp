@@ -88,7 +88,10 @@ void raise_retry_for(tx& t, std::chrono::nanoseconds limit) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
     const base::deadline now = base::now();
-    if (!d.run.retry_since) d.run.retry_since = now;
+    if (!d.run.retry_since) {
+        d.run.retry_since = now;
+        d.extras |= core::extra_restarted;  // `run` has to be reset even if this attempt commits
+    }
     // A limit beyond the end of the clock means for ever.
     const auto longest = base::deadline::max() - *d.run.retry_since;
     const base::deadline until = *d.run.retry_since + std::min(limit, longest);

@@ -167,5 +167,23 @@ TEST_F(wake_up, limit_in_the_last_alternative_is_waited_for) {
     EXPECT_EQ(chosen, 2);
 }
 
+// A limit that is over at once leaves nothing behind for the next block to measure its own from.
+TEST_F(wake_up, a_limit_begins_anew_in_every_block) {
+    using std::chrono::milliseconds, std::chrono::steady_clock;
+    var<int> v{0};
+    atomically([&](tx& t) {
+        (void)v.get(t);
+        retry_for(t, milliseconds{0});
+    });
+    const auto later = steady_clock::now() + milliseconds{5};
+    while (steady_clock::now() < later) std::this_thread::yield();
+    const unsigned attempts = atomically([&](tx& t) {
+        (void)v.get(t);
+        retry_for(t, milliseconds{5});
+        return t.attempt();
+    });
+    EXPECT_EQ(attempts, 2u) << "it returned without having waited";
+}
+
 }  // namespace
 }  // namespace tutti::anomalies

@@ -30,7 +30,7 @@ TUTTI_EXPORT void fail(tx& t) noexcept;
 // --- Blocks inside a block.
 TUTTI_EXPORT void open_nested(tx& t, frame& f);
 TUTTI_EXPORT void close_nested(tx& t, frame& f);
-/// After an unwind reached the block: rolls it back if the signal is its own.
+/// After an unwind reached the block: rolls it back if the signal is its own. May send another one on.
 TUTTI_EXPORT sequel reopen_nested(tx& t, frame& f);
 TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
 /// For blocks that jump: sends a signal that reopen_nested would not keep on to what is now the innermost block.
