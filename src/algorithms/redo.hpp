@@ -41,6 +41,18 @@ std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcep
     return entry;
 }
 
+/// A nested block reads under a record that d locked with `locked` what it has not written itself. Its roll-back may give
+/// the record back, and the read is then to count like any other, so it is logged, and in a strict attempt marked.
+template <class Place>
+void note_read_under(descriptor& d, const Place& place, word locked, std::uint32_t entry) {
+    if constexpr (Place::plain) {
+        if (d.frame_->parent == nullptr) return;
+        if (entry != no_entry && (d.writes[entry].bytes & place.bytes()) == place.bytes()) return;
+        d.log_read(place.record());
+        if (d.strict()) d.writes[memory::entry_of(locked)].marked = true;
+    }
+}
+
 /// One more word under a record that entry number `first` locked.
 template <class Place>
 void add_under(descriptor& d, const Place& place, std::uint32_t first, word value) {

@@ -194,7 +194,11 @@ inline bool become(descriptor& d) {
         auto& r = const_cast<record&>(**logged);
         for (;;) {
             word seen = r.load(std::memory_order_acquire);
-            if (d.owns(seen)) break;
+            if (d.owns(seen)) {
+                // Should a nested block's roll-back give the record back, the mark is what is left to protect the read.
+                d.writes[memory::entry_of(seen)].marked = true;
+                break;
+            }
             if (memory::is_locked(seen)) {
                 core::meet_owner(d, r, seen, abort_cause::conflict_read_locked);
                 continue;

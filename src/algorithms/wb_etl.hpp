@@ -23,6 +23,7 @@ struct wb_etl {
     static word read(descriptor& d, const Place& place) {
         return time_based::read(d, place, [&](word locked) {
             const std::uint32_t entry = redo::find_under(d, place, locked);
+            redo::note_read_under(d, place, locked, entry);
             // Under a record of ours memory does not change: what we did not write is as it was when we took it.
             return entry == memory::no_entry ? place.read() : memory::overlay(place, d.writes[entry]);
         });

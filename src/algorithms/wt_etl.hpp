@@ -16,7 +16,14 @@ struct wt_etl {
 
     template <class Place>
     static word read(descriptor& d, const Place& place) {
-        return time_based::read(d, place, [&](word) { return place.read(); });
+        return time_based::read(d, place, [&](word locked) {
+            if constexpr (Place::plain) {
+                if (d.frame_->parent != nullptr) {
+                    redo::note_read_under(d, place, locked, redo::find_under(d, place, locked));
+                }
+            }
+            return place.read();
+        });
     }
 
     template <class Place>

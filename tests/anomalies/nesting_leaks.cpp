@@ -266,5 +266,35 @@ TEST(nesting_reads, of_an_aborted_child_are_validated) {
     EXPECT_EQ(attempts, 2u);
 }
 
+// The child's write took the record of a stripe, under which it read a word that it had not written. The record is free
+// again when the parent goes on, and the read has to count all the same.
+TEST(nesting_reads, of_an_aborted_child_next_to_its_writes_are_validated) {
+    if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
+    support::watchdog guard{"nesting_reads"};
+    constexpr options impatient{.privatization = privatization::waived};  // the parent waits for the other one
+    alignas(32) std::uint64_t words[4] = {};
+    var<int> changed{0};
+    unsigned attempts = 0;
+    atomically(impatient, [&](tx& t) {
+        ++attempts;
+        std::uint64_t seen = 0;
+        (void)try_atomically([&](tx& c) {
+            store(c, &words[0], 1u);
+            seen = load(c, &words[1]);
+            cancel(c);
+        });
+        if (attempts == 1) {
+            std::jthread{[&] {
+                atomically(impatient, [&](tx& other) {
+                    store(other, &words[1], 1u);
+                    changed.set(other, 1);
+                });
+            }}.join();
+        }
+        EXPECT_EQ(changed.get(t), static_cast<int>(seen));
+    });
+    EXPECT_EQ(attempts, 2u);
+}
+
 }  // namespace
 }  // namespace tutti::anomalies

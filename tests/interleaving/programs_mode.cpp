@@ -104,6 +104,20 @@ std::vector<program> mode_programs() {
           }}},
         {"irrevocable_from_the_start", {irrevocable_from_the_start, update_x_y}},
         {"irrevocable_late", {become_irrevocable_late, update_x_y}},
+        {"irrevocable_in_a_nested_block_that_is_cancelled",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.nested([](block& n) {
+                      n.write(x);
+                      n.become_irrevocable();
+                      n.cancel();
+                  });
+                  b.read(x);
+                  b.read(y);
+              });
+          },
+          update_x_y}},
         {"two_irrevocable_at_once", {become_irrevocable_late, irrevocable_from_the_start}},
         {"three_irrevocable_at_once", {become_irrevocable_late, irrevocable_from_the_start, become_irrevocable_late}},
         {"irrevocable_and_readers",
