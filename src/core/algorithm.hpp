@@ -17,7 +17,8 @@
 //   unchanged(d)        whether all reads are still current, for retry. The state says running.
 //   become(d, s)        switches a running attempt to visible or irrevocable; false if it has to start over as such.
 //                       The seat is taken and the state says s.
-//   refresh(d)          moves the snapshot to now, or aborts.
+//   refresh(d)          moves the snapshot to now. Where reads have changed it calls core::fall_back, which finds the way
+//                       back or aborts.
 //   load_alone(d, cell) one read outside any transaction, on the context of d.
 #pragma once
 
