@@ -1,6 +1,8 @@
 // The ways to run a transaction that is made of several steps. Each has `run(context&, steps)`; a step offers
 //
-//   run(context&)              the operation and the computing that goes with it; returns its result
+//   run(context&)              an operation and then some computing
+//   operate(context&)          the operation alone; returns its result
+//   compute()                  the computing alone
 //   undo(context&, result)     takes the operation back
 //   locks()                    the abstract locks that the operation needs
 //
@@ -46,6 +48,7 @@ struct inner_checkpoint : tutti_default {
     }
 };
 
+/// Only the operation is open: that is what others shall not wait for.
 struct inner_open : tutti_default {
     static constexpr const char* name = "open";
 
@@ -54,8 +57,9 @@ struct inner_open : tutti_default {
         for (Step& step : steps) {
             for (const ::tutti::abstract_lock& lock : step.locks()) ::tutti::acquire(c, lock);
             ::tutti::open_nested(
-                c, [&step](context& own) { return step.run(own); },
+                c, [&step](context& own) { return step.operate(own); },
                 [step](context& own, const auto& result) { step.undo(own, result); });
+            step.compute();
         }
     }
 };

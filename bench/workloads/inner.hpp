@@ -1,4 +1,4 @@
-// A transaction of several steps, each an operation after some computing, run in the ways that engines/tutti_inner.hpp
+// A transaction of several steps, each an operation and some computing, run in the ways that engines/tutti_inner.hpp
 // offers: the experiments of Mishra, "HyflowCPP", 2013, 6.3 and 6.4, on one machine.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/tutti.hpp"
 #include "harness/cases.hpp"
 #include "harness/computing.hpp"
 #include "harness/crew.hpp"
@@ -27,12 +28,17 @@ public:
         : subject_{&subject}, operation_{o}, turns_{turns}, done_{&done} {}
 
     template <class Context>
-    auto run(Context& c) {
+    auto operate(Context& c) {
         ++done_->steps;
-        compute(turns_);
         const auto result = subject_->apply(c, operation_);
-        witness_ = Subject::witness(operation_, result);
+        witness_ = Subject::witness(result);
         return result;
+    }
+    void compute() const noexcept { bench::compute(turns_); }
+    template <class Context>
+    void run(Context& c) {
+        operate(c);
+        compute();
     }
     template <class Context, class Result>
     void undo(Context& c, const Result& result) const {

@@ -5,7 +5,7 @@
 //   draw(bits)                   an operation, from a random number
 //   apply(context&, operation)   does it; returns what undo needs
 //   undo(context&, operation, result)
-//   witness(operation, result)   what the invariant adds up
+//   witness(result)              what the invariant adds up
 //   locks(operation)             the abstract locks that keep apart what does not commute
 //   broken(witness)              what is wrong when nobody runs any more, or an empty string
 #pragma once
@@ -44,7 +44,7 @@ public:
     void undo(context& c, const operation& o, long) {
         if (!o.looks) bank_.transfer(c, o.to, o.from, 1);
     }
-    static long witness(const operation&, long) { return 0; }
+    static long witness(long) { return 0; }
     std::array<::tutti::abstract_lock, 2> locks(const operation& o) const {
         return {{{&bank_, std::min(o.from, o.to), o.looks}, {&bank_, std::max(o.from, o.to), o.looks}}};
     }
@@ -57,15 +57,15 @@ private:
     bank<E, Accounts> bank_;
 };
 
+/// A step that does not look inserts its key, or removes it if it is there: so it always changes the set.
 template <class E, class Set, unsigned Keys>
 class inner_set {
     using context = typename E::context;
-    enum class what : std::uint8_t { look, insert, remove };
 
 public:
     struct operation {
         long key;
-        what kind;
+        bool looks;
     };
 
     inner_set() : filled_{fill_half<E>(set_, Keys)} {}
@@ -73,28 +73,23 @@ public:
     inner_set& operator=(const inner_set&) = delete;
     ~inner_set() { set_.clear(); }
 
-    static operation draw(std::uint64_t bits) {
-        const unsigned chance = below(5, bits >> 32);
-        return {below(Keys, bits), chance == 0 ? what::look : chance % 2 == 0 ? what::insert : what::remove};
-    }
-    bool apply(context& c, const operation& o) {
-        switch (o.kind) {
-            case what::look: return set_.contains(c, o.key);
-            case what::insert: return set_.insert(c, o.key);
-            case what::remove: return set_.remove(c, o.key);
+    static operation draw(std::uint64_t bits) { return {below(Keys, bits), below(5, bits >> 32) == 0}; }
+    /// By how much the set has grown.
+    long apply(context& c, const operation& o) {
+        if (o.looks) {
+            benchmark::DoNotOptimize(set_.contains(c, o.key));
+            return 0;
         }
-        return false;
+        if (set_.insert(c, o.key)) return 1;
+        set_.remove(c, o.key);
+        return -1;
     }
-    void undo(context& c, const operation& o, bool changed) {
-        if (!changed || o.kind == what::look) return;
-        apply(c, {o.key, o.kind == what::insert ? what::remove : what::insert});
+    void undo(context& c, const operation& o, long) {
+        if (!o.looks) apply(c, o);
     }
-    static long witness(const operation& o, bool changed) {
-        if (!changed || o.kind == what::look) return 0;
-        return o.kind == what::insert ? 1 : -1;
-    }
+    static long witness(long grown) { return grown; }
     std::array<::tutti::abstract_lock, 1> locks(const operation& o) const {
-        return {{{&set_, static_cast<std::uint64_t>(o.key), o.kind == what::look}}};
+        return {{{&set_, static_cast<std::uint64_t>(o.key), o.looks}}};
     }
     std::string broken(std::int64_t grown) const {
         const long left = set_.check();
