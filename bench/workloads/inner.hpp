@@ -67,7 +67,8 @@ outcome run_inner(const plan& how, unsigned steps) {
         all.reserve(steps);
         done.operations = repeat<1>(stop, [&] {
             all.clear();
-            for (unsigned i = 0; i < steps; ++i) all.emplace_back(*subject, Subject::draw(random()), turns, done);
+            for (unsigned i = 0; i < steps; ++i)
+                all.emplace_back(*subject, Subject::draw(random(), i == steps / 2), turns, done);
             Way::update([&all, &done](auto& c) {
                 ++done.bodies;
                 Way::run(c, std::span{all});
@@ -93,6 +94,7 @@ template <class Way>
 void add_inner() {
     using E = tutti_default;
     add_inner_of<Way, inner_bank<E, 32>>("bank-few");
+    add_inner_of<Way, inner_bank<E, 16 * 1024, true>>("bank-posts");
     add_inner_of<Way, inner_bank<E, 16 * 1024>>("bank-many");
     add_inner_of<Way, inner_set<E, sorted_list<E>, 64>>("list");
     add_inner_of<Way, inner_set<E, skip_list<E>, 256>>("skip-list");

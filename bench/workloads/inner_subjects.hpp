@@ -2,7 +2,7 @@
 //
 // A subject has an `operation` that is small, and
 //
-//   draw(bits)                   an operation, from a random number
+//   draw(bits, middle)           an operation, from a random number, and whether it is that of the middle step
 //   apply(context&, operation)   does it; returns what undo needs
 //   undo(context&, operation, result)
 //   witness(result)              what the invariant adds up
@@ -23,7 +23,8 @@
 
 namespace bench {
 
-template <class E, unsigned Accounts>
+/// With `Posts` the middle step is a payment to the bank itself, account 0: what all transactions want, but not at once.
+template <class E, unsigned Accounts, bool Posts = false>
 class inner_bank {
     using context = typename E::context;
 
@@ -33,7 +34,8 @@ public:
         bool looks;
     };
 
-    static operation draw(std::uint64_t bits) {
+    static operation draw(std::uint64_t bits, bool middle) {
+        if (Posts && middle) return {below(Accounts, bits), 0, false};
         return {below(Accounts, bits), below(Accounts, bits >> 32), (bits >> 16) % 5 == 0};
     }
     long apply(context& c, const operation& o) {
@@ -45,8 +47,9 @@ public:
         if (!o.looks) bank_.transfer(c, o.to, o.from, 1);
     }
     static long witness(long) { return 0; }
+    /// Transfers commute with each other, because none asks for a balance; with a look they do not.
     std::array<::tutti::abstract_lock, 2> locks(const operation& o) const {
-        return {{{&bank_, std::min(o.from, o.to), o.looks}, {&bank_, std::max(o.from, o.to), o.looks}}};
+        return {{{&bank_, std::min(o.from, o.to), !o.looks}, {&bank_, std::max(o.from, o.to), !o.looks}}};
     }
     std::string broken(std::int64_t) {
         const long total = E::read([this](context& c) { return bank_.total(c); });
@@ -73,7 +76,7 @@ public:
     inner_set& operator=(const inner_set&) = delete;
     ~inner_set() { set_.clear(); }
 
-    static operation draw(std::uint64_t bits) { return {below(Keys, bits), below(5, bits >> 32) == 0}; }
+    static operation draw(std::uint64_t bits, bool) { return {below(Keys, bits), below(5, bits >> 32) == 0}; }
     /// By how much the set has grown.
     long apply(context& c, const operation& o) {
         if (o.looks) {
