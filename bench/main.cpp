@@ -37,6 +37,10 @@ void measure(benchmark::State& state, const bench::measured_case& c, const bench
             const auto bodies = static_cast<double>(done.bodies);
             state.counters["abort_percent"] = 100 * (bodies - static_cast<double>(done.operations)) / bodies;
         }
+        if (done.steps_due != 0) {
+            state.counters["steps_per_step_due"] =
+                static_cast<double>(done.steps) / static_cast<double>(done.steps_due);
+        }
     }
     std::fprintf(stderr, "round %d of %d: %s\n", ++rounds_done, rounds, name.c_str());
 }

@@ -23,6 +23,8 @@ struct outcome {
     std::uint64_t operations = 0;
     std::uint64_t bodies = 0;
     std::int64_t witness = 0;
+    std::uint64_t steps = 0;      ///< executions of parts of transactions
+    std::uint64_t steps_due = 0;  ///< how many would have done, or 0 where there are no parts
     double seconds = 0;
     double disturbed = 0;  ///< the part of the machine's processor time that others used meanwhile
     std::string broken;    ///< the invariant that does not hold, or empty

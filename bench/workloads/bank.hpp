@@ -11,9 +11,9 @@
 
 namespace bench {
 
-template <class E>
+template <class E, unsigned Size = 1024>
 struct bank {
-    static constexpr unsigned size = 1024;
+    static constexpr unsigned size = Size;
     static constexpr long opening = 100;
 
     using account = typename E::template cell<long>;

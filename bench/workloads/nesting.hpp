@@ -1,4 +1,4 @@
-// A block inside a block.
+// What a block inside a block costs.
 #pragma once
 
 #include "workloads/costs.hpp"
@@ -7,8 +7,8 @@ namespace bench {
 
 template <class E>
 void add_nesting() {
-    add_case<E>("nesting", "empty", run_empty<E>);
-    add_case<E>("nesting", "read-write-private", run_read_write<E, true>);
+    add_case<E>("nesting-costs", "empty", run_empty<E>);
+    add_case<E>("nesting-costs", "read-write-private", run_read_write<E, true>);
 }
 
 }  // namespace bench

@@ -1,0 +1,32 @@
+// A set that knows how many keys it has: whoever changes it changes that one word, whatever the key.
+#pragma once
+
+namespace bench {
+
+template <class E, class Set>
+class sized {
+    using context = typename E::context;
+
+public:
+    bool contains(context& c, long key) const { return set_.contains(c, key); }
+    bool insert(context& c, long key) { return count(c, set_.insert(c, key), 1); }
+    bool remove(context& c, long key) { return count(c, set_.remove(c, key), -1); }
+
+    /// The number of keys, or -1 if the structure is broken or they were counted wrongly. Nobody else runs.
+    long check() const {
+        const long there = set_.check();
+        return there == size_.load() ? there : -1;
+    }
+    void clear() { set_.clear(); }
+
+private:
+    bool count(context& c, bool changed, long by) {
+        if (changed) size_.set(c, size_.get(c) + by);
+        return changed;
+    }
+
+    Set set_;
+    typename E::template cell<long> size_{0L};
+};
+
+}  // namespace bench

@@ -1,0 +1,109 @@
+// What the transactions of the family `nesting` work on: a bank, and sets. One step in five only looks.
+//
+// A subject has an `operation` that is small, and
+//
+//   draw(bits, middle)           an operation, from a random number, and whether it is that of the middle step
+//   apply(context&, operation)   does it; returns what undo needs
+//   undo(context&, operation, result)
+//   witness(result)              what the invariant adds up
+//   locks(operation)             the abstract locks that keep apart what does not commute
+//   broken(witness)              what is wrong when nobody runs any more, or an empty string
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <tutti/open_nesting.hpp>
+
+#include "harness/random.hpp"
+#include "workloads/bank.hpp"
+#include "workloads/sets.hpp"
+
+namespace bench {
+
+/// With `Posts` the middle step is a payment to the bank itself, account 0: what all transactions want, but not at once.
+template <class E, unsigned Accounts, bool Posts = false>
+class inner_bank {
+    using context = typename E::context;
+
+public:
+    struct operation {
+        unsigned from, to;
+        bool looks;
+    };
+
+    static operation draw(std::uint64_t bits, bool middle) {
+        if (Posts && middle) return {below(Accounts, bits), 0, false};
+        return {below(Accounts, bits), below(Accounts, bits >> 32), (bits >> 16) % 5 == 0};
+    }
+    long apply(context& c, const operation& o) {
+        if (o.looks) return bank_.accounts[o.from].get(c) + bank_.accounts[o.to].get(c);
+        bank_.transfer(c, o.from, o.to, 1);
+        return 0;
+    }
+    void undo(context& c, const operation& o, long) {
+        if (!o.looks) bank_.transfer(c, o.to, o.from, 1);
+    }
+    static long witness(long) { return 0; }
+    /// Transfers commute with each other, because none asks for a balance; with a look they do not.
+    std::array<::tutti::abstract_lock, 2> locks(const operation& o) const {
+        return {{{&bank_, std::min(o.from, o.to), !o.looks}, {&bank_, std::max(o.from, o.to), !o.looks}}};
+    }
+    std::string broken(std::int64_t) {
+        const long total = E::read([this](context& c) { return bank_.total(c); });
+        return total == Accounts * bank_.opening ? "" : "the total is " + std::to_string(total);
+    }
+
+private:
+    bank<E, Accounts> bank_;
+};
+
+/// A step that does not look inserts its key, or removes it if it is there: so it always changes the set.
+template <class E, class Set, unsigned Keys>
+class inner_set {
+    using context = typename E::context;
+
+public:
+    struct operation {
+        long key;
+        bool looks;
+    };
+
+    inner_set() : filled_{fill_half<E>(set_, Keys)} {}
+    inner_set(const inner_set&) = delete;
+    inner_set& operator=(const inner_set&) = delete;
+    ~inner_set() { set_.clear(); }
+
+    static operation draw(std::uint64_t bits, bool) { return {below(Keys, bits), below(5, bits >> 32) == 0}; }
+    /// By how much the set has grown.
+    long apply(context& c, const operation& o) {
+        if (o.looks) {
+            benchmark::DoNotOptimize(set_.contains(c, o.key));
+            return 0;
+        }
+        if (set_.insert(c, o.key)) return 1;
+        set_.remove(c, o.key);
+        return -1;
+    }
+    void undo(context& c, const operation& o, long) {
+        if (!o.looks) apply(c, o);
+    }
+    static long witness(long grown) { return grown; }
+    std::array<::tutti::abstract_lock, 1> locks(const operation& o) const {
+        return {{{&set_, static_cast<std::uint64_t>(o.key), o.looks}}};
+    }
+    std::string broken(std::int64_t grown) const {
+        const long left = set_.check();
+        if (left < 0) return "the structure is broken";
+        if (left == filled_ + grown) return "";
+        return std::to_string(filled_ + grown) + " keys should be left, but there are " + std::to_string(left);
+    }
+
+private:
+    Set set_;
+    long filled_;
+};
+
+}  // namespace bench
