@@ -50,8 +50,7 @@ struct attempt {
     bool doomed = false;          ///< somebody was told that it will not commit a write
 };
 
-/// REQUIRES: no value is written twice to a place, nor its initial one; at most 64 attempts; those of one thread are in
-/// their order.
+/// REQUIRES: no value is written twice to a place, nor its initial one; those of one thread are in their order.
 struct history {
     std::vector<value> initial;  ///< of each place
     std::vector<attempt> attempts;
