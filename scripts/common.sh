@@ -44,7 +44,10 @@ ticker() {
     done
 }
 
-# try_step <title> <command>...: runs one numbered step, with its output in a log that is shown when it fails.
+last_lines() { tail -n 80 "$1"; }
+
+# try_step <title> <command>...: runs one numbered step, with its output in a log. When it fails, what $excerpt_of (a
+# function, given the log) prints is shown; the end of the log if that is unset.
 # Returns the command's status; leaves the duration in step_seconds and the log's name in step_log.
 try_step() {
     local title=$1 status=0 start=$SECONDS
@@ -65,8 +68,8 @@ try_step() {
     if ((status == 0)); then
         printf '    done in %d s\n' "$step_seconds"
     else
-        printf '    FAILED after %d s; the end of %s:\n' "$step_seconds" "$step_log"
-        tail -n 80 "$step_log" | sed 's/^/    | /'
+        printf '    FAILED after %d s; from %s:\n' "$step_seconds" "$step_log"
+        "${excerpt_of:-last_lines}" "$step_log" | sed 's/^/    | /'
     fi
     return "$status"
 }

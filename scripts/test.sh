@@ -7,6 +7,7 @@ source scripts/lint.sh
 passed=0
 failed=0
 closing_lines=()
+failures=()
 
 # record <name> <passed> <failed> <seconds> <closing line>
 record() {
@@ -24,6 +25,18 @@ check_step() {
     fi
 }
 
+# failed_tests <log>: what the tests that failed printed, and their names; the end of the log if none failed.
+failed_tests() {
+    if ! grep -q '^The following tests FAILED:' "$1"; then
+        last_lines "$1"
+        return
+    fi
+    awk '/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { shown = /\*\*\*/ ? 80 : 0 }
+         /^ +Start +[0-9]+: /               { shown = 0 }
+         shown > 0                          { print; --shown }' "$1"
+    sed -n '/^The following tests FAILED:/,$p' "$1"
+}
+
 run_ctest() {
     local preset=$1
     shift
@@ -32,7 +45,7 @@ run_ctest() {
 
 # test_preset <preset> [ctest arguments]
 test_preset() {
-    local preset=$1 build_seconds status=0 closing total=0 bad=0 bench=OFF
+    local preset=$1 build_seconds status=0 closing name total=0 bad=0 bench=OFF
     shift
     [[ $preset != release ]] || bench=ON # once is enough to see that it compiles
     if ! try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_BENCH=$bench; then
@@ -41,12 +54,15 @@ test_preset() {
         return
     fi
     build_seconds=$step_seconds
-    try_step "$preset: tests" run_ctest "$preset" "$@" || status=$?
+    excerpt_of=failed_tests try_step "$preset: tests" run_ctest "$preset" "$@" || status=$?
     closing=$(grep -E '^[0-9]+% tests passed, ' "$step_log" | tail -n 1) || true
     if [[ $closing =~ ,\ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then
         bad=${BASH_REMATCH[1]}
         total=${BASH_REMATCH[2]}
         say "    $closing"
+        while read -r _ _ name _; do
+            failures+=("$preset: $name")
+        done < <(sed -n '/^The following tests FAILED:/,/^$/{/ - /p}' "$step_log")
     fi
     # ctest can fail without a failed test: no test found, or a test program that cannot list its cases.
     if ((status != 0 && bad == 0)); then
@@ -110,6 +126,7 @@ command_test() {
 
     say "" "" | sed 's/^ *$//'
     printf '%s\n' "${closing_lines[@]}"
+    ((${#failures[@]} == 0)) || printf 'failed: %s\n' "${failures[@]}"
     say "took $SECONDS s; logs are in $log_dir"
     if ((passed + failed == 0)); then
         failed=1
