@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "tutti/policy.hpp"
+
 namespace tutti {
 
 /// How a transaction's reads are protected; each is stricter and dearer than the one before.
@@ -34,6 +36,10 @@ struct options {
     bool read_only = false;
     /// The mode the block starts in; `tx::become_visible` and `tx::become_irrevocable` switch later.
     tutti::mode mode = tutti::mode::optimistic;
+    /// Who gives way when this block meets another one; decided by the block that finds the conflict.
+    tutti::policy policy = tutti::policy::standard;
+    /// Under `policy::priority`: the higher wins.
+    int priority = 0;
     tutti::privatization privatization = tutti::privatization::safe;
     /// Only looked at when the block runs inside another one.
     tutti::nesting nesting = tutti::nesting::closed;

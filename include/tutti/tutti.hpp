@@ -10,6 +10,7 @@
 #include "tutti/memory.hpp"
 #include "tutti/open_nesting.hpp"
 #include "tutti/options.hpp"
+#include "tutti/policy.hpp"
 #include "tutti/retry.hpp"
 #include "tutti/statistics.hpp"
 #include "tutti/tx.hpp"

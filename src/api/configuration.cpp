@@ -10,14 +10,15 @@
 #include "base/panic.hpp"
 #include "core/policy.hpp"
 #include "memory/activity.hpp"
-#include "policies/patient.hpp"
+#include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
+#include "tutti/policy.hpp"
 #include "tutti/statistics.hpp"
 
 namespace tutti {
 namespace {
 
-const core::instance& named(std::string_view name, const char* given_by) {
+const core::instance& algorithm_named(std::string_view name, const char* given_by) {
     if (const core::instance* found = algorithms::find(name)) return *found;
     std::string message =
         "tutti: " + std::string{given_by} + ": unknown algorithm '" + std::string{name} + "'; valid are";
@@ -25,11 +26,21 @@ const core::instance& named(std::string_view name, const char* given_by) {
     throw usage_error{message};
 }
 
-const core::instance& instance_from_environment() {
-    const char* const name = std::getenv("TUTTI_ALGORITHM");
-    if (name == nullptr || *name == '\0') return *algorithms::all().front();
+const core::policy& policy_named(std::string_view name, const char* given_by) {
+    if (const core::policy* found = policies::find(name)) return *found;
+    std::string message = "tutti: " + std::string{given_by} + ": unknown policy '" + std::string{name} + "'; valid are";
+    for (const core::policy* p : policies::all()) message += ' ' + std::string{p->name};
+    throw usage_error{message};
+}
+
+/// What `variable` names, or the default.
+template <class Choice>
+const Choice& from_environment(const char* variable, const Choice& otherwise,
+                               const Choice& (*find)(std::string_view, const char*)) {
+    const char* const name = std::getenv(variable);
+    if (name == nullptr || *name == '\0') return otherwise;
     try {
-        return named(name, "TUTTI_ALGORITHM");
+        return find(name, variable);
     } catch (const usage_error& e) {
         // Nobody could catch it: transactions may run before main.
         std::string message = e.what();
@@ -37,8 +48,20 @@ const core::instance& instance_from_environment() {
     }
 }
 
-// Constant-initialised, so that it is valid before any dynamic initialisation; null until the first question.
+// Constant-initialised, so that they are valid before any dynamic initialisation; null until the first question.
 constinit std::atomic<const core::instance*> chosen{nullptr};
+constinit std::atomic<const core::policy*> chosen_policy{nullptr};
+
+const core::policy& put_in_force(const core::policy& p) noexcept {
+    if (p.start != nullptr) core::policy_listens.store(true, std::memory_order_relaxed);
+    chosen_policy.store(&p, std::memory_order_release);
+    return p;
+}
+
+const core::policy& process_policy() noexcept {
+    const core::policy* const p = chosen_policy.load(std::memory_order_acquire);
+    return p != nullptr ? *p : put_in_force(from_environment("TUTTI_POLICY", *policies::all().front(), policy_named));
+}
 
 // TUTTI_STATISTICS, read when the library is loaded; prints, if asked to, when it is unloaded. It stands here because
 // every program links this file, static or not.
@@ -59,7 +82,7 @@ struct environment {
     bool report = false;
 };
 const std::ios_base::Init streams_outlive_the_report;
-const environment from_environment;
+const environment environment_at_load;
 
 }  // namespace
 
@@ -68,23 +91,27 @@ namespace core {
 const instance& chosen_instance() noexcept {
     const instance* i = chosen.load(std::memory_order_acquire);
     if (i == nullptr) {
-        const instance* const fresh = &instance_from_environment();
+        process_policy();  // the first transaction looks at what it has set
+        const instance* const fresh =
+            &from_environment("TUTTI_ALGORITHM", *algorithms::all().front(), algorithm_named);
         if (chosen.compare_exchange_strong(i, fresh, std::memory_order_acq_rel)) i = fresh;
     }
     return *i;
 }
 
-const policy& chosen_policy() noexcept { return policies::patient; }
-constinit const bool policy_listens = policies::patient.start != nullptr;
+const policy& policy_of(const descriptor& d) noexcept {
+    const tutti::policy wanted = d.run.how->policy;
+    return wanted == tutti::policy::standard ? process_policy() : policies::number(wanted);
+}
 
 void choose_algorithm_for_test(std::string_view name) {
-    chosen.store(&named(name, "choose_algorithm_for_test"), std::memory_order_release);
+    chosen.store(&algorithm_named(name, "choose_algorithm_for_test"), std::memory_order_release);
 }
 
 }  // namespace core
 
 void use_algorithm(std::string_view name) {
-    const core::instance& wanted = named(name, "use_algorithm");
+    const core::instance& wanted = algorithm_named(name, "use_algorithm");
     if (memory::activities() != 0 && &core::chosen_instance() != &wanted) {
         throw usage_error{"tutti: use_algorithm: transactions have begun already; choose before the first one"};
     }
@@ -96,6 +123,16 @@ std::string_view algorithm() { return core::chosen_instance().name; }
 std::vector<algorithm_description> available_algorithms() {
     std::vector<algorithm_description> all;
     for (const core::instance* i : algorithms::all()) all.push_back({i->name, i->summary});
+    return all;
+}
+
+void use_policy(std::string_view name) { put_in_force(policy_named(name, "use_policy")); }
+
+std::string_view policy_in_force() { return process_policy().name; }
+
+std::vector<policy_description> available_policies() {
+    std::vector<policy_description> all;
+    for (const core::policy* p : policies::all()) all.push_back({p->name, p->summary});
     return all;
 }
 

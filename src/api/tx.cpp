@@ -63,22 +63,23 @@ void tx::join(participant& p) {
 
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = sound(*this);
-    if (d.is_irrevocable()) return;
+    if (d.runs_once()) return;
     d.run.irrevocable_reason = reason;
-    become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
+    if (!d.is_irrevocable()) become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
+    d.run.last_resort = false;
     if ((d.extras & core::extra_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
 }
 
 void tx::become_visible() {
     descriptor& d = sound(*this);
-    if (d.is_irrevocable()) {
+    if (d.runs_once()) {
         throw usage_error{"tutti: become_visible in an irrevocable transaction, which is stricter already"};
     }
     if (d.strict()) return;
     become_strict(d, status::visible, abort_cause::mode_switch);
 }
 
-bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*this).is_irrevocable(); }
+bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*this).runs_once(); }
 unsigned tx::attempt() const noexcept { return static_cast<const descriptor&>(*this).run.attempt; }
 abort_cause tx::last_abort() const noexcept { return static_cast<const descriptor&>(*this).run.last_cause; }
 

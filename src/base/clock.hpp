@@ -12,9 +12,14 @@ namespace tutti::base {
 
 using deadline = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 
+#if defined(TUTTI_INTERLEAVE)
+/// Defined by the interleaving scheduler: time stands still but for time limits that run out.
+deadline now() noexcept;
+#else
 inline deadline now() noexcept {
     return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now());
 }
+#endif
 
 /// A cheap, ever growing count. On x86-64 the time stamp counter, which is invariant on every processor that this
 /// runs on; elsewhere nanoseconds.

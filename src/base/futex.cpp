@@ -12,7 +12,7 @@ namespace tutti::base {
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::optional<deadline> until) noexcept {
 #if defined(TUTTI_INTERLEAVE)
-    detail::interleaving_block(&word, expected, until.has_value());
+    detail::interleaving_block(&word, expected, until);
 #else
     // FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC, which is what steady_clock counts.
     timespec absolute{};

@@ -11,7 +11,8 @@ namespace tutti::detail {
 #if defined(TUTTI_INTERLEAVE)
 // Defined by the interleaving scheduler.
 void interleaving_spin() noexcept;
-void interleaving_block(const std::atomic<std::uint32_t>* word, std::uint32_t expected, bool timed) noexcept;
+void interleaving_block(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
+                        std::optional<base::deadline> until) noexcept;
 void interleaving_wake(const std::atomic<std::uint32_t>* word) noexcept;
 #endif
 }  // namespace tutti::detail

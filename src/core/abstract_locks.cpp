@@ -7,6 +7,7 @@
 #include "core/apart.hpp"
 #include "core/critical.hpp"
 #include "core/signal.hpp"
+#include "core/standing.hpp"
 
 namespace tutti::core {
 
@@ -30,7 +31,6 @@ struct alignas(64) bucket {
 
 constexpr std::size_t bucket_bits = 10;
 constinit bucket buckets[std::size_t{1} << bucket_bits];
-constinit std::atomic<std::uint64_t> ages{0};
 
 /// How often to sleep before giving up, while an older or a younger transaction holds the lock.
 constexpr unsigned patience_with_older = 4;
@@ -72,9 +72,8 @@ void sleep_a_while(descriptor& d, bucket& b, std::uint32_t seen, const obstacle&
 }  // namespace
 
 void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
-    if (d.run.age == 0) d.run.age = ages.fetch_add(1, std::memory_order_relaxed) + 1;
     d.extras |= extra_abstract_locks;
-    auto mine = std::make_unique<abstract_holding>(abstract_holding{name, shared, &d, d.run.age});
+    auto mine = std::make_unique<abstract_holding>(abstract_holding{name, shared, &d, age_of(d)});
     bucket& b = bucket_of(name);
     for (unsigned turn = 0;; ++turn) {
         // Acquire, and before the look: a release that the look misses is counted after this.

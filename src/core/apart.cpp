@@ -37,7 +37,7 @@ void back_off_apart(descriptor& d) {
     descriptor& outer = *d.outer;
     if (d.run.attempt % attempts_apart == 0 && outer.healthy() && !outer.is_irrevocable()) {
         const abort_cause cause = d.run.last_cause;
-        d.run = {};
+        conclude_execution(d);
         abort_attempt(outer, cause);
     }
     back_off(d);

@@ -5,6 +5,7 @@
 #include "core/policy.hpp"
 #include "core/seats.hpp"
 #include "core/signal.hpp"
+#include "core/standing.hpp"
 #include "core/waiting.hpp"
 
 namespace tutti::core {
@@ -30,23 +31,17 @@ struct encounter {
 
 /// A nested block of the other's may let go of the record before its transaction ends, and the other may then sleep for
 /// us: so this wait ends with either.
-void wait_out(descriptor& d, const encounter& e) noexcept {
-    if (e.at != nullptr) {
-        wait_for(d, e.other, e.state, *e.at, e.seen);
-    } else {
-        wait_for(d, e.other, e.state);
-    }
-}
+///
+/// It ends, too, when d is asked to die. Of transactions that have killed each other and wait for the victim's end, each
+/// has asked before the heavy fence with which it goes to sleep, and looks at its own request after it: the last one to
+/// fence sees that it is a victim itself, and its end wakes the others.
+void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.other, e.state, e.at, e.seen); }
 
-/// True: the other is doomed.
-bool overcome(descriptor& d, const encounter& e) {
-    if (kill(e.other, e.state)) {
-        evict(e.other);
-        return true;
-    }
-    // It is preparing: it waits for nobody, so the wait is short even while we hold records.
-    wait_out(d, e);
-    return false;
+/// Whether d may wait for another that can no longer be killed, even while it holds records: that one is preparing, so
+/// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle.
+bool may_outlast(const descriptor& d, const encounter& e) noexcept {
+    return memory::status_of(d.state.load(std::memory_order_relaxed)) != status::preparing || d.id < e.other.id ||
+           is_over(e.other, e.state);
 }
 
 /// Whether d may sleep in place until another transaction ends, without a cycle of sleepers. Who sleeps has written
@@ -56,10 +51,20 @@ bool may_wait(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && !encloser_owns(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
+/// The irrevocable transaction wins, then who has lost too often, by age; then it is the policy's turn.
+verdict decide(descriptor& d, const encounter& e) noexcept {
+    if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
+    const bool senior = rank_shown(d) == senior_rank;
+    const bool other_senior = rank_shown(e.other) == senior_rank;
+    if (senior || other_senior) {
+        return senior && (!other_senior || is_older(d, e.other)) ? verdict::kill_other : verdict::wait;
+    }
+    return policy_of(d).conflict(d, e.other, e.where);
+}
+
 verdict judge(descriptor& d, const encounter& e) noexcept {
     if (d.is_irrevocable()) return verdict::kill_other;
-    const verdict v = memory::status_of(e.state) == status::irrevocable ? verdict::wait
-                                                                        : chosen_policy().conflict(d, e.other, e.where);
+    const verdict v = decide(d, e);
     return v == verdict::wait && !may_wait(d, e.where) ? verdict::abort_self : v;
 }
 
@@ -72,7 +77,14 @@ bool carry_out(descriptor& d, const encounter& e) {
             "transaction cannot go on before the block has ended"};
     }
     switch (judge(d, e)) {
-        case verdict::kill_other: return overcome(d, e);
+        case verdict::kill_other:
+            if (kill(e.other, e.state)) {
+                evict(e.other);
+                return true;
+            }
+            if (!may_outlast(d, e)) break;
+            wait_out(d, e);
+            return false;
         case verdict::wait: wait_out(d, e); return false;
         case verdict::abort_self: break;
     }

@@ -129,7 +129,11 @@ struct execution {
     std::optional<base::deadline> retry_since;  // when the first retry_for began to wait
     std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
     obstacle in_the_way;
-    std::uint64_t age = 0;  // drawn with the first abstract lock
+    // Its standing; see core/standing.hpp.
+    std::int64_t rank = 0;
+    std::uint64_t age = 0;
+    std::uint32_t defeats = 0;
+    bool last_resort = false;  // irrevocable only because it was restarted too often
 
     [[nodiscard]] observe::block block() const noexcept { return {where, how->name}; }
 };
@@ -206,7 +210,11 @@ public:
     detail::jump_buffer* masked_jump = nullptr;
     abstract_holding* abstract_locks = nullptr;
 
-    detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly
+    // --- what those see who meet it
+    detail::shared<std::int64_t> rank{0};
+    detail::shared<std::uint64_t> age{0};
+    detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
+    detail::shared<word> defeated{0};                // the sequence of its latest attempt that has a next one
 
     // --- around it
     observe::ledger ledger;
@@ -221,6 +229,8 @@ public:
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
+    /// Whether the body was promised to run once from here on.
+    [[nodiscard]] bool runs_once() const noexcept { return is_irrevocable() && !run.last_resort; }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
 
     [[nodiscard]] bool asked_to_die() const noexcept {

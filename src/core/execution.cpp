@@ -16,6 +16,7 @@
 #include "core/quiescence.hpp"
 #include "core/seats.hpp"
 #include "core/signal.hpp"
+#include "core/standing.hpp"
 
 namespace tutti::core {
 namespace {
@@ -76,17 +77,27 @@ void back_off(descriptor& d) noexcept {
     for (std::uint64_t i = 0; i < turns; ++i) base::spin_turn();
 }
 
+void pause_patiently(descriptor& self) noexcept {
+    if (const obstacle& o = self.run.in_the_way; o.who != nullptr) {
+        wait_for(self, *o.who, o.state);
+    } else if (self.run.attempt > patient_attempts) {
+        back_off(self);
+    }
+}
+
 void start_attempt(descriptor& d) {
     reset_attempt(d);
     d.mode = d.run.next_mode;
     d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active;
-    if (d.run.attempt > 1) d.extras |= extra_restarted;
+    if (d.run.attempt > 1) {
+        d.extras |= extra_restarted;
+        show_standing(d);
+    }
     if (observe::counting.load(std::memory_order_relaxed)) [[unlikely]]
         start_counting(d);
+    if (const policy& p = policy_of(d); p.start != nullptr) p.start(d);
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
-    if (chosen_policy().start != nullptr) [[unlikely]]
-        chosen_policy().start(d);
     d.algorithm->begin(d);
 }
 
@@ -98,7 +109,10 @@ void start_specially(descriptor& d) {
 void conclude(descriptor& d, abort_cause cause) noexcept {
     give_back(d);
     if ((d.extras & extra_counting) != 0) d.ledger.count_abort(d.run.block(), cause);
-    if (chosen_policy().abort != nullptr) chosen_policy().abort(d, cause);
+    if (const policy& p = policy_of(d); p.abort != nullptr) p.abort(d);
+    // Relaxed: whoever finds this attempt over by its status, which is stored with release, finds this too. An
+    // execution that sleeps in retry is not on its way to a commit.
+    if (cause != abort_cause::explicit_retry) d.defeated.store(d.own_sequence, std::memory_order_relaxed);
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     d.captured_size_ = 0;
     make_idle(d);
@@ -112,9 +126,19 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
     d.uncaught = uncaught;
 }
 
+/// The end of an execution whose `run` is not as a fresh one has it.
+void conclude_execution(descriptor& d) noexcept {
+    if (const policy& p = policy_of(d); p.end != nullptr) p.end(d);
+    hide_standing(d);
+    d.run = {};
+}
+
 void give_up(descriptor& d, abort_cause cause) noexcept {
     conclude(d, cause);
-    d.run = {};
+    conclude_execution(d);
+    // Whoever waits for the commit of this execution finds that there is no next attempt.
+    d.defeated.store(0, std::memory_order_release);
+    wake_sleepers(d);
 }
 
 void abandon(descriptor& d, abort_cause cause) noexcept {
@@ -161,14 +185,13 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     if ((d.extras & extra_counting) != 0) count_commit(d);
-    if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) d.run = {};
+    if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) conclude_execution(d);
     d.captured_size_ = 0;
     make_idle(d);
     release_abstract_locks(d);
     if (private_from_now) quiesce(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);
-    if (chosen_policy().commit != nullptr) chosen_policy().commit(d);
     if (!after.empty()) run_on_commit(d, after);
 }
 
@@ -198,12 +221,11 @@ sequel reopen(tx& t) {
         core::wait_in_retry(d);
     } else {
         core::conclude(d, d.cause);
+        core::count_defeat(d, d.cause);
         if (core::encloser_owns(d)) {
             core::back_off_apart(d);
-        } else if (d.run.in_the_way.who != nullptr) {
-            core::wait_for(d, *d.run.in_the_way.who, d.run.in_the_way.state);
-        } else if (d.run.attempt > core::patient_attempts) {
-            core::back_off(d);
+        } else {
+            core::policy_of(d).pause(d);
         }
     }
     core::execution& run = d.run;

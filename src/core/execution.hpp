@@ -43,6 +43,9 @@ void conclude(descriptor& d, abort_cause cause) noexcept;
 /// The same for the last attempt of an execution.
 void give_up(descriptor& d, abort_cause cause) noexcept;
 
+/// The end of an execution whose `run` is not as a fresh one has it.
+void conclude_execution(descriptor& d) noexcept;
+
 /// Rolls back an attempt that called retry and waits until it is worth another one.
 void wait_in_retry(descriptor& d);
 

@@ -111,7 +111,7 @@ void propagate(tx& t) { core::raise_again(descriptor::of(t)); }
 void raise_restart(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
-    if (d.is_irrevocable()) {
+    if (d.runs_once()) {
         throw usage_error{"tutti: restart in an irrevocable transaction, whose effects cannot be repeated"};
     }
     core::raise(d, signal::restart_block, abort_cause::explicit_restart);

@@ -1,8 +1,15 @@
-// The concept `policy`: who gives way when two transactions meet.
+// The concept `policy`: who gives way when two transactions meet, and what the loser does before it tries again.
 //
-// A policy is told of four events. It never touches logs or records; it answers a conflict with a verdict, and the
-// runtime (core/conflict.hpp) carries it out. `start`, `commit` and `abort` may be null: what a policy does not listen
-// to costs nothing.
+// A policy is told of events. It never touches logs or records; it answers a conflict with a verdict, and the runtime
+// (core/conflict.hpp) carries it out. Every event but `conflict` may be null: what a policy does not listen to costs
+// nothing. All of them are called on the thread that runs `self`.
+//
+//   event     when                                           may
+//   start     an attempt begins, before its snapshot         announce a standing; wait a bounded time
+//   conflict  self met `other`, which runs                   look at the standing of both
+//   abort     the attempt is rolled back                     announce a standing
+//   pause     between two attempts, when self holds nothing  wait, through core/waiting.hpp
+//   end       the execution is over: committed or given up   release others
 #pragma once
 
 #include <string_view>
@@ -12,21 +19,30 @@
 namespace tutti::core {
 
 enum class verdict : std::uint8_t {
-    abort_self,  ///< roll back, wait outside until the obstacle is gone, run again
+    abort_self,  ///< roll back, pause, run again
     kill_other,  ///< ask the other to die; if it can no longer be killed, wait for it
     wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self where it could close a cycle
 };
 
 struct policy {
     std::string_view name;
+    std::string_view summary;
     verdict (*conflict)(descriptor& self, descriptor& other, abort_cause where) noexcept;
+    void (*pause)(descriptor& self) noexcept;
     void (*start)(descriptor& self) noexcept = nullptr;
-    void (*commit)(descriptor& self) noexcept = nullptr;
-    void (*abort)(descriptor& self, abort_cause cause) noexcept = nullptr;
+    void (*abort)(descriptor& self) noexcept = nullptr;
+    void (*end)(descriptor& self) noexcept = nullptr;
+    /// Whether a transaction that keeps losing is helped out (core/standing.hpp): its restarts are then bounded.
+    bool bounded = true;
 };
 
-[[nodiscard]] const policy& chosen_policy() noexcept;
-/// Whether it wants to hear of starts, which every begin looks at.
-extern const bool policy_listens;
+/// The policy of the block that `d` runs: its own, or the process's.
+[[nodiscard]] const policy& policy_of(const descriptor& d) noexcept;
+
+/// Whether the process's policy wants to hear of starts, which every begin looks at.
+inline constinit detail::shared<bool> policy_listens{false};
+
+/// The usual pause: waits for the end of what was in the way; without that, backs off after a few attempts.
+void pause_patiently(descriptor& self) noexcept;
 
 }  // namespace tutti::core

@@ -25,7 +25,7 @@ bool inside_alternative(const descriptor& d) noexcept {
 }
 
 [[noreturn]] void give_way(descriptor& d) {
-    if (d.is_irrevocable()) {
+    if (d.runs_once()) {
         throw usage_error{
             "tutti: retry in an irrevocable transaction, whose effects cannot be repeated; call retry before "
             "become_irrevocable"};

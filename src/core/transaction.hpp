@@ -37,8 +37,8 @@ public:
         d.run.how = &how;
         d.uncaught = d.exceptions->uncaught;
         d.frame_ = &f;
-        if (how.mode != mode::optimistic || observe::counting.load(std::memory_order_relaxed) || policy_listens)
-            [[unlikely]] {
+        if (is_special(how) || observe::counting.load(std::memory_order_relaxed) ||
+            policy_listens.load(std::memory_order_relaxed)) [[unlikely]] {
             return start_specially(d);
         }
         TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");
@@ -91,6 +91,12 @@ public:
     }
 
 private:
+    /// Whether the options ask for something that only start_attempt does. Written so that it compiles to one load and
+    /// one comparison for `mode` and `policy`.
+    static bool is_special(const options& how) noexcept {
+        return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0;
+    }
+
     template <class Place>
     static void approach(descriptor& d) {
         if constexpr (Place::plain && A::privatizes_by_waiting) {

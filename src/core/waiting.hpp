@@ -22,6 +22,15 @@ void wait_for(descriptor& self, descriptor& other, word seen) noexcept;
 /// store its status anew after it and call nudge_sleepers.
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
 
+/// In the middle of a transaction: returns as well when self is asked to die. `r` may be null.
+void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept;
+
+/// Returns when the execution whose attempt read `seen` has committed or been given up, however often it starts over;
+/// or when it waits, through whomever, for self in the same way. Spins all the time if `spinning`, but sleeps, or
+/// switches in a preemptable context, otherwise.
+/// REQUIRES: self holds nothing.
+void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning) noexcept;
+
 /// For self that owns something: true once that transaction has ended or `r` no longer reads `value`, false when that
 /// takes longer than about a millisecond or the other waits for self in the same way. The bound is what rules out
 /// deadlock; looking for a cycle only spares the most frequent one the time.

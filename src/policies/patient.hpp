@@ -4,21 +4,21 @@
 // other has ended; one that has aborts instead (core/conflict.cpp says why), and sleeps before its next attempt. So nobody
 // spins on a sleeping owner, and nobody sleeps on records that others want.
 //
-// Two visible readers that want to write what both have marked would both abort, again and again: the one with the lower
-// number goes on.
+// Two visible readers that want to write what both have marked would both abort, again and again: the older goes on.
 #pragma once
 
-#include "core/policy.hpp"
+#include "policies/timestamp.hpp"
 
 namespace tutti::policies {
 
-inline core::verdict patient_conflict(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
-    if (where == abort_cause::conflict_visible_read && self.strict()) {
-        return self.id < other.id ? core::verdict::kill_other : core::verdict::abort_self;
-    }
+inline core::verdict wait_for_other(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
+    if (where == abort_cause::conflict_visible_read && self.strict()) return older_wins(self, other, where);
     return core::verdict::wait;
 }
 
-inline constexpr core::policy patient{"patient", patient_conflict};
+inline constexpr core::policy patient{.name = "patient",
+                                      .summary = "wait for the end of the other's attempt",
+                                      .conflict = wait_for_other,
+                                      .pause = core::pause_patiently};
 
 }  // namespace tutti::policies

@@ -1,5 +1,5 @@
 // What the programs run under: every algorithm, and for those with a version clock its states that only many commits
-// would lead to.
+// would lead to; and policies, of each kind one.
 #pragma once
 
 #include <array>
@@ -13,9 +13,10 @@ struct flavour {
     std::string_view name;  ///< as a test suite
     std::string_view algorithm;
     clock_state clock = clock_state::counting;
+    std::string_view policy = "patient";  ///< any other one runs the programs about conflicts only
 };
 
-inline constexpr std::array<flavour, 10> flavours{{
+inline constexpr std::array<flavour, 16> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
@@ -26,6 +27,12 @@ inline constexpr std::array<flavour, 10> flavours{{
     {"norec", "norec"},
     {"serial", "serial"},
     {"global_lock", "global-lock"},
+    {"wb_etl_aggressive", "wb-etl", clock_state::counting, "aggressive"},
+    {"wb_etl_timestamp", "wb-etl", clock_state::counting, "timestamp"},
+    {"wb_etl_serialize", "wb-etl", clock_state::counting, "serialize"},
+    {"wb_ctl_aggressive", "wb-ctl", clock_state::counting, "aggressive"},
+    {"wb_ctl_timestamp", "wb-ctl", clock_state::counting, "timestamp"},
+    {"norec_aggressive", "norec", clock_state::counting, "aggressive"},
 }};
 
 }  // namespace interleaving

@@ -3,10 +3,23 @@
 // TUTTI_TEST_QUICK: only the default algorithm, and few executions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "runner.hpp"
 
 namespace interleaving {
 namespace {
+
+/// What a policy decides in.
+const std::vector<program>& conflicts_and_modes() {
+    static const std::vector<program> some = [] {
+        std::vector<program> all = conflict_programs();
+        std::ranges::move(mode_programs(), std::back_inserter(all));
+        return all;
+    }();
+    return some;
+}
 
 class exploring : public testing::Test {
 public:
@@ -41,7 +54,7 @@ private:
 #if defined(TUTTI_TEST_QUICK)
         if (under.name != flavours.front().name) continue;
 #endif
-        for (const program& what : all_programs()) {
+        for (const program& what : under.policy == "patient" ? all_programs() : conflicts_and_modes()) {
             testing::RegisterTest(std::string{under.name}.c_str(), what.name, nullptr, nullptr, __FILE__, __LINE__,
                                   [&]() -> testing::Test* { return new exploring{what, under}; });
         }

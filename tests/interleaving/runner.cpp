@@ -10,6 +10,7 @@
 #include "api/configuration.hpp"
 #include "core/registry.hpp"
 #include "pristine.hpp"
+#include "tutti/policy.hpp"
 #include "world.hpp"
 
 /// The linker's: where the program's image begins.
@@ -163,6 +164,7 @@ result run_program(const program& what, const flavour& under, const limits& how_
                    tutti::core::fault broken) {
     const crash_reporter reporter{where};
     tutti::core::choose_algorithm_for_test(under.algorithm);
+    tutti::use_policy(under.policy);
     tutti::core::injected_fault = broken;
     laboratory lab{what, under.clock};
     result found;

@@ -1,17 +1,27 @@
 #include "scheduler.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/futex.hpp"
 
 namespace interleaving {
 namespace {
 
+using tutti::base::deadline;
+
 constexpr std::size_t stack_bytes = 512 * 1024;
+
+// What the engine takes for the time. It must not be the real one: how long an execution takes would decide what it does.
+deadline the_time{std::chrono::hours{1}};
+
+void pass_time(deadline until) noexcept { the_time = std::max(the_time, until); }
 
 enum class phase : std::uint8_t { ready, asleep, returned };
 
@@ -23,7 +33,7 @@ struct threads_of_execution {
         std::unique_ptr<fiber> runs_on;
         const std::function<void()>* body = nullptr;
         phase is = phase::returned;
-        bool has_time_limit = false;
+        std::optional<deadline> time_limit;
         bool spun = false;              // nobody else has made a step since it spun
         thread_set ran_since_spin = 0;  // who has, since its last spin
         thread_set goes_before = 0;     // who must make a step before this thread may
@@ -60,7 +70,7 @@ struct threads_of_execution {
     thread_set timeouts() const noexcept {
         thread_set set = 0;
         for (int i = 0; i < count; ++i) {
-            if (threads[i].is == phase::asleep && threads[i].has_time_limit) set |= only(i);
+            if (threads[i].is == phase::asleep && threads[i].time_limit) set |= only(i);
         }
         return set;
     }
@@ -100,7 +110,10 @@ struct threads_of_execution {
     }
 
     void made_a_step(int who) noexcept {
-        threads[who].is = phase::ready;  // a sleeper's time limit may just have run out
+        if (threads[who].is == phase::asleep) {  // its time limit has just run out
+            threads[who].is = phase::ready;
+            pass_time(*threads[who].time_limit);
+        }
         for (int i = 0; i < count; ++i) {
             if (i != who) threads[i].spun = false;
             threads[i].ran_since_spin |= only(who);
@@ -117,12 +130,13 @@ struct threads_of_execution {
         t.spun = false;
     }
 
-    void sleep(const std::atomic<std::uint32_t>* word, std::uint32_t expected, bool timed, const void* where) noexcept {
+    void sleep(const std::atomic<std::uint32_t>* word, std::uint32_t expected, std::optional<deadline> until,
+               const void* where) noexcept {
         pass_on(true, where);
         if (word->load(std::memory_order_seq_cst) != expected) return;
         thread& t = threads[current];
         t.is = phase::asleep;
-        t.has_time_limit = timed;
+        t.time_limit = until;
         t.sleeps_on = word;
         pass_on(false, where);
     }
@@ -205,10 +219,13 @@ void interleaving_spin() noexcept {
     if (interleaving::inside()) interleaving::active->spin(__builtin_return_address(0));
 }
 
-void interleaving_block(const std::atomic<std::uint32_t>* on, std::uint32_t expected, bool timed) noexcept {
+void interleaving_block(const std::atomic<std::uint32_t>* on, std::uint32_t expected,
+                        std::optional<base::deadline> until) noexcept {
     if (interleaving::inside()) {
-        interleaving::active->sleep(on, expected, timed, __builtin_return_address(0));
-    } else if (!timed && on->load(std::memory_order_seq_cst) == expected) {
+        interleaving::active->sleep(on, expected, until, __builtin_return_address(0));
+    } else if (until) {
+        interleaving::pass_time(*until);
+    } else if (on->load(std::memory_order_seq_cst) == expected) {
         std::fputs("interleaving: a wait outside of any execution, which nobody could end\n", stderr);
         std::abort();
     }
@@ -221,3 +238,9 @@ void interleaving_wake(const std::atomic<std::uint32_t>* on) noexcept {
 }
 
 }  // namespace tutti::detail
+
+namespace tutti::base {
+
+deadline now() noexcept { return interleaving::the_time; }
+
+}  // namespace tutti::base

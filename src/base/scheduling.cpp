@@ -1,0 +1,59 @@
+#include "base/scheduling.hpp"
+
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/futex.hpp"
+
+namespace tutti::base {
+
+#if defined(TUTTI_INTERLEAVE)
+
+// All transactions of an exploration run on one thread.
+void yield() noexcept { spin_turn(); }
+int thread_number() noexcept { return 0; }
+std::optional<int> lower_priority() noexcept { return std::nullopt; }
+void restore_priority(int /*thread*/, int /*nice*/) noexcept {}
+
+#else
+
+namespace {
+
+bool may_set_any_priority() noexcept {
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
+    return syscall(SYS_capget, &header, data) == 0 && (data[0].effective >> CAP_SYS_NICE & 1) != 0;
+}
+
+bool may_return_to(int nice) noexcept {
+    rlimit limit{};
+    // The limit counts from 1 for the lowest priority, 19, up to 40 for the highest, -20.
+    return may_set_any_priority() || (getrlimit(RLIMIT_NICE, &limit) == 0 && 20 - nice <= static_cast<int>(limit.rlim_cur));
+}
+
+constexpr int nicer_by = 10;
+constexpr int nicest = 19;
+
+}  // namespace
+
+void yield() noexcept { sched_yield(); }
+
+int thread_number() noexcept { return static_cast<int>(syscall(SYS_gettid)); }
+
+std::optional<int> lower_priority() noexcept {
+    const auto me = static_cast<id_t>(thread_number());
+    const int nice = getpriority(PRIO_PROCESS, me);
+    static thread_local const bool allowed = may_return_to(nice);
+    if (!allowed || nice >= nicest) return std::nullopt;
+    if (setpriority(PRIO_PROCESS, me, nice + nicer_by < nicest ? nice + nicer_by : nicest) != 0) return std::nullopt;
+    return nice;
+}
+
+void restore_priority(int thread, int nice) noexcept { setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
+
+#endif
+
+}  // namespace tutti::base

@@ -1,0 +1,100 @@
+#include "policies/serialize_soft.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "base/scheduling.hpp"
+#include "policies/suicide.hpp"
+#include "policies/yield.hpp"
+
+namespace tutti::policies {
+namespace {
+
+struct defeat {
+    const core::descriptor* loser;
+    const core::descriptor* winner;
+    int thread;  // the loser's
+    int nice;    // what it was
+};
+
+/// The matrix. `size` is what those look at who have nothing to do with it.
+struct conflicts {
+    base::lock lock;
+    std::vector<defeat> all;
+    detail::shared<std::size_t> size{0};
+
+    void changed() noexcept { size.store(all.size(), std::memory_order_relaxed); }
+    [[nodiscard]] auto of_loser(const core::descriptor& d) noexcept {
+        return std::find_if(all.begin(), all.end(), [&](const defeat& c) { return c.loser == &d; });
+    }
+};
+
+// Never destroyed: transactions may run in static destructors.
+conflicts& matrix() noexcept {
+    static auto* const m = new conflicts;
+    return *m;
+}
+
+void note(core::descriptor& self, const core::descriptor& winner) {
+    conflicts& m = matrix();
+    const base::lock_guard guard{m.lock};
+    const auto first = m.of_loser(self);
+    defeat entry{&self, &winner, base::thread_number(), 0};
+    if (first != m.all.end()) {
+        if (std::any_of(first, m.all.end(), [&](const defeat& c) { return c.loser == &self && c.winner == &winner; })) {
+            return;
+        }
+        entry.nice = first->nice;
+        m.all.push_back(entry);
+    } else {
+        m.all.reserve(m.all.size() + 1);  // before the priority is lowered: what has been done must be on the list
+        const std::optional<int> nice = base::lower_priority();
+        if (!nice) return;
+        entry.nice = *nice;
+        m.all.push_back(entry);
+    }
+    m.changed();
+}
+
+void pause_nicely(core::descriptor& self) noexcept {
+    if (self.run.in_the_way.who != nullptr) {
+        try {
+            note(self, *self.run.in_the_way.who);
+        } catch (const std::bad_alloc&) {
+            // then it only yields
+        }
+    }
+    pause_by_yielding(self);
+}
+
+/// Every commit has to come by, because it may be what a loser waits for.
+void hear_of_end(core::descriptor& self) noexcept { self.extras |= core::extra_restarted; }
+
+void clear_row_and_column(core::descriptor& self) noexcept {
+    conflicts& m = matrix();
+    if (m.size.load(std::memory_order_relaxed) == 0) return;
+    const base::lock_guard guard{m.lock};
+    for (std::size_t i = 0; i < m.all.size();) {
+        const defeat c = m.all[i];
+        if (c.loser != &self && c.winner != &self) {
+            ++i;
+            continue;
+        }
+        m.all[i] = m.all.back();
+        m.all.pop_back();
+        if (m.of_loser(*c.loser) == m.all.end()) base::restore_priority(c.thread, c.nice);
+    }
+    m.changed();
+}
+
+}  // namespace
+
+const core::policy serialize_soft{.name = "serialize-soft",
+                                  .summary = "run at a lower priority until those one lost to have committed",
+                                  .conflict = give_way,
+                                  .pause = pause_nicely,
+                                  .start = hear_of_end,
+                                  .end = clear_row_and_column};
+
+}  // namespace tutti::policies

@@ -1,0 +1,237 @@
+// Who wins, who waits, and for how long at most: every policy of the table.
+#include "core/policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "base/scheduling.hpp"
+#include "core/registry.hpp"
+#include "core/standing.hpp"
+#include "core/waiting.hpp"
+#include "policies/table.hpp"
+#include "support/crew.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+using policies::all;
+
+tutti::policy number_of(const policy& p) {
+    const auto at = std::ranges::find(all(), &p);
+    return static_cast<tutti::policy>(at - all().begin() + 1);
+}
+
+TEST(policies, the_table_is_in_the_order_of_the_enumeration) {
+    EXPECT_EQ(policies::number(tutti::policy::patient).name, "patient");
+    EXPECT_EQ(policies::number(tutti::policy::serialize_soft).name, "serialize-soft");
+    EXPECT_EQ(static_cast<std::size_t>(tutti::policy::yield), all().size());
+}
+
+TEST(policies, an_unknown_name_lists_the_valid_ones) {
+    const std::string before{policy_in_force()};
+    try {
+        use_policy("polite");
+        FAIL() << "accepted";
+    } catch (const usage_error& e) {
+        for (const policy* p : all()) EXPECT_NE(std::string{e.what()}.find(p->name), std::string::npos) << p->name;
+    }
+    EXPECT_EQ(policy_in_force(), before);
+}
+
+TEST(policies, are_put_in_force_by_name) {
+    const std::string before{policy_in_force()};
+    for (const auto& [name, summary] : available_policies()) {
+        use_policy(name);
+        EXPECT_EQ(policy_in_force(), name);
+        EXPECT_FALSE(summary.empty());
+    }
+    use_policy(before);
+}
+
+// Many threads, few variables, some visible readers: nobody hangs and nothing is lost, whatever the policy says.
+TEST(policies, keep_every_increment) {
+    constexpr unsigned threads = 6;
+    constexpr long rounds = 2000;
+    for (const policy* p : all()) {
+        SCOPED_TRACE(p->name);
+        var<long> first, second;
+        support::crew(threads, [&](unsigned me) {
+            const options how{.mode = me % 3 == 0 ? mode::visible : mode::optimistic,
+                              .policy = number_of(*p),
+                              .priority = static_cast<int>(me % 2)};
+            var<long>& from = me % 2 == 0 ? first : second;
+            var<long>& to = me % 2 == 0 ? second : first;
+            for (long i = 0; i < rounds; ++i) {
+                atomically(how, [&](tx& t) {
+                    from.set(t, from.get(t) + 1);
+                    to.set(t, to.get(t) + 1);
+                });
+            }
+        });
+        EXPECT_EQ(first.load(), threads * rounds);
+        EXPECT_EQ(second.load(), threads * rounds);
+    }
+}
+
+/// How many attempts a block makes under `p` that loses each time it can, up to `most`.
+unsigned attempts_of_a_loser(const policy& p, unsigned most) {
+    var<int> x;
+    unsigned attempts = 0;
+    atomically({.policy = number_of(p)}, [&](tx& t) {
+        ++attempts;
+        static_cast<void>(x.get(t));
+        // The irrevocable transaction would make the other one wait for it.
+        if (attempts < most && !descriptor::of(t).is_irrevocable()) {
+            std::thread{[&] { atomically([&](tx& o) { x.set(o, x.get(o) + 1); }); }}.join();
+        }
+        x.set(t, x.get(t));
+    });
+    return attempts;
+}
+
+TEST(policies, bound_the_restarts_of_who_always_loses) {
+    for (const policy* p : all()) {
+        SCOPED_TRACE(p->name);
+        if (p->bounded) {
+            EXPECT_EQ(attempts_of_a_loser(*p, 1000), defeats_to_last_resort + 1);
+        } else {
+            EXPECT_EQ(attempts_of_a_loser(*p, 100), 100U);  // so it is the bound that ends it above
+        }
+    }
+}
+
+TEST(policies, the_last_resort_promises_nothing) {
+    var<int> x, gate;
+    unsigned attempts = 0;
+    bool seen = false;
+    std::thread opener;
+    atomically([&](tx& t) {
+        ++attempts;
+        EXPECT_FALSE(t.irrevocable());
+        if (descriptor::of(t).is_irrevocable() && !seen) {
+            seen = true;
+            t.become_visible();  // stricter already, and no error
+            opener = std::thread{[&] { gate.store(1); }};
+        }
+        if (seen && gate.get(t) == 0) retry(t);
+        static_cast<void>(x.get(t));
+        if (!seen) std::thread{[&] { atomically([&](tx& o) { x.set(o, x.get(o) + 1); }); }}.join();
+        x.set(t, x.get(t));
+    });
+    opener.join();
+    EXPECT_TRUE(seen);
+    EXPECT_GT(attempts, defeats_to_last_resort);
+}
+
+/// Two transactions of which `second` wants what `first` owns, while `first` has not ended. Which one was rolled back?
+struct outcome {
+    unsigned first_attempts = 0, second_attempts = 0;
+};
+outcome meet(const options& first, const options& second) {
+    var<int> x;
+    outcome o;
+    std::latch owned{1};
+    std::atomic<bool> second_ended{false};
+    std::thread other{[&] {
+        owned.wait();
+        atomically(second, [&](tx& t) {
+            ++o.second_attempts;
+            x.set(t, 2);
+        });
+        second_ended = true;
+    }};
+    atomically(first, [&](tx& t) {
+        if (++o.first_attempts > 1) return;
+        x.set(t, 1);
+        owned.count_down();
+        // Until it is killed, or the other one has had the time to give way.
+        for (int i = 0; i < 200 && !descriptor::of(t).asked_to_die() && o.first_attempts == 1; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+        static_cast<void>(x.get(t));
+    });
+    other.join();
+    EXPECT_TRUE(second_ended);
+    return o;
+}
+
+TEST(policies, priority_kills_the_lower) {
+    constexpr auto p = tutti::policy::priority;
+    EXPECT_EQ(meet({.policy = p, .priority = 1}, {.policy = p, .priority = 2}).first_attempts, 2U);
+    EXPECT_EQ(meet({.policy = p, .priority = 2}, {.policy = p, .priority = 1}).first_attempts, 1U);
+    EXPECT_EQ(meet({.policy = p, .priority = 0}, {.policy = p, .priority = -1}).first_attempts, 1U);
+}
+
+TEST(policies, aggressive_kills_and_suicide_does_not) {
+    EXPECT_EQ(meet({}, {.policy = tutti::policy::aggressive}).first_attempts, 2U);
+    EXPECT_EQ(meet({}, {.policy = tutti::policy::suicide}).first_attempts, 1U);
+}
+
+TEST(waiting_for_a_commit, outlives_the_winners_restarts) {
+    var<int> x;
+    std::latch begun{1}, lost{1};
+    descriptor* winner = nullptr;
+    word state = 0;
+    std::atomic<bool> committed{false};
+    std::thread runner{[&] {
+        unsigned attempts = 0;
+        atomically([&](tx& t) {
+            static_cast<void>(x.get(t));
+            if (++attempts == 1) {
+                winner = &descriptor::of(t);
+                state = winner->state.load(std::memory_order_relaxed);
+                begun.count_down();
+                lost.wait();
+            }
+            if (attempts < 4) std::thread{[&] { x.store(static_cast<int>(attempts)); }}.join();
+            x.set(t, x.get(t) + 1);
+            if (attempts == 4) committed = true;
+        });
+    }};
+    begun.wait();
+    descriptor& self = attach();
+    std::thread late{[&] { lost.count_down(); }};
+    wait_for_commit(self, *winner, state, false);
+    EXPECT_TRUE(committed);
+    late.join();
+    runner.join();
+}
+
+TEST(waiting_for_a_commit, ends_when_the_winner_gives_up) {
+    var<int> x;
+    std::latch begun{1}, go_on{1};
+    descriptor* winner = nullptr;
+    word state = 0;
+    std::thread runner{[&] {
+        EXPECT_THROW(atomically([&](tx& t) {
+                         winner = &descriptor::of(t);
+                         state = winner->state.load(std::memory_order_relaxed);
+                         begun.count_down();
+                         go_on.wait();
+                         throw std::runtime_error{"dead"};
+                     }),
+                     std::runtime_error);
+        // A thread that stays, and whose transactions are not what is waited for.
+        for (int i = 0; i < 1000; ++i) atomically([&](tx& t) { x.set(t, i); });
+    }};
+    begun.wait();
+    go_on.count_down();
+    wait_for_commit(attach(), *winner, state, true);
+    runner.join();
+}
+
+TEST(scheduling, a_lowered_priority_can_be_restored) {
+    std::thread{[] {
+        const std::optional<int> nice = base::lower_priority();
+        if (!nice) return;  // not allowed here: then nothing has happened
+        base::restore_priority(base::thread_number(), *nice);
+        EXPECT_EQ(base::lower_priority(), nice);
+    }}.join();
+}
+
+}  // namespace
+}  // namespace tutti::core
