@@ -63,9 +63,8 @@ struct norec {
             const word state = other->state.load(std::memory_order_acquire);
             let_go(d, d.limit);  // nothing was stored: the sequence may be the same again
             // Whoever sleeps for the sequence must not sleep for us while we wait for somebody else.
-            ++d.turn;
             d.set_status(d.mode);
-            core::nudge_sleepers(d);
+            core::wake_sleepers(d);
             core::meet(d, *other, state, abort_cause::conflict_visible_read);
             doomed.note(*other, state);
             if (d.is_irrevocable()) continue;

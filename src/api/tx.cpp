@@ -34,7 +34,7 @@ void become_strict(descriptor& d, status wanted, abort_cause cause) {
     d.mode = wanted;
     d.close_bounds();
     // seq_cst: partner of kill(). Either it sees the new status and is refused, or we see its request.
-    d.state.exchange(memory::make_state(d.own_sequence, wanted, d.turn), std::memory_order_seq_cst);
+    d.state.exchange(memory::make_state(d.own_sequence, wanted), std::memory_order_seq_cst);
     if (d.kill_request.load(std::memory_order_seq_cst) == d.own_sequence) core::abort_attempt(d, abort_cause::killed);
     if (!d.algorithm->become(d, wanted)) core::abort_attempt(d, cause);
 }

@@ -19,16 +19,6 @@ void interleaving_wake(const std::atomic<std::uint32_t>* word) noexcept;
 
 namespace tutti::base {
 
-/// The half of a 64-bit word that changes most, as a futex wants it.
-inline const std::atomic<std::uint32_t>& low_half(const std::atomic<std::uint64_t>& word) noexcept {
-    static_assert(sizeof(std::atomic<std::uint64_t>) == 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    return reinterpret_cast<const std::atomic<std::uint32_t>*>(&word)[1];
-#else
-    return *reinterpret_cast<const std::atomic<std::uint32_t>*>(&word);
-#endif
-}
-
 /// Sleeps while `word` is `expected`, until somebody wakes it or the deadline passes. May return early: callers loop.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::optional<deadline> until = std::nullopt) noexcept;

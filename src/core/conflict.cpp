@@ -38,10 +38,12 @@ struct encounter {
 void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.other, e.state, e.at, e.seen); }
 
 /// Whether d may wait for another that can no longer be killed, even while it holds records: that one is preparing, so
-/// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle.
+/// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle. (The irrevocable
+/// transaction is waited for by nobody who holds something.)
 bool may_outlast(const descriptor& d, const encounter& e) noexcept {
-    return memory::status_of(d.state.load(std::memory_order_relaxed)) != status::preparing || d.id < e.other.id ||
-           is_over(e.other, e.state);
+    const bool preparing = memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
+                           e.at == nullptr;  // norec's commit, which is `preparing` no longer while it meets somebody
+    return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
 }
 
 /// Whether d may sleep in place until another transaction ends, without a cycle of sleepers. Who sleeps has written

@@ -183,8 +183,7 @@ public:
     word self_lock = 0;     // the lock word of entry 0
     word writer = 0;        // whom its versions name
     word own_writer = 0;    // the same, or what no version names when the number does not fit
-    word own_sequence = 0;  // that of the state word, and
-    std::uint8_t turn = 0;  // its turn
+    word own_sequence = 0;  // that of the state word
     bool inlined = false;   // whether the algorithm lets this attempt's reads take the inlined path
     std::uint32_t extras = 0;
     std::uint32_t troubles = trouble_idle;
@@ -243,7 +242,7 @@ public:
         return troubles == 0 && kill_request.load(std::memory_order_relaxed) != own_sequence && !unwinding();
     }
     TUTTI_ALWAYS_INLINE void set_status(status s) noexcept {
-        state.store(memory::make_state(own_sequence, s, turn), std::memory_order_release);
+        state.store(memory::make_state(own_sequence, s), std::memory_order_release);
     }
 
     /// I2: opens the inlined paths for the snapshot, or closes them.

@@ -45,7 +45,7 @@ void start_strictly(descriptor& d) {
     d.extras |= extra_strict;
     // Before the snapshot is taken: whoever finds the seat occupied must find its occupant running, or it would take
     // it for one that has just left. seq_cst as in norec.hpp.
-    d.state.exchange(memory::make_state(d.own_sequence, d.mode, d.turn), std::memory_order_seq_cst);
+    d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     if (d.is_irrevocable() && (d.extras & extra_counting) != 0) {
         d.ledger.count_irrevocable(d.run.block(),
                                    d.run.irrevocable_reason != nullptr ? d.run.irrevocable_reason : "requested");
@@ -224,6 +224,9 @@ sequel reopen(tx& t) {
         core::count_defeat(d, d.cause);
         if (core::encloser_owns(d)) {
             core::back_off_apart(d);
+        } else if (const core::obstacle& o = d.run.in_the_way;
+                   o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
+            core::wait_for(d, *o.who, o.state);  // nobody wins against it
         } else {
             core::policy_of(d).pause(d);
         }

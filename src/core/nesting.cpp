@@ -14,9 +14,7 @@ namespace {
 void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.algorithm->rewind(d, f.mark);
     // Whoever sleeps for a record that this let go of must not sleep until we end: we may come to sleep for them.
-    ++d.turn;
-    d.set_status(d.mode);
-    nudge_sleepers(d);
+    wake_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t troubles = d.troubles;
     d.troubles =

@@ -84,6 +84,10 @@ public:
         }
         if (!prepare(d)) return false;
         const std::uint32_t attend = publish(d);
+        if (d.extras != 0) [[unlikely]] {  // it met somebody while it prepared
+            finish_with_extras(d, attend, A::privatizes_by_waiting);
+            return true;
+        }
         close_committed(d);
         if (attend != 0) [[unlikely]]
             after_publishing(d, attend);

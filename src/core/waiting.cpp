@@ -14,12 +14,10 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
         base::spin_turn();
     }
     for (;;) {
-        other.sleepers.store(1, std::memory_order_relaxed);
-        base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the flag, or we see the end.
-        const word state = other.state.load(std::memory_order_acquire);
+        const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_relaxed) | 1;
+        base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the bit, or we see what it has done.
         if (done() || (late && base::now() >= *late)) return;
-        // The status may have changed since: then the futex does not sleep, and we look again.
-        base::futex_wait(base::low_half(other.state.raw()), static_cast<std::uint32_t>(state), late);
+        base::futex_wait(other.sleepers.raw(), seen, late);
     }
 }
 
@@ -68,10 +66,12 @@ public:
         for (;;) {
             const word state = whom_.state.load(std::memory_order_acquire);
             const word now = memory::sequence_of(state);
-            if (now < attempt_ || (now == attempt_ && memory::is_running(state))) return false;
-            // This attempt is over. Did it commit? If the next one has failed by now as well, the answer is a wrong
-            // yes, and the wait ends early.
-            if (whom_.defeated.load(std::memory_order_relaxed) != attempt_) return true;
+            if (now == attempt_ && memory::is_running(state)) return false;
+            // Is there, or was there, an attempt after this one? If that has failed by now as well, the answer is a wrong
+            // no, and the wait ends early.
+            const bool goes_on = whom_.defeated.load(std::memory_order_relaxed) == now;
+            if (now < attempt_) return !goes_on;  // it was about to begin; if it will not, the execution was given up
+            if (now > attempt_ || !goes_on) return true;
             ++attempt_;
         }
     }

@@ -18,8 +18,8 @@ namespace tutti::core {
 /// REQUIRES: self owns nothing that `other` could be waiting for, or `other` never waits (it is doomed or preparing).
 void wait_for(descriptor& self, descriptor& other, word seen) noexcept;
 
-/// The same, but returns as well when `r` no longer reads `value`. Whoever changes `r` before its transaction ends must
-/// store its status anew after it and call nudge_sleepers.
+/// The same, but returns as well when `r` no longer reads `value`. Whoever changes `r` before its transaction ends
+/// calls wake_sleepers.
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
 
 /// In the middle of a transaction: returns as well when self is asked to die. `r` may be null.
@@ -36,20 +36,14 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
 /// deadlock; looking for a cycle only spares the most frequent one the time.
 [[nodiscard]] bool wait_briefly(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
 
-/// The owner's half, at the end of a transaction, after the state was stored: wakes whoever sleeps in wait_for.
+/// The owner's half, after it has let go of what others may be waiting for: the transaction, a record, norec's lock.
 inline void wake_sleepers(descriptor& d) noexcept {
-    base::light_fence();  // partner: heavy_fence in wait_for
-    if (d.sleepers.load(std::memory_order_relaxed) == 0) [[likely]]
+    base::light_fence();  // partner: heavy_fence in waiting.cpp
+    const std::uint32_t seen = d.sleepers.load(std::memory_order_relaxed);
+    if ((seen & 1) == 0) [[likely]]
         return;
-    d.sleepers.store(0, std::memory_order_relaxed);
-    base::futex_wake_all(base::low_half(d.state.raw()));
-}
-
-/// In the middle of a transaction, after the status was stored anew: lets everybody who sleeps in wait_for look again.
-/// The flag stays up: one that raised it after our store, and so will not look again, still waits for the end.
-inline void nudge_sleepers(descriptor& d) noexcept {
-    base::light_fence();  // partner: heavy_fence in wait_for
-    if (d.sleepers.load(std::memory_order_relaxed) != 0) base::futex_wake_all(base::low_half(d.state.raw()));
+    d.sleepers.store(seen + 1, std::memory_order_relaxed);  // sleepers set the bit that is set, and nothing else
+    base::futex_wake_all(d.sleepers.raw());
 }
 
 }  // namespace tutti::core

@@ -2,14 +2,11 @@
 //
 // The state word holds a sequence number and the status of the architecture page:
 //
-//   63 … 12 sequence | 11 … 4 turn | 3 … 0 status
-//
-// The turn counts how often the owner, in the middle of a transaction, let go of something that others may be sleeping
-// for (a nested block's records, norec's lock); it makes the word differ from what they saw before.
+//   63 … 4 sequence | 3 … 0 status
 //
 // begin stores sequence + 1 with `active`; the end stores the same sequence with `idle`. So the word differs between
 // any two transactions of a descriptor: whoever remembers it can tell whether *that* transaction is still running,
-// can wait for it on its low half, and cannot kill its successor by mistake.
+// can wait for it, and cannot kill its successor by mistake.
 //
 // Only the owner stores the state. Others read it, and ask it to die by storing its sequence in `kill_request`:
 //
@@ -20,8 +17,13 @@
 // fence knows that the victim has not passed its test. (A compare-and-swap by the killer on the state would force the
 // owner to use one too, in every commit.)
 //
-// Ends of transactions are announced in the same way: the owner stores the state, then reads `sleepers`; a sleeper
-// raises `sleepers`, fences heavily, and looks at the state again before it sleeps.
+// Ends of transactions, and of what was held in them, are announced in the same way. `sleepers` is odd if somebody may
+// sleep on it:
+//
+//   owner:   what is waited for, e.g. state = idle; light_fence; is `sleepers` odd? then ++sleepers, and wake all
+//   sleeper: seen = sleepers |= 1; heavy_fence; is it over? else sleep while `sleepers` is `seen`
+//
+// One of them sees the other; and who was about to sleep when the owner woke the others finds the count moved on.
 //
 // Lifetime: activities are never freed, because records and waiters name them by number. A context that leaves gives
 // its descriptor back for the next one to use.
@@ -36,11 +38,10 @@ namespace tutti::memory {
 enum class status : std::uint8_t { idle, active, visible, irrevocable, preparing, committed, aborting };
 
 inline constexpr int status_bits = 4;
-inline constexpr int turn_bits = 8;
 constexpr status status_of(word state) noexcept { return static_cast<status>(state & 0xf); }
-constexpr word sequence_of(word state) noexcept { return state >> (status_bits + turn_bits); }
-constexpr word make_state(word sequence, status s, std::uint8_t turn = 0) noexcept {
-    return (((sequence << turn_bits) | turn) << status_bits) | static_cast<word>(s);
+constexpr word sequence_of(word state) noexcept { return state >> status_bits; }
+constexpr word make_state(word sequence, status s) noexcept {
+    return sequence << status_bits | static_cast<word>(s);
 }
 /// A running transaction may hold pointers, marks and locks.
 constexpr bool is_running(word state) noexcept { return status_of(state) != status::idle; }
