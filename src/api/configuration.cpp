@@ -10,6 +10,7 @@
 #include "base/panic.hpp"
 #include "core/policy.hpp"
 #include "memory/activity.hpp"
+#include "policies/deadline.hpp"
 #include "policies/patient.hpp"
 #include "tutti/algorithm.hpp"
 #include "tutti/statistics.hpp"
@@ -76,6 +77,10 @@ const instance& chosen_instance() noexcept {
 
 const policy& chosen_policy() noexcept { return policies::patient; }
 constinit const bool policy_listens = policies::patient.start != nullptr;
+
+timetable timetable_of(base::deadline due, std::chrono::nanoseconds expected, const deadline_tuning& tuning) noexcept {
+    return policies::draw_up(due, expected, tuning);
+}
 
 void choose_algorithm_for_test(std::string_view name) {
     chosen.store(&named(name, "choose_algorithm_for_test"), std::memory_order_release);

@@ -5,7 +5,7 @@ namespace {
 
 struct reading {
     std::uint64_t ticks = base::ticks();
-    deadline time = now();
+    deadline time = real_now();
 };
 
 // Taken when the library is loaded, so that by the time somebody asks the interval is long.

@@ -1,6 +1,7 @@
 #include "core/conflict.hpp"
 
 #include "core/apart.hpp"
+#include "core/deadline.hpp"
 #include "core/kill.hpp"
 #include "core/policy.hpp"
 #include "core/seats.hpp"
@@ -32,9 +33,9 @@ struct encounter {
 /// us: so this wait ends with either.
 void wait_out(descriptor& d, const encounter& e) noexcept {
     if (e.at != nullptr) {
-        wait_for(d, e.other, e.state, *e.at, e.seen);
+        wait_for(d, e.other, e.state, *e.at, e.seen, patience(d));
     } else {
-        wait_for(d, e.other, e.state);
+        wait_for(d, e.other, e.state, patience(d));
     }
 }
 
@@ -71,6 +72,7 @@ bool carry_out(descriptor& d, const encounter& e) {
             "that "
             "transaction cannot go on before the block has ended"};
     }
+    if (out_of_patience(d)) abort_attempt(d, e.where);
     switch (judge(d, e)) {
         case verdict::kill_other: return overcome(d, e);
         case verdict::wait: wait_out(d, e); return false;

@@ -22,6 +22,7 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "core/timing.hpp"
 #include "memory/activity.hpp"
 #include "memory/limbo.hpp"
 #include "memory/place.hpp"
@@ -57,7 +58,7 @@ enum extra : std::uint32_t {
     extra_counting = 4,    // statistics
     extra_strict = 8,      // marks and a seat to give back
     extra_plain = 16,      // the plain flag to lower
-    extra_restarted = 32,  // not a first, plain attempt: `run` to reset
+    extra_restarted = 32,  // not a first, plain attempt, or one with a deadline: `run` to reset
     extra_handlers = 64,   // handlers and participants
     extra_abstract_locks = 128
 };
@@ -67,6 +68,7 @@ enum trouble : std::uint32_t {
     trouble_idle = 1,     // no transaction runs
     trouble_pending = 2,  // a signal is on its way up the stack
     trouble_frozen = 4,   // participants or handlers run that must not touch the transaction
+    trouble_timed = 8,    // it may have to become stricter for its deadline: not ill, but to look at the clock
 };
 
 /// Something that happens when the transaction ends, in registration order; see core/deferred.hpp.
@@ -130,6 +132,7 @@ struct execution {
     std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
     obstacle in_the_way;
     std::uint64_t age = 0;  // drawn with the first abstract lock
+    timing timed;           // its deadline
 
     [[nodiscard]] observe::block block() const noexcept { return {where, how->name}; }
 };
@@ -217,10 +220,13 @@ public:
     std::atomic<bool> standing_tick{false};
     base::lock eviction;  // I5
     detail::shared<std::uint32_t> suspended{0};
+    std::uint32_t suspensions = 0;  // how often it was; written under `eviction`
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
+    /// Irrevocable because the block wants to be, not just to be in time: what it does must not be repeated.
+    [[nodiscard]] bool bound_to_commit() const noexcept { return is_irrevocable() && !run.timed.hurried; }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
 
     [[nodiscard]] bool asked_to_die() const noexcept {

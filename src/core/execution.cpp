@@ -10,6 +10,7 @@
 #include "core/abstract_locks.hpp"
 #include "core/algorithm.hpp"
 #include "core/apart.hpp"
+#include "core/deadline.hpp"
 #include "core/deferred.hpp"
 #include "core/fault.hpp"
 #include "core/policy.hpp"
@@ -77,6 +78,8 @@ void back_off(descriptor& d) noexcept {
 }
 
 void start_attempt(descriptor& d) {
+    if (d.run.timed.on) [[unlikely]]
+        plan_attempt(d);
     reset_attempt(d);
     d.mode = d.run.next_mode;
     d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active;
@@ -88,10 +91,13 @@ void start_attempt(descriptor& d) {
     if (chosen_policy().start != nullptr) [[unlikely]]
         chosen_policy().start(d);
     d.algorithm->begin(d);
+    if (d.run.timed.on) [[unlikely]]
+        note_start(d);
 }
 
 void start_specially(descriptor& d) {
     d.run.next_mode = status_for(d.run.how->mode);
+    if (d.run.how->deadline.exists()) begin_timed(d);
     start_attempt(d);
 }
 
@@ -161,7 +167,10 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     if ((d.extras & extra_counting) != 0) count_commit(d);
-    if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) d.run = {};
+    if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) {
+        if (d.run.timed.on) end_timed(d);
+        d.run = {};
+    }
     d.captured_size_ = 0;
     make_idle(d);
     release_abstract_locks(d);
@@ -201,7 +210,7 @@ sequel reopen(tx& t) {
         if (core::encloser_owns(d)) {
             core::back_off_apart(d);
         } else if (d.run.in_the_way.who != nullptr) {
-            core::wait_for(d, *d.run.in_the_way.who, d.run.in_the_way.state);
+            core::wait_for(d, *d.run.in_the_way.who, d.run.in_the_way.state, core::patience(d));
         } else if (d.run.attempt > core::patient_attempts) {
             core::back_off(d);
         }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/algorithm.hpp"
+#include "core/deadline.hpp"
 #include "core/deferred.hpp"
 #include "core/signal.hpp"
 #include "core/waiting.hpp"
@@ -42,7 +43,7 @@ void let_go_first(descriptor& d) {
     // Until the record is free, not until the other ends: it may be on its way back like us, and have come to wait for
     // us. Whoever owns nothing may wait for as long as that takes.
     if (d.writes.empty()) {
-        wait_for(d, *other.who, other.state, *other.at, other.seen);
+        wait_for(d, *other.who, other.state, *other.at, other.seen, patience(d));
     } else if (!wait_briefly(d, *other.who, other.state, *other.at, other.seen)) {
         retreat(d, d.cause);
     }
@@ -111,7 +112,7 @@ void propagate(tx& t) { core::raise_again(descriptor::of(t)); }
 void raise_restart(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
-    if (d.is_irrevocable()) {
+    if (d.bound_to_commit()) {
         throw usage_error{"tutti: restart in an irrevocable transaction, whose effects cannot be repeated"};
     }
     core::raise(d, signal::restart_block, abort_cause::explicit_restart);

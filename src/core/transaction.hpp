@@ -37,8 +37,8 @@ public:
         d.run.how = &how;
         d.uncaught = d.exceptions->uncaught;
         d.frame_ = &f;
-        if (how.mode != mode::optimistic || observe::counting.load(std::memory_order_relaxed) || policy_listens)
-            [[unlikely]] {
+        if (how.mode != mode::optimistic || how.deadline.exists() ||
+            observe::counting.load(std::memory_order_relaxed) || policy_listens) [[unlikely]] {
             return start_specially(d);
         }
         TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");

@@ -8,7 +8,9 @@ namespace tutti::core {
 namespace {
 
 template <class Done>
-void wait_until(descriptor& self, descriptor& other, word seen, Done&& done) noexcept {
+void wait_until(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until,
+                Done&& over) noexcept {
+    const auto done = [&] { return over() || (until && base::now() >= *until); };
     if (self.hooks != nullptr && self.hooks->wait != nullptr) {
         while (!done()) self.hooks->wait(self, other, seen);
         return;
@@ -23,18 +25,20 @@ void wait_until(descriptor& self, descriptor& other, word seen, Done&& done) noe
         const word state = other.state.load(std::memory_order_acquire);
         if (done()) return;
         // The status may have changed since: then the futex does not sleep, and we look again.
-        base::futex_wait(base::low_half(other.state.raw()), static_cast<std::uint32_t>(state));
+        base::futex_wait(base::low_half(other.state.raw()), static_cast<std::uint32_t>(state), until);
     }
 }
 
 }  // namespace
 
-void wait_for(descriptor& self, descriptor& other, word seen) noexcept {
-    wait_until(self, other, seen, [&] { return is_over(other, seen); });
+void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until, [&] { return is_over(other, seen); });
 }
 
-void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept {
-    wait_until(self, other, seen, [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
+void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
+              std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until,
+               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
 }
 
 bool wait_briefly(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept {

@@ -1,6 +1,8 @@
 // The one door through which a transaction waits for another.
 #pragma once
 
+#include <optional>
+
 #include "base/fence.hpp"
 #include "core/descriptor.hpp"
 
@@ -13,14 +15,16 @@ namespace tutti::core {
     return !memory::is_running(state) || memory::sequence_of(state) != memory::sequence_of(seen);
 }
 
-/// Returns when that transaction has ended. Spins for about a microsecond, then sleeps; in a preemptable context it
-/// switches instead.
+/// Returns when that transaction has ended, or at `until`. Spins for about a microsecond, then sleeps; in a preemptable
+/// context it switches instead.
 /// REQUIRES: self owns nothing that `other` could be waiting for, or `other` never waits (it is doomed or preparing).
-void wait_for(descriptor& self, descriptor& other, word seen) noexcept;
+void wait_for(descriptor& self, descriptor& other, word seen,
+              std::optional<base::deadline> until = std::nullopt) noexcept;
 
 /// The same, but returns as well when `r` no longer reads `value`. Whoever changes `r` before its transaction ends must
 /// store its status anew after it and call nudge_sleepers.
-void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
+void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
+              std::optional<base::deadline> until = std::nullopt) noexcept;
 
 /// For self that owns something: true once that transaction has ended or `r` no longer reads `value`, false when that
 /// takes longer than about a millisecond or the other waits for self in the same way. The bound is what rules out
