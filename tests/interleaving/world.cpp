@@ -97,7 +97,9 @@ void block::asks_apart(int number) { here().log.asks(number); }
 void block::ended_apart(int number, bool committed) { here().log.ended(number, committed); }
 
 void block::retry() {
-    here().log.note(actor_.number_, "retries");
+    // One that is irrevocable for its deadline's sake gives that up; any other is told that it may not.
+    if (tx_.irrevocable()) here().log.gave_up(actor_.number_, "retries");
+    else here().log.note(actor_.number_, "retries");
     tutti::retry(tx_);
 }
 void block::retry_for_a_moment() {
