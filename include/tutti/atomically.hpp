@@ -160,6 +160,7 @@ TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location a
 /// a nested one (see `nesting`).
 ///
 /// @throws cancelled    when the body called `cancel`
+/// @throws deadline_missed  when the deadline could not be met and `when_missed` is `refuse`; the block had no effect
 /// @throws usage_error  when the body misused the library; the message says what to do instead
 /// @throws std::bad_alloc when memory for the logs or handlers ran out; the block had no effect
 template <class F>
@@ -171,7 +172,7 @@ auto atomically(const options& how, F&& body, std::source_location at = std::sou
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 auto atomically(F&& body, std::source_location at = std::source_location::current()) {
-    return detail::run<false, false>(options{}, body, at);
+    return detail::run<false, false>(detail::no_options, body, at);
 }
 
 /// The same for a body whose frames hold nothing with a destructor: restarts jump.
@@ -184,7 +185,7 @@ auto atomically(no_unwind_t, const options& how, F&& body, std::source_location 
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 auto atomically(no_unwind_t, F&& body, std::source_location at = std::source_location::current()) {
-    return detail::run<false, true>(options{}, body, at);
+    return detail::run<false, true>(detail::no_options, body, at);
 }
 
 /// As `atomically`, but a `cancel` of this block is a result: false or an empty optional.
@@ -198,7 +199,7 @@ template <class F>
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 [[nodiscard]] auto try_atomically(F&& body, std::source_location at = std::source_location::current()) {
-    return detail::run<true, false>(options{}, body, at);
+    return detail::run<true, false>(detail::no_options, body, at);
 }
 
 /// Rolls back the innermost block and leaves it without effect.

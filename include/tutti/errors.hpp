@@ -49,6 +49,13 @@ public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
+/// Thrown by `atomically` before an attempt that could not meet the block's deadline, if `options::when_missed` is
+/// `refuse`. The block had no effect.
+class TUTTI_EXPORT deadline_missed : public std::exception {
+public:
+    [[nodiscard]] const char* what() const noexcept override;
+};
+
 namespace detail {
 
 /// What a restart throws through the user's frames so that their destructors run. Deliberately not a

@@ -4,16 +4,11 @@
 
 #include <cstdint>
 
+#include "tutti/deadline.hpp"
+#include "tutti/mode.hpp"
 #include "tutti/policy.hpp"
 
 namespace tutti {
-
-/// How a transaction's reads are protected; each is stricter and dearer than the one before.
-enum class mode : std::uint8_t {
-    optimistic,   ///< reads are invisible and validated
-    visible,      ///< readers mark what they read, and a later writer meets them at once (Maldonado et al., 3.2)
-    irrevocable,  ///< cannot be aborted by others: for effects that cannot be undone. One at a time
-};
 
 /// Whether plain memory that a commit made private may be touched directly right after it.
 enum class privatization : std::uint8_t {
@@ -43,6 +38,23 @@ struct options {
     tutti::privatization privatization = tutti::privatization::safe;
     /// Only looked at when the block runs inside another one.
     tutti::nesting nesting = tutti::nesting::closed;
+    /// By when the block should have committed. Only looked at in an outermost block, as are the members below.
+    tutti::deadline deadline{};
+    /// The share of executions that should meet the deadline, between 0 and 1: the percentile of past durations that
+    /// the block is expected to take.
+    double qos = 0.99;
+    /// What to do when the deadline cannot be met.
+    tutti::missed_deadline when_missed = tutti::missed_deadline::run_anyway;
+    /// Where to write how it ended, or null. Must outlive the call.
+    deadline_outcome* outcome = nullptr;
+    /// Null for the defaults. Must outlive the call; a `static constexpr` object does.
+    const deadline_tuning* tuning = nullptr;
 };
 
+namespace detail {
+
+/// Those of a block that was given none: nothing has to be written at its call.
+inline constexpr options no_options{};
+
+}  // namespace detail
 }  // namespace tutti

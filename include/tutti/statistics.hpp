@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tutti/errors.hpp"
+#include "tutti/mode.hpp"
 
 namespace tutti {
 
@@ -32,6 +33,10 @@ struct site_statistics {
     /// Durations of committed attempts, sampled one in `statistics_sampling`: bucket i counts those of 2^i up to
     /// 2^(i+1) nanoseconds.
     std::array<std::uint64_t, 40> durations{};
+    /// Commits of blocks with a deadline that were in time, by the `mode` that they committed in; and those that were not.
+    std::array<std::uint64_t, mode_count> deadlines_met{};
+    std::array<std::uint64_t, mode_count> deadlines_missed{};
+    std::uint64_t deadlines_refused = 0;  ///< times that a block threw deadline_missed
 };
 
 /// One committed attempt in so many is timed, so that the clock costs a short transaction little.

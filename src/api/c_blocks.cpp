@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "api/c_boundary.hpp"
+#include "api/c_options.hpp"
 #include "core/critical.hpp"
 #include "core/deferred.hpp"
 #include "core/execution.hpp"
@@ -21,13 +22,6 @@ static_assert(sizeof(detail::site_slot) == sizeof(tutti_site) && alignof(detail:
 static_assert(offsetof(detail::site_slot, file) == offsetof(tutti_site, file));
 static_assert(offsetof(detail::site_slot, function) == offsetof(tutti_site, function));
 static_assert(offsetof(detail::site_slot, line) == offsetof(tutti_site, line));
-static_assert(static_cast<int>(mode::optimistic) == TUTTI_OPTIMISTIC);
-static_assert(static_cast<int>(mode::visible) == TUTTI_VISIBLE);
-static_assert(static_cast<int>(mode::irrevocable) == TUTTI_IRREVOCABLE);
-static_assert(static_cast<int>(privatization::safe) == TUTTI_PRIVATIZATION_SAFE);
-static_assert(static_cast<int>(privatization::waived) == TUTTI_PRIVATIZATION_WAIVED);
-static_assert(static_cast<int>(nesting::closed) == TUTTI_NESTING_CLOSED);
-static_assert(static_cast<int>(nesting::flat) == TUTTI_NESTING_FLAT);
 
 /// What a caller asked to run, called like a C++ body.
 struct c_body {
@@ -36,36 +30,6 @@ struct c_body {
     bool committed = false;  // and an exception leaves all the same
     void operator()(tx& t) const { body(to_c(t), argument); }
 };
-
-// ---- options --------------------------------------------------------------------------------------------------
-
-/// Larger ones are taken for an uninitialised structure.
-constexpr std::size_t largest_options = 4096;
-
-void check_range(int value, int last, const char* text) {
-    if (value < 0 || value > last) throw usage_error{text};
-}
-
-/// A caller compiled against a larger structure may pass it as long as it does not use what we do not know.
-options read_options(const tutti_options* from) {
-    if (from == nullptr) return {};
-    if (from->struct_size < sizeof(tutti_options) || from->struct_size > largest_options) {
-        throw usage_error{"tutti_options: struct_size is wrong; start from TUTTI_OPTIONS_INIT or use TUTTI_OPTIONS"};
-    }
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(from);
-    for (std::size_t i = sizeof(tutti_options); i < from->struct_size; ++i) {
-        if (bytes[i] != 0) throw usage_error{"tutti_options: an option is set that this version does not know"};
-    }
-    check_range(from->mode, TUTTI_IRREVOCABLE, "tutti_options: mode is none of tutti_mode");
-    check_range(from->privatization, TUTTI_PRIVATIZATION_WAIVED,
-                "tutti_options: privatization is none of tutti_privatization");
-    check_range(from->nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is none of tutti_nesting");
-    return {.name = from->name,
-            .read_only = from->read_only,
-            .mode = static_cast<mode>(from->mode),
-            .privatization = static_cast<privatization>(from->privatization),
-            .nesting = static_cast<nesting>(from->nesting)};
-}
 
 // ---- outermost ------------------------------------------------------------------------------------------------
 
@@ -164,7 +128,8 @@ TUTTI_NOINLINE int run_nested(tx& t, c_body& body, role r, const saved_memory& s
 }
 
 int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
-    const options how = read_options(options_or_null);
+    const c_options given{options_or_null};
+    const options& how = given.get();
     if (body.body == nullptr) throw usage_error{"tutti_atomically: the body is null"};
     tx& t = detail::current_or_attach();
     if (detail::access::running(t)) {
@@ -173,8 +138,11 @@ int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
         return TUTTI_COMMITTED;
     }
     try {
-        return run_outermost(t, how, body, {reinterpret_cast<detail::site_slot*>(&site), {}});
+        const int result = run_outermost(t, how, body, {reinterpret_cast<detail::site_slot*>(&site), {}});
+        given.report();
+        return result;
     } catch (...) {
+        given.report();
         detail::fail(t);  // not closed yet if beginning an attempt or waiting for it failed
         throw;
     }
@@ -232,6 +200,9 @@ int tutti_atomically_at(tutti_site* site, const tutti_options* how, tutti_body* 
         if (what.committed) throw;
         return result_of_exception();
     } catch (const tutti::cancelled&) {
+        if (what.committed) throw;
+        return result_of_exception();
+    } catch (const tutti::deadline_missed&) {
         if (what.committed) throw;
         return result_of_exception();
     }

@@ -49,6 +49,8 @@ int result_of_exception() {
         throw;
     } catch (const cancelled&) {
         return TUTTI_CANCELLED;
+    } catch (const deadline_missed&) {
+        return TUTTI_DEADLINE_MISSED;
     } catch (const usage_error& e) {
         return remember(TUTTI_ERROR_USE, e.what());
     } catch (const std::bad_alloc&) {
@@ -96,6 +98,7 @@ const char* tutti_strerror(int result) {
         case TUTTI_CANCELLED: return "cancelled";
         case TUTTI_ERROR_USE: return "error of use";
         case TUTTI_ERROR_MEMORY: return "out of memory";
+        case TUTTI_DEADLINE_MISSED: return "deadline missed";
         default: return "not a result of tutti";
     }
 }

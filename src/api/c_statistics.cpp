@@ -5,6 +5,7 @@
 #include "api/c_boundary.hpp"
 #include "tutti/statistics.hpp"
 
+using tutti::mode_count;
 using tutti::api::reported;
 
 int tutti_enable_statistics(bool on) {
@@ -33,7 +34,11 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
                                              .irrevocable_reason = s.irrevocable_reason.c_str(),
                                              .durations = s.durations.data(),
                                              .duration_classes = s.durations.size(),
-                                             .rewinds = s.rewinds};
+                                             .rewinds = s.rewinds,
+                                             .deadlines_met = s.deadlines_met.data(),
+                                             .deadlines_missed = s.deadlines_missed.data(),
+                                             .modes = mode_count,
+                                             .deadlines_refused = s.deadlines_refused};
             visit(&site, argument);
         }
     });

@@ -10,6 +10,7 @@
 #include "base/panic.hpp"
 #include "core/policy.hpp"
 #include "memory/activity.hpp"
+#include "policies/deadline.hpp"
 #include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
 #include "tutti/policy.hpp"
@@ -102,6 +103,10 @@ const instance& chosen_instance() noexcept {
 const policy& policy_of(const descriptor& d) noexcept {
     const tutti::policy wanted = d.run.how->policy;
     return wanted == tutti::policy::standard ? process_policy() : policies::number(wanted);
+}
+
+timetable timetable_of(base::deadline due, std::chrono::nanoseconds expected, const deadline_tuning& tuning) noexcept {
+    return policies::draw_up(due, expected, tuning);
 }
 
 void choose_algorithm_for_test(std::string_view name) {

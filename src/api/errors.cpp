@@ -5,6 +5,7 @@ namespace tutti {
 usage_error::~usage_error() = default;
 
 const char* cancelled::what() const noexcept { return "tutti: the atomic block was cancelled"; }
+const char* deadline_missed::what() const noexcept { return "tutti: the atomic block cannot meet its deadline"; }
 
 std::string_view name_of(abort_cause cause) noexcept {
     switch (cause) {

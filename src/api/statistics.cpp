@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <ostream>
 
 #include "core/descriptor.hpp"
@@ -41,6 +42,33 @@ std::string main_cause(const site_statistics& s) {
     return std::string{name_of(static_cast<abort_cause>(top - s.aborts_by_cause.begin()))};
 }
 
+std::uint64_t total(const std::array<std::uint64_t, mode_count>& by_mode) {
+    return std::accumulate(by_mode.begin(), by_mode.end(), std::uint64_t{0});
+}
+
+/// The second table, if any block has a deadline.
+void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) {
+    char line[256];
+    const auto row = [&](const auto&... columns) {
+        std::snprintf(line, sizeof line, "%-28s %12s %12s %12s %12s %12s %12s\n", columns...);
+        to << line;
+    };
+    bool titled = false;
+    for (const site_statistics& s : all) {
+        if (total(s.deadlines_met) + total(s.deadlines_missed) + s.deadlines_refused == 0) continue;
+        if (!titled) row("site with deadlines", "met", "missed", "refused", "optimistic", "visible", "irrevocable");
+        titled = true;
+        const auto committed_in = [&](mode m) {
+            const auto i = static_cast<std::size_t>(m);
+            return std::to_string(s.deadlines_met[i] + s.deadlines_missed[i]);
+        };
+        row(label(s).c_str(), std::to_string(total(s.deadlines_met)).c_str(),
+            std::to_string(total(s.deadlines_missed)).c_str(), std::to_string(s.deadlines_refused).c_str(),
+            committed_in(mode::optimistic).c_str(), committed_in(mode::visible).c_str(),
+            committed_in(mode::irrevocable).c_str());
+    }
+}
+
 }  // namespace
 
 void enable_statistics(bool on) { observe::counting.store(on, std::memory_order_relaxed); }
@@ -57,7 +85,8 @@ std::vector<site_statistics> statistics() {
         if (const char* reason = s.irrevocable_reason.load(std::memory_order_relaxed))
             sums[id].irrevocable_reason = reason;
     }
-    std::erase_if(sums, [](const site_statistics& s) { return s.commits + s.aborts + s.rewinds == 0; });
+    std::erase_if(sums,
+                  [](const site_statistics& s) { return s.commits + s.aborts + s.rewinds + s.deadlines_refused == 0; });
     std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
     return sums;
 }
@@ -73,7 +102,8 @@ void print_statistics(std::ostream& to) {
         to << line;
     };
     row("site", "commits", "aborts", "mostly", "rewinds", "irrevocable", "p50 us <", "p99 us <");
-    for (const site_statistics& s : statistics()) {
+    const auto all = statistics();
+    for (const site_statistics& s : all) {
         const auto microseconds = [&](double q) {
             const std::uint64_t ns = percentile(s, q);
             if (ns == 0) return std::string{"-"};
@@ -85,6 +115,7 @@ void print_statistics(std::ostream& to) {
             main_cause(s).c_str(), std::to_string(s.rewinds).c_str(), std::to_string(s.irrevocable).c_str(),
             microseconds(0.5).c_str(), microseconds(0.99).c_str());
     }
+    print_deadlines(to, all);
 }
 
 }  // namespace tutti

@@ -3,7 +3,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/deferred.hpp"
-#include "core/seats.hpp"
+#include "core/mode_switch.hpp"
 #include "core/signal.hpp"
 
 namespace tutti {
@@ -21,22 +21,6 @@ descriptor& sound(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
     return d;
-}
-
-/// Switches the running attempt to `wanted`, or restarts it in that mode. It waits for a seat only between attempts,
-/// when it holds nothing: so two that ask at once cannot wait for each other.
-void become_strict(descriptor& d, status wanted, abort_cause cause) {
-    d.run.next_mode = wanted;
-    const bool already_seated = d.seat == core::irrevocable_seat;  // under `serial`
-    if (d.strict() && !already_seated) core::abort_attempt(d, cause);
-    if (!already_seated && !core::take_seat(d, wanted)) core::abort_attempt(d, cause);
-    d.extras |= core::extra_strict;
-    d.mode = wanted;
-    d.close_bounds();
-    // seq_cst: partner of kill(). Either it sees the new status and is refused, or we see its request.
-    d.state.exchange(memory::make_state(d.own_sequence, wanted), std::memory_order_seq_cst);
-    if (d.kill_request.load(std::memory_order_seq_cst) == d.own_sequence) core::abort_attempt(d, abort_cause::killed);
-    if (!d.algorithm->become(d, wanted)) core::abort_attempt(d, cause);
 }
 
 }  // namespace
@@ -63,23 +47,23 @@ void tx::join(participant& p) {
 
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = sound(*this);
-    if (d.runs_once()) return;
+    if (d.bound_to_commit()) return;
+    d.run.hurried = false;
     d.run.irrevocable_reason = reason;
-    if (!d.is_irrevocable()) become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
-    d.run.last_resort = false;
+    if (!d.is_irrevocable()) core::become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
     if ((d.extras & core::extra_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
 }
 
 void tx::become_visible() {
     descriptor& d = sound(*this);
-    if (d.runs_once()) {
+    if (d.bound_to_commit()) {
         throw usage_error{"tutti: become_visible in an irrevocable transaction, which is stricter already"};
     }
     if (d.strict()) return;
-    become_strict(d, status::visible, abort_cause::mode_switch);
+    core::become_strict(d, status::visible, abort_cause::mode_switch);
 }
 
-bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*this).runs_once(); }
+bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*this).bound_to_commit(); }
 unsigned tx::attempt() const noexcept { return static_cast<const descriptor&>(*this).run.attempt; }
 abort_cause tx::last_abort() const noexcept { return static_cast<const descriptor&>(*this).run.last_cause; }
 

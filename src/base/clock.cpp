@@ -5,7 +5,7 @@ namespace {
 
 struct reading {
     std::uint64_t ticks = base::ticks();
-    std::chrono::steady_clock::time_point time = std::chrono::steady_clock::now();
+    deadline time = real_now();
 };
 
 // Taken when the library is loaded, so that by the time somebody asks the interval is long.
@@ -18,7 +18,7 @@ double nanoseconds_per_tick() noexcept {
     constexpr std::chrono::milliseconds enough{1};
     reading last;
     while (last.time - first.time < enough) last = reading{};
-    return std::chrono::duration<double, std::nano>{last.time - first.time}.count() / static_cast<double>(last.ticks - first.ticks);
+    return static_cast<double>((last.time - first.time).count()) / static_cast<double>(last.ticks - first.ticks);
 #else
     return 1.0;
 #endif

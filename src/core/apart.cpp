@@ -35,7 +35,8 @@ void leave_apart(descriptor& outer) noexcept {
 
 void back_off_apart(descriptor& d) {
     descriptor& outer = *d.outer;
-    if (d.run.attempt % attempts_apart == 0 && outer.healthy() && !outer.is_irrevocable()) {
+    const bool sound = (outer.troubles & ~trouble_timed) == 0 && !outer.asked_to_die() && !outer.unwinding();
+    if (d.run.attempt % attempts_apart == 0 && sound && !outer.is_irrevocable()) {
         const abort_cause cause = d.run.last_cause;
         conclude_execution(d);
         abort_attempt(outer, cause);

@@ -1,6 +1,7 @@
 #include "core/conflict.hpp"
 
 #include "core/apart.hpp"
+#include "core/deadline.hpp"
 #include "core/kill.hpp"
 #include "core/policy.hpp"
 #include "core/seats.hpp"
@@ -78,6 +79,7 @@ bool carry_out(descriptor& d, const encounter& e) {
             "that "
             "transaction cannot go on before the block has ended"};
     }
+    if (out_of_patience(d)) abort_attempt(d, e.where);
     switch (judge(d, e)) {
         case verdict::kill_other:
             if (kill(e.other, e.state)) {

@@ -22,6 +22,7 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "core/timing.hpp"
 #include "memory/activity.hpp"
 #include "memory/limbo.hpp"
 #include "memory/place.hpp"
@@ -57,7 +58,7 @@ enum extra : std::uint32_t {
     extra_counting = 4,    // statistics
     extra_strict = 8,      // marks and a seat to give back
     extra_plain = 16,      // the plain flag to lower
-    extra_restarted = 32,  // not a first, plain attempt: `run` to reset
+    extra_restarted = 32,  // not a first, plain attempt, or one with a deadline: `run` to reset
     extra_handlers = 64,   // handlers and participants
     extra_abstract_locks = 128
 };
@@ -67,6 +68,7 @@ enum trouble : std::uint32_t {
     trouble_idle = 1,     // no transaction runs
     trouble_pending = 2,  // a signal is on its way up the stack
     trouble_frozen = 4,   // participants or handlers run that must not touch the transaction
+    trouble_timed = 8,    // it may have to become stricter for its deadline: not ill, but to look at the clock
 };
 
 /// Something that happens when the transaction ends, in registration order; see core/deferred.hpp.
@@ -133,7 +135,9 @@ struct execution {
     std::int64_t rank = 0;
     std::uint64_t age = 0;
     std::uint32_t defeats = 0;
-    bool last_resort = false;  // irrevocable only because it was restarted too often
+    bool was_defeated = false;
+    bool hurried = false;  // irrevocable only so that it commits, in time or at all: the body may retry and restart
+    timing timed;  // its deadline
 
     [[nodiscard]] observe::block block() const noexcept { return {where, how->name}; }
 };
@@ -213,7 +217,9 @@ public:
     detail::shared<std::int64_t> rank{0};
     detail::shared<std::uint64_t> age{0};
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
-    detail::shared<word> defeated{0};                // the sequence of its latest attempt that has a next one
+    // The sequences of the attempts of its latest execution that others follow, or followed.
+    detail::shared<word> first_defeat{0};
+    detail::shared<word> last_defeat{0};
 
     // --- around it
     observe::ledger ledger;
@@ -224,12 +230,13 @@ public:
     std::atomic<bool> standing_tick{false};
     base::lock eviction;  // I5
     detail::shared<std::uint32_t> suspended{0};
+    std::uint32_t suspensions = 0;  // how often it was; written under `eviction`
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
-    /// Whether the body was promised to run once from here on.
-    [[nodiscard]] bool runs_once() const noexcept { return is_irrevocable() && !run.last_resort; }
+    /// Irrevocable because the block wants to be, not just to commit at last: what it does must not be repeated.
+    [[nodiscard]] bool bound_to_commit() const noexcept { return is_irrevocable() && !run.hurried; }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
 
     [[nodiscard]] bool asked_to_die() const noexcept {

@@ -10,6 +10,7 @@
 #include "core/abstract_locks.hpp"
 #include "core/algorithm.hpp"
 #include "core/apart.hpp"
+#include "core/deadline.hpp"
 #include "core/deferred.hpp"
 #include "core/fault.hpp"
 #include "core/policy.hpp"
@@ -79,13 +80,15 @@ void back_off(descriptor& d) noexcept {
 
 void pause_patiently(descriptor& self) noexcept {
     if (const obstacle& o = self.run.in_the_way; o.who != nullptr) {
-        wait_for(self, *o.who, o.state);
+        wait_for(self, *o.who, o.state, patience(self));
     } else if (self.run.attempt > patient_attempts) {
         back_off(self);
     }
 }
 
 void start_attempt(descriptor& d) {
+    if (d.run.timed.on) [[unlikely]]
+        plan_attempt(d);
     reset_attempt(d);
     d.mode = d.run.next_mode;
     d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active;
@@ -99,10 +102,13 @@ void start_attempt(descriptor& d) {
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
     d.algorithm->begin(d);
+    if (d.run.timed.on) [[unlikely]]
+        note_start(d);
 }
 
 void start_specially(descriptor& d) {
     d.run.next_mode = status_for(d.run.how->mode);
+    if (d.run.how->deadline.exists()) begin_timed(d);
     start_attempt(d);
 }
 
@@ -112,7 +118,10 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
     if (const policy& p = policy_of(d); p.abort != nullptr) p.abort(d);
     // Relaxed: whoever finds this attempt over by its status, which is stored with release, finds this too. An
     // execution that sleeps in retry is not on its way to a commit.
-    if (cause != abort_cause::explicit_retry) d.defeated.store(d.own_sequence, std::memory_order_relaxed);
+    if (cause != abort_cause::explicit_retry) {
+        if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
+        d.last_defeat.store(d.own_sequence, std::memory_order_relaxed);
+    }
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     d.captured_size_ = 0;
     make_idle(d);
@@ -137,7 +146,7 @@ void give_up(descriptor& d, abort_cause cause) noexcept {
     conclude(d, cause);
     conclude_execution(d);
     // Whoever waits for the commit of this execution finds that there is no next attempt.
-    d.defeated.store(0, std::memory_order_release);
+    d.last_defeat.store(0, std::memory_order_relaxed);
     wake_sleepers(d);
 }
 
@@ -185,7 +194,10 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     if ((d.extras & extra_counting) != 0) count_commit(d);
-    if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) conclude_execution(d);
+    if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) {
+        if (d.run.timed.on) end_timed(d);
+        conclude_execution(d);
+    }
     d.captured_size_ = 0;
     make_idle(d);
     release_abstract_locks(d);
@@ -226,7 +238,7 @@ sequel reopen(tx& t) {
             core::back_off_apart(d);
         } else if (const core::obstacle& o = d.run.in_the_way;
                    o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
-            core::wait_for(d, *o.who, o.state);  // nobody wins against it
+            core::wait_for(d, *o.who, o.state, core::patience(d));  // nobody wins against it
         } else {
             core::policy_of(d).pause(d);
         }

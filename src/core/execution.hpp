@@ -30,10 +30,12 @@ inline void reset_attempt(descriptor& d) noexcept {
     ++d.own_sequence;
 }
 
-/// Begins the next attempt of d.run. REQUIRES: d.frame_ is the outermost block; nothing is held.
+/// Begins the next attempt of d.run. Throws deadline_missed, and then the block is closed. REQUIRES: d.frame_ is the
+/// outermost block; nothing is held.
 void start_attempt(descriptor& d);
 
-/// Begins the first attempt of a block that starts in a stricter mode, is counted, or has a policy that listens.
+/// Begins the first attempt of a block that starts in a stricter mode, has a deadline, is counted, or has a policy that
+/// listens. Throws for a deadline as begin_timed and start_attempt do.
 void start_specially(descriptor& d);
 
 /// The end of an attempt that did not commit: gives back what is left, counts, ends the transaction, compensates.

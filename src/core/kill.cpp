@@ -34,6 +34,7 @@ bool evict(descriptor& victim) noexcept {
 void suspend(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     d.suspended.store(1, std::memory_order_release);
+    ++d.suspensions;
 }
 
 void resume(descriptor& d) noexcept {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/algorithm.hpp"
+#include "core/deadline.hpp"
 #include "core/deferred.hpp"
 #include "core/signal.hpp"
 #include "core/waiting.hpp"
@@ -109,7 +110,7 @@ void propagate(tx& t) { core::raise_again(descriptor::of(t)); }
 void raise_restart(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
-    if (d.runs_once()) {
+    if (d.bound_to_commit()) {
         throw usage_error{"tutti: restart in an irrevocable transaction, whose effects cannot be repeated"};
     }
     core::raise(d, signal::restart_block, abort_cause::explicit_restart);

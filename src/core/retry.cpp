@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/algorithm.hpp"
+#include "core/deadline.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
 #include "core/signal.hpp"
@@ -25,7 +26,7 @@ bool inside_alternative(const descriptor& d) noexcept {
 }
 
 [[noreturn]] void give_way(descriptor& d) {
-    if (d.runs_once()) {
+    if (d.bound_to_commit()) {
         throw usage_error{
             "tutti: retry in an irrevocable transaction, whose effects cannot be repeated; call retry before "
             "become_irrevocable"};
@@ -49,7 +50,7 @@ void wait_in_retry(descriptor& d) {
             d.run.log_reads = true;
             return conclude(d, abort_cause::mode_switch);
         }
-        const std::optional<base::deadline> until = d.run.retry_until;
+        const std::optional<base::deadline> until = retry_limit(d);
         if (until) {
             conclude(d, abort_cause::explicit_retry);
             return sleep_until(*until);
@@ -69,7 +70,7 @@ void wait_in_retry(descriptor& d) {
     // While the state says running, what was read cannot be reclaimed, so its records may be looked at.
     const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
     conclude(d, abort_cause::explicit_retry);
-    if (worth_sleeping) me->sleep(d.run.retry_until);
+    if (worth_sleeping) me->sleep(retry_limit(d));
 }
 
 }  // namespace tutti::core

@@ -4,6 +4,7 @@
 
 #include "core/algorithm.hpp"
 #include "core/critical.hpp"
+#include "core/deadline.hpp"
 #include "core/fault.hpp"
 #include "core/seats.hpp"
 
@@ -123,6 +124,7 @@ footing examine(descriptor& d) {
         return footing::detached;
     }
     abort_if_doomed(d);
+    if ((d.troubles & trouble_timed) != 0) look_at_clock(d);
     // Another transaction closed the bounds for one that is over by now.
     d.set_bounds();
     return footing::sound;

@@ -67,7 +67,7 @@ void count_defeat(descriptor& d, abort_cause cause) noexcept {
     // of its own.
     if (d.run.defeats >= defeats_to_last_resort && d.run.next_mode != status::irrevocable && !encloser_owns(d)) {
         d.run.next_mode = status::irrevocable;
-        d.run.last_resort = true;
+        d.run.hurried = true;
         d.run.irrevocable_reason = "restarted too often";
     }
 }

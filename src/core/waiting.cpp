@@ -2,11 +2,12 @@
 
 #include "base/futex.hpp"
 #include "core/critical.hpp"
+#include "core/deadline.hpp"
 
 namespace tutti::core {
 namespace {
 
-/// Spins for about a microsecond, then sleeps between the ends of attempts of `other`. Returns when `done` or late.
+/// Spins for about a microsecond, then sleeps until `other` lets go of something. Returns when `done` or late.
 template <class Done>
 void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
     for (int turn = 0; turn < base::spin_turns; ++turn) {
@@ -22,11 +23,12 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
 }
 
 template <class Done>
-void wait_until(descriptor& self, descriptor& other, word seen, Done&& done) noexcept {
+void wait_until(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> late,
+                Done&& done) noexcept {
     if (self.hooks != nullptr && self.hooks->wait != nullptr) {
-        while (!done()) self.hooks->wait(self, other, seen);
+        while (!done() && !(late && base::now() >= *late)) self.hooks->wait(self, other, seen);
     } else {
-        sleep_until(other, std::nullopt, done);
+        sleep_until(other, late, done);
     }
 }
 
@@ -57,55 +59,45 @@ private:
     descriptor& other_;
 };
 
-/// Follows one execution from attempt to attempt.
-class pursuit {
-public:
-    pursuit(const descriptor& whom, word seen) noexcept : whom_{whom}, attempt_{memory::sequence_of(seen)} {}
-
-    bool over() noexcept {
-        for (;;) {
-            const word state = whom_.state.load(std::memory_order_acquire);
-            const word now = memory::sequence_of(state);
-            if (now == attempt_ && memory::is_running(state)) return false;
-            // Is there, or was there, an attempt after this one? If that has failed by now as well, the answer is a wrong
-            // no, and the wait ends early.
-            const bool goes_on = whom_.defeated.load(std::memory_order_relaxed) == now;
-            if (now < attempt_) return !goes_on;  // it was about to begin; if it will not, the execution was given up
-            if (now > attempt_ || !goes_on) return true;
-            ++attempt_;
-        }
-    }
-
-private:
-    const descriptor& whom_;
-    word attempt_;
-};
+/// Whether the execution whose attempt `other` was in when its state read `seen` has committed or been given up. Exact
+/// but for on_abort handlers that run transactions of their own between two attempts: then it may say so too early.
+bool is_settled(const descriptor& other, word seen) noexcept {
+    const word attempt = memory::sequence_of(seen);
+    const word state = other.state.load(std::memory_order_acquire);
+    const word now = memory::sequence_of(state);
+    if (now == attempt && memory::is_running(state)) return false;
+    // Stored before the end of the attempt that they speak of.
+    const word first = other.first_defeat.load(std::memory_order_relaxed);
+    const word last = other.last_defeat.load(std::memory_order_relaxed);
+    if (attempt < first || attempt > last) return true;
+    return now > last && !(now == last + 1 && memory::is_running(state));
+}
 
 }  // namespace
 
-void wait_for(descriptor& self, descriptor& other, word seen) noexcept {
-    wait_until(self, other, seen, [&] { return is_over(other, seen); });
+void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until, [&] { return is_over(other, seen); });
 }
 
-void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept {
-    wait_until(self, other, seen, [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
+void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
+              std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until, [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
 }
 
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept {
-    wait_until(self, other, seen, [&] {
+    wait_until(self, other, seen, patience(self), [&] {
         return (r != nullptr && r->load(std::memory_order_acquire) != value) || is_over(other, seen) ||
                self.asked_to_die();
     });
 }
 
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning) noexcept {
-    pursuit p{other, seen};
     const waiting w{self, other};
-    const auto done = [&] { return p.over() || w.in_a_cycle(); };
+    const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle(); };
     if (spinning && self.hooks == nullptr) {
         while (!done()) base::spin_turn();
     } else {
-        wait_until(self, other, seen, done);
+        wait_until(self, other, seen, patience(self), done);
     }
 }
 

@@ -1,6 +1,8 @@
 // The one door through which a transaction waits for another.
 #pragma once
 
+#include <optional>
+
 #include "base/fence.hpp"
 #include "core/descriptor.hpp"
 
@@ -13,16 +15,19 @@ namespace tutti::core {
     return !memory::is_running(state) || memory::sequence_of(state) != memory::sequence_of(seen);
 }
 
-/// Returns when that transaction has ended. Spins for about a microsecond, then sleeps; in a preemptable context it
-/// switches instead.
+/// Returns when that transaction has ended, or at `until`.
+/// Spins for about a microsecond, then sleeps; in a preemptable context it switches instead.
 /// REQUIRES: self owns nothing that `other` could be waiting for, or `other` never waits (it is doomed or preparing).
-void wait_for(descriptor& self, descriptor& other, word seen) noexcept;
+void wait_for(descriptor& self, descriptor& other, word seen,
+              std::optional<base::deadline> until = std::nullopt) noexcept;
 
 /// The same, but returns as well when `r` no longer reads `value`. Whoever changes `r` before its transaction ends
 /// calls wake_sleepers.
-void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
+void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
+              std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// In the middle of a transaction: returns as well when self is asked to die. `r` may be null.
+/// In the middle of a transaction: returns as well when self is asked to die, or has to become stricter to meet its
+/// deadline. `r` may be null.
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept;
 
 /// Returns when the execution whose attempt read `seen` has committed or been given up, however often it starts over;

@@ -60,6 +60,16 @@ void ledger::count_irrevocable(const block& where, const char* reason) noexcept 
     site_of(where.at, where.name).irrevocable_reason.store(reason, std::memory_order_relaxed);
 }
 
+void ledger::count_deadline(const block& where, mode m, bool met) noexcept {
+    counters* const c = at(where);
+    if (c == nullptr) return;
+    (met ? c->deadlines_met : c->deadlines_missed)[static_cast<std::size_t>(m)].add_one();
+}
+
+void ledger::count_refusal(const block& where) noexcept {
+    if (counters* const c = at(where)) c->deadlines_refused.add_one();
+}
+
 void ledger::add_to(std::vector<site_statistics>& sums) const {
     const std::lock_guard guard{growth_};
     for (std::size_t id = 0; id < std::min(by_site_.size(), sums.size()); ++id) {
@@ -69,6 +79,11 @@ void ledger::add_to(std::vector<site_statistics>& sums) const {
         to.commits += from.commits.get();
         to.irrevocable += from.irrevocable.get();
         to.rewinds += from.rewinds.get();
+        to.deadlines_refused += from.deadlines_refused.get();
+        for (std::size_t i = 0; i < mode_count; ++i) {
+            to.deadlines_met[i] += from.deadlines_met[i].get();
+            to.deadlines_missed[i] += from.deadlines_missed[i].get();
+        }
         for (std::size_t i = 0; i < from.aborts.size(); ++i) {
             to.aborts_by_cause[i] += from.aborts[i].get();
             to.aborts += from.aborts[i].get();
@@ -86,6 +101,9 @@ void ledger::reset() noexcept {
         c->commits.reset();
         c->irrevocable.reset();
         c->rewinds.reset();
+        c->deadlines_refused.reset();
+        for (counter& x : c->deadlines_met) x.reset();
+        for (counter& x : c->deadlines_missed) x.reset();
         for (counter& x : c->aborts) x.reset();
         for (counter& x : c->by_restarts) x.reset();
         for (counter& x : c->durations) x.reset();

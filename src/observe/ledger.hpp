@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "observe/site.hpp"
+#include "tutti/mode.hpp"
 #include "tutti/statistics.hpp"
 
 namespace tutti::observe {
@@ -49,6 +50,9 @@ public:
     void count_abort(const block& where, abort_cause cause) noexcept;
     void count_rewind(const block& where) noexcept;
     void count_irrevocable(const block& where, const char* reason) noexcept;
+    /// A block with a deadline committed in mode `m`.
+    void count_deadline(const block& where, mode m, bool met) noexcept;
+    void count_refusal(const block& where) noexcept;
 
     /// Adds the counters to those of the same site number in `sums`.
     void add_to(std::vector<site_statistics>& sums) const;
@@ -59,6 +63,9 @@ private:
         counter commits;
         counter irrevocable;
         counter rewinds;
+        std::array<counter, mode_count> deadlines_met;
+        std::array<counter, mode_count> deadlines_missed;
+        counter deadlines_refused;
         std::array<counter, abort_cause_count> aborts;
         std::array<counter, std::tuple_size_v<decltype(site_statistics::commits_by_restarts)>> by_restarts;
         std::array<counter, std::tuple_size_v<decltype(site_statistics::durations)>> durations;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "observe/reservoir.hpp"
 #include "tutti/detail/operations.hpp"
 
 namespace tutti::observe {
@@ -17,11 +18,16 @@ struct site {
     unsigned line;
     const char* given_name;  // the pointer that was given, which spares comparing the text
     std::atomic<const char*> irrevocable_reason{nullptr};
+    std::atomic<reservoir*> durations{nullptr};  // once a block with a deadline has run here
 };
 
 /// The site of a call; makes it at the first call. The call's slot remembers the first one, so that a block with one
 /// name, or none, is found by two loads. Throws std::bad_alloc.
 site& site_of(const detail::call_site& where, const char* given_name);
+
+/// How long committed attempts of blocks with a deadline took there, in nanoseconds; the first call makes the reservoir
+/// with that capacity. It lives on. Throws std::bad_alloc.
+reservoir& durations_of(site& where, std::size_t capacity);
 
 /// REQUIRES: id < sites().
 [[nodiscard]] const site& site_number(std::uint32_t id);

@@ -1,6 +1,7 @@
 // delay: abort oneself, and wait until the record that was contended is free (TinySTM's CM_DELAY).
 #pragma once
 
+#include "core/deadline.hpp"
 #include "core/waiting.hpp"
 #include "policies/suicide.hpp"
 
@@ -10,9 +11,9 @@ inline void pause_for_record(core::descriptor& self) noexcept {
     const core::obstacle& o = self.run.in_the_way;
     if (o.who == nullptr) return;
     if (o.at != nullptr) {
-        core::wait_for(self, *o.who, o.state, *o.at, o.seen);
+        core::wait_for(self, *o.who, o.state, *o.at, o.seen, core::patience(self));
     } else {
-        core::wait_for(self, *o.who, o.state);
+        core::wait_for(self, *o.who, o.state, core::patience(self));
     }
 }
 

@@ -3,6 +3,7 @@
 #include "policies/aggressive.hpp"
 #include "policies/backoff.hpp"
 #include "policies/delay.hpp"
+#include "policies/earliest_deadline.hpp"
 #include "policies/karma.hpp"
 #include "policies/patient.hpp"
 #include "policies/priority.hpp"
@@ -16,8 +17,8 @@ namespace tutti::policies {
 namespace {
 
 constexpr const core::policy* table[] = {&patient,        &suicide,   &aggressive,     &delay, &backoff,
-                                         &timestamp,      &karma,     &priority,       &serialize_spin,
-                                         &serialize,      &serialize_soft, &yield};
+                                         &timestamp,      &karma,     &priority,       &earliest_deadline,
+                                         &serialize_spin, &serialize,      &serialize_soft, &yield};
 
 }  // namespace
 

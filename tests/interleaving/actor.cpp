@@ -105,6 +105,12 @@ void block::be_suspended() {
     in.log.note(actor_.number_, "is resumed");
 }
 
+void block::let_pass(std::chrono::nanoseconds time) {
+    tutti::core::suspend(descriptor_of(tx_));
+    scheduler::clock().advance(time);
+    tutti::core::resume(descriptor_of(tx_));
+}
+
 void actor::await_suspension() { wait_until_set(here().suspended); }
 void actor::wake() { here().awake.store(1, std::memory_order_release); }
 

@@ -77,6 +77,9 @@ public:
 
     /// The context stops running in the middle of the block, as if preempted, until somebody calls actor::wake.
     void be_suspended();
+    /// The clock goes on by so much. As in a context that is switched away, which is not sampled: so every execution
+    /// finds that nothing is known yet about how long the block takes.
+    void let_pass(std::chrono::nanoseconds time);
 
 private:
     template <class F>

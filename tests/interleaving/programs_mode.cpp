@@ -1,4 +1,5 @@
 // Visible and irrevocable blocks, and blocks that are killed.
+#include "base/clock.hpp"
 #include "program.hpp"
 
 namespace interleaving {
@@ -36,6 +37,24 @@ void irrevocable_from_the_start(actor& me) {
         b.read(y);
         b.read(x);
         b.write(x);
+    });
+}
+
+/// A block that has to be 20 ms after its begin. It is known to take 1 ms once an attempt has failed after that time, so
+/// it becomes visible when 6 ms are left, irrevocable when 4 ms are: at the first write after `spent`, in place.
+template <int SpentMicroseconds>
+void hurry(actor& me) {
+    using namespace std::chrono_literals;
+    me.transact({.deadline = 20ms, .when_missed = tutti::missed_deadline::run_irrevocable}, [&](block& b) {
+        if (b.number_of_attempt() == 1) {
+            b.let_pass(1ms);
+            b.restart();
+        }
+        b.read(x);
+        b.let_pass(std::chrono::microseconds{SpentMicroseconds});
+        b.write(y);
+        b.read(x);
+        b.write(z);
     });
 }
 
@@ -81,6 +100,19 @@ std::vector<program> mode_programs() {
                   b.read(y);
                   b.write(z);
               });
+          },
+          update_x_y}},
+        {"hurried_to_read_visibly", {hurry<14'000>, update_x_y}},
+        {"hurried_to_be_irrevocable", {hurry<16'000>, update_x_y}},
+        {"hurried_while_another_is_irrevocable", {hurry<16'000>, become_irrevocable_late}},
+        // Only to be in time: it waits all the same, and gives irrevocability back meanwhile.
+        {"hurried_and_waiting",
+         {[](actor& me) {
+              me.transact({.deadline = tutti::base::now(), .when_missed = tutti::missed_deadline::run_irrevocable},
+                          [](block& b) {
+                              if (!b.written(x)) b.retry();
+                              b.write(y);
+                          });
           },
           update_x_y}},
         {"visible_plain_words",

@@ -1,6 +1,5 @@
 #include "scheduler.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -18,10 +17,12 @@ using tutti::base::deadline;
 
 constexpr std::size_t stack_bytes = 512 * 1024;
 
-// What the engine takes for the time. It must not be the real one: how long an execution takes would decide what it does.
-deadline the_time{std::chrono::hours{1}};
+// It must not be the real one: how long an execution takes would decide what it does.
+tutti::base::driven_clock the_clock{deadline{std::chrono::hours{1}}};
 
-void pass_time(deadline until) noexcept { the_time = std::max(the_time, until); }
+void pass_time(deadline until) noexcept {
+    if (const deadline now = tutti::base::now(); now < until) the_clock.advance(until - now);
+}
 
 enum class phase : std::uint8_t { ready, asleep, returned };
 
@@ -200,6 +201,7 @@ execution scheduler::run(std::span<const std::function<void()>> bodies, strategy
 
 int scheduler::running() noexcept { return active != nullptr ? active->current : -1; }
 schedule scheduler::decisions() { return active != nullptr ? active->result.decisions : schedule{}; }
+tutti::base::driven_clock& scheduler::clock() noexcept { return the_clock; }
 std::uint32_t scheduler::point() noexcept { return active != nullptr ? active->result.points : 0; }
 
 void scheduler::observe(observer o, void* context) noexcept {
@@ -238,9 +240,3 @@ void interleaving_wake(const std::atomic<std::uint32_t>* on) noexcept {
 }
 
 }  // namespace tutti::detail
-
-namespace tutti::base {
-
-deadline now() noexcept { return interleaving::the_time; }
-
-}  // namespace tutti::base

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 
+#include "base/clock.hpp"
 #include "fiber.hpp"
 #include "schedule.hpp"
 
@@ -51,6 +52,8 @@ public:
     /// the engine included, can be used again in this process.
     execution run(std::span<const std::function<void()>> bodies, strategy& how);
 
+    /// What the engine takes for the time. Stands still but for time limits that run out, and whoever advances it.
+    static tutti::base::driven_clock& clock() noexcept;
     /// The thread that runs, or -1 outside an execution.
     static int running() noexcept;
     /// The chances to switch that this execution has passed.

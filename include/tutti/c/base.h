@@ -28,10 +28,11 @@ typedef void tutti_body(tutti_tx* tx, void* argument);
 
 /// What a block, and other calls that can fail, return.
 enum tutti_result {
-    TUTTI_COMMITTED = 0,  ///< done: all of the block's effects happened, at one instant
-    TUTTI_CANCELLED,      ///< the block was left by `tutti_cancel`, without effect
-    TUTTI_ERROR_USE,      ///< the interface was misused; the block had no effect. See `tutti_last_error`
-    TUTTI_ERROR_MEMORY,   ///< memory for logs or handlers ran out; the block had no effect
+    TUTTI_COMMITTED = 0,    ///< done: all of the block's effects happened, at one instant
+    TUTTI_CANCELLED,        ///< the block was left by `tutti_cancel`, without effect
+    TUTTI_ERROR_USE,        ///< the interface was misused; the block had no effect. See `tutti_last_error`
+    TUTTI_ERROR_MEMORY,     ///< memory for logs or handlers ran out; the block had no effect
+    TUTTI_DEADLINE_MISSED,  ///< the deadline could not be met and the block refuses to be late; it had no effect
 };
 
 /// Says what the latest TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY on this thread was about and what to do instead; empty

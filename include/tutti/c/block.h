@@ -38,6 +38,22 @@ enum tutti_nesting {
     TUTTI_NESTING_FLAT,    ///< it is part of its parent: whatever aborts it aborts the parent
 };
 
+/// What becomes of a block whose deadline cannot be met: it has passed, or is nearer than the block usually takes.
+/// Asked before every attempt.
+enum tutti_missed_deadline {
+    TUTTI_RUN_ANYWAY,       ///< it runs as if it had none
+    TUTTI_RUN_IRREVOCABLE,  ///< it runs irrevocably, to be late by as little as possible
+    TUTTI_REFUSE,           ///< it returns TUTTI_DEADLINE_MISSED, without effect
+};
+
+/// How a block with a deadline ended.
+typedef struct tutti_deadline_outcome {
+    bool committed;  ///< false: the rest says nothing
+    bool met;
+    int mode;      ///< the tutti_mode that it committed in
+    int64_t left;  ///< nanoseconds from the commit to the deadline; negative when it was late
+} tutti_deadline_outcome;
+
 /// The options of a block. All zero but for `struct_size` is the default.
 typedef struct tutti_options {
     /// sizeof(tutti_options) as the caller was compiled, so that the structure can grow.
@@ -52,11 +68,42 @@ typedef struct tutti_options {
     int privatization;
     /// A tutti_nesting; only looked at when the block runs inside another one.
     int nesting;
+    /// By when the outermost block should have committed: nanoseconds from the call. 0: no deadline. The nearer it is,
+    /// measured in usual durations of the block, the stricter its attempts.
+    uint64_t deadline;
+    /// The same as a point in time of CLOCK_MONOTONIC, in nanoseconds, which also counts what passed before the call.
+    /// Give one of the two.
+    uint64_t deadline_at;
+    /// The share of executions that should be in time, between 0 and 1: the percentile of past durations that the block
+    /// is expected to take. 0: 0.99.
+    double qos;
+    /// A tutti_missed_deadline.
+    int when_missed;
+    /// Size of the sample of past durations, up to 4096. The site's first block with a deadline decides. 0: 128.
+    unsigned deadline_samples;
+    /// So many expected durations before the deadline attempts begin to read visibly, and to be irrevocable. 0: 6 and 4.
+    double visible_factor;
+    double irrevocable_factor;
+    /// Where to write how it ended, or null.
+    tutti_deadline_outcome* outcome;
 } tutti_options;
 
 /// Initialises a tutti_options to the defaults: `tutti_options how = TUTTI_OPTIONS_INIT;`.
-#define TUTTI_OPTIONS_INIT \
-    {sizeof(tutti_options), NULL, false, TUTTI_OPTIMISTIC, TUTTI_PRIVATIZATION_SAFE, TUTTI_NESTING_CLOSED}
+#define TUTTI_OPTIONS_INIT     \
+    {sizeof(tutti_options),    \
+     NULL,                     \
+     false,                    \
+     TUTTI_OPTIMISTIC,         \
+     TUTTI_PRIVATIZATION_SAFE, \
+     TUTTI_NESTING_CLOSED,     \
+     0,                        \
+     0,                        \
+     0,                        \
+     TUTTI_RUN_ANYWAY,         \
+     0,                        \
+     0,                        \
+     0,                        \
+     NULL}
 
 #ifndef __cplusplus
 /// Options in place: `tutti_atomically(&TUTTI_OPTIONS(.name = "audit", .read_only = true), audit, &bank)`.
@@ -75,8 +122,8 @@ typedef struct tutti_site {
 /// Inside another transaction the block is a nested one (see tutti_nesting).
 ///
 /// @param how  null for the defaults
-/// @return TUTTI_COMMITTED; TUTTI_CANCELLED after `tutti_cancel` or a participant's vote to cancel; TUTTI_ERROR_USE or
-///         TUTTI_ERROR_MEMORY, with a text in `tutti_last_error`. A C++ exception that leaves the body rolls the block
+/// @return TUTTI_COMMITTED; TUTTI_CANCELLED after `tutti_cancel` or a participant's vote to cancel;
+///         TUTTI_DEADLINE_MISSED; TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY, with a text in `tutti_last_error`. A C++ exception that leaves the body rolls the block
 ///         back and goes on to the caller, but for the library's own and std::bad_alloc, which become results.
 TUTTI_API int tutti_atomically(const tutti_options* how, tutti_body* body, void* argument);
 

@@ -1,0 +1,83 @@
+/// @file
+/// Deadlines of atomic blocks: by when, how surely, and what if that cannot be.
+/// Maldonado, Marlier, Felber, Lawall, Muller, Rivière: "Kernel-Assisted Scheduling and Deadline Support for Software
+/// Transactional Memory", sections 3 and 4.2.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "tutti/mode.hpp"
+
+namespace tutti {
+
+/// When a block should have committed: so long after the call of `atomically`, or at a point in time, which also counts
+/// what passed before the call, such as the wait for a worker. `{}` and a duration of zero mean no deadline.
+///
+///     atomically({.name = "render", .deadline = 5ms}, draw);
+///     atomically({.name = "reply", .deadline = request.arrived + 20ms}, answer);
+class deadline {
+public:
+    constexpr deadline() noexcept = default;
+    /// Negative: an error of use, diagnosed when the block starts.
+    template <class Rep, class Period>
+    constexpr deadline(std::chrono::duration<Rep, Period> after_the_call) noexcept  // NOLINT: meant to be implicit
+        : word_{clamped(after_the_call)} {}
+    template <class Duration>
+    constexpr deadline(std::chrono::time_point<std::chrono::steady_clock, Duration> at) noexcept  // NOLINT: as above
+        : word_{clamped(at.time_since_epoch()) | absolute} {}
+
+    [[nodiscard]] constexpr bool exists() const noexcept { return word_ != 0; }
+    [[nodiscard]] constexpr bool is_absolute() const noexcept { return word_ >= absolute; }
+    /// From the call or, if it is absolute, from the epoch of the steady clock.
+    [[nodiscard]] constexpr std::chrono::nanoseconds value() const noexcept {
+        return std::chrono::nanoseconds{is_absolute() ? word_ - absolute : word_};
+    }
+
+private:
+    // One word, because options are written anew at every call: nanoseconds, and in the second highest bit whether they
+    // count from the epoch. That leaves 146 years.
+    static constexpr std::int64_t absolute = std::int64_t{1} << 62;
+
+    template <class Rep, class Period>
+    static constexpr std::int64_t clamped(std::chrono::duration<Rep, Period> d) noexcept {
+        using wide = std::chrono::duration<double, std::nano>;
+        constexpr auto longest = static_cast<double>(absolute);
+        const double about = wide{d}.count();
+        if (about >= longest) return absolute - 1;
+        if (about <= -longest) return -absolute;
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+    }
+
+    std::int64_t word_ = 0;
+};
+
+/// What becomes of a block whose deadline cannot be met: it has passed, or is nearer than the block usually takes.
+/// Asked before every attempt.
+enum class missed_deadline : std::uint8_t {
+    run_anyway,       ///< it runs as if it had none; what is late is not worth holding others up
+    run_irrevocable,  ///< it runs irrevocably, so that it is late by as little as possible
+    refuse,           ///< `atomically` throws deadline_missed; the block had no effect
+};
+
+/// How a block with a deadline ended: written to `options::outcome`.
+struct deadline_outcome {
+    bool committed = false;  ///< false: cancelled, refused or left by an exception; the rest then says nothing
+    bool met = false;
+    tutti::mode mode = tutti::mode::optimistic;  ///< that it committed in
+    std::chrono::nanoseconds left{0};            ///< from the commit to the deadline; negative when it was late
+};
+
+/// When a block with a deadline becomes stricter, and what its usual duration is taken from.
+///
+/// That duration, L, is the percentile `options::qos` of a random sample of the site's undisturbed commits. An attempt
+/// that starts less than `visible_factor * L` before the deadline reads visibly; one that starts less than
+/// `irrevocable_factor * L` before it is irrevocable. The defaults are the paper's.
+struct deadline_tuning {
+    double visible_factor = 6;
+    double irrevocable_factor = 4;  ///< at least 1 and at most visible_factor
+    /// Size of the sample, up to 4096. The first block with a deadline at a site decides for the site.
+    unsigned samples = 128;
+};
+
+}  // namespace tutti

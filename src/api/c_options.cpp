@@ -1,0 +1,91 @@
+#include "api/c_options.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "tutti/errors.hpp"
+
+namespace tutti::api {
+namespace {
+
+static_assert(static_cast<int>(mode::optimistic) == TUTTI_OPTIMISTIC);
+static_assert(static_cast<int>(mode::visible) == TUTTI_VISIBLE);
+static_assert(static_cast<int>(mode::irrevocable) == TUTTI_IRREVOCABLE);
+static_assert(static_cast<int>(privatization::safe) == TUTTI_PRIVATIZATION_SAFE);
+static_assert(static_cast<int>(privatization::waived) == TUTTI_PRIVATIZATION_WAIVED);
+static_assert(static_cast<int>(nesting::closed) == TUTTI_NESTING_CLOSED);
+static_assert(static_cast<int>(nesting::flat) == TUTTI_NESTING_FLAT);
+static_assert(static_cast<int>(missed_deadline::run_anyway) == TUTTI_RUN_ANYWAY);
+static_assert(static_cast<int>(missed_deadline::run_irrevocable) == TUTTI_RUN_IRREVOCABLE);
+static_assert(static_cast<int>(missed_deadline::refuse) == TUTTI_REFUSE);
+
+/// The structure as its first version had it; larger ones than the other are taken for uninitialised.
+constexpr std::size_t smallest_options = offsetof(tutti_options, deadline);
+constexpr std::size_t largest_options = 4096;
+
+void check_range(int value, int last, const char* text) {
+    if (value < 0 || value > last) throw usage_error{text};
+}
+
+/// A caller compiled against an older structure leaves the rest at the defaults. One compiled against a newer structure
+/// may pass it as long as it does not use what we do not know.
+tutti_options what_we_know_of(const tutti_options& given) {
+    if (given.struct_size < smallest_options || given.struct_size > largest_options) {
+        throw usage_error{"tutti_options: struct_size is wrong; start from TUTTI_OPTIONS_INIT or use TUTTI_OPTIONS"};
+    }
+    const auto* const bytes = reinterpret_cast<const unsigned char*>(&given);
+    for (std::size_t i = sizeof(tutti_options); i < given.struct_size; ++i) {
+        if (bytes[i] != 0) throw usage_error{"tutti_options: an option is set that this version does not know"};
+    }
+    tutti_options known{};
+    std::memcpy(&known, bytes, std::min(given.struct_size, sizeof known));
+    return known;
+}
+
+std::chrono::nanoseconds nanoseconds(std::uint64_t count) noexcept {
+    constexpr std::uint64_t longest = std::numeric_limits<std::int64_t>::max();
+    return std::chrono::nanoseconds{static_cast<std::int64_t>(std::min(count, longest))};
+}
+
+}  // namespace
+
+c_options::c_options(const tutti_options* given) {
+    if (given == nullptr) return;
+    const tutti_options from = what_we_know_of(*given);
+    check_range(from.mode, TUTTI_IRREVOCABLE, "tutti_options: mode is none of tutti_mode");
+    check_range(from.privatization, TUTTI_PRIVATIZATION_WAIVED,
+                "tutti_options: privatization is none of tutti_privatization");
+    check_range(from.nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is none of tutti_nesting");
+    how_.name = from.name;
+    how_.read_only = from.read_only;
+    how_.mode = static_cast<mode>(from.mode);
+    how_.privatization = static_cast<privatization>(from.privatization);
+    how_.nesting = static_cast<nesting>(from.nesting);
+    wanted_ = from.outcome;
+    if (from.deadline != 0 || from.deadline_at != 0) take_deadline(from);
+}
+
+void c_options::take_deadline(const tutti_options& from) {
+    if (from.deadline != 0 && from.deadline_at != 0) {
+        throw usage_error{"tutti_options: deadline and deadline_at are both set; give one of the two"};
+    }
+    check_range(from.when_missed, TUTTI_REFUSE, "tutti_options: when_missed is none of tutti_missed_deadline");
+    // The epoch of the steady clock is that of CLOCK_MONOTONIC.
+    if (from.deadline != 0) how_.deadline = nanoseconds(from.deadline);
+    else how_.deadline = std::chrono::steady_clock::time_point{nanoseconds(from.deadline_at)};
+    if (from.qos != 0) how_.qos = from.qos;
+    how_.when_missed = static_cast<missed_deadline>(from.when_missed);
+    how_.outcome = &outcome_;
+    how_.tuning = &tuning_;
+    if (from.deadline_samples != 0) tuning_.samples = from.deadline_samples;
+    if (from.visible_factor != 0) tuning_.visible_factor = from.visible_factor;
+    if (from.irrevocable_factor != 0) tuning_.irrevocable_factor = from.irrevocable_factor;
+}
+
+void c_options::report() const noexcept {
+    if (wanted_ == nullptr) return;
+    *wanted_ = {outcome_.committed, outcome_.met, static_cast<int>(outcome_.mode), outcome_.left.count()};
+}
+
+}  // namespace tutti::api

@@ -1,0 +1,29 @@
+// The options of a block as C callers give them, checked and turned into those of C++.
+#pragma once
+
+#include "tutti/c/block.h"
+#include "tutti/options.hpp"
+
+namespace tutti::api {
+
+class c_options {
+public:
+    /// `given` may be null: the defaults. Throws usage_error for values that mean nothing.
+    explicit c_options(const tutti_options* given);
+    c_options(const c_options&) = delete;
+    c_options& operator=(const c_options&) = delete;
+
+    [[nodiscard]] const options& get() const noexcept { return how_; }
+    /// After the block: how it ended, for a caller who wants to know.
+    void report() const noexcept;
+
+private:
+    void take_deadline(const tutti_options& from);
+
+    options how_;
+    deadline_tuning tuning_;
+    deadline_outcome outcome_;
+    tutti_deadline_outcome* wanted_ = nullptr;
+};
+
+}  // namespace tutti::api

@@ -1,0 +1,49 @@
+// A uniform random sample of a stream of durations, of bounded size: Vitter, "Random Sampling with a Reservoir", ACM
+// TOMS 11(1), 1985, algorithm R. After k durations each of them is in the sample with the same probability.
+//
+// It never forgets: a block that has become slower for good is seen so only as its new durations come to outnumber the
+// old ones.
+//
+// Thread safety: any thread, under a lock that is held for some 20 ns, and at a refresh for as long as sorting takes. A
+// context that can be switched away calls inside a critical region.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/lock.hpp"
+
+namespace tutti::observe {
+
+class reservoir {
+public:
+    /// The random numbers follow from `seed`. Throws std::bad_alloc, and is the only one to do so.
+    explicit reservoir(std::size_t capacity, std::uint64_t seed = 1);
+    reservoir(const reservoir&) = delete;
+    reservoir& operator=(const reservoir&) = delete;
+
+    void add(std::uint64_t duration) noexcept;
+
+    /// The duration that the share `q` of the sample does not exceed (nearest rank); 0 while there is none.
+    /// Sorts anew when a sixteenth of the sample has been replaced since the last time, so it may be that much behind.
+    /// REQUIRES: 0 < q <= 1.
+    [[nodiscard]] std::uint64_t percentile(double q) noexcept;
+
+    /// The sample as it stands, in no order.
+    [[nodiscard]] std::vector<std::uint64_t> sample() const;
+
+private:
+    std::uint64_t below(std::uint64_t bound) noexcept;
+    void sort() noexcept;
+
+    mutable base::lock lock_;
+    std::size_t capacity_;
+    std::uint64_t random_;
+    std::uint64_t seen_ = 0;
+    std::size_t changes_ = 0;            // of the sample since it was sorted
+    std::vector<std::uint64_t> sample_;  // both have their full capacity from the start
+    std::vector<std::uint64_t> sorted_;
+};
+
+}  // namespace tutti::observe

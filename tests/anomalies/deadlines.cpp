@@ -1,0 +1,267 @@
+// A block that is starved although it said by when it has to commit, or a deadline that is dropped in silence.
+//
+// Catches deadlines that are only looked at when a block starts, waits that no deadline ends, a switch that keeps reads
+// which have changed, irrevocability that a retry keeps, and frames that stay open when a block is refused.
+#include <cmath>
+
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+using namespace std::chrono_literals;
+
+class deadlines : public suite {
+protected:
+    static deadline passed() { return std::chrono::steady_clock::now() - 1ms; }
+    static site_statistics row(std::string_view name) {
+        for (auto& s : statistics()) {
+            if (s.name == name) return s;
+        }
+        return {};
+    }
+    static std::uint64_t total(const std::array<std::uint64_t, mode_count>& by_mode) {
+        return by_mode[0] + by_mode[1] + by_mode[2];
+    }
+};
+
+// Whenever an optimistic attempt has read, another thread overwrites it: the block cannot commit before it has become
+// stricter, however long the deadline is away.
+TEST_F(deadlines, a_block_under_permanent_conflict_commits) {
+    var<long> contended{0}, sum{0};
+    std::atomic<bool> over{false};
+    std::atomic<long> asked{0}, served{0};
+    deadline_outcome outcome;
+    violations torn;
+    crew(2, [&](unsigned me) {
+        if (me == 1) {
+            while (!over) {
+                if (served == asked) {
+                    std::this_thread::yield();
+                    continue;
+                }
+                atomically([&](tx& t) { contended.set(t, contended.get(t) + 1); });
+                ++served;
+            }
+            return;
+        }
+        atomically({.deadline = 20ms, .when_missed = missed_deadline::run_irrevocable, .outcome = &outcome},
+                   [&](tx& t) {
+                       const long before = contended.get(t);
+                       const long request = ++asked;
+                       // A writer that comes across a mark waits for us: then this ends without it.
+                       for (int turn = 0; turn < 2000 && served < request && concurrent(); ++turn)
+                           std::this_thread::yield();
+                       torn.expect(contended.get(t) == before);
+                       sum.set(t, before);
+                   });
+        over = true;
+    });
+    EXPECT_TRUE(outcome.committed);
+    EXPECT_EQ(torn.count(), 0);
+}
+
+// The same by the block's own doing, to the last mode.
+TEST_F(deadlines, a_block_that_nothing_but_irrevocability_helps_commits) {
+    deadline_outcome outcome;
+    var<int> runs{0};
+    bool was_irrevocable = false;
+    atomically({.deadline = 5ms, .when_missed = missed_deadline::run_irrevocable, .outcome = &outcome}, [&](tx& t) {
+        runs.set(t, runs.get(t) + 1);
+        EXPECT_TRUE(!was_irrevocable || t.irrevocable());  // never less strict than before
+        was_irrevocable = t.irrevocable();
+        if (!was_irrevocable) restart(t);
+    });
+    EXPECT_TRUE(outcome.committed);
+    EXPECT_EQ(outcome.mode, mode::irrevocable);
+    EXPECT_EQ(runs.load(), 1);
+}
+
+// Somebody holds what the block needs and does not go on before the block has ended: only a wait that the deadline ends
+// gets through. (A holder that nobody can kill while it sleeps in its body would not do: it looks at its barriers.)
+TEST_F(deadlines, a_wait_for_another_transaction_ends_with_patience) {
+    if (!concurrent()) GTEST_SKIP() << "transactions exclude each other under " << algorithm();
+    var<int> held{0};
+    std::atomic<int> stage{0};
+    int first_attempt = 0;
+    crew(2, [&](unsigned me) {
+        if (me == 0) {
+            atomically([&](tx& t) {
+                if (++first_attempt > 1) return;  // killed: the other has gone through
+                held.set(t, 1);
+                stage = 1;
+                while (stage.load() != 2) {
+                    static_cast<void>(held.get(t));  // where it notices that it is to die
+                    std::this_thread::yield();
+                }
+            });
+        } else {
+            while (stage.load() != 1) std::this_thread::yield();
+            atomically({.deadline = 5ms, .when_missed = missed_deadline::run_irrevocable},
+                       [&](tx& t) { held.set(t, held.get(t) + 10); });
+            stage = 2;
+        }
+    });
+    EXPECT_TRUE(held.load() == 10 || held.load() == 1 || held.load() == 11) << held.load();
+}
+
+TEST_F(deadlines, a_refused_block_has_not_run) {
+    int runs = 0;
+    deadline_outcome outcome{true, true, mode::visible, 1ns};
+    const options how{.deadline = passed(), .when_missed = missed_deadline::refuse, .outcome = &outcome};
+    EXPECT_THROW(atomically(how, [&](tx&) { ++runs; }), deadline_missed);
+    EXPECT_THROW(atomically(no_unwind, how, [&](tx&) { ++runs; }), deadline_missed);
+    EXPECT_THROW(static_cast<void>(try_atomically(how, [&](tx&) { ++runs; })), deadline_missed);
+    EXPECT_EQ(runs, 0);
+    EXPECT_FALSE(outcome.committed);
+    EXPECT_FALSE(outcome.met);
+    atomically([&](tx& t) {  // nothing is left of it
+        EXPECT_EQ(t.attempt(), 1u);
+        ++runs;
+    });
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(deadlines, a_missed_one_is_reported) {
+    deadline_outcome outcome;
+    atomically({.deadline = passed(), .outcome = &outcome}, [](tx& t) { EXPECT_FALSE(t.irrevocable()); });
+    EXPECT_TRUE(outcome.committed);
+    EXPECT_FALSE(outcome.met);
+    EXPECT_LT(outcome.left, 0ns);
+    atomically({.deadline = passed(), .when_missed = missed_deadline::run_irrevocable, .outcome = &outcome},
+               [](tx& t) { EXPECT_TRUE(t.irrevocable()); });
+    EXPECT_FALSE(outcome.met);
+    EXPECT_EQ(outcome.mode, mode::irrevocable);
+    atomically({.deadline = 24h, .outcome = &outcome}, [](tx&) {});
+    EXPECT_TRUE(outcome.met);
+    EXPECT_GT(outcome.left, 0ns);
+    EXPECT_THROW(atomically({.deadline = 24h, .outcome = &outcome}, [](tx& t) { cancel(t); }), cancelled);
+    EXPECT_FALSE(outcome.committed);
+}
+
+// Nobody ever wakes it.
+TEST_F(deadlines, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
+    var<int> never{0}, written{0};
+    EXPECT_THROW(atomically({.deadline = 2ms, .when_missed = missed_deadline::refuse},
+                            [&](tx& t) {
+                                written.set(t, 1);
+                                if (never.get(t) == 0) retry(t);
+                            }),
+                 deadline_missed);
+    EXPECT_EQ(written.load(), 0);
+    EXPECT_THROW(atomically({.deadline = 2ms, .when_missed = missed_deadline::refuse},
+                            [&](tx& t) {
+                                if (never.get(t) == 0) retry_for(t, 24h);
+                            }),
+                 deadline_missed);
+}
+
+// Being irrevocable for the deadline's sake must not keep a block from waiting, nor others from what it waits for.
+TEST_F(deadlines, a_late_block_can_still_wait) {
+    var<int> box{0};
+    crew(2, [&](unsigned me) {
+        if (me == 0) {
+            const int got =
+                atomically({.deadline = passed(), .when_missed = missed_deadline::run_irrevocable}, [&](tx& t) {
+                    if (box.get(t) == 0) retry(t);
+                    return box.get(t);
+                });
+            EXPECT_EQ(got, 7);
+        } else {
+            for (int i = 0; i < 100; ++i) std::this_thread::yield();
+            atomically({.deadline = passed(), .when_missed = missed_deadline::run_irrevocable},
+                       [&](tx& t) { box.set(t, 7); });
+        }
+    });
+}
+
+TEST_F(deadlines, nonsense_is_diagnosed) {
+    static constexpr deadline_tuning swapped{.visible_factor = 2, .irrevocable_factor = 3};
+    static constexpr deadline_tuning too_late{.irrevocable_factor = 0.5};
+    static constexpr deadline_tuning none{.samples = 0};
+    static constexpr deadline_tuning endless{.samples = 1'000'000};
+    int runs = 0;
+    const auto diagnosed = [&](const options& how, const char* about) {
+        try {
+            atomically(how, [&](tx&) { ++runs; });
+            ADD_FAILURE() << about << " was taken";
+        } catch (const usage_error& e) {
+            EXPECT_NE(std::string{e.what()}.find(about), std::string::npos) << e.what();
+        }
+    };
+    diagnosed({.deadline = -1ms}, "negative");
+    for (const double qos : {0.0, 1.0, -0.5, 2.0, static_cast<double>(NAN)}) {
+        diagnosed({.deadline = 1h, .qos = qos}, "qos");
+    }
+    diagnosed({.deadline = 1h, .tuning = &swapped}, "visible_factor");
+    diagnosed({.deadline = 1h, .tuning = &too_late}, "irrevocable_factor");
+    diagnosed({.deadline = 1h, .tuning = &none}, "samples");
+    diagnosed({.deadline = 1h, .tuning = &endless}, "samples");
+    EXPECT_EQ(runs, 0);
+    atomically({.qos = 5}, [&](tx&) { ++runs; });  // without a deadline it is not looked at
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(deadlines, are_counted_by_site_and_mode) {
+    enable_statistics(true);
+    reset_statistics();
+    const auto run = [](const options& how) { atomically(how, [](tx&) {}); };
+    run({.name = "deadlines", .deadline = 24h});
+    run({.name = "deadlines", .mode = mode::visible, .deadline = 24h});
+    run({.name = "deadlines", .mode = mode::visible, .deadline = 24h});
+    run({.name = "deadlines", .deadline = passed()});
+    run({.name = "deadlines", .deadline = passed(), .when_missed = missed_deadline::run_irrevocable});
+    EXPECT_THROW(run({.name = "deadlines", .deadline = passed(), .when_missed = missed_deadline::refuse}),
+                 deadline_missed);
+    run({.name = "deadlines"});
+    enable_statistics(false);
+    const auto s = row("deadlines");
+    EXPECT_EQ(s.commits, 6u);
+    EXPECT_EQ(s.deadlines_met, (std::array<std::uint64_t, 3>{1, 2, 0}));
+    EXPECT_EQ(s.deadlines_missed, (std::array<std::uint64_t, 3>{1, 0, 1}));
+    EXPECT_EQ(s.deadlines_refused, 1u);
+    EXPECT_EQ(s.irrevocable, 1u);
+    EXPECT_EQ(s.irrevocable_reason, "deadline");
+}
+
+// All threads share one site and so one sample, and are hurried at every moment of a transaction.
+TEST_F(deadlines, hurried_blocks_lose_no_update) {
+    const std::size_t each = rounds(400);
+    std::array<var<long>, 8> data{};
+    std::atomic<std::uint64_t> met{0}, missed{0};
+    violations wrong;
+    crew(4, [&](unsigned me) {
+        for (std::size_t i = 0; i < each; ++i) {
+            deadline_outcome outcome;
+            const auto due = std::chrono::microseconds{1 + (i * 7 + me) % 60};
+            const auto late = i % 2 == 0 ? missed_deadline::run_irrevocable : missed_deadline::run_anyway;
+            atomically({.deadline = due, .qos = 0.5, .when_missed = late, .outcome = &outcome}, [&](tx& t) {
+                const long first = data[0].get(t);
+                for (auto& v : data) {
+                    wrong.expect(v.get(t) == first);
+                    v.set(t, first + 1);
+                }
+            });
+            wrong.expect(outcome.committed);
+            ++(outcome.met ? met : missed);
+        }
+    });
+    EXPECT_EQ(wrong.count(), 0);
+    EXPECT_EQ(met + missed, 4 * each);
+    for (auto& v : data) EXPECT_EQ(v.load(), static_cast<long>(4 * each));
+}
+
+// A deadline counts for the transaction as a whole: one of a nested block is not looked at.
+TEST_F(deadlines, of_nested_blocks_are_not_looked_at) {
+    deadline_outcome outcome;
+    int runs = 0;
+    atomically([&](tx&) {
+        atomically({.deadline = passed(), .when_missed = missed_deadline::refuse, .outcome = &outcome},
+                   [&](tx&) { ++runs; });
+    });
+    EXPECT_EQ(runs, 1);
+    EXPECT_FALSE(outcome.committed);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,277 @@
+// Executions with a deadline on a clock that the test moves: which attempt runs in which mode, what barriers notice, and
+// what is sampled.
+#include "core/deadline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "core/kill.hpp"
+#include "core/registry.hpp"
+#include "core/seats.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+status mode_of(tx& t) { return descriptor::of(t).mode; }
+
+class deadline_test : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (algorithm() == "serial" || algorithm() == "global-lock") GTEST_SKIP() << "modes mean nothing there";
+    }
+
+    base::driven_clock clock_;
+    var<int> x_{0};
+    var<int> y_{0};
+
+    /// Runs a block named `name` until its site knows that it takes `usual`.
+    void practise(const char* name, std::chrono::nanoseconds usual) {
+        for (int i = 0; i < 16; ++i) run({.name = name, .deadline = 1h}, [&](tx&) { clock_.advance(usual); });
+    }
+    /// One site for all blocks of a test: the same line.
+    template <class F>
+    static void run(const options& how, F&& body) {
+        atomically(how, body);
+    }
+    static std::vector<std::uint64_t> sample_of(std::string_view name) {
+        for (std::uint32_t id = 0; id < observe::sites(); ++id) {
+            const observe::site& s = observe::site_number(id);
+            if (s.name == name && s.durations.load() != nullptr) return s.durations.load()->sample();
+        }
+        return {};
+    }
+};
+
+TEST_F(deadline_test, restarts_are_stricter_the_less_time_is_left) {
+    practise("stricter", 10ms);
+    std::vector<status> modes;
+    deadline_outcome outcome;
+    run({.name = "stricter", .deadline = 100ms, .outcome = &outcome}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        clock_.advance(15ms);  // 85, 70, 55: visible, 40: irrevocable
+        if (!t.irrevocable()) restart(t);
+    });
+    const std::vector<status> expected{status::active, status::active, status::active, status::visible,
+                                       status::irrevocable};
+    EXPECT_EQ(modes, expected);
+    EXPECT_TRUE(outcome.committed);
+    EXPECT_TRUE(outcome.met);
+    EXPECT_EQ(outcome.mode, mode::irrevocable);
+    EXPECT_EQ(outcome.left, 25ms);
+}
+
+TEST_F(deadline_test, a_write_switches_in_place) {
+    practise("in place", 10ms);
+    int attempts = 0;
+    run({.name = "in place", .deadline = 100ms}, [&](tx& t) {
+        ++attempts;
+        EXPECT_EQ(x_.get(t), 0);
+        clock_.advance(39ms);
+        y_.set(t, 1);
+        EXPECT_EQ(mode_of(t), status::active);  // 61 ms are left
+        clock_.advance(1ms);
+        y_.set(t, 2);
+        EXPECT_EQ(mode_of(t), status::visible);
+        clock_.advance(30ms);
+        y_.set(t, 3);
+        EXPECT_EQ(mode_of(t), status::visible);  // which is left to its end
+    });
+    EXPECT_EQ(attempts, 1);
+    EXPECT_EQ(y_.load(), 3);
+}
+
+TEST_F(deadline_test, a_write_that_comes_late_makes_irrevocable) {
+    practise("late write", 10ms);
+    int attempts = 0;
+    run({.name = "late write", .deadline = 100ms}, [&](tx& t) {
+        ++attempts;
+        EXPECT_EQ(x_.get(t), 0);
+        clock_.advance(65ms);
+        y_.set(t, 1);
+        EXPECT_TRUE(t.irrevocable());
+    });
+    EXPECT_EQ(attempts, 1);
+}
+
+// Reads that have become invalid cannot be kept: the switch is a restart.
+TEST_F(deadline_test, a_switch_does_not_keep_invalid_reads) {
+    practise("invalid", 10ms);
+    std::vector<status> modes;
+    run({.name = "invalid", .deadline = 100ms}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        const int seen = x_.get(t);
+        if (t.attempt() == 1) {
+            std::jthread{[&] { x_.store(seen + 1); }}.join();
+            clock_.advance(45ms);
+        }
+        y_.set(t, x_.get(t));
+    });
+    EXPECT_EQ(modes, (std::vector<status>{status::active, status::visible}));
+    EXPECT_EQ(y_.load(), 1);
+}
+
+TEST_F(deadline_test, without_a_free_seat_an_attempt_goes_on_as_it_is) {
+    practise("no seat", 10ms);
+    descriptor& holder = acquire_descriptor();
+    ASSERT_TRUE(take_seat(holder, status::irrevocable));
+    int attempts = 0;
+    run({.name = "no seat", .deadline = 100ms}, [&](tx& t) {
+        ++attempts;
+        clock_.advance(65ms);
+        y_.set(t, 1);
+        EXPECT_EQ(mode_of(t), status::active);
+        vacate_seat(holder);
+        y_.set(t, 2);
+        EXPECT_TRUE(t.irrevocable());
+    });
+    EXPECT_EQ(attempts, 1);
+    release_descriptor(holder);
+}
+
+TEST_F(deadline_test, an_attempt_that_is_too_late_anyway_is_left_alone) {
+    practise("too late", 10ms);
+    run({.name = "too late", .deadline = 100ms}, [&](tx& t) {
+        clock_.advance(95ms);
+        y_.set(t, 1);
+        EXPECT_EQ(mode_of(t), status::active);
+    });
+}
+
+TEST_F(deadline_test, less_than_the_usual_time_cannot_be_met) {
+    practise("short", 10ms);
+    int runs = 0;
+    const auto body = [&](tx&) { ++runs; };
+    EXPECT_THROW(run({.name = "short", .deadline = 9ms, .when_missed = missed_deadline::refuse}, body),
+                 deadline_missed);
+    EXPECT_EQ(runs, 0);
+    EXPECT_NO_THROW(run({.name = "short", .deadline = 11ms, .when_missed = missed_deadline::refuse}, body));
+    EXPECT_EQ(runs, 1);
+}
+
+TEST_F(deadline_test, a_deadline_that_passes_between_attempts_is_refused_then) {
+    practise("between", 10ms);
+    int runs = 0;
+    EXPECT_THROW(run({.name = "between", .deadline = 100ms, .when_missed = missed_deadline::refuse},
+                     [&](tx& t) {
+                         ++runs;
+                         y_.set(t, 5);
+                         clock_.advance(101ms);
+                         restart(t);
+                     }),
+                 deadline_missed);
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(y_.load(), 0);
+    run({}, [&](tx& t) { EXPECT_EQ(t.attempt(), 1u); });  // nothing of it is left
+}
+
+TEST_F(deadline_test, running_anyway_does_not_hold_others_up) {
+    practise("anyway", 10ms);
+    std::vector<status> modes;
+    deadline_outcome outcome;
+    run({.name = "anyway", .deadline = 100ms, .outcome = &outcome}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        clock_.advance(101ms);
+        if (t.attempt() < 3) restart(t);
+    });
+    EXPECT_EQ(modes, (std::vector<status>{status::active, status::active, status::active}));
+    EXPECT_TRUE(outcome.committed);
+    EXPECT_FALSE(outcome.met);
+    EXPECT_EQ(outcome.left, -203ms);
+}
+
+TEST_F(deadline_test, the_quality_of_service_is_the_percentile) {
+    // 90 short ones and 10 long ones
+    for (int i = 0; i < 100; ++i) {
+        run({.name = "qos", .deadline = 1h}, [&](tx&) { clock_.advance(i % 10 == 0 ? 20ms : 1ms); });
+    }
+    const auto first_mode = [&](double qos) {
+        status m{};
+        run({.name = "qos", .deadline = 50ms, .qos = qos}, [&](tx& t) { m = mode_of(t); });
+        return m;
+    };
+    EXPECT_EQ(first_mode(0.5), status::active);        // 1 ms is usual
+    EXPECT_EQ(first_mode(0.99), status::irrevocable);  // 20 ms are
+}
+
+// Under permanent conflict no attempt ever commits, so no duration is sampled: the failures have to tell.
+TEST_F(deadline_test, a_site_without_a_sample_learns_from_what_was_rolled_back) {
+    std::vector<status> modes;
+    run({.name = "unknown", .deadline = 100ms}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        clock_.advance(10ms);
+        if (!t.irrevocable()) restart(t);
+    });
+    // 100, 90, 80, 70 left; at 60 = 6 L visible, 50, at 40 = 4 L irrevocable
+    const std::vector<status> expected{status::active,  status::active,  status::active,     status::active,
+                                       status::visible, status::visible, status::irrevocable};
+    EXPECT_EQ(modes, expected);
+}
+
+TEST_F(deadline_test, commits_are_sampled_and_visible_ones_count_half) {
+    run({.name = "sampled", .deadline = 1h}, [&](tx&) { clock_.advance(10ms); });
+    run({.name = "sampled", .mode = mode::visible, .deadline = 1h}, [&](tx&) { clock_.advance(10ms); });
+    const auto sample = sample_of("sampled");
+    ASSERT_LE(sample.size(), 2u);  // fewer if the test was moved to another core meanwhile
+    for (const std::uint64_t s : sample) EXPECT_TRUE(s == 10'000'000 || s == 5'000'000) << s;
+}
+
+TEST_F(deadline_test, only_the_committed_attempt_is_sampled) {
+    run({.name = "attempts", .deadline = 1h}, [&](tx& t) {
+        clock_.advance(t.attempt() == 1 ? 500ms : 10ms);
+        if (t.attempt() == 1) restart(t);
+    });
+    for (const std::uint64_t s : sample_of("attempts")) EXPECT_EQ(s, 10'000'000u);
+    EXPECT_THROW(run({.name = "thrown", .deadline = 1h}, [&](tx&) { throw 1; }), int);
+    EXPECT_TRUE(sample_of("thrown").empty());
+}
+
+TEST_F(deadline_test, what_was_switched_away_is_not_sampled) {
+    run({.name = "switched", .deadline = 1h}, [&](tx& t) {
+        descriptor& d = descriptor::of(t);
+        suspend(d);
+        clock_.advance(10ms);
+        resume(d);
+    });
+    EXPECT_TRUE(sample_of("switched").empty());
+}
+
+// Irrevocable only to be in time: the body may still wait, which one that asked for irrevocability may not.
+TEST_F(deadline_test, retry_gives_a_hurried_transaction_back) {
+    practise("hurried", 10ms);
+    std::jthread producer;
+    run({.name = "hurried", .deadline = 30ms}, [&](tx& t) {
+        EXPECT_TRUE(t.irrevocable());
+        t.become_visible();  // it is more than that
+        if (x_.get(t) != 0) return;
+        if (!producer.joinable()) producer = std::jthread{[&] { x_.store(1); }};
+        retry(t);
+    });
+    EXPECT_THROW(run({.name = "hurried", .deadline = 30ms},
+                     [&](tx& t) {
+                         t.become_irrevocable("now it has to be");
+                         restart(t);
+                     }),
+                 usage_error);
+}
+
+TEST_F(deadline_test, handlers_may_run_blocks_with_deadlines_of_their_own) {
+    practise("outer", 10ms);
+    std::vector<status> modes;
+    deadline_outcome outcome;
+    run({.name = "outer", .deadline = 100ms, .outcome = &outcome}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        t.on_abort([&] { run({.name = "inner", .deadline = 1h}, [&](tx&) { clock_.advance(1ms); }); });
+        clock_.advance(49ms);
+        if (t.attempt() == 1) restart(t);
+    });
+    EXPECT_EQ(modes, (std::vector<status>{status::active, status::visible}));
+    EXPECT_EQ(outcome.left, 1ms);
+}
+
+}  // namespace
+}  // namespace tutti::core
