@@ -55,7 +55,7 @@ private:
 /// What becomes of a block whose deadline cannot be met: it has passed, or is nearer than the block usually takes.
 /// Asked before every attempt.
 enum class missed_deadline : std::uint8_t {
-    run_anyway,       ///< it runs as if it had none; what is late is not worth holding others up
+    run_anyway,       ///< it runs, and reads visibly if it is rolled back: what is late must not be starved, too
     run_irrevocable,  ///< it runs irrevocably, so that it is late by as little as possible
     refuse,           ///< `atomically` throws deadline_missed; the block had no effect
 };

@@ -80,7 +80,10 @@ void ask_for(descriptor& d, status wanted) noexcept {
 void give_up_on_it(descriptor& d) {
     d.run.timed.next_look = base::deadline::max();
     switch (d.run.how->when_missed) {
-        case missed_deadline::run_anyway: return;
+        case missed_deadline::run_anyway:
+            // Late is one thing, starved another: once it has been rolled back, writers make way for it.
+            if (d.run.attempt > 1 && may_hurry(d)) ask_for(d, status::visible);
+            return;
         case missed_deadline::run_irrevocable:
             if (may_hurry(d)) ask_for(d, status::irrevocable);
             return;

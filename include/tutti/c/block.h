@@ -41,7 +41,7 @@ enum tutti_nesting {
 /// What becomes of a block whose deadline cannot be met: it has passed, or is nearer than the block usually takes.
 /// Asked before every attempt.
 enum tutti_missed_deadline {
-    TUTTI_RUN_ANYWAY,       ///< it runs as if it had none
+    TUTTI_RUN_ANYWAY,       ///< it runs, and reads visibly if it is rolled back
     TUTTI_RUN_IRREVOCABLE,  ///< it runs irrevocably, to be late by as little as possible
     TUTTI_REFUSE,           ///< it returns TUTTI_DEADLINE_MISSED, without effect
 };
