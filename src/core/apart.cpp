@@ -38,7 +38,7 @@ void back_off_apart(descriptor& d) {
     const bool sound = (outer.troubles & ~trouble_timed) == 0 && !outer.asked_to_die() && !outer.unwinding();
     if (d.run.attempt % attempts_apart == 0 && sound && !outer.is_irrevocable()) {
         const abort_cause cause = d.run.last_cause;
-        conclude_execution(d);
+        abandon_execution(d);
         abort_attempt(outer, cause);
     }
     back_off(d);

@@ -5,6 +5,7 @@
 
 #include "core/apart.hpp"
 #include "core/critical.hpp"
+#include "core/execution.hpp"
 #include "core/mode_switch.hpp"
 
 namespace tutti::core {
@@ -62,7 +63,7 @@ base::deadline due_of(const deadline& given) noexcept {
 /// The block has not begun, and will not.
 void close_unstarted(descriptor& d) noexcept {
     d.frame_ = nullptr;
-    d.run = {};
+    abandon_execution(d);
 }
 
 /// Inside the body of a transaction that owns something nobody may be waited for, not even for a seat.

@@ -142,12 +142,16 @@ void conclude_execution(descriptor& d) noexcept {
     d.run = {};
 }
 
-void give_up(descriptor& d, abort_cause cause) noexcept {
-    conclude(d, cause);
+void abandon_execution(descriptor& d) noexcept {
     conclude_execution(d);
-    // Whoever waits for the commit of this execution finds that there is no next attempt.
+    // Whoever waits for its commit finds that there is no next attempt.
     d.last_defeat.store(0, std::memory_order_relaxed);
     wake_sleepers(d);
+}
+
+void give_up(descriptor& d, abort_cause cause) noexcept {
+    conclude(d, cause);
+    abandon_execution(d);
 }
 
 void abandon(descriptor& d, abort_cause cause) noexcept {

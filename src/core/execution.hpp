@@ -48,6 +48,9 @@ void give_up(descriptor& d, abort_cause cause) noexcept;
 /// The end of an execution whose `run` is not as a fresh one has it.
 void conclude_execution(descriptor& d) noexcept;
 
+/// The same for one that does not commit, once its last attempt is over.
+void abandon_execution(descriptor& d) noexcept;
+
 /// Rolls back an attempt that called retry and waits until it is worth another one.
 void wait_in_retry(descriptor& d);
 

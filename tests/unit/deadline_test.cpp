@@ -54,7 +54,7 @@ TEST_F(deadline_test, restarts_are_stricter_the_less_time_is_left) {
     run({.name = "stricter", .deadline = 100ms, .outcome = &outcome}, [&](tx& t) {
         modes.push_back(mode_of(t));
         clock_.advance(15ms);  // 85, 70, 55: visible, 40: irrevocable
-        if (!t.irrevocable()) restart(t);
+        if (mode_of(t) != status::irrevocable) restart(t);
     });
     const std::vector<status> expected{status::active, status::active, status::active, status::visible,
                                        status::irrevocable};
@@ -93,7 +93,7 @@ TEST_F(deadline_test, a_write_that_comes_late_makes_irrevocable) {
         EXPECT_EQ(x_.get(t), 0);
         clock_.advance(65ms);
         y_.set(t, 1);
-        EXPECT_TRUE(t.irrevocable());
+        EXPECT_EQ(mode_of(t), status::irrevocable);
     });
     EXPECT_EQ(attempts, 1);
 }
@@ -127,7 +127,7 @@ TEST_F(deadline_test, without_a_free_seat_an_attempt_goes_on_as_it_is) {
         EXPECT_EQ(mode_of(t), status::active);
         vacate_seat(holder);
         y_.set(t, 2);
-        EXPECT_TRUE(t.irrevocable());
+        EXPECT_EQ(mode_of(t), status::irrevocable);
     });
     EXPECT_EQ(attempts, 1);
     release_descriptor(holder);
@@ -205,7 +205,7 @@ TEST_F(deadline_test, a_site_without_a_sample_learns_from_what_was_rolled_back) 
     run({.name = "unknown", .deadline = 100ms}, [&](tx& t) {
         modes.push_back(mode_of(t));
         clock_.advance(10ms);
-        if (!t.irrevocable()) restart(t);
+        if (mode_of(t) != status::irrevocable) restart(t);
     });
     // 100, 90, 80, 70 left; at 60 = 6 L visible, 50, at 40 = 4 L irrevocable
     const std::vector<status> expected{status::active,  status::active,  status::active,     status::active,
@@ -246,7 +246,7 @@ TEST_F(deadline_test, retry_gives_a_hurried_transaction_back) {
     practise("hurried", 10ms);
     std::jthread producer;
     run({.name = "hurried", .deadline = 30ms}, [&](tx& t) {
-        EXPECT_TRUE(t.irrevocable());
+        EXPECT_EQ(mode_of(t), status::irrevocable);
         t.become_visible();  // it is more than that
         if (x_.get(t) != 0) return;
         if (!producer.joinable()) producer = std::jthread{[&] { x_.store(1); }};
