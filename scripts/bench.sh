@@ -7,7 +7,7 @@ bench_usage() {
     cat <<'EOF'
 usage: ./dev bench [family]... [options]
 
-  family                 sets, bank, costs, plain (these by default), nesting, or all
+  family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter (default: all)
   --quick                fewer and shorter rounds, for a first look
   --workload <a,b>       only these workloads
   --engine <a,b>         only these engines, such as tutti,libitm
@@ -83,9 +83,13 @@ command_bench() {
         return
     fi
 
-    mkdir -p "$out"
-    rm -f "$out"/tutti-bench*.json "$out"/*.svg "$out/report.txt" # nothing of an earlier run must stay
-    step "measure" measure "$out" "${arguments[@]}" >&2
+    # A run that fails leaves the figures of an earlier one alone; one that succeeds leaves nothing of them.
+    rm -rf "$out/unfinished"
+    mkdir -p "$out/unfinished"
+    step "measure" measure "$out/unfinished" "${arguments[@]}" >&2
+    rm -f "$out"/tutti-bench*.json "$out"/*.svg "$out/report.txt"
+    mv "$out/unfinished"/* "$out"
+    rmdir "$out/unfinished"
     for program in "${bench_programs[@]}"; do
         [[ ! -e $out/$program.json ]] || for_report+=("$out/$program.json")
     done

@@ -37,7 +37,8 @@ std::uint64_t repeat(const stop_flag& stop, Operation operation) {
 }
 
 /// Runs `work(index, stop)`, which returns a tally, on a crew of threads. The time is from the first thread's start to
-/// the last one's end, as is fair to locks whose queue is still served when the flag goes up.
+/// the last one's end, as is fair to locks whose queue is still served when the flag goes up. A thread alone waits for
+/// nobody but strangers to the benchmark: its time is what it had of a processor.
 template <class Work>
 outcome timed_round(const plan& how, const Work& work) {
     using clock = std::chrono::steady_clock;
@@ -80,8 +81,9 @@ outcome timed_round(const plan& how, const Work& work) {
         start = std::min(start, m.start);
         end = std::max(end, m.end);
     }
-    sum.seconds = std::chrono::duration<double>(end - start).count();
-    sum.disturbed = std::clamp(others / sum.seconds / std::thread::hardware_concurrency(), 0.0, 1.0);
+    const double passed = std::chrono::duration<double>(end - start).count();
+    sum.seconds = crew.size() == 1 ? crew.front().processor_seconds : passed;
+    sum.disturbed = std::clamp(others / passed / std::thread::hardware_concurrency(), 0.0, 1.0);
     return sum;
 }
 

@@ -14,15 +14,15 @@ bool among(const names& wanted, const std::string& name) { return std::ranges::f
 }  // namespace
 
 bool settings::ask_for(const measured_case& c) const {
-    return (among(families, "all") || among(families, c.family)) &&
-           (workloads.empty() || among(workloads, c.workload)) && (engines.empty() || among(engines, c.engine));
+    return (families.empty() || among(families, c.family)) && (workloads.empty() || among(workloads, c.workload)) &&
+           (engines.empty() || among(engines, c.engine));
 }
 
 settings parse(int argc, char** argv) {
     settings s;
     CLI::App app{"Measures Tutti and its peers. Options of Google Benchmark (--benchmark_...) are taken, too."};
     app.allow_extras();
-    app.add_option("families", s.families, "all, or some of those that --list shows; sets bank costs plain by default");
+    app.add_option("families", s.families, "some of those that --list shows; all by default");
     app.add_option("--workload", s.workloads, "only these, separated by commas")->delimiter(',');
     app.add_option("--engine", s.engines, "only these, separated by commas")->delimiter(',');
     app.add_option("--threads", s.threads, "numbers of threads; 1,2,8 by default")
@@ -44,7 +44,6 @@ settings parse(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         std::exit(app.exit(e));
     }
-    if (s.families.empty()) s.families = s.list ? names{"all"} : names{"sets", "bank", "costs", "plain"};
     if (quick && round->empty()) s.round_ms = 20;
     if (quick && repetitions->empty()) s.repetitions = 3;
     return s;

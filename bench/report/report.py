@@ -4,6 +4,7 @@ import argparse
 import pathlib
 import sys
 
+import relative
 import results
 import tables
 
@@ -26,7 +27,8 @@ def main():
         sys.exit("report: nothing was measured")
     lines = []
     for family in families:
-        lines += [tables.heading(family, context), tables.trust(family), "", *tables.table(family), ""]
+        kind = relative if relative.applies(family) else tables
+        lines += [kind.heading(family, context), tables.trust(family), "", *kind.table(family), ""]
     text = "\n".join(lines)
     print(text)
     (arguments.out / "report.txt").write_text(text, encoding="utf-8")

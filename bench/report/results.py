@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 # Engines in the order in which reports show them; others follow as they come.
 ENGINES = ["sequential", "atomics", "mutex", "spin", "libitm", "tutti", "tutti-no-unwind", "tutti-statistics"]
+ENGINES += ["flat", "closed", "checkpoint", "open"]
+ENGINES += ["tutti-hash", "std-unordered", "tbb", "tutti-ordered", "std-map"]
 
 
 # Below this part of the processors' time, in percent, others are taken for background.
@@ -19,6 +21,7 @@ class Round:
     time: float  # nanoseconds of one operation of one thread
     aborts: float | None  # percent of the executions of bodies; None if nobody counted
     disturbed: float  # percent of the machine's processor time that others used
+    work: float | None  # executions of steps by steps that came to something; None where there are no steps
 
 
 class Cell:
@@ -51,6 +54,16 @@ class Cell:
     def abort_percent(self):
         aborts = [r.aborts for r in self.kept if r.aborts is not None]
         return statistics.median(aborts) if aborts else None
+
+    @property
+    def restarts(self):
+        """Of the outermost block, for each commit."""
+        percent = self.abort_percent
+        return percent / (100 - percent) if percent is not None else None
+
+    @property
+    def work(self):
+        return statistics.median(r.work for r in self.kept)
 
     @property
     def spread(self):
@@ -117,6 +130,7 @@ def read(paths, best):
                     time=entry["real_time"],
                     aborts=entry.get("abort_percent"),
                     disturbed=entry["disturbed_percent"],
+                    work=entry.get("steps_per_step_due"),
                 )
             )
     return list(families.values()), context

@@ -5,12 +5,19 @@
 STYLES = {
     "sets": ("rate", "sequential"),
     "bank": ("rate", "sequential"),
+    "containers": ("rate", None),
+    "counter": ("rate", None),
     "costs": ("time", "atomics"),
 }
 OTHERS = ("time", None)
 
-PEER = "libitm"
+# Who is compared with whom.
+PEERS = {
+    "containers": [("tutti-hash", "std-unordered"), ("tutti-hash", "tbb"), ("tutti-ordered", "std-map")],
+    "counter": [("tutti-counter", "tutti-var"), ("tutti-counter", "atomic")],
+}
 PRODUCT = "tutti"
+OTHER_PEER = "libitm"
 
 
 def style(family):
@@ -23,7 +30,9 @@ def number(value):
         return ""
     if value >= 100:
         return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+    if value >= 10:
+        return f"{value:.1f}"
+    return f"{value:.3f}" if 0 < value < 0.1 else f"{value:.2f}"
 
 
 def factor(value):
@@ -38,13 +47,14 @@ def subject_of(family):
 
 def ratios(family, subject, base):
     """The columns of ratios that there is anything for: title and function of (workload, threads)."""
+    pairs = PEERS.get(family.name, [(subject, OTHER_PEER)])
 
     def slowdown(workload, threads):
         # Sequential code has one thread only, and stands for one thread only.
         return factor(family.ratio(workload, (base, threads), (subject, threads)))
 
-    def over_peer(workload, threads):
-        return factor(family.ratio(workload, (subject, threads), (PEER, threads)))
+    def over(engine, peer):
+        return lambda workload, threads: factor(family.ratio(workload, (engine, threads), (peer, threads)))
 
     def crowded(engine):
         def of(workload, threads):
@@ -52,17 +62,19 @@ def ratios(family, subject, base):
 
         return of
 
-    def aborts(workload, threads):
-        cell = family.cell(workload, subject, threads)
-        return f"{cell.abort_percent:.1f}" if cell and cell.abort_percent is not None else ""
+    def aborts(engine):
+        def of(workload, threads):
+            cell = family.cell(workload, engine, threads)
+            return f"{cell.abort_percent:.1f}" if cell and cell.abort_percent is not None else ""
+
+        return of
 
     columns = [(f"slower than {base}", slowdown)] if base else []
-    columns += [
-        (f"over {PEER}", over_peer),
-        ("8 by 2", crowded(subject)),
-        (f"{PEER} 8 by 2", crowded(PEER)),
-        ("abort %", aborts),
-    ]
+    columns += [(" ".join([e if e != subject else "", "over", p]).strip(), over(e, p)) for e, p in pairs]
+    columns += [("8 by 2", crowded(subject))]
+    columns += [(f"{p} 8 by 2", crowded(p)) for e, p in pairs if e == subject]
+    columns += [("abort %", aborts(subject))]
+    columns += [(f"{p} abort %", aborts(p)) for e, p in pairs if e == subject]
     keys = [(w, t) for w in family.workloads() for t in family.threads(w)]
     return [(title, of) for title, of in columns if any(of(w, t) for w, t in keys)]
 
@@ -93,13 +105,17 @@ def table(family):
     return text
 
 
-def heading(family, context):
-    """What the numbers are."""
-    unit = "million operations a second" if style(family)[0] == "rate" else "nanoseconds an operation and thread"
+def rounds_of(family, context):
     count = family.rounds()
     kind = "best" if family.best() else "median"
     of = f"{kind} of {count} rounds" if count > 1 else "one round"
-    return f"{family.name}: {unit}, {of} of {context['round_ms']} ms"
+    return f"{of} of {context['round_ms']} ms"
+
+
+def heading(family, context):
+    """What the numbers are."""
+    unit = "million operations a second" if style(family)[0] == "rate" else "nanoseconds an operation and thread"
+    return f"{family.name}: {unit}, {rounds_of(family, context)}"
 
 
 def trust(family):
@@ -109,4 +125,4 @@ def trust(family):
     text += f"others had {disturbed:.0f} % of the processors"
     text += ": too much to rely on" if disturbed > 20 else ""
     subject = subject_of(family)
-    return text + (f"; ratios and abort % are those of {subject}" if subject else "")
+    return text + (f"; ratios that name no other engine, and abort %, are those of {subject}" if subject else "")

@@ -12,14 +12,14 @@
 
 namespace bench {
 
-template <class E>
+template <class E, std::size_t Levels = 6>
 class skip_list {
     template <class T>
     using cell = typename E::template cell<T>;
     using context = typename E::context;
 
 public:
-    static constexpr std::size_t levels = 6;
+    static constexpr std::size_t levels = Levels;
 
     skip_list() = default;
     skip_list(const skip_list&) = delete;

@@ -97,7 +97,9 @@ void add_inner() {
     add_inner_of<Way, inner_bank<E, 16 * 1024, true>>("bank-posts");
     add_inner_of<Way, inner_bank<E, 16 * 1024>>("bank-many");
     add_inner_of<Way, inner_set<E, sorted_list<E>, 64>>("list");
-    add_inner_of<Way, inner_set<E, skip_list<E>, 256>>("skip-list");
+    add_inner_of<Way, inner_set<E, sorted_list<E>, 64, 99>>("list-looks");
+    add_inner_of<Way, inner_set<E, skip_list<E>, 256>>("skip-few");
+    add_inner_of<Way, inner_set<E, skip_list<E, 12>, 16 * 1024>>("skip-many");
     add_inner_of<Way, inner_set<E, sized<E, hash_set<E>>, 4096>>("hash-sized");
     add_inner_of<Way, inner_set<E, hash_set<E>, 32 * 1024>>("hash-many");
 }

@@ -1,4 +1,5 @@
-// What the transactions of the family `nesting` work on: a bank, and sets. One step in five only looks.
+// What the transactions of the family `nesting` work on: a bank, and sets. A step that only looks changes
+// nothing; where not said otherwise it is one in five.
 //
 // A subject has an `operation` that is small, and
 //
@@ -61,7 +62,7 @@ private:
 };
 
 /// A step that does not look inserts its key, or removes it if it is there: so it always changes the set.
-template <class E, class Set, unsigned Keys>
+template <class E, class Set, unsigned Keys, unsigned LookPercent = 20>
 class inner_set {
     using context = typename E::context;
 
@@ -76,7 +77,9 @@ public:
     inner_set& operator=(const inner_set&) = delete;
     ~inner_set() { set_.clear(); }
 
-    static operation draw(std::uint64_t bits, bool) { return {below(Keys, bits), below(5, bits >> 32) == 0}; }
+    static operation draw(std::uint64_t bits, bool) {
+        return {below(Keys, bits), below(100, bits >> 32) < LookPercent};
+    }
     /// By how much the set has grown.
     long apply(context& c, const operation& o) {
         if (o.looks) {
