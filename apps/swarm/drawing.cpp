@@ -15,18 +15,18 @@ constexpr colour sky{18, 20, 30};
 // The cube is seen from outside, turned to the side and tilted towards the eye. Lengths are in sides of the cube.
 constexpr double turn = 0.55, tilt = 0.40;
 constexpr double eye_distance = 2.3;
-constexpr double focal_length = 1.62 * picture_height;
+constexpr double focal_length = 1.52 * picture_height;
 // What is farther away fades into the sky.
 constexpr double fog_begin = eye_distance - 0.7, fog_end = eye_distance + 1.6;
 
 /// Towards the light: from the upper left, from before. Of length one.
 constexpr std::array<double, 3> light{-0.48, -0.64, -0.60};
 constexpr double ambient = 0.25;
-constexpr double gloss = 24;
+constexpr int gloss = 4;  // how often the highlight is squared: the more, the smaller it is
 
 colour blend(colour a, colour b, double share_of_b) {
     const auto mix = [&](std::uint8_t from, std::uint8_t to) {
-        return static_cast<std::uint8_t>(std::lround(from + (to - from) * share_of_b));
+        return static_cast<std::uint8_t>(from + (to - from) * share_of_b + 0.5);
     };
     return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }
@@ -35,9 +35,10 @@ colour blend(colour a, colour b, double share_of_b) {
 colour lit(colour c, double nx, double ny, double nz) {
     const double towards = std::max(0.0, nx * light[0] + ny * light[1] + nz * light[2]);
     // The eye looks along z, so only that component of the mirrored ray counts.
-    const double mirrored = std::max(0.0, light[2] - 2 * towards * nz) * (towards > 0 ? 1 : 0);
+    double highlight = std::clamp(light[2] - 2 * towards * nz, 0.0, 1.0);
+    for (int i = 0; i < gloss; ++i) highlight *= highlight;
     const colour matt = blend({}, c, ambient + (1 - ambient) * towards);
-    return blend(matt, {255, 255, 255}, 0.6 * std::pow(std::min(mirrored, 1.0), gloss));
+    return blend(matt, {255, 255, 255}, 0.6 * highlight);
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ canvas::projection canvas::project(double x, double y, double z) {
     const double down = cy * std::cos(tilt) - ahead * std::sin(tilt);
     const double distance = eye_distance + ahead * std::cos(tilt) + cy * std::sin(tilt);
     const double scale = focal_length / distance;
-    return {picture_width / 2.0 + right * scale, picture_height / 2.0 + down * scale, distance, scale};
+    return {picture_width / 2.0 + right * scale, picture_height * 0.48 + down * scale, distance, scale};
 }
 
 template <class F>

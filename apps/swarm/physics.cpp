@@ -7,8 +7,10 @@
 namespace swarm {
 namespace {
 
-/// What the nearest neighbour is pulled by, in each step.
+/// What a neighbour is pulled by, in each step.
 constexpr int pull = 2;
+/// In each step, one part in so many of the difference between two courses goes away.
+constexpr int alignment = 16;
 
 struct neighbour {
     object_id who = nobody;
@@ -30,18 +32,23 @@ neighbour nearest(tutti::tx& t, scene& world, object_id self, point here) {
     return best;
 }
 
-/// What an object gets from a neighbour, and the neighbour loses: balls of equal mass that touch and approach swap
-/// what they have of speed along the line between them; others attract each other.
-offset impulse(const neighbour& from, velocity own, velocity other, int radius) {
+/// What an object gets from its neighbour, and the neighbour loses. Balls of equal mass that touch and approach swap
+/// what they have of speed along the line between them; those of a flock draw together and take the same course.
+offset impulse(object_id self, velocity own, const neighbour& from, velocity other, int radius) {
     const offset& u = from.way_there;
+    const offset relative = difference(other, own);
     const std::int64_t touching = 2 * radius;
-    if (from.square >= touching * touching) {
-        const std::int64_t longest = std::max({std::abs(u.x), std::abs(u.y), std::abs(u.z)});
-        return {u.x * pull / longest, u.y * pull / longest, u.z * pull / longest};
+    if (from.square < touching * touching) {
+        const std::int64_t receding = dot(relative, u);
+        if (receding >= 0 || from.square == 0) return {};
+        return {u.x * receding / from.square, u.y * receding / from.square, u.z * receding / from.square};
     }
-    const std::int64_t receding = dot(difference(other, own), u);
-    if (receding >= 0 || from.square == 0) return {};
-    return {u.x * receding / from.square, u.y * receding / from.square, u.z * receding / from.square};
+    if (scene::flock_of(self) != scene::flock_of(from.who)) return {};
+    const std::int64_t longest = std::max({std::abs(u.x), std::abs(u.y), std::abs(u.z)});
+    const auto along = [&](std::int64_t distance, std::int64_t faster) {
+        return distance * pull / longest + faster / alignment;
+    };
+    return {along(u.x, relative.x), along(u.y, relative.y), along(u.z, relative.z)};
 }
 
 /// Nothing when it would be too fast.
@@ -62,7 +69,7 @@ unsigned step(scene& world, object_id self) {
         velocity speed = me.speed.get(t);
         if (const neighbour other = nearest(t, world, self, here); other.who != nobody) {
             const velocity its_speed = world[other.who].speed.get(t);
-            const offset by = impulse(other, speed, its_speed, world.radius());
+            const offset by = impulse(self, speed, other, its_speed, world.radius());
             const auto mine = changed(speed, by, 1);
             const auto its = changed(its_speed, by, -1);
             if (by != offset{} && mine && its) {

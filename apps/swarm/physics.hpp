@@ -6,7 +6,7 @@
 namespace swarm {
 
 /// No object is faster along any axis.
-inline constexpr int speed_limit = 256;
+inline constexpr int speed_limit = 128;
 
 /// Runs one step as a transaction. It reads every object in the cells around and writes at most two of them.
 /// Returns the attempts that it took.

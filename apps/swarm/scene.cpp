@@ -1,6 +1,8 @@
 #include "swarm/scene.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <random>
 
 #include <fmt/format.h>
@@ -11,6 +13,12 @@ namespace swarm {
 namespace {
 
 constexpr int finest_grid_bits = 5;
+
+/// Such that all balls together fill a constant part of space, and touching ones lie in neighbouring cells.
+int radius_of(int objects, const grid& cells) {
+    const double apart = space_side / std::cbrt(objects);
+    return std::min(static_cast<int>(apart / 4.8), cells.cell_side() / 3);
+}
 
 /// Where a flock starts and what course it takes.
 struct flock {
@@ -46,11 +54,14 @@ private:
 }  // namespace
 
 grid::grid(int objects) {
-    while (bits_ < finest_grid_bits && cells() < objects / 2) ++bits_;
+    while (bits_ < finest_grid_bits && 8 * cells() <= objects) ++bits_;
 }
 
 scene::scene(int objects, std::uint64_t seed)
-    : grid_{objects}, objects_(static_cast<std::size_t>(objects)), first_(static_cast<std::size_t>(grid_.cells())) {
+    : grid_{objects},
+      radius_{radius_of(objects, grid_)},
+      objects_(static_cast<std::size_t>(objects)),
+      first_(static_cast<std::size_t>(grid_.cells())) {
     for (tutti::var<object_id>& first : first_) first.store(nobody);
     placement place{seed};
     for (object_id id = 0; id < size(); ++id) {

@@ -32,7 +32,7 @@ struct object {
 };
 
 /// Which cell holds a point. A power of two of cells along each side, at least four, so that the 27 cells around a
-/// point are 27 different ones; about two objects in each cell, if they were spread evenly.
+/// point are 27 different ones; one to eight objects for each cell.
 class grid {
 public:
     explicit grid(int objects);
@@ -78,7 +78,7 @@ public:
     /// What the velocities add up to, for ever.
     [[nodiscard]] const offset& momentum() const noexcept { return momentum_; }
     /// Objects are balls of this size; they touch at twice that distance, which is less than the side of a cell.
-    [[nodiscard]] int radius() const noexcept { return grid_.cell_side() / 6; }
+    [[nodiscard]] int radius() const noexcept { return radius_; }
     [[nodiscard]] static int flock_of(object_id id) noexcept { return id % flock_count; }
 
     /// Calls `visit(id)` for every object in a cell. Ends after as many objects as there are, so that a list bent
@@ -101,6 +101,7 @@ private:
     void unlink(tutti::tx& t, object_id id, int cell);
 
     swarm::grid grid_;
+    int radius_;
     std::vector<object> objects_;
     std::vector<tutti::var<object_id>> first_;  ///< by cell
     offset momentum_;

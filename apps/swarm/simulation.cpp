@@ -20,6 +20,8 @@ class finish {
 public:
     explicit finish(steady::time_point end) : end_{end} {}
     [[nodiscard]] bool reached() const { return failed_.load(std::memory_order_relaxed) || steady::now() >= end_; }
+    /// Or until the end, if that is sooner.
+    void sleep_until(steady::time_point then) const { std::this_thread::sleep_until(std::min(then, end_)); }
     void fail(std::exception_ptr why) {
         const std::scoped_lock lock{mutex_};
         if (failure_ == nullptr) failure_ = std::move(why);
@@ -42,16 +44,16 @@ struct step_count {
     std::uint64_t restarts = 0;
 };
 
-/// Steps every `of`-th object in turn.
+/// Steps every `of`-th object in turn, at least one.
 step_count run_physics(scene& world, unsigned number, unsigned of, const finish& end) {
     step_count count;
     const auto first = static_cast<object_id>(number % static_cast<unsigned>(world.size()));
     object_id id = first;
-    while (!end.reached()) {
+    do {
         count.restarts += step(world, id) - 1;
         ++count.steps;
         id = static_cast<int>(of) < world.size() - id ? id + static_cast<object_id>(of) : first;
-    }
+    } while (!end.reached());
     return count;
 }
 
@@ -62,9 +64,8 @@ void run_renderer(scene& world, const run_settings& settings, steady::time_point
     const auto due = [&](double frame) { return start + std::chrono::duration_cast<steady::duration>(frame * period); };
     canvas picture;
     snapshot seen;
-    for (double frame = 0; !end.reached(); frame = std::max(frame + 1, std::ceil((steady::now() - start) / period))) {
-        std::this_thread::sleep_until(due(frame));
-        if (end.reached()) return;
+    double frame = 0;
+    do {
         const steady::time_point begin = steady::now();
         const unsigned attempts = take_snapshot(world, how, seen);
         const std::chrono::nanoseconds took = steady::now() - begin;
@@ -74,7 +75,9 @@ void run_renderer(scene& world, const run_settings& settings, steady::time_point
         if (const std::string violation = violation_in(seen, world); !violation.empty()) throw inconsistency{violation};
         picture.draw(seen, world.radius());
         if (settings.record) result.recording.push_back(seen);
-    }
+        frame = std::max(frame + 1, std::ceil((steady::now() - start) / period));
+        end.sleep_until(due(frame));
+    } while (!end.reached());
 }
 
 double share(std::uint64_t part, std::uint64_t all) {

@@ -14,7 +14,7 @@ namespace swarm {
 
 struct run_settings {
     unsigned threads = 1;  ///< of physics; the renderer is one more
-    int objects = 1000;
+    int objects = 500;
     std::chrono::duration<double> time{5};
     double fps = 30;
     promise wanted;
@@ -47,7 +47,7 @@ struct run_result {
     [[nodiscard]] double retry_rate() const;
 };
 
-/// Draws every frame into memory. A snapshot that misses its deadline is finished nevertheless, and the frames that
+/// Draws every frame, at least one, into memory. A snapshot that misses its deadline is finished nevertheless, and the frames that
 /// were due meanwhile are left out. What a thread throws, an `inconsistency` excepted, is thrown again.
 [[nodiscard]] run_result simulate(const run_settings& settings, const render_mode& mode);
 
