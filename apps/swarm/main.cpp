@@ -58,6 +58,7 @@ std::vector<run_result> run_all(const program_options& options) {
 }
 
 int run(const program_options& options) {
+    if (!options.algorithm.empty()) tutti::use_algorithm(options.algorithm);
     if (!options.policy.empty()) setenv("TUTTI_POLICY", options.policy.c_str(), 1);
     const file json = open_for_writing(options.json);
     prepare_pictures(options);

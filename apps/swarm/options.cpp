@@ -43,6 +43,13 @@ std::vector<std::string> mode_names() {
     return names;
 }
 
+/// The default one first.
+std::vector<std::string> algorithm_names() {
+    std::vector<std::string> names;
+    for (const tutti::algorithm_description& a : tutti::available_algorithms()) names.emplace_back(a.name);
+    return names;
+}
+
 /// What TUTTI_POLICY may be.
 std::vector<std::string> policy_names() { return {"default"}; }
 
@@ -94,6 +101,13 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
         ->check(one_of(modes))
         ->type_name("NAME")
         ->capture_default_str();
+    const std::vector<std::string> algorithms = algorithm_names();
+    app.add_option(
+           "--algorithm", options.algorithm,
+           fmt::format("Concurrency control: {}; without it {}", fmt::join(algorithms, ", "), algorithms.front()))
+        ->check(one_of(algorithms))
+        ->envname("TUTTI_ALGORITHM")
+        ->type_name("NAME");
     const std::vector<std::string> policies = policy_names();
     app.add_option("--policy", options.policy, fmt::format("Contention manager: {}", fmt::join(policies, ", ")))
         ->check(one_of(policies))

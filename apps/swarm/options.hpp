@@ -14,6 +14,7 @@ struct program_options {
     run_settings run;
     std::vector<const render_mode*> modes;  ///< in the order in which they run
     bool sweep = false;                     ///< over 1, 2, 4 … threads, up to those of `run`
+    std::string algorithm;                  ///< empty: the default one
     std::string policy;                     ///< empty: the engine's default
     std::string png;                        ///< directory for the frames; empty: none
     std::string gif;                        ///< file to write; empty: none
