@@ -26,7 +26,7 @@ constexpr int gloss = 4;  // how often the highlight is squared: the more, the s
 
 colour blend(colour a, colour b, double share_of_b) {
     const auto mix = [&](std::uint8_t from, std::uint8_t to) {
-        return static_cast<std::uint8_t>(from + (to - from) * share_of_b + 0.5);
+        return static_cast<std::uint8_t>(from + (to - from) * share_of_b);
     };
     return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }

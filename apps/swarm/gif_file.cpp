@@ -25,8 +25,8 @@ int level(int value, int levels, int threshold) {
     return std::min((sixteenths + threshold) / 16, levels - 1);
 }
 
-GifByteType palette_index(colour c, int x, int y) {
-    const int threshold = thresholds[static_cast<std::size_t>((y & 3) * 4 + (x & 3))];
+GifByteType palette_index(colour c, unsigned x, unsigned y) {
+    const int threshold = thresholds[(y & 3) * 4 + (x & 3)];
     const int red = level(c.red, reds, threshold);
     const int green = level(c.green, greens, threshold);
     const int blue = level(c.blue, blues, threshold);
@@ -103,10 +103,9 @@ void gif_writer::add(const image& frame) {
     EGifGCBToExtension(&control, packed.data());
     s.check(EGifPutExtension(s.file, GRAPHICS_EXT_FUNC_CODE, packed.size(), packed.data()));
     s.check(EGifPutImageDesc(s.file, 0, 0, s.width, s.height, false, nullptr));
-    for (int y = 0; y < s.height; ++y) {
-        for (int x = 0; x < s.width; ++x) {
-            row[static_cast<std::size_t>(x)] = palette_index(frame.pixels[frame.index(x, y)], x, y);
-        }
+    const colour* pixel = frame.pixels.data();
+    for (unsigned y = 0; y < static_cast<unsigned>(s.height); ++y) {
+        for (unsigned x = 0; x < row.size(); ++x) row[x] = palette_index(*pixel++, x, y);
         s.check(EGifPutLine(s.file, row.data(), s.width));
     }
 }

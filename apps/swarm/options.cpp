@@ -38,6 +38,7 @@ constexpr std::string_view every_mode = "all";
 
 std::vector<std::string> mode_names() {
     std::vector<std::string> names;
+    names.reserve(render_modes.size() + 1);
     for (const render_mode& m : render_modes) names.emplace_back(m.name);
     names.emplace_back(every_mode);
     return names;

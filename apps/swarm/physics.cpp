@@ -37,7 +37,7 @@ neighbour nearest(tutti::tx& t, scene& world, object_id self, point here) {
 offset impulse(object_id self, velocity own, const neighbour& from, velocity other, int radius) {
     const offset& u = from.way_there;
     const offset relative = difference(other, own);
-    const std::int64_t touching = 2 * radius;
+    const std::int64_t touching = std::int64_t{2} * radius;
     if (from.square < touching * touching) {
         const std::int64_t receding = dot(relative, u);
         if (receding >= 0 || from.square == 0) return {};
