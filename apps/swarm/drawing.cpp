@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<colour, flock_count> flock_colours{
     {{230, 80, 60}, {70, 150, 240}, {250, 190, 50}, {90, 200, 120}, {190, 110, 230}, {230, 230, 230}}};
 constexpr colour wire{90, 100, 120};
-constexpr colour sky{18, 20, 30};
+constexpr colour sky{0, 0, 51};  // one of the palette of GIF files, so that it is not dithered there
 
 // The cube is seen from outside, turned to the side and tilted towards the eye. Lengths are in sides of the cube.
 constexpr double turn = 0.55, tilt = 0.40;

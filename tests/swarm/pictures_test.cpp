@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <numbers>
 
 #include "swarm/drawing.hpp"
 
@@ -33,7 +34,7 @@ sighting ball(object_id id, point where) { return {id, 0, where, {}}; }
 
 TEST(swarm_drawing, a_ball_covers_a_disc) {
     const double radius_in_pixels = 1.52 * picture_height / 2.3 / 20;
-    const double disc = 3.14159 * radius_in_pixels * radius_in_pixels;
+    const double disc = std::numbers::pi * radius_in_pixels * radius_in_pixels;
     EXPECT_NEAR(static_cast<double>(differing(drawn({ball(0, middle)}), drawn({}))), disc, disc / 10);
 }
 
