@@ -86,7 +86,7 @@ step() {
 
 # Debian's names. A command asks only for the groups it needs.
 packages_build=(g++ cmake ninja-build)
-packages_apps=(libcli11-dev libfmt-dev)
+packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_test=("${packages_apps[@]}" libgtest-dev librapidcheck-dev pkgconf)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 packages_charts=(python3-matplotlib)
@@ -104,6 +104,8 @@ installed() {
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libfmt-dev) has_header fmt/format.h ;;
+        libgif-dev) has_header gif_lib.h ;;
+        libpng-dev) has_header png.h ;;
         libgtest-dev) has_header gtest/gtest.h ;;
         librapidcheck-dev) has_header rapidcheck.h ;;
         libbenchmark-dev) has_header benchmark/benchmark.h ;;

@@ -1,0 +1,40 @@
+// The ways to run the snapshot's transaction that the program compares (Maldonado et al., section 6, figure 6). The
+// physics is optimistic in all of them.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <string_view>
+
+#include <tutti/tutti.hpp>
+
+namespace swarm {
+
+/// What the renderer wants of its snapshots.
+struct promise {
+    std::chrono::nanoseconds deadline{1'000'000'000 / 180};  ///< from the start of the transaction
+    double qos = 0.99;                                       ///< the share of snapshots that is to keep it
+};
+
+struct render_mode {
+    std::string_view name;
+    tutti::options (*options)(const promise&);
+};
+
+/// To add a mode is to add a line.
+inline constexpr std::array render_modes{
+    render_mode{"optimistic",
+                [](const promise&) {
+                    return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::optimistic};
+                }},
+    render_mode{"visible",
+                [](const promise&) {
+                    return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::visible};
+                }},
+    render_mode{"irrevocable",
+                [](const promise&) {
+                    return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::irrevocable};
+                }},
+};
+
+}  // namespace swarm

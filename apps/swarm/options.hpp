@@ -1,0 +1,38 @@
+// The command line of tutti-swarm.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "swarm/simulation.hpp"
+
+namespace swarm {
+
+struct program_options {
+    run_settings run;
+    std::vector<const render_mode*> modes;  ///< in the order in which they run
+    bool sweep = false;                     ///< over 1, 2, 4 … threads, up to those of `run`
+    std::string algorithm;                  ///< empty: the default one
+    std::string policy;                     ///< empty: the engine's default
+    std::string png;                        ///< directory for the frames; empty: none
+    std::string gif;                        ///< file to write; empty: none
+    std::string json;                       ///< file to write; empty: none
+};
+
+/// Why the command line cannot be followed, in one line that says what to do instead.
+class command_line_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Text to print instead of a run: --help or --version.
+struct help_text {
+    std::string text;
+};
+
+/// @throws command_line_error
+[[nodiscard]] std::variant<program_options, help_text> parse_command_line(int argc, const char* const* argv);
+
+}  // namespace swarm
