@@ -1,0 +1,18 @@
+#include "stamp/programs.hpp"
+
+#include <algorithm>
+
+namespace stamp {
+
+const std::vector<const program*>& all_programs() {
+    static const std::vector<const program*> all = {&intruder_program};
+    return all;
+}
+
+const program* find_program(std::string_view name) {
+    const auto& all = all_programs();
+    const auto found = std::ranges::find_if(all, [&](const program* p) { return p->name == name; });
+    return found != all.end() ? *found : nullptr;
+}
+
+}  // namespace stamp

@@ -1,0 +1,16 @@
+#include "stamp/programs/intruder.hpp"
+
+#include "stamp/programs.hpp"
+
+namespace stamp {
+
+const program intruder_program{.name = "intruder",
+                               .what = "finds attacks in mixed network traffic",
+                               .unit = "flows",
+                               .usual = 60'000,
+                               .quick = 3'000,
+                               .least = 1,
+                               .sequential = intruder::run<sequential>,
+                               .library = intruder::run<library>};
+
+}  // namespace stamp
