@@ -1,0 +1,16 @@
+#include "stamp/programs/genome.hpp"
+
+#include "stamp/programs.hpp"
+
+namespace stamp {
+
+const program genome_program{.name = "genome",
+                             .what = "puts a gene together from segments",
+                             .unit = "letters",
+                             .usual = 100'000,
+                             .quick = 4'000,
+                             .least = 2 * genome::segment_length,
+                             .sequential = genome::run<sequential>,
+                             .library = genome::run<library>};
+
+}  // namespace stamp

@@ -1,0 +1,25 @@
+#include "stamp/programs/vacation.hpp"
+
+#include "stamp/programs.hpp"
+
+namespace stamp {
+
+const program vacation_low_program{.name = "vacation-low",
+                                   .what = "books cars, flights and rooms",
+                                   .unit = "transactions",
+                                   .usual = 400'000,
+                                   .quick = 12'000,
+                                   .least = 4,
+                                   .sequential = vacation::run_low<sequential>,
+                                   .library = vacation::run_low<library>};
+
+const program vacation_high_program{.name = "vacation-high",
+                                    .what = "the same with more queries on fewer items",
+                                    .unit = "transactions",
+                                    .usual = 400'000,
+                                    .quick = 12'000,
+                                    .least = 4,
+                                    .sequential = vacation::run_high<sequential>,
+                                    .library = vacation::run_high<library>};
+
+}  // namespace stamp
