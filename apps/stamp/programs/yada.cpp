@@ -1,0 +1,16 @@
+#include "stamp/programs/yada.hpp"
+
+#include "stamp/programs.hpp"
+
+namespace stamp {
+
+const program yada_program{.name = "yada",
+                           .what = "refines a triangle mesh",
+                           .unit = "points",
+                           .usual = 400'000,
+                           .quick = 15'000,
+                           .least = 1,
+                           .sequential = yada::run<sequential>,
+                           .library = yada::run<library>};
+
+}  // namespace stamp
