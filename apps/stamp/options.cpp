@@ -80,8 +80,9 @@ void check_consistency(const command& c) {
         throw command_line_error{"--algorithm: the sequential build has no transactions; give --build library"};
     }
     for (const program* p : c.programs) {
-        if (c.size && *c.size < p->least) {
-            throw command_line_error{fmt::format("--size: {} needs at least {} {}", p->name, p->least, p->unit)};
+        if (c.size && (*c.size < p->least || *c.size > p->most)) {
+            throw command_line_error{
+                fmt::format("--size: {} takes from {} to {} {}", p->name, p->least, p->most, p->unit)};
         }
     }
 }

@@ -42,6 +42,7 @@ struct program {
     std::size_t usual;  ///< the size for one to two seconds on one thread without transactions
     std::size_t quick;  ///< for tests: some 50 ms
     std::size_t least;  ///< a smaller one makes no sense
+    std::size_t most;   ///< a larger one does not fit
     run_function sequential;
     run_function library;
 };

@@ -10,6 +10,7 @@ const program genome_program{.name = "genome",
                              .usual = 100'000,
                              .quick = 4'000,
                              .least = 2 * genome::segment_length,
+                             .most = 10'000'000,
                              .sequential = genome::run<sequential>,
                              .library = genome::run<library>};
 

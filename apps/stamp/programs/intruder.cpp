@@ -10,6 +10,7 @@ const program intruder_program{.name = "intruder",
                                .usual = 60'000,
                                .quick = 3'000,
                                .least = 1,
+                               .most = 10'000'000,
                                .sequential = intruder::run<sequential>,
                                .library = intruder::run<library>};
 

@@ -10,6 +10,7 @@ const program kmeans_low_program{.name = "kmeans-low",
                                  .usual = 24'000,
                                  .quick = 2'000,
                                  .least = 40,
+                                 .most = 100'000'000,
                                  .sequential = kmeans::run<sequential, 40>,
                                  .library = kmeans::run<library, 40>};
 
@@ -19,6 +20,7 @@ const program kmeans_high_program{.name = "kmeans-high",
                                   .usual = 24'000,
                                   .quick = 2'000,
                                   .least = 15,
+                                  .most = 100'000'000,
                                   .sequential = kmeans::run<sequential, 15>,
                                   .library = kmeans::run<library, 15>};
 

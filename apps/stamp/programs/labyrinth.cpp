@@ -10,6 +10,7 @@ const program labyrinth_program{.name = "labyrinth",
                                 .usual = 300,
                                 .quick = 50,
                                 .least = 1,
+                                .most = 100'000,
                                 .sequential = labyrinth::run<sequential>,
                                 .library = labyrinth::run<library>};
 

@@ -10,6 +10,7 @@ const program ssca2_program{.name = "ssca2",
                             .usual = 300'000,
                             .quick = 10'000,
                             .least = 1,
+                            .most = 100'000'000,
                             .sequential = ssca2::run<sequential>,
                             .library = ssca2::run<library>};
 

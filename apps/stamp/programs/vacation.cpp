@@ -10,6 +10,7 @@ const program vacation_low_program{.name = "vacation-low",
                                    .usual = 400'000,
                                    .quick = 12'000,
                                    .least = 4,
+                                   .most = 100'000'000,
                                    .sequential = vacation::run_low<sequential>,
                                    .library = vacation::run_low<library>};
 
@@ -19,6 +20,7 @@ const program vacation_high_program{.name = "vacation-high",
                                     .usual = 400'000,
                                     .quick = 12'000,
                                     .least = 4,
+                                    .most = 100'000'000,
                                     .sequential = vacation::run_high<sequential>,
                                     .library = vacation::run_high<library>};
 

@@ -10,6 +10,7 @@ const program yada_program{.name = "yada",
                            .usual = 400'000,
                            .quick = 15'000,
                            .least = 1,
+                           .most = yada::most_points,
                            .sequential = yada::run<sequential>,
                            .library = yada::run<library>};
 

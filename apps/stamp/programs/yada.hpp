@@ -142,7 +142,7 @@ run_outcome run(const run_settings& how) {
     bad_ones<B> bad;
     {
         refiner<B> first{m, bad};
-        for (const point& p : make_points(std::min(how.size, most_points), how.seed)) first.insert(p);
+        for (const point& p : make_points(how.size, how.seed)) first.insert(p);
     }
     for (triangle<B>* e : all_of(m)) {
         if (!is_bad(e->v)) continue;
