@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <tutti/tutti.hpp>
 
+#include "stamp/language.hpp"
 #include "stamp/options.hpp"
 #include "stamp/report.hpp"
 
@@ -18,15 +19,21 @@ using namespace stamp;
 
 enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2 };
 
+run_function function_of(const command& c, const program& p) {
+#if defined(STAMP_LANGUAGE)
+    if (c.which == build::language) return language_build_of(p);
+#endif
+    return c.which == build::sequential ? p.sequential : p.library;
+}
+
 report_row run_one(const command& c, const program& p) {
-    const bool library_build = c.which == build::library;
     const std::size_t usual = c.quick ? p.quick : p.usual;
     const run_settings how{.threads = c.threads, .size = c.size.value_or(usual), .seed = c.seed};
     return {.of = &p,
-            .build = library_build ? "library" : "sequential",
-            .algorithm = library_build ? tutti::algorithm() : "-",
+            .build = name_of(c.which),
+            .algorithm = c.which == build::library ? tutti::algorithm() : "-",
             .how = how,
-            .outcome = (library_build ? p.library : p.sequential)(how)};
+            .outcome = function_of(c, p)(how)};
 }
 
 int run(const command& c) {

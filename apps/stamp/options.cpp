@@ -11,6 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <tutti/tutti.hpp>
 
+#include "stamp/language.hpp"
+
 namespace stamp {
 namespace {
 
@@ -31,6 +33,18 @@ CLI::Validator one_of(const std::vector<std::string>& names) {
         return fmt::format("give one of {}, not '{}'", fmt::join(names, ", "), given);
     };
     return CLI::Validator{check, "", "one of"};
+}
+
+std::vector<build> builds() {
+    std::vector<build> all = {build::library, build::sequential};
+    if (has_language_build) all.push_back(build::language);
+    return all;
+}
+
+std::vector<std::string> build_names() {
+    std::vector<std::string> names;
+    for (const build b : builds()) names.emplace_back(name_of(b));
+    return names;
 }
 
 std::vector<std::string> algorithm_names() {
@@ -76,8 +90,9 @@ void check_consistency(const command& c) {
         throw command_line_error{
             fmt::format("--threads: the sequential build runs on one thread, not on {}", c.threads)};
     }
-    if (c.which == build::sequential && !c.algorithm.empty()) {
-        throw command_line_error{"--algorithm: the sequential build has no transactions; give --build library"};
+    if (c.which != build::library && !c.algorithm.empty()) {
+        throw command_line_error{fmt::format(
+            "--algorithm: it is for the library build; the {} build takes no notice of it", name_of(c.which))};
     }
     for (const program* p : c.programs) {
         if (c.size && (*c.size < p->least || *c.size > p->most)) {
@@ -96,6 +111,15 @@ constexpr std::string_view footer =
     "Example: tutti-stamp intruder kmeans-high --threads 2";
 
 }  // namespace
+
+std::string_view name_of(build b) {
+    switch (b) {
+        case build::sequential: return "sequential";
+        case build::library: return "library";
+        case build::language: return "language";
+    }
+    return {};
+}
 
 std::variant<command, answer> parse_command_line(int argc, const char* const* argv) {
     command c;
@@ -118,8 +142,9 @@ std::variant<command, answer> parse_command_line(int argc, const char* const* ar
         ->check(whole_number(0, ~std::uint64_t{0}))
         ->type_name("N")
         ->capture_default_str();
-    app.add_option("--build", which, "library or sequential (without transactions)")
-        ->check(one_of({"library", "sequential"}))
+    app.add_option("--build", which,
+                   "library (Tutti's), sequential (no transactions) or, with GCC, language (libitm's)")
+        ->check(one_of(build_names()))
         ->type_name("NAME")
         ->capture_default_str();
     const std::vector<std::string> algorithms = algorithm_names();
@@ -145,7 +170,9 @@ std::variant<command, answer> parse_command_line(int argc, const char* const* ar
     if (names == std::vector<std::string>{"list"}) return answer{list_of_programs()};
 
     c.programs = programs_named(names);
-    c.which = which == "sequential" ? build::sequential : build::library;
+    for (const build b : builds()) {
+        if (name_of(b) == which) c.which = b;
+    }
     if (threads->count() == 0) {
         c.threads = c.which == build::sequential ? 1 : std::max(1u, std::thread::hardware_concurrency());
     }

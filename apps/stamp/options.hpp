@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -12,7 +13,8 @@
 
 namespace stamp {
 
-enum class build { sequential, library };
+enum class build { sequential, library, language };
+[[nodiscard]] std::string_view name_of(build b);
 
 struct command {
     std::vector<const program*> programs;

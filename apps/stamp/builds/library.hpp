@@ -36,11 +36,11 @@ struct library {
         tutti::enable_statistics(true);
     }
     static counts counted() {
-        counts all;
+        counts all{.commits = 0, .aborts = 0};
         for (const tutti::site_statistics& site : tutti::statistics()) {
             if (site.name.starts_with("var::")) continue;  // single accesses between the phases of a program
             all.commits += site.commits;
-            all.aborts += site.aborts;
+            *all.aborts += site.aborts;
         }
         tutti::enable_statistics(false);
         return all;

@@ -18,7 +18,7 @@ struct sequential : plain_build {
         return atomically(site, body);
     }
     static void start_counting() { blocks_ = 0; }
-    static counts counted() { return {.commits = blocks_}; }
+    static counts counted() { return {.commits = blocks_, .aborts = 0}; }
 
 private:
     // Only ever touched by the one thread, or while it has not begun or has ended.

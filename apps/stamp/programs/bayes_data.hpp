@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stamp/builds/pure.hpp"
 #include "stamp/random.hpp"
 
 namespace stamp::bayes {
@@ -49,7 +50,7 @@ public:
 
     /// The log of the likelihood that v has given its parents, less what the parents cost (Schwarz, "Estimating the
     /// Dimension of a Model", Annals of Statistics 6(2), 1978).
-    [[nodiscard]] double score(unsigned v, variable_set parents) const {
+    [[nodiscard]] TUTTI_STAMP_PURE double score(unsigned v, variable_set parents) const {
         std::array<const std::uint64_t*, most_parents> of{};
         unsigned n = 0;
         for_each(parents, [&](unsigned p) { of[n++] = columns_[p].data(); });

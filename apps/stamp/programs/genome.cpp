@@ -7,7 +7,7 @@ namespace stamp {
 const program genome_program{.name = "genome",
                              .what = "puts a gene together from segments",
                              .unit = "letters",
-                             .usual = 100'000,
+                             .usual = 120'000,
                              .quick = 4'000,
                              .least = 2 * genome::segment_length,
                              .most = 10'000'000,

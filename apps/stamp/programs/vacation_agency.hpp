@@ -121,9 +121,7 @@ public:
         unsigned bill = 0;
         c->booked.for_each(t, [&](const booking& b, unsigned price) {
             bill += price;
-            item& o = **offers_[b.kind].find(t, b.number);
-            o.used.set(t, o.used.get(t) - 1);
-            o.free.set(t, o.free.get(t) + 1);
+            give_back(t, b);
         });
         c->booked.clear(t);
         customers_.remove(t, who);
@@ -164,6 +162,14 @@ public:
     }
 
 private:
+    /// What is booked stays on offer, so it is found. GCC 12 cannot compile a block in which null may be dereferenced:
+    /// it puts a trap there, and fails over that.
+    void give_back(context& t, const booking& b) {
+        item* const* const found = offers_[b.kind].find(t, b.number);
+        if (found == nullptr) return;
+        (*found)->used.set(t, (*found)->used.get(t) - 1);
+        (*found)->free.set(t, (*found)->free.get(t) + 1);
+    }
     customer* find_or_add(context& t, std::uint64_t who) {
         if (customer* const* const found = customers_.find(t, who)) return *found;
         customer* const c = B::template create<customer>(t);

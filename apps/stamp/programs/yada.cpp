@@ -7,7 +7,7 @@ namespace stamp {
 const program yada_program{.name = "yada",
                            .what = "refines a triangle mesh",
                            .unit = "points",
-                           .usual = 400'000,
+                           .usual = 500'000,
                            .quick = 15'000,
                            .least = 1,
                            .most = yada::most_points,

@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <utility>
+
+#include "stamp/builds/pure.hpp"
 
 namespace stamp::yada {
 
@@ -54,7 +57,7 @@ __extension__ using wide = __int128;
 }
 
 /// The cosine of the smallest angle: from 0.5 for the best triangle to nearly 1 for the worst.
-[[nodiscard]] inline double badness(const corners& v) {
+[[nodiscard]] TUTTI_STAMP_PURE inline double badness(const corners& v) {
     double shortest = distance_squared(v[0], v[1]), b = distance_squared(v[1], v[2]), c = distance_squared(v[2], v[0]);
     if (b < shortest) std::swap(shortest, b);
     if (c < shortest) std::swap(shortest, c);
@@ -66,7 +69,7 @@ inline constexpr double worst_allowed = 0.93969262078590838;  // 20 degrees
 
 /// The centre of the circle through the corners, rounded; of one that is far outside of the square, a point in that
 /// direction.
-[[nodiscard]] inline point centre(const corners& v) {
+[[nodiscard]] TUTTI_STAMP_PURE inline point centre(const corners& v) {
     const auto bx = static_cast<double>(v[1].x - v[0].x), by = static_cast<double>(v[1].y - v[0].y);
     const auto cx = static_cast<double>(v[2].x - v[0].x), cy = static_cast<double>(v[2].y - v[0].y);
     const double twice = 2 * (bx * cy - by * cx), b = bx * bx + by * by, c = cx * cx + cy * cy;

@@ -1,11 +1,11 @@
-// A growing array of one thread's own, which it also uses inside transactions. Not std::vector, because blocks compiled
-// by the language cannot call what std::vector throws with.
+// A growing array of one thread's own, which it also uses inside transactions. Neither std::vector nor new[], because
+// blocks of the language cannot call what these throw with.
 //
 // A body that may run again clears it first.
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <new>
 #include <type_traits>
 
 namespace stamp {
@@ -17,7 +17,7 @@ public:
     scratch() = default;
     scratch(const scratch&) = delete;
     scratch& operator=(const scratch&) = delete;
-    ~scratch() { delete[] items_; }
+    ~scratch() { ::operator delete(items_); }
 
     void clear() noexcept { size_ = 0; }
     void push(const T& item) {
@@ -36,9 +36,9 @@ public:
 private:
     void grow() {
         const std::size_t capacity = capacity_ == 0 ? 64 : 2 * capacity_;
-        T* const more = new T[capacity];
+        T* const more = static_cast<T*>(::operator new(capacity * sizeof(T)));
         for (std::size_t i = 0; i < size_; ++i) more[i] = items_[i];
-        delete[] items_;
+        ::operator delete(items_);
         items_ = more;
         capacity_ = capacity;
     }
