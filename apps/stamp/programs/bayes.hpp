@@ -23,7 +23,7 @@ class learner {
     using context = typename B::context;
 
 public:
-    explicit learner(const records& data) : data_{data}, network_{data} {}
+    explicit learner(const records& data) : network_{data} {}
 
     void work(crew_member& me) {
         const auto [first, last] = me.share(variables);
@@ -38,30 +38,7 @@ public:
         }
     }
 
-    /// What is wrong with the network that was learned. Nobody else runs.
-    [[nodiscard]] std::string check() const {
-        double empty = 0, total = 0;
-        for (unsigned v = 0; v < variables; ++v) {
-            const variable_set parents = network_.parents(v);
-            const double with_all = data_.score(v, parents);
-            empty += data_.score(v, 0);
-            total += with_all;
-            std::string wrong;
-            for_each(parents, [&](unsigned p) {
-                if (data_.score(v, parents & ~only(p)) > with_all + 2 * network<B>::least_gain) {
-                    wrong = fmt::format("it would be better without the edge from {} to {}", p, v);
-                }
-            });
-            if (!wrong.empty()) return wrong;
-        }
-        if (has_cycle()) return "the network has a cycle";
-        const double rounding = 1e-9 * std::abs(empty);
-        if (std::abs(total - network_.total()) > rounding) {
-            return fmt::format("the score is {}, and should be {}", network_.total(), total);
-        }
-        if (total < empty - rounding) return "the network explains less than none";
-        return {};
-    }
+    [[nodiscard]] const network<B>& learned() const { return network_; }
 
 private:
     void propose(unsigned child) {
@@ -77,31 +54,58 @@ private:
         B::destroy(t, best);
         return p;
     }
-    /// Takes away, again and again, what has no parents left.
-    [[nodiscard]] bool has_cycle() const {
-        variable_set left = ~variable_set{0} >> (32 - variables);
-        for (bool fewer = true; fewer;) {
-            fewer = false;
-            for_each(left, [&](unsigned v) {
-                if ((network_.parents(v) & left) != 0) return;
-                left &= ~only(v);
-                fewer = true;
-            });
-        }
-        return left != 0;
-    }
 
-    const records& data_;
     network<B> network_;
     heap<B, proposal*> heap_;
 };
+
+/// Whether there is a cycle: takes away, again and again, what has no parents left.
+template <class B>
+bool has_cycle(const network<B>& of) {
+    variable_set left = ~variable_set{0} >> (32 - variables);
+    for (bool fewer = true; fewer;) {
+        fewer = false;
+        for_each(left, [&](unsigned v) {
+            if ((of.parents(v) & left) != 0) return;
+            left &= ~only(v);
+            fewer = true;
+        });
+    }
+    return left != 0;
+}
+
+/// What is wrong with a network that was learned. Nobody else runs.
+template <class B>
+std::string check(const records& data, const network<B>& found) {
+    double empty = 0, total = 0;
+    for (unsigned v = 0; v < variables; ++v) {
+        const variable_set parents = found.parents(v);
+        const double with_all = data.score(v, parents);
+        empty += data.score(v, 0);
+        total += with_all;
+        std::string wrong;
+        for_each(parents, [&](unsigned p) {
+            if (data.score(v, parents & ~only(p)) > with_all + 2 * network<B>::least_gain) {
+                wrong = fmt::format("it would be better without the edge from {} to {}", p, v);
+            }
+        });
+        if (!wrong.empty()) return wrong;
+    }
+    if (has_cycle(found)) return "the network has a cycle";
+    const double rounding = 1e-9 * std::abs(empty);
+    if (std::abs(total - found.total()) > rounding) {
+        return fmt::format("the score is {}, and should be {}", found.total(), total);
+    }
+    if (total < empty - rounding) return "the network explains less than none";
+    return {};
+}
 
 template <class B>
 run_outcome run(const run_settings& how) {
     const records data{how.size, how.seed};
     learner<B> l{data};
     run_outcome outcome = measured<B>(how, [&](crew_member& me) { l.work(me); });
-    outcome.wrong = l.check();
+    outcome.wrong = check(data, l.learned());
     return outcome;
 }
 

@@ -64,18 +64,21 @@ public:
         switch (p.what) {
             case change::insert:
                 if (ancestors(t, p.parent)[p.child]) return false;
-                parents_[p.child].set(t, parents | only(p.parent));
+                set_parents(t, p.child, parents | only(p.parent));
                 break;
-            case change::remove: parents_[p.child].set(t, parents & ~only(p.parent)); break;
+            case change::remove: set_parents(t, p.child, parents & ~only(p.parent)); break;
             case change::reverse:
                 if (ancestors(t, p.child, only(p.parent))[p.parent]) return false;
-                parents_[p.child].set(t, parents & ~only(p.parent));
-                parents_[p.parent].set(t, its | only(p.child));
+                set_parents(t, p.child, parents & ~only(p.parent));
+                set_parents(t, p.parent, its | only(p.child));
                 break;
         }
         total_.set(t, total_.get(t) + p.gain);
         return true;
     }
+
+    /// Whatever comes of it.
+    void set_parents(context& t, unsigned v, variable_set parents) { parents_[v].set(t, parents); }
 
     /// What is there. Nobody else runs.
     [[nodiscard]] variable_set parents(unsigned v) const { return parents_[v].load(); }

@@ -77,20 +77,18 @@ public:
     }
 
     void add(context& t, unsigned kind, std::uint64_t number, unsigned count, unsigned price) {
-        if (item* const* const found = offers_[kind].find(t, number)) {
-            (*found)->free.set(t, (*found)->free.get(t) + count);
-            (*found)->price.set(t, price);
+        if (item* const o = offered(t, kind, number)) {
+            o->free.set(t, o->free.get(t) + count);
+            o->price.set(t, price);
         } else {
             offers_[kind].insert(t, number, B::template create<item>(t, count, price));
         }
     }
     /// Takes so many off the offer, if they are free; what is left with none goes. Returns whether they were free.
     bool reduce(context& t, unsigned kind, std::uint64_t number, unsigned count) {
-        item* const* const found = offers_[kind].find(t, number);
-        if (found == nullptr) return false;
-        item* const o = *found;
+        item* const o = offered(t, kind, number);
+        if (o == nullptr || o->free.get(t) < count) return false;
         const unsigned free = o->free.get(t);
-        if (free < count) return false;
         if (free == count && o->used.get(t) == 0) {
             offers_[kind].remove(t, number);
             B::destroy(t, o);
@@ -100,18 +98,22 @@ public:
         return true;
     }
 
+    /// Null if there is none.
+    item* offered(context& t, unsigned kind, std::uint64_t number) const {
+        item* const* const found = offers_[kind].find(t, number);
+        return found != nullptr ? *found : nullptr;
+    }
     /// The price of a free item, or nothing as 0.
     unsigned price(context& t, unsigned kind, std::uint64_t number) const {
-        item* const* const found = offers_[kind].find(t, number);
-        return found != nullptr && (*found)->free.get(t) != 0 ? (*found)->price.get(t) : 0;
+        item* const o = offered(t, kind, number);
+        return o != nullptr && o->free.get(t) != 0 ? o->price.get(t) : 0;
     }
     void book(context& t, std::uint64_t who, const booking& what) {
-        item* const* const found = offers_[what.kind].find(t, what.number);
-        if (found == nullptr || (*found)->free.get(t) == 0) return;
-        item& o = **found;
-        if (!find_or_add(t, who)->booked.insert(t, what, o.price.get(t))) return;  // once for each customer
-        o.free.set(t, o.free.get(t) - 1);
-        o.used.set(t, o.used.get(t) + 1);
+        item* const o = offered(t, what.kind, what.number);
+        if (o == nullptr || o->free.get(t) == 0) return;
+        if (!find_or_add(t, who)->booked.insert(t, what, o->price.get(t))) return;  // once for each customer
+        o->free.set(t, o->free.get(t) - 1);
+        o->used.set(t, o->used.get(t) + 1);
     }
     /// Returns the bill.
     unsigned depart(context& t, std::uint64_t who) {
@@ -165,10 +167,10 @@ private:
     /// What is booked stays on offer, so it is found. GCC 12 cannot compile a block in which null may be dereferenced:
     /// it puts a trap there, and fails over that.
     void give_back(context& t, const booking& b) {
-        item* const* const found = offers_[b.kind].find(t, b.number);
-        if (found == nullptr) return;
-        (*found)->used.set(t, (*found)->used.get(t) - 1);
-        (*found)->free.set(t, (*found)->free.get(t) + 1);
+        item* const o = offered(t, b.kind, b.number);
+        if (o == nullptr) return;
+        o->used.set(t, o->used.get(t) - 1);
+        o->free.set(t, o->free.get(t) + 1);
     }
     customer* find_or_add(context& t, std::uint64_t who) {
         if (customer* const* const found = customers_.find(t, who)) return *found;
