@@ -1,60 +1,48 @@
 #include "stamp/crew.hpp"
 
-#include <barrier>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace stamp {
 namespace {
 
-using meeting = std::barrier<>;
-
-class member final : public crew_member {
-public:
-    member(meeting& where, unsigned number, unsigned of) : where_{where} {
-        index = number;
-        crew = of;
-    }
-    void meet() override { where_.arrive_and_wait(); }
-
-private:
-    meeting& where_;
-};
+[[noreturn]] void give_up(const char* what, const std::exception& why) {
+    std::fprintf(stderr, "tutti-stamp: %s: %s\n", what, why.what());
+    std::_Exit(EXIT_FAILURE);
+}
 
 }  // namespace
 
 double run_crew(unsigned threads, const std::function<void(crew_member&)>& work) {
     using clock = std::chrono::steady_clock;
-    meeting start{static_cast<std::ptrdiff_t>(threads) + 1};
-    meeting where{static_cast<std::ptrdiff_t>(threads)};
-    std::mutex mutex;
-    std::exception_ptr failure;
+    std::barrier start{static_cast<std::ptrdiff_t>(threads) + 1};
+    std::barrier where{static_cast<std::ptrdiff_t>(threads)};
     clock::time_point begin;
     {
         std::vector<std::jthread> members;
-        members.reserve(threads);
-        for (unsigned i = 0; i < threads; ++i) {
-            members.emplace_back([&, i] {
-                member me{where, i, threads};
-                start.arrive_and_wait();
-                try {
-                    work(me);
-                } catch (...) {
-                    const std::scoped_lock lock{mutex};
-                    if (failure == nullptr) failure = std::current_exception();
-                }
-                where.arrive_and_drop();  // whoever has ended is not waited for
-            });
+        try {
+            for (unsigned i = 0; i < threads; ++i) {
+                members.emplace_back([&, i] {
+                    crew_member me{where, i, threads};
+                    start.arrive_and_wait();
+                    try {
+                        work(me);
+                    } catch (const std::exception& e) {
+                        give_up("a thread failed; a smaller --size may help", e);
+                    }
+                });
+            }
+        } catch (const std::exception& e) {
+            give_up("the threads cannot be made; give fewer --threads", e);
         }
         begin = clock::now();
         start.arrive_and_wait();
     }
-    const std::chrono::duration<double> took = clock::now() - begin;
-    if (failure != nullptr) std::rethrow_exception(failure);
-    return took.count();
+    return std::chrono::duration<double>{clock::now() - begin}.count();
 }
 
 }  // namespace stamp

@@ -20,8 +20,9 @@ inline constexpr unsigned kinds = 3;  // cars, flights, rooms
 /// An item on offer.
 template <class B>
 struct offer {
-    offer(unsigned count, unsigned each) : used{0}, free{count}, price{each} {}
-    typename B::template shared<unsigned> used, free, price;
+    using number = typename B::template shared<unsigned>;
+    offer(unsigned count, unsigned each) : free{count}, price{each} {}
+    number used{0}, free, price;
 };
 
 /// What a customer has booked.
@@ -174,7 +175,7 @@ private:
     }
     customer* find_or_add(context& t, std::uint64_t who) {
         if (customer* const* const found = customers_.find(t, who)) return *found;
-        customer* const c = B::template create<customer>(t);
+        auto* const c = B::template create<customer>(t);
         customers_.insert(t, who, c);
         return c;
     }

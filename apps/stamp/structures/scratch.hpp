@@ -17,7 +17,7 @@ public:
     scratch() = default;
     scratch(const scratch&) = delete;
     scratch& operator=(const scratch&) = delete;
-    ~scratch() { ::operator delete(items_); }
+    ~scratch() { ::operator delete(static_cast<void*>(items_)); }
 
     void clear() noexcept { size_ = 0; }
     void push(const T& item) {
@@ -36,9 +36,10 @@ public:
 private:
     void grow() {
         const std::size_t capacity = capacity_ == 0 ? 64 : 2 * capacity_;
+        // NOLINTNEXTLINE(bugprone-sizeof-expression): T may well be a pointer
         T* const more = static_cast<T*>(::operator new(capacity * sizeof(T)));
         for (std::size_t i = 0; i < size_; ++i) more[i] = items_[i];
-        ::operator delete(items_);
+        ::operator delete(static_cast<void*>(items_));
         items_ = more;
         capacity_ = capacity;
     }
