@@ -7,6 +7,7 @@
 // Coordinates are whole numbers, so that sums do not depend on the order and the result is exactly that of one thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>

@@ -7,6 +7,7 @@
 //     destroyed by whom it waits for.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
