@@ -1,0 +1,50 @@
+// The programs on Tutti's transactions, as users of the library write them.
+#pragma once
+
+#include <source_location>
+
+#include <tutti/tutti.hpp>
+
+#include "stamp/builds/counts.hpp"
+
+namespace stamp {
+
+struct library {
+    template <class T>
+    using shared = tutti::var<T>;
+    using context = tutti::tx;
+
+    template <class Body>
+    static auto atomically(const char* site, const Body& body,
+                           std::source_location at = std::source_location::current()) {
+        return tutti::atomically({.name = site}, body, at);
+    }
+    template <class Body>
+    static auto reading(const char* site, const Body& body, std::source_location at = std::source_location::current()) {
+        return tutti::atomically({.name = site, .read_only = true}, body, at);
+    }
+    template <class T, class... Arguments>
+    static T* create(context& t, Arguments... arguments) {
+        return tutti::create<T>(t, arguments...);
+    }
+    template <class T>
+    static void destroy(context& t, T* object) {
+        tutti::destroy(t, object);
+    }
+    static void start_counting() {
+        tutti::reset_statistics();
+        tutti::enable_statistics(true);
+    }
+    static counts counted() {
+        counts all{.commits = 0, .aborts = 0};
+        for (const tutti::site_statistics& site : tutti::statistics()) {
+            if (site.name.starts_with("var::")) continue;  // single accesses between the phases of a program
+            all.commits += site.commits;
+            *all.aborts += site.aborts;
+        }
+        tutti::enable_statistics(false);
+        return all;
+    }
+};
+
+}  // namespace stamp

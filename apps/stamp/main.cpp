@@ -1,0 +1,77 @@
+// tutti-stamp: make the input, run, check, report.
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tutti/tutti.hpp>
+
+#include "stamp/language.hpp"
+#include "stamp/options.hpp"
+#include "stamp/report.hpp"
+
+namespace {
+
+using namespace stamp;
+
+enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2 };
+
+run_function function_of(const command& c, const program& p) {
+#if defined(STAMP_LANGUAGE)
+    if (c.which == build::language) return language_build_of(p);
+#endif
+    return c.which == build::sequential ? p.sequential : p.library;
+}
+
+report_row run_one(const command& c, const program& p) {
+    const std::size_t usual = c.quick ? p.quick : p.usual;
+    const run_settings how{.threads = c.threads, .size = c.size.value_or(usual), .seed = c.seed};
+    return {.of = &p,
+            .build = name_of(c.which),
+            .algorithm = c.which == build::library ? tutti::algorithm() : "-",
+            .how = how,
+            .outcome = function_of(c, p)(how)};
+}
+
+int run(const command& c) {
+    if (!c.algorithm.empty()) tutti::use_algorithm(c.algorithm);
+    int status = all_is_well;
+    std::vector<std::string> objects;
+    if (!c.json) fmt::print("{}", table_head());
+    for (const program* p : c.programs) {
+        const report_row row = run_one(c, *p);
+        if (c.json) objects.push_back(json_row(row));
+        else fmt::print("{}", table_row(row));
+        std::fflush(stdout);
+        if (row.outcome.wrong.empty()) continue;
+        fmt::print(stderr, "tutti-stamp: {}: the result is wrong: {}\n", p->name, row.outcome.wrong);
+        status = failed;
+    }
+    if (c.json) fmt::print("[{}]\n", fmt::join(objects, ",\n "));
+    return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const auto parsed = parse_command_line(argc, argv);
+        if (const auto* said = std::get_if<answer>(&parsed)) {
+            fmt::print("{}", said->text);
+            return all_is_well;
+        }
+        return run(std::get<command>(parsed));
+    } catch (const command_line_error& e) {
+        fmt::print(stderr, "tutti-stamp: {}\n", e.what());
+        return bad_usage;
+    } catch (const std::bad_alloc&) {
+        fmt::print(stderr, "tutti-stamp: out of memory; give a smaller --size\n");
+        return failed;
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "tutti-stamp: {}\n", e.what());
+        return failed;
+    }
+}

@@ -1,0 +1,50 @@
+// What a program of the suite is to the command line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "stamp/builds/library.hpp"
+#include "stamp/builds/sequential.hpp"
+#include "stamp/crew.hpp"
+
+namespace stamp {
+
+struct run_settings {
+    unsigned threads = 1;
+    std::size_t size = 0;  ///< in the program's own unit
+    std::uint64_t seed = 1;
+};
+
+struct run_outcome {
+    double seconds = 0;  ///< of the parallel part: neither making the input nor checking the result
+    counts blocks;       ///< of the same part
+    std::string wrong;   ///< what the check of the result found; empty if it is right
+};
+
+using run_function = run_outcome (*)(const run_settings&);
+
+/// Runs the parallel part of a program.
+template <class B, class Work>
+run_outcome measured(const run_settings& how, const Work& work) {
+    run_outcome outcome;
+    B::start_counting();
+    outcome.seconds = run_crew(how.threads, work);
+    outcome.blocks = B::counted();
+    return outcome;
+}
+
+struct program {
+    const char* name;
+    const char* what;
+    const char* unit;   ///< what a size counts
+    std::size_t usual;  ///< the size for one to two seconds on one thread without transactions
+    std::size_t quick;  ///< for tests: some 50 ms
+    std::size_t least;  ///< a smaller one makes no sense
+    std::size_t most;   ///< a larger one does not fit
+    run_function sequential;
+    run_function library;
+};
+
+}  // namespace stamp

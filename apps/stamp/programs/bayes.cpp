@@ -1,0 +1,17 @@
+#include "stamp/programs/bayes.hpp"
+
+#include "stamp/programs.hpp"
+
+namespace stamp {
+
+const program bayes_program{.name = "bayes",
+                            .what = "learns what depends on what",
+                            .unit = "records",
+                            .usual = 250'000,
+                            .quick = 4'000,
+                            .least = 2,
+                            .most = 100'000'000,
+                            .sequential = bayes::run<sequential>,
+                            .library = bayes::run<library>};
+
+}  // namespace stamp

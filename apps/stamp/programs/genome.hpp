@@ -1,0 +1,149 @@
+// genome: a gene is put together from many short segments that were read at random places of it.
+//
+//   1  equal segments become one, in a hash map; some segments in each transaction
+//   2  for ever shorter overlaps: whatever has no predecessor yet is filed under its first letters, and whatever has no
+//      successor looks there for its last letters. The longest overlap is that of true neighbours
+//   3  one thread writes the chain down
+//
+// Transactions of medium length that hardly ever meet, in phases.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stamp/program.hpp"
+#include "stamp/programs/genome_segment.hpp"
+#include "stamp/structures/hash_map.hpp"
+
+namespace stamp::genome {
+
+inline constexpr std::size_t reads_for_each_letter = 48;
+
+template <class B>
+class sequencer {
+    using context = typename B::context;
+    template <class T>
+    using shared = typename B::template shared<T>;
+
+    /// A segment without its copies. What is not shared belongs to the thread that has it among its open ends.
+    struct strand {
+        explicit strand(segment s) : text{s} {}
+        const segment text;
+        strand* next = nullptr;
+        std::size_t overlap = 0;  // with the next one
+        shared<bool> has_predecessor{false};
+        shared<strand*> below{nullptr};  // in the same file
+    };
+
+public:
+    explicit sequencer(const sample& from)
+        : segments_{from.segments},
+          strands_{from.gene.size()},
+          files_{std::make_unique<shared<strand*>[]>(from.gene.size())} {}
+    sequencer(const sequencer&) = delete;
+    sequencer& operator=(const sequencer&) = delete;
+    ~sequencer() {
+        strands_.for_each(0, strands_.buckets(), [](segment, strand* s) { delete s; });
+    }
+
+    void work(crew_member& me) {
+        drop_copies(me);
+        me.meet();
+        std::vector<strand*> ends;
+        const auto [first, last] = me.share(strands_.buckets());
+        strands_.for_each(first, last, [&](segment, strand* s) { ends.push_back(s); });
+        add_to(open_ends_, static_cast<std::ptrdiff_t>(ends.size()));
+        std::vector<strand*> starts = ends;
+        me.meet();
+        for (std::size_t overlap = segment_length - 1; overlap > 0; --overlap) {
+            for (strand* s : starts) put_in_file(s, overlap);
+            me.meet();
+            const auto found = std::ranges::remove_if(ends, [&](strand* s) { return find_next(s, overlap); });
+            add_to(open_ends_, -static_cast<std::ptrdiff_t>(found.size()));
+            ends.erase(found.begin(), found.end());
+            me.meet();
+            if (open_ends_.load() == 1) break;
+            for (strand* s : starts) file_of(head(s->text, overlap)).store(nullptr);
+            std::erase_if(starts, [](strand* s) { return s->has_predecessor.load(); });
+            me.meet();
+        }
+        if (me.index == 0) write_down();
+    }
+
+    [[nodiscard]] const letters& gene() const { return gene_; }
+
+private:
+    static constexpr std::size_t segments_at_once = 12;
+
+    void drop_copies(const crew_member& me) {
+        const auto [first, last] = me.share(segments_.size());
+        for (std::size_t from = first; from < last; from += segments_at_once) {
+            B::atomically("genome: copies", [&](context& t) {
+                for (std::size_t i = from; i < std::min(from + segments_at_once, last); ++i) {
+                    const segment s = segments_[i];
+                    if (strands_.find(t, s) == nullptr) strands_.insert(t, s, B::template create<strand>(t, s));
+                }
+            });
+        }
+    }
+    static void add_to(shared<std::ptrdiff_t>& sum, std::ptrdiff_t more) {
+        B::atomically("genome: sum", [&](context& t) { sum.set(t, sum.get(t) + more); });
+    }
+
+    shared<strand*>& file_of(segment key) { return files_[hash_of_segment{}(key) % strands_.buckets()]; }
+
+    void put_in_file(strand* s, std::size_t overlap) {
+        shared<strand*>& file = file_of(head(s->text, overlap));
+        B::atomically("genome: file", [&](context& t) {
+            s->below.set(t, file.get(t));
+            file.set(t, s);
+        });
+    }
+    /// Returns whether there is one.
+    bool find_next(strand* s, std::size_t overlap) {
+        const segment wanted = tail(s->text, overlap);
+        const shared<strand*>& file = file_of(wanted);
+        s->next = B::atomically("genome: match", [&](context& t) {
+            strand* other = file.get(t);
+            while (other != nullptr &&
+                   (other == s || head(other->text, overlap) != wanted || other->has_predecessor.get(t))) {
+                other = other->below.get(t);
+            }
+            if (other != nullptr) other->has_predecessor.set(t, true);
+            return other;
+        });
+        s->overlap = overlap;
+        return s->next != nullptr;
+    }
+
+    void write_down() {
+        const strand* s = nullptr;
+        strands_.for_each(0, strands_.buckets(), [&](segment, const strand* one) {
+            if (!one->has_predecessor.load()) s = one;
+        });
+        for (std::size_t known = 0; s != nullptr; known = s->overlap, s = s->next) {
+            for (std::size_t i = known; i < segment_length; ++i) {
+                gene_.push_back(static_cast<std::uint8_t>(tail(head(s->text, i + 1), 1)));
+            }
+        }
+    }
+
+    const std::vector<segment>& segments_;
+    hash_map<B, segment, strand*, hash_of_segment> strands_;
+    std::unique_ptr<shared<strand*>[]> files_;
+    shared<std::ptrdiff_t> open_ends_{0};
+    letters gene_;
+};
+
+template <class B>
+run_outcome run(const run_settings& how) {
+    const sample input = make_sample(how.size, how.size * reads_for_each_letter, how.seed);
+    sequencer<B> s{input};
+    run_outcome outcome = measured<B>(how, [&](crew_member& me) { s.work(me); });
+    if (s.gene() != input.gene) outcome.wrong = "the gene that was put together is not the one that was read";
+    return outcome;
+}
+
+}  // namespace stamp::genome

@@ -1,0 +1,27 @@
+#include "stamp/programs/kmeans.hpp"
+
+#include "stamp/programs.hpp"
+
+namespace stamp {
+
+const program kmeans_low_program{.name = "kmeans-low",
+                                 .what = "puts points into 40 clusters",
+                                 .unit = "points",
+                                 .usual = 24'000,
+                                 .quick = 1'000,
+                                 .least = 40,
+                                 .most = 100'000'000,
+                                 .sequential = kmeans::run<sequential, 40>,
+                                 .library = kmeans::run<library, 40>};
+
+const program kmeans_high_program{.name = "kmeans-high",
+                                  .what = "puts points into 15 clusters: higher contention",
+                                  .unit = "points",
+                                  .usual = 100'000,
+                                  .quick = 1'000,
+                                  .least = 15,
+                                  .most = 100'000'000,
+                                  .sequential = kmeans::run<sequential, 15>,
+                                  .library = kmeans::run<library, 15>};
+
+}  // namespace stamp

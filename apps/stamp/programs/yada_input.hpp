@@ -1,0 +1,49 @@
+// The points that yada begins with.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+#include <vector>
+
+#include "stamp/programs/yada_geometry.hpp"
+#include "stamp/random.hpp"
+
+namespace stamp::yada {
+
+inline constexpr std::size_t most_points = 4'000'000;  // more would lie too near to each other for whole coordinates
+
+/// Orders points so that each is near to the one before: by rows, every other one backwards.
+inline void sort_by_rows(std::vector<point>::iterator first, std::vector<point>::iterator last) {
+    const double rows = std::max(1.0, std::sqrt(static_cast<double>(last - first) / 4));
+    const std::int64_t height = static_cast<std::int64_t>(static_cast<double>(side) / rows) + 1;
+    std::sort(first, last, [height](const point& a, const point& b) {
+        const std::int64_t row = a.y / height;
+        if (row != b.y / height) return row < b.y / height;
+        return row % 2 == 0 ? a.x < b.x : a.x > b.x;
+    });
+}
+
+/// Random points that are not too near to each other. Ever larger parts of them in rows: so each is near to the one
+/// before, and yet the first ones spread over all of the square (Amenta, Choi, Rote, "Incremental Constructions con
+/// BRIO", SoCG 2003).
+[[nodiscard]] inline std::vector<point> make_points(std::size_t count, std::uint64_t seed) {
+    random_source random{seed};
+    const auto across = static_cast<std::int64_t>(4 * std::sqrt(static_cast<double>(count))) + 4;
+    const std::int64_t cell = side / across;
+    std::unordered_set<std::int64_t> taken;
+    std::vector<point> points;
+    while (points.size() < count) {
+        const std::int64_t column = random.below(across), row = random.below(across);
+        // Cells of odd number only, so that at least one lies between any two points, and between a point and the border.
+        if (column % 2 == 0 || row % 2 == 0 || !taken.insert(row * across + column).second) continue;
+        points.push_back({column * cell + random.below(cell), row * cell + random.below(cell)});
+    }
+    for (std::size_t last = count; last > 0; last /= 2) {
+        const auto from = points.begin() + static_cast<std::ptrdiff_t>(last / 2);
+        sort_by_rows(from, points.begin() + static_cast<std::ptrdiff_t>(last));
+    }
+    return points;
+}
+
+}  // namespace stamp::yada

@@ -1,0 +1,38 @@
+#include "stamp/report.hpp"
+
+#include <fmt/format.h>
+
+namespace stamp {
+namespace {
+
+/// A number, or `unknown` where nobody counts aborts.
+std::string aborts_per_commit(const counts& c, std::string_view unknown) {
+    if (!c.aborts) return std::string{unknown};
+    const double each = c.commits == 0 ? 0 : static_cast<double>(*c.aborts) / static_cast<double>(c.commits);
+    return fmt::format("{:.4f}", each);
+}
+
+}  // namespace
+
+std::string table_head() {
+    return fmt::format("{:<14} {:<11} {:<12} {:>7} {:>10} {:>9} {:>13} {:>14}  {}\n", "program", "build", "algorithm",
+                       "threads", "size", "seconds", "transactions", "aborts/commit", "verified");
+}
+
+std::string table_row(const report_row& row) {
+    return fmt::format("{:<14} {:<11} {:<12} {:>7} {:>10} {:>9.4f} {:>13} {:>14}  {}\n", row.of->name, row.build,
+                       row.algorithm, row.how.threads, row.how.size, row.outcome.seconds, row.outcome.blocks.commits,
+                       aborts_per_commit(row.outcome.blocks, "-"), row.outcome.wrong.empty() ? "yes" : "NO");
+}
+
+std::string json_row(const report_row& row) {
+    // No text in it needs escaping: all of it is the program's own.
+    return fmt::format(
+        R"({{"program": "{}", "build": "{}", "algorithm": "{}", "threads": {}, "size": {}, "seed": {}, )"
+        R"("seconds": {:.6f}, "transactions": {}, "aborts": {}, "aborts_per_commit": {}, "verified": {}}})",
+        row.of->name, row.build, row.algorithm, row.how.threads, row.how.size, row.how.seed, row.outcome.seconds,
+        row.outcome.blocks.commits, row.outcome.blocks.aborts ? fmt::to_string(*row.outcome.blocks.aborts) : "null",
+        aborts_per_commit(row.outcome.blocks, "null"), row.outcome.wrong.empty());
+}
+
+}  // namespace stamp

@@ -1,0 +1,25 @@
+// What a run has found, for people and for programs.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "stamp/program.hpp"
+
+namespace stamp {
+
+/// One line of a report.
+struct report_row {
+    const program* of;
+    std::string_view build;
+    std::string_view algorithm;
+    run_settings how;
+    run_outcome outcome;
+};
+
+[[nodiscard]] std::string table_head();
+[[nodiscard]] std::string table_row(const report_row& row);
+/// An object without a line end.
+[[nodiscard]] std::string json_row(const report_row& row);
+
+}  // namespace stamp

@@ -1,0 +1,70 @@
+// A priority queue as a skew heap (Sleator and Tarjan, "Self-Adjusting Heaps", SIAM J. Computing 15(1), 1986): a push
+// touches a few nodes near the root on average, a pop a logarithm of them.
+#pragma once
+
+#include <utility>
+
+namespace stamp {
+
+/// @tparam T  a pointer: null stands for nothing
+template <class B, class T>
+class heap {
+    using context = typename B::context;
+    template <class W>
+    using shared = typename B::template shared<W>;
+
+public:
+    heap() = default;
+    heap(const heap&) = delete;
+    heap& operator=(const heap&) = delete;
+    /// REQUIRES: no transaction can reach the heap.
+    ~heap() { discard(root_.load()); }
+
+    void push(context& t, double priority, T item) {
+        meld(t, root_.get(t), B::template create<node>(t, priority, item));
+    }
+    /// The item with the highest priority, or null when the heap is empty.
+    T pop(context& t) {
+        node* const top = root_.get(t);
+        if (top == nullptr) return nullptr;
+        T item = top->item;
+        meld(t, top->left.get(t), top->right.get(t));
+        B::destroy(t, top);
+        return item;
+    }
+
+private:
+    struct node {
+        node(double p, T i) : priority{p}, item{i} {}
+        const double priority;
+        const T item;
+        shared<node*> left{nullptr}, right{nullptr};
+    };
+
+    /// Makes one heap of two. Whatever it passes has its children exchanged, which is what keeps the ways short.
+    void meld(context& t, node* a, node* b) {
+        shared<node*>* to = &root_;
+        while (a != nullptr && b != nullptr) {
+            if (a->priority < b->priority) std::swap(a, b);
+            to->set(t, a);
+            to = &a->left;
+            node* const rest = a->right.get(t);
+            a->right.set(t, a->left.get(t));
+            a = rest;
+        }
+        to->set(t, a != nullptr ? a : b);
+    }
+    static void discard(node* n) {
+        // The right way may be long, but not the left one below each of its nodes.
+        while (n != nullptr) {
+            discard(n->left.load());
+            node* const next = n->right.load();
+            delete n;
+            n = next;
+        }
+    }
+
+    shared<node*> root_{nullptr};
+};
+
+}  // namespace stamp
