@@ -59,7 +59,7 @@ std::vector<run_result> run_all(const program_options& options) {
 
 int run(const program_options& options) {
     if (!options.algorithm.empty()) tutti::use_algorithm(options.algorithm);
-    if (!options.policy.empty()) setenv("TUTTI_POLICY", options.policy.c_str(), 1);
+    if (!options.policy.empty()) tutti::use_policy(options.policy);
     const file json = open_for_writing(options.json);
     prepare_pictures(options);
     fmt::print("{}", table_head(options, tutti::algorithm()));

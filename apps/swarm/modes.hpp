@@ -35,6 +35,11 @@ inline constexpr std::array render_modes{
                 [](const promise&) {
                     return tutti::options{.name = "snapshot", .read_only = true, .mode = tutti::mode::irrevocable};
                 }},
+    render_mode{"adaptive",
+                [](const promise& p) {
+                    return tutti::options{
+                        .name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos};
+                }},
 };
 
 }  // namespace swarm

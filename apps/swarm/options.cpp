@@ -51,8 +51,12 @@ std::vector<std::string> algorithm_names() {
     return names;
 }
 
-/// What TUTTI_POLICY may be.
-std::vector<std::string> policy_names() { return {"default"}; }
+/// The default one first.
+std::vector<std::string> policy_names() {
+    std::vector<std::string> names;
+    for (const tutti::policy_description& p : tutti::available_policies()) names.emplace_back(p.name);
+    return names;
+}
 
 void check_pictures(const program_options& options) {
     const char* const option = !options.png.empty() ? "--png" : !options.gif.empty() ? "--gif" : nullptr;
@@ -110,7 +114,8 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
         ->envname("TUTTI_ALGORITHM")
         ->type_name("NAME");
     const std::vector<std::string> policies = policy_names();
-    app.add_option("--policy", options.policy, fmt::format("Contention manager: {}", fmt::join(policies, ", ")))
+    app.add_option("--policy", options.policy,
+                   fmt::format("Who gives way: {}; without it {}", fmt::join(policies, ", "), policies.front()))
         ->check(one_of(policies))
         ->envname("TUTTI_POLICY")
         ->type_name("NAME");

@@ -9,10 +9,6 @@
 namespace swarm {
 namespace {
 
-std::string_view policy_of(const program_options& options) {
-    return options.policy.empty() ? std::string_view{"default"} : options.policy;
-}
-
 double milliseconds(std::chrono::nanoseconds t) { return std::chrono::duration<double, std::milli>{t}.count(); }
 
 std::string run_json(const run_result& r) {
@@ -34,7 +30,7 @@ std::string table_head(const program_options& options, std::string_view algorith
         "{:>7}  {:<12}{:>9}{:>9}{:>9}{:>9}{:>9}{:>12}{:>9}{:>12}\n"
         "{:>7}  {:<12}{:>9}{:>9}{:>9}{:>9}{:>9}{:>12}{:>9}{:>12}\n",
         run.objects, run.fps, 100 * run.wanted.qos, milliseconds(run.wanted.deadline), algorithm,
-        policy_of(options),                                                      //
+        tutti::policy_in_force(),                                                //
         "", "", "deadline", "", "snapshot", "", "", "restarts/", "physics", "",  //
         "threads", "snapshot", "kept %", "fps", "p50 ms", "p99 ms", "max ms", "snapshot", "retry %", "steps/s");
 }
@@ -58,7 +54,7 @@ std::string result_json(const program_options& options, std::string_view algorit
         "\n"
         "  \"runs\": [\n{}\n  ]\n"
         "}}\n",
-        algorithm, policy_of(options), options.run.objects, options.run.seed, options.run.fps,
+        algorithm, tutti::policy_in_force(), options.run.objects, options.run.seed, options.run.fps,
         milliseconds(options.run.wanted.deadline), options.run.wanted.qos, fmt::join(runs, ",\n"));
 }
 

@@ -62,7 +62,7 @@ TEST(swarm_result, is_shown_in_the_table_and_in_json) {
     }
     const std::string json = result_json({}, "wb-etl", {&r, 1});
     for (const char* shown : {R"("mode": "visible")", R"("success": 0.90000)", R"("retry_rate": 0.25000)",
-                              R"("algorithm": "wb-etl")", R"("policy": "default")"}) {
+                              R"("algorithm": "wb-etl")", R"("policy": "patient")"}) {
         EXPECT_NE(json.find(shown), std::string::npos) << shown << " in " << json;
     }
 }
