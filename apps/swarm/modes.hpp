@@ -37,8 +37,7 @@ inline constexpr std::array render_modes{
                 }},
     render_mode{"adaptive",
                 [](const promise& p) {
-                    return tutti::options{
-                        .name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos};
+                    return tutti::options{.name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos};
                 }},
 };
 

@@ -93,8 +93,7 @@ const instance& chosen_instance() noexcept {
     const instance* i = chosen.load(std::memory_order_acquire);
     if (i == nullptr) {
         process_policy();  // the first transaction looks at what it has set
-        const instance* const fresh =
-            &from_environment("TUTTI_ALGORITHM", *algorithms::all().front(), algorithm_named);
+        const instance* const fresh = &from_environment("TUTTI_ALGORITHM", *algorithms::all().front(), algorithm_named);
         if (chosen.compare_exchange_strong(i, fresh, std::memory_order_acq_rel)) i = fresh;
     }
     return *i;

@@ -31,7 +31,8 @@ bool may_set_any_priority() noexcept {
 bool may_return_to(int nice) noexcept {
     rlimit limit{};
     // The limit counts from 1 for the lowest priority, 19, up to 40 for the highest, -20.
-    return may_set_any_priority() || (getrlimit(RLIMIT_NICE, &limit) == 0 && 20 - nice <= static_cast<int>(limit.rlim_cur));
+    return may_set_any_priority() ||
+           (getrlimit(RLIMIT_NICE, &limit) == 0 && 20 - nice <= static_cast<int>(limit.rlim_cur));
 }
 
 constexpr int nicer_by = 10;

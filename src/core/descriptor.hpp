@@ -137,7 +137,7 @@ struct execution {
     std::uint32_t defeats = 0;
     bool was_defeated = false;
     bool hurried = false;  // irrevocable only so that it commits, in time or at all: the body may retry and restart
-    timing timed;  // its deadline
+    timing timed;          // its deadline
 
     [[nodiscard]] observe::block block() const noexcept { return {where, how->name}; }
 };

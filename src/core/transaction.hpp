@@ -98,8 +98,8 @@ private:
     /// Whether the options ask for something that only start_attempt does. Written so that it compiles to one load and
     /// one comparison for `mode` and `policy`.
     static bool is_special(const options& how) noexcept {
-        return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 ||
-               how.priority != 0 || how.deadline.exists();
+        return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||
+               how.deadline.exists();
     }
 
     template <class Place>

@@ -81,7 +81,8 @@ void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base
 
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
               std::optional<base::deadline> until) noexcept {
-    wait_until(self, other, seen, until, [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
+    wait_until(self, other, seen, until,
+               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
 }
 
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept {

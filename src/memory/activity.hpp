@@ -40,9 +40,7 @@ enum class status : std::uint8_t { idle, active, visible, irrevocable, preparing
 inline constexpr int status_bits = 4;
 constexpr status status_of(word state) noexcept { return static_cast<status>(state & 0xf); }
 constexpr word sequence_of(word state) noexcept { return state >> status_bits; }
-constexpr word make_state(word sequence, status s) noexcept {
-    return sequence << status_bits | static_cast<word>(s);
-}
+constexpr word make_state(word sequence, status s) noexcept { return sequence << status_bits | static_cast<word>(s); }
 /// A running transaction may hold pointers, marks and locks.
 constexpr bool is_running(word state) noexcept { return status_of(state) != status::idle; }
 

@@ -16,9 +16,9 @@
 namespace tutti::policies {
 namespace {
 
-constexpr const core::policy* table[] = {&patient,        &suicide,   &aggressive,     &delay, &backoff,
-                                         &timestamp,      &karma,     &priority,       &earliest_deadline,
-                                         &serialize_spin, &serialize,      &serialize_soft, &yield};
+constexpr const core::policy* table[] = {
+    &patient,  &suicide,           &aggressive,     &delay,     &backoff,        &timestamp, &karma,
+    &priority, &earliest_deadline, &serialize_spin, &serialize, &serialize_soft, &yield};
 
 }  // namespace
 

@@ -14,9 +14,7 @@ inline core::verdict older_wins(core::descriptor& self, core::descriptor& other,
     return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
 }
 
-inline constexpr core::policy timestamp{.name = "timestamp",
-                                        .summary = "the older wins",
-                                        .conflict = older_wins,
-                                        .pause = core::pause_patiently};
+inline constexpr core::policy timestamp{
+    .name = "timestamp", .summary = "the older wins", .conflict = older_wins, .pause = core::pause_patiently};
 
 }  // namespace tutti::policies
