@@ -63,6 +63,15 @@ private:
     descriptor& descriptor_;
 };
 
+/// Runs `f` in a critical region where the context is preemptable: for code that is compiled once for all contexts, and
+/// takes a lock that others of the same worker need.
+template <class F>
+auto undisturbed(descriptor& d, F&& f) {
+    std::optional<critical<true>> region;
+    if (d.hooks != nullptr) region.emplace(d);
+    return f();
+}
+
 /// A jump leaves the guards of the regions it is in behind. User code runs outside all of them.
 inline void leave_critical_regions(descriptor& d) noexcept {
     d.critical_depth.store(0, std::memory_order_relaxed);

@@ -46,14 +46,6 @@ void check(const options& how, const deadline_tuning& tuning) {
     }
 }
 
-/// A preemptable context must not be switched away while it holds a lock that others of its worker need.
-template <class F>
-auto undisturbed(descriptor& d, F&& f) {
-    std::optional<critical<true>> region;
-    if (d.hooks != nullptr) region.emplace(d);
-    return f();
-}
-
 base::deadline due_of(const deadline& given) noexcept {
     if (given.is_absolute()) return base::deadline{given.value()};
     const base::deadline now = base::now();

@@ -12,7 +12,7 @@ inline void add_work(core::descriptor& self) noexcept {
 }
 
 inline core::verdict more_work_wins(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
-    const auto mine = self.run.rank + static_cast<std::int64_t>(self.reads());
+    const auto mine = core::rank_shown(self) + static_cast<std::int64_t>(self.reads());
     const std::int64_t theirs = core::rank_shown(other);
     if (mine == theirs) return older_wins(self, other, where);
     return mine > theirs ? core::verdict::kill_other : core::verdict::wait;

@@ -11,7 +11,7 @@ inline void announce_priority(core::descriptor& self) noexcept {
 }
 
 inline core::verdict higher_rank_wins(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
-    const std::int64_t mine = self.run.rank;
+    const std::int64_t mine = core::rank_shown(self);
     const std::int64_t theirs = core::rank_shown(other);
     if (mine == theirs) return older_wins(self, other, where);
     return mine > theirs ? core::verdict::kill_other : core::verdict::wait;

@@ -60,7 +60,7 @@ void note(core::descriptor& self, const core::descriptor& winner) {
 void pause_nicely(core::descriptor& self) noexcept {
     if (self.run.in_the_way.who != nullptr) {
         try {
-            note(self, *self.run.in_the_way.who);
+            core::undisturbed(self, [&] { note(self, *self.run.in_the_way.who); });
         } catch (const std::bad_alloc&) {
             // then it only yields
         }
@@ -71,9 +71,8 @@ void pause_nicely(core::descriptor& self) noexcept {
 /// Every commit has to come by, because it may be what a loser waits for.
 void hear_of_end(core::descriptor& self) noexcept { self.extras |= core::extra_restarted; }
 
-void clear_row_and_column(core::descriptor& self) noexcept {
+void forget(const core::descriptor& self) noexcept {
     conflicts& m = matrix();
-    if (m.size.load(std::memory_order_relaxed) == 0) return;
     const base::lock_guard guard{m.lock};
     for (std::size_t i = 0; i < m.all.size();) {
         const defeat c = m.all[i];
@@ -86,6 +85,11 @@ void clear_row_and_column(core::descriptor& self) noexcept {
         if (m.of_loser(*c.loser) == m.all.end()) base::restore_priority(c.thread, c.nice);
     }
     m.changed();
+}
+
+void clear_row_and_column(core::descriptor& self) noexcept {
+    if (matrix().size.load(std::memory_order_relaxed) == 0) return;
+    core::undisturbed(self, [&] { forget(self); });
 }
 
 }  // namespace
