@@ -25,7 +25,7 @@ enum class policy : std::uint8_t {
     timestamp,       ///< the older wins (Scherer, Scott: PODC 2005; Guerraoui, Herlihy, Pochon: PODC 2005)
     karma,           ///< whoever has done more work, over all of its attempts, wins (Scherer, Scott: PODC 2005)
     priority,        ///< the higher `options::priority` wins, then the older
-    deadline,        ///< the earlier deadline wins where readers are visible (Maldonado et al., 3.3)
+    deadline,        ///< the earlier deadline wins where readers are visible (Maldonado et al., 6)
     serialize_spin,  ///< run after the winner's commit; spin until then (Maldonado et al., algorithm 1)
     serialize,       ///< the same, asleep
     serialize_soft,  ///< run at a lower priority until everybody that one lost to has committed (algorithm 2)
