@@ -105,7 +105,7 @@ typedef struct tutti_options {
     double irrevocable_factor;
     /// Where to write how it ended, or null.
     tutti_deadline_outcome* outcome;
-    /// A tutti_policy.
+    /// A tutti_policy; only looked at in an outermost block, as is the priority.
     int policy;
     /// Under TUTTI_POLICY_PRIORITY: the higher wins. May be negative.
     int priority;
