@@ -31,7 +31,8 @@ struct options {
     bool read_only = false;
     /// The mode the block starts in; `tx::become_visible` and `tx::become_irrevocable` switch later.
     tutti::mode mode = tutti::mode::optimistic;
-    /// Who gives way when this block meets another one; decided by the block that finds the conflict.
+    /// Who gives way when this block meets another one; decided by the block that finds the conflict. Only looked
+    /// at in an outermost block, as is the priority.
     tutti::policy policy = tutti::policy::standard;
     /// Under `policy::priority`: the higher wins.
     int priority = 0;

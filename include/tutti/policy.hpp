@@ -16,22 +16,20 @@ namespace tutti {
 /// Under every policy but `suicide` and `aggressive` a transaction is restarted by others a bounded number of times:
 /// after 16 it wins by age, after 64 it runs irrevocably.
 enum class policy : std::uint8_t {
-    standard,       ///< the process's: `use_policy`, TUTTI_POLICY, or the default
-    patient,        ///< wait for the end of the other's attempt, spinning for a microsecond, then sleeping
-    suicide,        ///< abort oneself and run again at once
-    aggressive,     ///< kill the other
-    delay,          ///< abort oneself and wait until the record is free
-    backoff,        ///< abort oneself and wait for a random time that doubles with each attempt
-    timestamp,      ///< the older wins (Scherer, Scott: PODC 2005; Guerraoui, Herlihy, Pochon: PODC 2005)
-    karma,          ///< whoever has done more work, over all of its attempts, wins (Scherer, Scott: PODC 2005)
-    priority,       ///< the higher `options::priority` wins, then the older
-    deadline,       ///< the earlier deadline wins where readers are visible (Maldonado et al., 3.3)
-    serialize_spin, ///< run after the winner's commit; spin until then (Maldonado et al., algorithm 1)
-    serialize,      ///< the same, asleep
-    serialize_soft, ///< run at a lower priority until everybody that one lost to has committed (algorithm 2)
-    yield,          ///< give the processor to others once (algorithm 3)
-    adaptive,       ///< patient; runs a contended site's transactions one after the other as long as measurements say
-                    ///< that this pays
+    standard,        ///< the process's: `use_policy`, TUTTI_POLICY, or the default
+    patient,         ///< wait for the end of the other's attempt, spinning for a microsecond, then sleeping
+    suicide,         ///< abort oneself and run again at once
+    aggressive,      ///< kill the other
+    delay,           ///< abort oneself and wait until the record is free
+    backoff,         ///< abort oneself and wait for a random time that doubles with each attempt
+    timestamp,       ///< the older wins (Scherer, Scott: PODC 2005; Guerraoui, Herlihy, Pochon: PODC 2005)
+    karma,           ///< whoever has done more work, over all of its attempts, wins (Scherer, Scott: PODC 2005)
+    priority,        ///< the higher `options::priority` wins, then the older
+    deadline,        ///< the earlier deadline wins where readers are visible (Maldonado et al., 6)
+    serialize_spin,  ///< run after the winner's commit; spin until then (Maldonado et al., algorithm 1)
+    serialize,       ///< the same, asleep
+    serialize_soft,  ///< run at a lower priority until everybody that one lost to has committed (algorithm 2)
+    yield,           ///< give the processor to others once (algorithm 3)
 };
 
 /// Chooses the policy of the process for all blocks that name none, from their next attempt on. Otherwise the

@@ -1,10 +1,27 @@
-// The choice of the algorithm for C.
+// The choice of the algorithm and of the policy for C.
 #include "api/c_boundary.hpp"
 #include "tutti/algorithm.hpp"
+#include "tutti/policy.hpp"
 
 using tutti::api::reported;
 
-// Names and summaries are literals of the table of algorithms, so a view's data ends with a zero and lives on.
+// Names and summaries are literals of the tables of algorithms and policies, so a view's data ends with a zero and
+// lives on.
+
+namespace {
+
+/// `text` of the description at `index`, or null past the last one.
+template <class Description>
+const char* text_at(size_t index, std::vector<Description> (*available)(), std::string_view Description::* text) {
+    const char* found = nullptr;
+    reported([&] {
+        const auto all = available();
+        if (index < all.size()) found = (all[index].*text).data();
+    });
+    return found;
+}
+
+}  // namespace
 
 int tutti_use_algorithm(const char* name) {
     return reported([name] {
@@ -16,19 +33,26 @@ int tutti_use_algorithm(const char* name) {
 const char* tutti_algorithm() { return tutti::algorithm().data(); }
 
 const char* tutti_algorithm_name(size_t index) {
-    const char* name = nullptr;
-    reported([&] {
-        const auto all = tutti::available_algorithms();
-        if (index < all.size()) name = all[index].name.data();
-    });
-    return name;
+    return text_at(index, tutti::available_algorithms, &tutti::algorithm_description::name);
 }
 
 const char* tutti_algorithm_summary(size_t index) {
-    const char* summary = nullptr;
-    reported([&] {
-        const auto all = tutti::available_algorithms();
-        if (index < all.size()) summary = all[index].summary.data();
+    return text_at(index, tutti::available_algorithms, &tutti::algorithm_description::summary);
+}
+
+int tutti_use_policy(const char* name) {
+    return reported([name] {
+        if (name == nullptr) throw tutti::usage_error{"tutti_use_policy: the name is null"};
+        tutti::use_policy(name);
     });
-    return summary;
+}
+
+const char* tutti_policy_in_force() { return tutti::policy_in_force().data(); }
+
+const char* tutti_policy_name(size_t index) {
+    return text_at(index, tutti::available_policies, &tutti::policy_description::name);
+}
+
+const char* tutti_policy_summary(size_t index) {
+    return text_at(index, tutti::available_policies, &tutti::policy_description::summary);
 }

@@ -1,4 +1,4 @@
-// deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 3.3). A transaction without a deadline
+// deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a deadline
 // comes after all that have one. Readers are met where their reads are visible, as they are when a deadline is near.
 #pragma once
 

@@ -1,4 +1,4 @@
-// yield: abort oneself and give the processor to others once (Maldonado et al., 2.2 and algorithm 3).
+// yield: abort oneself and give the processor to others once (Maldonado et al., 2.3 and algorithm 3).
 #pragma once
 
 #include "base/scheduling.hpp"

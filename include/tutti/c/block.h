@@ -46,6 +46,25 @@ enum tutti_missed_deadline {
     TUTTI_REFUSE,           ///< it returns TUTTI_DEADLINE_MISSED, without effect
 };
 
+/// Who gives way when two blocks meet: the contention managers and transaction schedulers, which docs/policies.md
+/// describes. The block that finds the conflict decides.
+enum tutti_policy {
+    TUTTI_POLICY_STANDARD,    ///< the process's: tutti_use_policy, the environment variable TUTTI_POLICY, or patient
+    TUTTI_POLICY_PATIENT,     ///< waits for the end of the other's attempt
+    TUTTI_POLICY_SUICIDE,     ///< aborts itself and runs again at once
+    TUTTI_POLICY_AGGRESSIVE,  ///< kills the other
+    TUTTI_POLICY_DELAY,       ///< aborts itself and waits until what it met is free
+    TUTTI_POLICY_BACKOFF,     ///< aborts itself and waits for a random time that doubles with each attempt
+    TUTTI_POLICY_TIMESTAMP,   ///< the older wins
+    TUTTI_POLICY_KARMA,       ///< whoever has done more work in vain wins
+    TUTTI_POLICY_PRIORITY,    ///< the higher tutti_options::priority wins
+    TUTTI_POLICY_DEADLINE,    ///< the earlier deadline wins
+    TUTTI_POLICY_SERIALIZE_SPIN,  ///< runs after the commit of the winner, and spins until then
+    TUTTI_POLICY_SERIALIZE,       ///< the same, asleep
+    TUTTI_POLICY_SERIALIZE_SOFT,  ///< runs at a lower priority until everybody that it lost to has committed
+    TUTTI_POLICY_YIELD,           ///< aborts itself and gives the processor to others once
+};
+
 /// How a block with a deadline ended.
 typedef struct tutti_deadline_outcome {
     bool committed;  ///< false: the rest says nothing
@@ -86,6 +105,10 @@ typedef struct tutti_options {
     double irrevocable_factor;
     /// Where to write how it ended, or null.
     tutti_deadline_outcome* outcome;
+    /// A tutti_policy; only looked at in an outermost block, as is the priority.
+    int policy;
+    /// Under TUTTI_POLICY_PRIORITY: the higher wins. May be negative.
+    int priority;
 } tutti_options;
 
 /// Initialises a tutti_options to the defaults: `tutti_options how = TUTTI_OPTIONS_INIT;`.
@@ -103,7 +126,9 @@ typedef struct tutti_options {
      0,                        \
      0,                        \
      0,                        \
-     NULL}
+     NULL,                     \
+     TUTTI_POLICY_STANDARD,    \
+     0}
 
 #ifndef __cplusplus
 /// Options in place: `tutti_atomically(&TUTTI_OPTIONS(.name = "audit", .read_only = true), audit, &bank)`.
