@@ -6,6 +6,7 @@
 #include "base/lock.hpp"
 #include "core/apart.hpp"
 #include "core/critical.hpp"
+#include "core/kill.hpp"
 #include "core/signal.hpp"
 #include "core/standing.hpp"
 
@@ -95,8 +96,18 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
             other = {found.in_the_way->who, found.in_the_way->who->state.load(std::memory_order_acquire)};
         }
         abort_if_doomed(d);
-        if (turn >= (older ? patience_with_older : patience_with_younger)) {
+        // The irrevocable transaction wins. What it may still wait for in vain is an undo of the holder's, which would
+        // need what it has marked.
+        const bool wins = d.is_irrevocable();
+        if (wins && kill(*other.who, other.state)) evict(*other.who);
+        if (turn >= (older && !wins ? patience_with_older : patience_with_younger)) {
             mine.reset();  // the block may jump
+            if (d.bound_to_commit()) {
+                throw usage_error{
+                    "tutti: an irrevocable transaction waits for an abstract lock whose holder cannot undo its work "
+                    "because of "
+                    "it; take the lock before become_irrevocable"};
+            }
             d.run.in_the_way = other;
             abort_attempt(d, abort_cause::conflict_abstract_lock);
         }

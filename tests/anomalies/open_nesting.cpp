@@ -1,7 +1,9 @@
 // What open nesting must keep and must give back: an effect that survives the roll-back of the block around it, an undo
 // that runs twice, not at all or in the wrong order, two holders of one abstract lock, and a cycle of holders that
 // never ends.
+#include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "anomalies/flavour.hpp"
@@ -172,6 +174,29 @@ TEST_F(open_nesting, abstract_locks_keep_operations_apart) {
     long total = 0;
     for (const auto& b : balance) total += b->load();
     EXPECT_EQ(total, 100 * accounts);
+}
+
+TEST_F(open_nesting, an_irrevocable_block_gets_its_abstract_lock_without_starting_over) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{test_name()};
+    std::atomic<bool> held{false}, over{false};
+    int effects = 0;
+    std::thread holder{[&] {
+        atomically([&](tx& t) {
+            acquire(t, {&shared_, 1});
+            held = true;
+            while (t.attempt() == 1 && !over.load()) static_cast<void>(shared_.get(t));  // until it is killed
+        });
+    }};
+    while (!held.load()) std::this_thread::yield();
+    atomically([&](tx& t) {
+        t.become_irrevocable("an effect");
+        ++effects;
+        acquire(t, {&shared_, 1});
+    });
+    over = true;
+    holder.join();
+    EXPECT_EQ(effects, 1);
 }
 
 TEST_F(open_nesting, sharers_of_an_abstract_lock_do_not_wait_for_each_other) {
