@@ -3,6 +3,8 @@
 import random
 import time
 
+from programs import Failure
+
 
 def left(begin, done, total):
     seconds = (time.monotonic() - begin) / done * (total - done)
@@ -27,4 +29,7 @@ def measure(cases, run, rounds, save):
             runs.append({**case._asdict(), "round": number, **figures})
             what = " ".join(map(str, case))
             print(f"{done}/{total}, {left(begin, done, total)}: {what}: {said}", flush=True)
-        save(runs)
+        if not all("stopped" in run for run in runs):
+            save(runs)
+    if len(stopped) == len(cases):
+        raise Failure("not one run came to its end within the limit")

@@ -26,8 +26,8 @@ class Report:
     def heading(self):
         c = self.context
         return (
-            f"swarm: {c.get('objects')} objects, deadline {c.get('deadline_ms')} ms, {rounds_of(self.cells)} of "
-            f"{c['seconds']:g} s, {c.get('algorithm')}"
+            f"swarm: {c['objects']} objects, deadline {c['deadline_ms']} ms, {rounds_of(self.cells)} of "
+            f"{c['seconds']:g} s, {c['algorithm']}"
         )
 
     def text(self):
@@ -56,9 +56,8 @@ class Report:
             which = self.context["policies"].index(policy)
             look = {"color": colour, "linestyle": ["--", "-", ":"][which % 3], "marker": "o^s"[which % 3]}
             lines.append((f"{mode} {policy}", (mode, policy), look))
-        qos = self.context.get("qos")
         panels = [
-            drawing.Panel("deadline kept, %", self.figure("success", 100), top=103, level=qos and 100 * qos),
+            drawing.Panel("deadline kept, %", self.figure("success", 100), top=103, level=100 * self.context["qos"]),
             drawing.Panel("others' attempts retried, %", self.figure("retry_rate", 100)),
             drawing.Panel("frames a second", self.figure("fps")),
         ]

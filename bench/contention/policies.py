@@ -17,8 +17,8 @@ class Report:
         self.default = context["default"]
         self.programs, self.policies = context["programs"], context["policies"]
         self.threads = context["threads"]
-        self.sizes = context.get("sizes", {})
-        self.algorithm = context.get("algorithm")
+        self.sizes = context["sizes"]
+        self.algorithm = context["algorithm"]
         self.cells = Cells(document["runs"], "program", "policy", "threads")
 
     def seconds(self, program, policy, threads):
@@ -120,5 +120,5 @@ class Report:
         return {
             "color": colours[index % len(colours)],
             "linestyle": styles[index // len(colours) % len(styles)],
-            "marker": "^vDxP"[index % 5],
+            "marker": "^vDxP<>"[index % 7],
         }
