@@ -11,7 +11,7 @@ from matplotlib import pyplot
 class Panel:
     title: str
     value: typing.Callable  # of a line's key and a number of threads; None where there is nothing to show
-    logarithmic: bool = False  # from where values are worth telling apart
+    logarithmic: float | None = None  # if so, from this value on
     bottom: float = 0
     top: float | None = None
     level: float | None = None  # a value to compare with
@@ -25,8 +25,8 @@ def draw_panel(axes, panel, threads, lines):
         points = [point for point in points if point[1] is not None]
         if points:
             axes.plot(*zip(*points), label=label, **{"markersize": 4, **look})
-    if panel.logarithmic:
-        axes.set_yscale("symlog", linthresh=0.01)
+    if panel.logarithmic is not None:
+        axes.set_yscale("symlog", linthresh=panel.logarithmic)
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylim(bottom=panel.bottom, top=panel.top)
     axes.set_title(panel.title, fontsize=10)

@@ -47,7 +47,8 @@ class Report:
             return f">{limit:g}" if limit and seconds is None else number(seconds)
 
         def aborts(policy, threads):
-            return number(self.cells.median((program, policy, threads), "aborts_per_commit"))
+            value = self.cells.median((program, policy, threads), "aborts_per_commit")
+            return f"{value:.4f}" if value is not None and value < 0.1 else number(value)
 
         def by_base(policy, threads):
             return factor(self.over(program, policy, BASE, threads))
@@ -106,7 +107,7 @@ class Report:
 
             panels = [
                 drawing.Panel(f"throughput by that of {BASE} alone", speed),
-                drawing.Panel("aborts a commit, logarithmic", aborts, logarithmic=True),
+                drawing.Panel("aborts a commit, logarithmic", aborts, logarithmic=1e-4),
             ]
             drawing.draw(folder / f"{program}.svg", self.heading(program), self.threads, panels, lines)
 
