@@ -6,6 +6,7 @@ bench_programs=(tutti-bench tutti-bench-plain)
 bench_usage() {
     cat <<'EOF'
 usage: ./dev bench [family]... [options]
+       ./dev bench policies|deadlines [options]
 
   family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter (default: all)
   --quick                fewer and shorter rounds, for a first look
@@ -18,6 +19,18 @@ usage: ./dev bench [family]... [options]
   --best                 report the best round of each case instead of the median
   --out <folder>         where tables, charts and figures go (default: build/bench)
   --benchmark_...        options of Google Benchmark
+
+  policies               programs after STAMP under each contention manager; about 80 minutes
+  deadlines              Swarm's frames and their deadlines, in each mode; 6 minutes
+  --quick                smaller, one round; policies: 1 and 8 threads
+  --rounds <n>           runs of each case (default: 3)
+  --threads <a,b>        numbers of threads (default: 1,2,4,8,16; deadlines: 1,2,4)
+  --policies <a,b>       only these policies
+  --programs <a,b>       policies: only these programs
+  --modes <a,b>          deadlines: only these modes of the snapshot
+  --seconds <n>          deadlines: length of a run (default: 5)
+  --limit <seconds>      a run that takes longer is stopped, and reported so (default: 60)
+  --out <folder>         where tables, charts and figures go (default: build/bench/policies, build/bench/deadlines)
 
 bench/README.md says how to read the result.
 EOF
@@ -52,14 +65,55 @@ measure() {
     ((found))
 }
 
+# bench_contention policies|deadlines [options]
+bench_contention() {
+    local kind=$1 out=build/bench/$1 arguments=() programs=(tutti-swarm) program python
+    shift
+    while (($# > 0)); do
+        case $1 in
+            --out)
+                out=${2:?--out needs a folder}
+                shift
+                ;;
+            *) arguments+=("$1") ;;
+        esac
+        shift
+    done
+    [[ $kind == deadlines ]] || programs+=(tutti-stamp)
+
+    steps $((2 + ${#programs[@]}))
+    {
+        step "packages" need "${packages_build[@]}" "${packages_apps[@]}" "${packages_charts[@]}"
+        for program in "${programs[@]}"; do
+            step "build $program" build_preset release "$program" -DTUTTI_APPS=ON
+        done
+        python=$(with_matplotlib || echo python3)
+        rm -rf "$out/unfinished"
+        mkdir -p "$out/unfinished"
+        step "measure" "$python" -B bench/contention "$kind" --out "$out/unfinished" "${arguments[@]}"
+    } >&2 # standard output is for the tables
+    rm -f "$out"/*.svg "$out/report.txt"
+    mv "$out/unfinished/$kind.json" "$out"
+    rmdir "$out/unfinished"
+    "$python" -B bench/contention report "$out/$kind.json"
+    say "tables, charts and figures are in $out" >&2
+}
+
 command_bench() {
+    case " $* " in
+        *" --help "* | *" -h "*)
+            bench_usage
+            return
+            ;;
+        " policies "* | " deadlines "*)
+            bench_contention "$@"
+            return
+            ;;
+    esac
     local out=build/bench list=0 arguments=() for_report=() program
     while (($# > 0)); do
         case $1 in
-            -h | --help)
-                bench_usage
-                return
-                ;;
+            policies | deadlines) die "$1 is measured alone: ./dev bench $1" ;;
             --out)
                 out=${2:?--out needs a folder}
                 shift

@@ -1,0 +1,83 @@
+"""The programs of the build: what they offer, in their own words, and one run of one of them."""
+
+import os
+import re
+import resource
+import subprocess
+import time
+
+
+class Failure(Exception):
+    """What makes the whole measurement worthless: a program is missing, fails, or has a wrong result."""
+
+
+def machine_seconds():
+    """Processor time that anybody has used since the machine started; see proc(5)."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def own_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Program:
+    def __init__(self, folder, name):
+        self.name = name
+        self.path = folder / name
+        if not os.access(self.path, os.X_OK):
+            raise Failure(f"there is no program {self.path}")
+
+    def start(self, arguments, limit, policy=None):
+        environment = {k: v for k, v in os.environ.items() if k != "TUTTI_POLICY"}
+        if policy:
+            environment["TUTTI_POLICY"] = policy
+        return subprocess.run(
+            [self.path, *map(str, arguments)], env=environment, timeout=limit, capture_output=True, text=True, check=False
+        )
+
+    def says(self, *arguments):
+        ended = self.start(arguments, limit=60)
+        return ended.stdout + ended.stderr
+
+    def choices(self, option):
+        """What the option takes, which is what the refusal of anything else lists."""
+        text = self.says(option, "?")
+        found = re.search(r"give one of (.*), not '\?'", text)
+        if not found:
+            raise Failure(f"{self.name} does not say what {option} takes, but: {text.strip()}")
+        return found[1].split(", ")
+
+    def run(self, arguments, limit, policy=None):
+        """Standard output, and the percentage of the machine's processor time that others used. No output if the limit
+        (in seconds) was passed and the program stopped."""
+        begin, machine, own = time.monotonic(), machine_seconds(), own_seconds()
+        try:
+            ended = self.start(arguments, limit, policy)
+        except subprocess.TimeoutExpired:
+            ended = None
+        others = (machine_seconds() - machine) - (own_seconds() - own)
+        disturbed = max(0.0, 100 * others / (time.monotonic() - begin) / os.cpu_count())
+        if ended is None:
+            return None, disturbed
+        if ended.returncode != 0:
+            under = f" under {policy}" if policy else ""
+            raise Failure(
+                f"{self.name} {' '.join(map(str, arguments))}{under} ended with status {ended.returncode}: "
+                f"{ended.stderr.strip()}"
+            )
+        return ended.stdout, disturbed
+
+
+def chosen(wanted, offered, what):
+    """Those of `offered` that are wanted (a list, or None for all of them)."""
+    for name in wanted or []:
+        if name not in offered:
+            raise Failure(f"there is no {what} '{name}'; there are: {', '.join(offered)}")
+    return [name for name in offered if wanted is None or name in wanted]
+
+
+def stopped(limit, disturbed):
+    return {"stopped": limit, "disturbed_percent": disturbed}, f"stopped after {limit:g} s"

@@ -1,0 +1,50 @@
+"""Swarm in each mode of its snapshots, under each policy: the cases, and a run of one."""
+
+import itertools
+import json
+import pathlib
+import tempfile
+import typing
+
+from programs import Program, chosen, stopped
+
+# The paper's two managers: only the second looks at deadlines.
+POLICIES = ["suicide", "deadline"]
+
+
+class Case(typing.NamedTuple):
+    mode: str
+    policy: str
+    threads: int
+
+
+def cases(options, context):
+    swarm = Program(options.bin, "tutti-swarm")
+    modes = [mode for mode in swarm.choices("--mode") if mode != "all"]
+    context["modes"] = chosen(options.modes, modes, "mode")
+    context["policies"] = chosen(options.policies or POLICIES, swarm.choices("--policy"), "policy")
+    context["threads"] = options.threads or [1, 2, 4]
+    context["seconds"] = options.seconds or (1 if options.quick else 5)
+    return [Case(*c) for c in itertools.product(context["modes"], context["policies"], context["threads"])]
+
+
+def runner(options, context):
+    swarm = Program(options.bin, "tutti-swarm")
+
+    def run(case):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "result.json"
+            arguments = ["--mode", case.mode, "--policy", case.policy, "--threads", case.threads]
+            arguments += ["--seconds", context["seconds"], "--json", path]
+            output, disturbed = swarm.run(arguments, options.limit)
+            if output is None:
+                return stopped(options.limit, disturbed)
+            document = json.loads(path.read_text(encoding="utf-8"))
+        for key in ("algorithm", "objects", "deadline_ms", "qos"):
+            context[key] = document[key]
+        (result,) = document["runs"]
+        kept = {key: result[key] for key in ("success", "fps", "retry_rate", "p99_ms", "steps", "seconds", "snapshots")}
+        said = f"{100 * kept['success']:.1f} % kept, {kept['fps']:.1f} fps, {100 * kept['retry_rate']:.1f} % retried"
+        return {**kept, "disturbed_percent": disturbed}, said
+
+    return run
