@@ -31,9 +31,15 @@ failed_tests() {
         last_lines "$1"
         return
     fi
-    awk '/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { shown = /\*\*\*/ ? 80 : 0 }
-         /^ +Start +[0-9]+: /               { shown = 0 }
-         shown > 0                          { print; --shown }' "$1"
+    # Of each the name and the last lines, which say what went wrong.
+    awk 'function show() {
+             if (failed) for (i = kept > 60 ? kept - 60 : 0; i < kept; ++i) print lines[i]
+             failed = kept = 0
+         }
+         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { show(); failed = /\*\*\*/; if (failed) print; next }
+         /^ +Start +[0-9]+: /               { show(); next }
+         /^[0-9]+% tests passed/            { show(); exit }
+         failed                             { lines[kept++] = $0 }' "$1"
     sed -n '/^The following tests FAILED:/,$p' "$1"
 }
 

@@ -8,6 +8,7 @@
 namespace tutti::policies {
 
 inline void add_work(core::descriptor& self) noexcept {
+    if (self.run.rank == core::senior_rank) return;
     core::announce_rank(self, self.run.rank + 1 + static_cast<std::int64_t>(self.reads()));
 }
 

@@ -153,9 +153,9 @@ TEST_P(handler_order, every_attempt_ends_once) {
         mine.jumps = false;
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {
-                t.on_commit([&] { ++commits; });
-                t.on_abort([&] { ++aborts; });
                 ++attempts;
+                t.on_abort([&] { ++aborts; });  // the first barrier, at which a doomed attempt ends
+                t.on_commit([&] { ++commits; });
                 counter.set(t, counter.get(t) + 1);
             });
         }

@@ -83,9 +83,9 @@ TEST(deadline_type_test, takes_durations_and_points_in_time) {
     EXPECT_FALSE(deadline{-1ns}.is_absolute());
     // Beyond the representable: for ever, and not by accident a point in time.
     EXPECT_FALSE(deadline{std::chrono::hours::max()}.is_absolute());
-    EXPECT_GT(deadline{std::chrono::hours::max()}.value(), 1000h * 24 * 365);
+    EXPECT_GT(deadline{std::chrono::hours::max()}.value(), 100h * 24 * 365);
     EXPECT_LT(deadline{std::chrono::hours::min()}.value(), 0ns);
-    EXPECT_GT(deadline{std::chrono::steady_clock::time_point::max()}.value(), 1000h * 24 * 365);
+    EXPECT_GT(deadline{std::chrono::steady_clock::time_point::max()}.value(), 100h * 24 * 365);
 }
 
 TEST(driven_clock_test, stands_still_until_it_is_moved) {
