@@ -104,9 +104,9 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
             mine.reset();  // the block may jump
             if (d.bound_to_commit()) {
                 throw usage_error{
-                    "tutti: an irrevocable transaction waits for an abstract lock whose holder cannot undo its work "
-                    "because of "
-                    "it; take the lock before become_irrevocable"};
+                    "tutti: an irrevocable transaction waits in vain for an abstract lock: its holder's undo may need "
+                    "what "
+                    "this transaction has marked; take the lock before become_irrevocable"};
             }
             d.run.in_the_way = other;
             abort_attempt(d, abort_cause::conflict_abstract_lock);

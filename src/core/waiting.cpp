@@ -95,10 +95,11 @@ void wait_in_place(descriptor& self, descriptor& other, word seen, const record*
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning) noexcept {
     const waiting w{self, other};
     const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle(); };
+    const std::optional<base::deadline> late = patience(self);
     if (spinning && self.hooks == nullptr) {
-        while (!done()) base::spin_turn();
+        while (!done() && !(late && base::now() >= *late)) base::spin_turn();
     } else {
-        wait_until(self, other, seen, patience(self), done);
+        wait_until(self, other, seen, late, done);
     }
 }
 

@@ -31,7 +31,7 @@ void wait_for(descriptor& self, descriptor& other, word seen, const record& r, w
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept;
 
 /// Returns when the execution whose attempt read `seen` has committed or been given up, however often it starts over;
-/// or when it waits, through whomever, for self in the same way. Spins all the time if `spinning`, but sleeps, or
+/// when it waits, through whomever, for self in the same way; or when it is time for self to become stricter. Spins all the time if `spinning`, but sleeps, or
 /// switches in a preemptable context, otherwise.
 /// REQUIRES: self holds nothing.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning) noexcept;
