@@ -22,6 +22,7 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "core/rewinding.hpp"
 #include "core/timing.hpp"
 #include "memory/activity.hpp"
 #include "memory/limbo.hpp"
@@ -200,6 +201,7 @@ public:
     // --- a partial roll-back on its way
     const detail::frame* rewind_to = nullptr;
     word rewind_limit = 0;  // of the snapshot to go on with
+    rewinding partial;
 
     // --- the execution it belongs to
     execution run;

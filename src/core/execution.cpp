@@ -200,6 +200,7 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     if ((d.extras & extra_counting) != 0) count_commit(d);
     if ((d.extras & (extra_restarted | extra_strict | extra_abstract_locks)) != 0) {
         if (d.run.timed.on) end_timed(d);
+        if (d.run.rewinds != 0) d.partial.note_commit();
         conclude_execution(d);
     }
     d.captured_size_ = 0;
@@ -249,6 +250,7 @@ sequel reopen(tx& t) {
     }
     core::execution& run = d.run;
     ++run.attempt;
+    if (run.rewinds != 0) d.partial.note_failure();
     run.rewinds = 0;
     run.in_the_way = {};
     run.retry_until.reset();

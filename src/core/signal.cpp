@@ -48,8 +48,10 @@ constexpr std::uint32_t rewinds_per_attempt = 64;
 /// takes away. What a destructor meets while an exception passes cannot leave it: the block may be over, and another
 /// roll-back on its way, before anybody looks at it.
 template <class F>
-const detail::frame* way_back(const descriptor& d, F&& fits) noexcept {
-    if (d.strict() || d.unwinding() || d.run.rewinds >= rewinds_per_attempt) return nullptr;
+const detail::frame* way_back(descriptor& d, F&& fits) noexcept {
+    if (d.frame_->parent == nullptr || d.strict() || d.unwinding()) return nullptr;
+    // Decided once an attempt: one that has tried shows whether it pays only if it may go on.
+    if (d.run.rewinds == 0 ? !d.partial.worthwhile() : d.run.rewinds >= rewinds_per_attempt) return nullptr;
     for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
         if (fits(f->mark)) return f;
     }

@@ -27,6 +27,7 @@ template struct key<&version_clock::clock_>;
 
 void reset(descriptor& d, clock_state clock) {
     d.clock = {};
+    d.partial = {};
     d.random = 1;
     d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {
