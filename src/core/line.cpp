@@ -12,7 +12,7 @@ void join(line& where, descriptor& self, std::optional<base::deadline> until) no
     // it has been defeated (is_settled in waiting.cpp): without one, its present number is given to one that never runs.
     if (!std::exchange(self.run.was_defeated, true)) {
         self.first_defeat.store(self.own_sequence, std::memory_order_relaxed);
-        self.last_defeat.store(self.own_sequence, std::memory_order_relaxed);
+        self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: is_settled
         ++self.own_sequence;
     }
     const auto name = [](const descriptor& d, word first) { return first * memory::max_activities + d.id; };

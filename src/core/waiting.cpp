@@ -39,9 +39,10 @@ bool is_settled(const descriptor& other, word seen) noexcept {
     const word state = other.state.load(std::memory_order_acquire);
     const word now = memory::sequence_of(state);
     if (now == attempt && memory::is_running(state)) return false;
-    // Stored before the end of the attempt that they speak of.
+    // Stored before the end of the attempt that they speak of, the first before the last, which releases it: so that these
+    // two cannot be the first of this execution and the last of the next one.
+    const word last = other.last_defeat.load(std::memory_order_acquire);
     const word first = other.first_defeat.load(std::memory_order_relaxed);
-    const word last = other.last_defeat.load(std::memory_order_relaxed);
     if (attempt < first || attempt > last) return true;
     return now > last && !(now == last + 1 && memory::is_running(state));
 }
