@@ -30,8 +30,7 @@ bool trial::begin(base::deadline now) noexcept {
     if (!changing_.try_lock()) return false;
     const bool mine = may_begin(now);
     if (mine) {
-        without_ = within_ = {};
-        round_ = 0;
+        rounds_won_ = 0;
         proven_ = false;
         enter(phase::without, now, window);
     }
@@ -72,21 +71,21 @@ void trial::rest(base::deadline now) noexcept {
 /// REQUIRES: its time is over.
 void trial::leave_window(base::deadline now) noexcept {
     const phase was = where();
-    const std::uint64_t ended = ended_.load(std::memory_order_relaxed) - ended_before_;
     if (was == phase::serial) {
-        without_ = within_ = {};
-        round_ = 0;
+        rounds_won_ = 0;
         return enter(phase::without, now, window);
     }
+    const std::uint64_t ended = ended_.load(std::memory_order_relaxed) - ended_before_;
     const auto time = now - entered_;
     if (ended < enough && time < patience * window) return;
-    tally& sum = was == phase::without ? without_ : within_;
-    sum.ended += ended;
-    sum.time += time;
-    if (was == phase::without) return enter(phase::within, now, window);
-    if (++round_ < rounds) return enter(phase::without, now, window);
-    proven_ = within_.rate() >= (proven_ ? 1 : gain) * without_.rate();
-    if (!proven_) return rest(now);
+    const double rate = static_cast<double>(ended) / static_cast<double>(time.count());
+    if (was == phase::without) {
+        rate_without_ = rate;
+        return enter(phase::within, now, window);
+    }
+    if (rate < (proven_ ? 1 : gain) * rate_without_) return rest(now);
+    if (++rounds_won_ < rounds) return enter(phase::without, now, window);
+    proven_ = true;
     rest_ = shortest_rest;
     enter(phase::serial, now, term);
 }

@@ -5,11 +5,12 @@
 // whoever is not defeated pays nothing for it.
 //
 // The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it take turns,
-// and the one wins in which more executions ended in the same time.
+// and what counts is in which of two more executions ended in the same time. Windows are short and systems noisy: it must
+// win each round.
 //
-//              contended                       it pays
+//              contended                       it won all rounds
 //     resting ----------> without <-> within ----------> serial
-//        ^                   | it does not      term over | -> without, and so on
+//        ^                   | it lost one      term over | -> without, and so on
 //        +-------------------+-- nobody came -------------+
 //
 // Each trial that found that it does not pay doubles the rest after it.
@@ -40,7 +41,7 @@ public:
     static constexpr std::chrono::milliseconds window{8};  ///< at least
     static constexpr std::uint64_t enough = 32;            ///< executions, without which a window goes on for longer
     static constexpr int patience = 16;                    ///< windows after which it ends all the same
-    static constexpr int rounds = 2;                       ///< windows of each kind in a trial
+    static constexpr int rounds = 3;                       ///< windows of each kind in a trial, at most
     static constexpr double gain = 1.1;                    ///< from which on serialising begins; it goes on from 1 on
     static constexpr std::chrono::milliseconds term{400};  ///< until it has to prove itself again
     static constexpr std::chrono::milliseconds shortest_rest{200};
@@ -60,14 +61,6 @@ public:
     bool give_up_idle(base::deadline now) noexcept;
 
 private:
-    struct tally {
-        std::uint64_t ended = 0;
-        std::chrono::nanoseconds time{0};
-        [[nodiscard]] double rate() const noexcept {
-            return time.count() > 0 ? static_cast<double>(ended) / static_cast<double>(time.count()) : 0;
-        }
-    };
-
     void enter(phase next, base::deadline now, std::chrono::nanoseconds lasting) noexcept;
     void rest(base::deadline now) noexcept;
     void leave_window(base::deadline now) noexcept;
@@ -80,8 +73,8 @@ private:
     base::lock changing_;
     base::deadline entered_;
     std::uint64_t ended_before_ = 0;
-    tally without_, within_;
-    int round_ = 0;
+    double rate_without_ = 0;  // of the window before
+    int rounds_won_ = 0;
     bool proven_ = false;
     std::chrono::milliseconds rest_ = shortest_rest;
 };

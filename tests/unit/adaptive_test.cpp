@@ -43,9 +43,10 @@ struct site {
         now += trial::window;
         return trial.count_end(now);
     }
+    /// The same. It comes to its end where the line loses.
     bool pass_trial(std::uint64_t without, std::uint64_t within) {
         bool over = false;
-        for (int round = 0; round < trial::rounds; ++round) {
+        for (int round = 0; round < trial::rounds && !over; ++round) {
             EXPECT_EQ(trial.where(), phase::without);
             EXPECT_FALSE(pass_window(without));
             EXPECT_EQ(trial.where(), phase::within);
@@ -78,6 +79,16 @@ TEST(trials, stop_when_it_no_longer_pays) {
     s.now += trial::term;
     s.trial.count_end(s.now);
     EXPECT_TRUE(s.pass_trial(100, 90));
+    EXPECT_TRUE(s.trial.rests());
+}
+
+TEST(trials, must_be_won_each_time) {
+    site s;
+    s.trial.begin(s.now);
+    EXPECT_FALSE(s.pass_window(100));
+    EXPECT_FALSE(s.pass_window(1000));
+    EXPECT_FALSE(s.pass_window(100));
+    EXPECT_TRUE(s.pass_window(100));
     EXPECT_TRUE(s.trial.rests());
 }
 
