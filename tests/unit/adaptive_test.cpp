@@ -138,7 +138,7 @@ protected:
 
 TEST_F(in_line, nobody_is_ever_defeated) {
     constexpr unsigned threads = 6;
-    const long each = support::rounds(2000);
+    const auto each = static_cast<long>(support::rounds(2000));
     var<long> x;
     std::atomic<long> attempts{0};
     support::crew(threads, [&](unsigned) {
