@@ -7,6 +7,7 @@
 #include <latch>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "core/registry.hpp"
 #include "policies/trial.hpp"
 #include "support/crew.hpp"
@@ -259,6 +260,25 @@ TEST(listening, follows_what_is_in_force) {
         EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet + 1) << loud;
     }
     use_policy("adaptive");
+    EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet);
+    use_policy(before);
+}
+
+TEST(listening, lasts_as_long_as_a_trial) {
+    const std::string before{policy_in_force()};
+    use_policy("adaptive");
+    const std::uint32_t quiet = core::listeners.load(std::memory_order_relaxed);
+    base::driven_clock clock;
+    var<int> contended, other;
+    int attempts = 0;
+    atomically([&](tx& t) {
+        static_cast<void>(contended.get(t));
+        if (++attempts < 50) std::thread{[&] { contended.store(attempts); }}.join();
+        contended.set(t, 0);
+    });
+    EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet + 1);
+    clock.advance(std::chrono::hours{1});  // nobody comes there any more
+    for (int i = 0; i < 1000; ++i) atomically([&](tx& t) { other.set(t, i); });
     EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet);
     use_policy(before);
 }
