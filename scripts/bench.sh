@@ -20,16 +20,17 @@ usage: ./dev bench [family]... [options]
   --out <folder>         where tables, charts and figures go (default: build/bench)
   --benchmark_...        options of Google Benchmark
 
-  policies               programs after STAMP under each contention manager; about 80 minutes
-  deadlines              Swarm's frames and their deadlines, in each mode; 6 minutes
+  policies               programs after STAMP under each contention manager; about 25 minutes
+  deadlines              Swarm's frames and their deadlines, in each mode, and lengths of blocks; 8 minutes
   --quick                smaller, one round; policies: 1 and 8 threads
+  --full                 programs of their usual sizes, otherwise of a third of that; policies: over an hour
   --rounds <n>           runs of each case (default: 3)
   --threads <a,b>        numbers of threads (default: 1,2,4,8,16; deadlines: 1,2,4)
   --policies <a,b>       only these policies
-  --programs <a,b>       policies: only these programs
+  --programs <a,b>       only these programs; deadlines: those whose blocks are timed
   --modes <a,b>          deadlines: only these modes of the snapshot
   --seconds <n>          deadlines: length of a run (default: 5)
-  --limit <seconds>      a run that takes longer is stopped, and reported so (default: 60)
+  --limit <seconds>      a run that takes longer is stopped, and reported so (default: 20)
   --out <folder>         where tables, charts and figures go (default: build/bench/policies, build/bench/deadlines)
 
 bench/README.md says how to read the result.
@@ -67,7 +68,7 @@ measure() {
 
 # bench_contention policies|deadlines [options]
 bench_contention() {
-    local kind=$1 out=build/bench/$1 arguments=() programs=(tutti-swarm) program python
+    local kind=$1 out=build/bench/$1 arguments=() programs=(tutti-stamp tutti-swarm) program python
     shift
     while (($# > 0)); do
         case $1 in
@@ -79,7 +80,6 @@ bench_contention() {
         esac
         shift
     done
-    [[ $kind == deadlines ]] || programs+=(tutti-stamp)
 
     steps $((2 + ${#programs[@]}))
     {

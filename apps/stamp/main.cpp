@@ -33,11 +33,14 @@ report_row run_one(const command& c, const program& p) {
             .build = name_of(c.which),
             .algorithm = c.which == build::library ? tutti::algorithm() : "-",
             .how = how,
-            .outcome = function_of(c, p)(how)};
+            .outcome = function_of(c, p)(how),
+            .lengths = library::lengths};
 }
 
 int run(const command& c) {
     if (!c.algorithm.empty()) tutti::use_algorithm(c.algorithm);
+    library::mode = c.mode;
+    library::times_blocks = c.lengths;
     int status = all_is_well;
     std::vector<std::string> objects;
     if (!c.json) fmt::print("{}", table_head());

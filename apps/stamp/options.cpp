@@ -59,6 +59,9 @@ std::vector<std::string> program_names() {
     return names;
 }
 
+/// In the order of tutti::mode.
+const std::vector<std::string> modes = {"optimistic", "visible", "irrevocable"};
+
 std::string list_of_programs() {
     std::string text =
         fmt::format("{:<14} {:>10} {:>10}  {:<14} {}\n", "program", "size", "--quick", "of", "what it does");
@@ -89,6 +92,10 @@ void check_consistency(const command& c) {
     if (c.which == build::sequential && c.threads != 1) {
         throw command_line_error{
             fmt::format("--threads: the sequential build runs on one thread, not on {}", c.threads)};
+    }
+    if (c.which != build::library && (c.lengths || c.mode != tutti::mode::optimistic)) {
+        throw command_line_error{
+            fmt::format("--mode, --lengths: they are for the library build, not for the {} one", name_of(c.which))};
     }
     if (c.which != build::library && !c.algorithm.empty()) {
         throw command_line_error{fmt::format(
@@ -125,6 +132,7 @@ std::variant<command, answer> parse_command_line(int argc, const char* const* ar
     command c;
     std::vector<std::string> names;
     std::string which = "library";
+    std::string mode = modes.front();
     std::size_t size = 0;
 
     CLI::App app{std::string{description}, "tutti-stamp"};
@@ -153,7 +161,12 @@ std::variant<command, answer> parse_command_line(int argc, const char* const* ar
                                algorithms.front()))
         ->check(one_of(algorithms))
         ->type_name("NAME");
-    app.add_flag("--json", c.json, "Print JSON instead of a table");
+    app.add_option("--mode", mode, fmt::format("How the blocks run: {}", fmt::join(modes, ", ")))
+        ->check(one_of(modes))
+        ->type_name("NAME")
+        ->capture_default_str();
+    app.add_flag("--lengths", c.lengths, "Time blocks instead of counting aborts, and report how long they take")
+        ->needs(app.add_flag("--json", c.json, "Print JSON instead of a table"));
     app.set_version_flag("--version", "tutti-stamp " STAMP_VERSION);
 
     try {
@@ -173,6 +186,7 @@ std::variant<command, answer> parse_command_line(int argc, const char* const* ar
     for (const build b : builds()) {
         if (name_of(b) == which) c.which = b;
     }
+    c.mode = static_cast<tutti::mode>(std::ranges::find(modes, mode) - modes.begin());
     if (threads->count() == 0) {
         c.threads = c.which == build::sequential ? 1 : std::max(1u, std::thread::hardware_concurrency());
     }

@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include <tutti/mode.hpp>
+
 #include "stamp/programs.hpp"
 
 namespace stamp {
@@ -23,6 +25,8 @@ struct command {
     std::optional<std::size_t> size;  ///< empty: the program's usual one, or its quick one
     bool quick = false;
     std::uint64_t seed = 1;
+    tutti::mode mode = tutti::mode::optimistic;
+    bool lengths = false;
     std::string algorithm;  ///< empty: the default one
     bool json = false;
 };

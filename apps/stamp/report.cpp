@@ -1,6 +1,7 @@
 #include "stamp/report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace stamp {
 namespace {
@@ -10,6 +11,17 @@ std::string aborts_per_commit(const counts& c, std::string_view unknown) {
     if (!c.aborts) return std::string{unknown};
     const double each = c.commits == 0 ? 0 : static_cast<double>(*c.aborts) / static_cast<double>(c.commits);
     return fmt::format("{:.4f}", each);
+}
+
+/// A member with all of them, after a comma; nothing if there are none.
+std::string json_lengths(const std::vector<site_lengths>& all) {
+    std::vector<std::string> objects;
+    for (const site_lengths& l : all) {
+        objects.push_back(
+            fmt::format(R"({{"site": "{}", "samples": {}, "median_ns": {:.0f}, "p90_ns": {:.0f}, "p99_ns": {:.0f}}})",
+                        l.site, l.samples, l.median, l.p90, l.p99));
+    }
+    return objects.empty() ? "" : fmt::format(R"(, "lengths": [{}])", fmt::join(objects, ", "));
 }
 
 }  // namespace
@@ -29,10 +41,10 @@ std::string json_row(const report_row& row) {
     // No text in it needs escaping: all of it is the program's own.
     return fmt::format(
         R"({{"program": "{}", "build": "{}", "algorithm": "{}", "threads": {}, "size": {}, "seed": {}, )"
-        R"("seconds": {:.6f}, "transactions": {}, "aborts": {}, "aborts_per_commit": {}, "verified": {}}})",
+        R"("seconds": {:.6f}, "transactions": {}, "aborts": {}, "aborts_per_commit": {}, "verified": {}{}}})",
         row.of->name, row.build, row.algorithm, row.how.threads, row.how.size, row.how.seed, row.outcome.seconds,
         row.outcome.blocks.commits, row.outcome.blocks.aborts ? fmt::to_string(*row.outcome.blocks.aborts) : "null",
-        aborts_per_commit(row.outcome.blocks, "null"), row.outcome.wrong.empty());
+        aborts_per_commit(row.outcome.blocks, "null"), row.outcome.wrong.empty(), json_lengths(row.lengths));
 }
 
 }  // namespace stamp

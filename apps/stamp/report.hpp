@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "stamp/program.hpp"
 
@@ -15,6 +16,7 @@ struct report_row {
     std::string_view algorithm;
     run_settings how;
     run_outcome outcome;
+    std::vector<site_lengths> lengths;  ///< if blocks were timed
 };
 
 [[nodiscard]] std::string table_head();

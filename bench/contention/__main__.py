@@ -10,13 +10,14 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "report"))
 
 import campaign  # pylint: disable=wrong-import-position
 import deadlines  # pylint: disable=wrong-import-position
+import lengths  # pylint: disable=wrong-import-position
 import policies  # pylint: disable=wrong-import-position
 import stamp  # pylint: disable=wrong-import-position
 import swarm  # pylint: disable=wrong-import-position
 from programs import Failure  # pylint: disable=wrong-import-position
 
 # What is measured, and how the result is told.
-KINDS = {"policies": (stamp, policies.Report), "deadlines": (swarm, deadlines.Report)}
+KINDS = {"policies": ([stamp], policies.Report), "deadlines": ([swarm, lengths], deadlines.Report)}
 
 
 def names(text):
@@ -51,22 +52,23 @@ def parse():
         command.add_argument("--bin", type=pathlib.Path, default="build/release/bin", help="where the programs are")
         command.add_argument("--out", type=pathlib.Path, required=True, help="folder for the figures")
         command.add_argument("--quick", action="store_true", help="less, for a first look")
+        command.add_argument("--full", action="store_true", help="programs of the usual size; otherwise of a third")
         command.add_argument("--rounds", type=positive, help="runs of each case (3; quick: 1)")
         command.add_argument("--threads", type=counts, help="numbers of threads")
         command.add_argument("--policies", type=names)
-        command.add_argument("--limit", type=seconds, default=60, help="seconds after which a run is stopped (60)")
-        if kind == "policies":
-            command.add_argument("--programs", type=names)
-        else:
+        command.add_argument("--limit", type=seconds, default=20, help="seconds after which a run is stopped (20)")
+        command.add_argument("--programs", type=names)
+        if kind == "deadlines":
             command.add_argument("--modes", type=names)
             command.add_argument("--seconds", type=seconds, help="length of a run (5; quick: 1)")
     return parser.parse_args()
 
 
 def measure(options):
-    module, _ = KINDS[options.command]
+    modules, _ = KINDS[options.command]
     context = {"processors": os.cpu_count()}
-    cases = module.cases(options, context)
+    cases = [case for module in modules for case in module.cases(options, context)]
+    runners = {module.Case: module.runner(options, context) for module in modules}
     rounds = options.rounds or (1 if options.quick else 3)
     path = options.out / f"{options.command}.json"
 
@@ -74,7 +76,7 @@ def measure(options):
         document = {"kind": options.command, "context": context, "runs": runs}
         path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
-    campaign.measure(cases, module.runner(options, context), rounds, save)
+    campaign.measure(cases, lambda case: runners[type(case)](case), rounds, save)
 
 
 def tell(path):

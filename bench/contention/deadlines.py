@@ -1,10 +1,11 @@
-"""How Swarm kept its deadlines: a table, and what is to be drawn."""
+"""How Swarm kept its deadlines, and what stricter modes cost who is alone: tables, and what is to be drawn."""
 
 import itertools
+import statistics
 
 from cells import Cells, rounds_of
 from sheet import sheet
-from tables import number
+from tables import factor, number
 
 
 class Report:
@@ -14,7 +15,8 @@ class Report:
         self.context = document["context"]
         self.threads = self.context["threads"]
         self.keys = list(itertools.product(self.context["modes"], self.context["policies"]))
-        self.cells = Cells(document["runs"], "mode", "policy", "threads")
+        self.cells = Cells([run for run in document["runs"] if "policy" in run], "mode", "policy", "threads")
+        self.lengths = Lengths(document)
 
     def figure(self, field, scale=1):
         def of(key, threads):
@@ -46,7 +48,7 @@ class Report:
             ("thousand steps a second", rate),
         ]
         rows = [(" ".join(key), key) for key in self.keys]
-        return "\n".join([self.heading(), self.cells.trust("steps"), "", *sheet(rows, self.threads, blocks), ""])
+        return "\n".join([self.heading(), self.cells.trust("steps"), "", *sheet(rows, self.threads, blocks), "", *self.lengths.text()])
 
     def draw(self, drawing, folder):
         colours = ["#0072b2", "#009e73", "#e69f00", "#d55e00"]  # Okabe and Ito, as in bench/report
@@ -62,3 +64,48 @@ class Report:
             drawing.Panel("frames a second", self.figure("fps")),
         ]
         drawing.draw(folder / "deadlines.svg", self.heading(), self.threads, panels, lines)
+        self.lengths.draw(drawing, folder)
+
+
+class Lengths:
+    """The blocks of the programs after STAMP, in each mode."""
+
+    def __init__(self, document):
+        self.modes = document["context"]["modes_of_lengths"]
+        self.runs = {}
+        for run in document["runs"]:
+            if "lengths" in run:
+                for site, length in run["lengths"].items():
+                    self.runs.setdefault((site, run["mode"]), []).append(length)
+        self.sites = sorted({site for site, _ in self.runs})
+
+    def microseconds(self, site, mode, field):
+        lengths = self.runs.get((site, mode))
+        return statistics.median(length[field] for length in lengths) / 1e3 if lengths else None
+
+    def over(self, site, mode, field):
+        """By that in the first mode, which is the optimistic one."""
+        strict, optimistic = (self.microseconds(site, m, field) for m in (mode, self.modes[0]))
+        return strict / optimistic if strict and optimistic else None
+
+    def text(self):
+        def cell(site, column):
+            mode, field = column
+            if mode == self.modes[0]:
+                return number(self.microseconds(site, mode, field))
+            return factor(self.over(site, mode, field))
+
+        rows = [(site, site) for site in self.sites]
+        fields = {"median": "median_ns", "90th percentile": "p90_ns", "99th percentile": "p99_ns"}
+        lines = [f"lengths of blocks, one thread: {self.modes[0]} in us, the others by that"]
+        columns = [(title, lambda site, mode, f=field: cell(site, (mode, f))) for title, field in fields.items()]
+        means = []
+        for mode in self.modes[1:]:
+            factors = [self.over(site, mode, "median_ns") for site in self.sites]
+            if factors and all(factors):
+                means.append(f"{mode}: geometric mean of the medians {factor(statistics.geometric_mean(factors))}")
+        return [*lines, "", *sheet(rows, self.modes, columns, head="mode"), "", *means, ""]
+
+    def draw(self, drawing, folder):
+        if self.sites:
+            drawing.draw_lengths(folder / "lengths.svg", self.sites, self.modes, self.microseconds)

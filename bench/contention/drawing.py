@@ -51,3 +51,29 @@ def draw(path, heading, threads, panels, lines):
         figure.suptitle(heading, fontsize=10)
         figure.savefig(path, metadata={"Date": None})
         pyplot.close(figure)
+
+
+def draw_lengths(path, sites, modes, microseconds):
+    """A line for each site, from the median over the 90th to the 99th percentile, in each mode."""
+    with pyplot.rc_context(charts.SETTINGS):
+        figure = pyplot.figure(figsize=(7.5, 0.36 * len(sites) + 1.2), layout="constrained")
+        axes = figure.add_subplot()
+        for i, mode in enumerate(modes):
+            colour = ["#0072b2", "#d55e00", "#009e73"][i % 3]
+            for row, site in enumerate(sites):
+                points = [microseconds(site, mode, field) for field in ("median_ns", "p90_ns", "p99_ns")]
+                if None in points:
+                    continue
+                at = [row + 0.22 * (i - (len(modes) - 1) / 2)] * 3
+                axes.plot(points, at, color=colour, linewidth=1.2, label=mode if row == 0 else None)
+                for point, marker in zip(points, "o|>"):
+                    axes.plot(point, at[0], color=colour, marker=marker, markersize=4)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.set_xlabel("microseconds: median, 90th and 99th percentile")
+        axes.set_yticks(range(len(sites)), sites)
+        axes.invert_yaxis()
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+        figure.suptitle("lengths of blocks, one thread", fontsize=10)
+        figure.savefig(path, metadata={"Date": None})
+        pyplot.close(figure)

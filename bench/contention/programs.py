@@ -5,6 +5,7 @@ import re
 import resource
 import subprocess
 import time
+import typing
 
 
 class Failure(Exception):
@@ -21,6 +22,16 @@ def machine_seconds():
 def own_seconds():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+class Size(typing.NamedTuple):
+    usual: int
+    quick: int
+
+    def arguments(self, options):
+        """What tells a program how much to do. A third of the usual is what fits into a coffee break."""
+        size = self.quick if options.quick else self.usual if options.full else max(self.usual // 3, self.quick)
+        return ["--size", size]
 
 
 class Program:
@@ -42,9 +53,14 @@ class Program:
         ended = self.start(arguments, limit=60)
         return ended.stdout + ended.stderr
 
-    def choices(self, option):
+    def listed(self):
+        """The programs within the program, and their sizes."""
+        rows = [line.split() for line in self.says("list").splitlines()[1:]]
+        return {row[0]: Size(int(row[1]), int(row[2])) for row in rows if row}
+
+    def choices(self, option, *arguments):
         """What the option takes, which is what the refusal of anything else lists."""
-        text = self.says(option, "?")
+        text = self.says(*arguments, option, "?")
         found = re.search(r"give one of (.*), not '\?'", text)
         if not found:
             raise Failure(f"{self.name} does not say what {option} takes, but: {text.strip()}")

@@ -1,10 +1,10 @@
 """Tables as text: blocks of columns side by side, in each of them a column for each number of threads."""
 
 
-def sheet(rows, threads, blocks):
+def sheet(rows, threads, blocks, head="threads"):
     """`rows` are pairs of a label and a key; `blocks` pairs of a title and a function that makes the text of a cell, of
-    a key and a number of threads. Returns lines."""
-    head = ["threads", *(str(t) for t in threads)]
+    a key and a number of threads, or whatever else `head` is. Returns lines."""
+    head = [head, *(str(t) for t in threads)]
     names = [label for label, _ in rows]
     left = max(map(len, [head[0], *names]))
     lines = [" " * left, head[0].ljust(left), *(name.ljust(left) for name in names)]

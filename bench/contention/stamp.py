@@ -23,10 +23,8 @@ def cases(options, context):
     stamp = Program(options.bin, "tutti-stamp")
     # It knows the engine's policies, of which the default comes first, as tutti::available_policies has them.
     policies = Program(options.bin, "tutti-swarm").choices("--policy")
-    rows = [line.split() for line in stamp.says("list").splitlines()[1:]]
-    programs = [row[0] for row in rows if row]
     context["default"] = policies[0]
-    context["programs"] = chosen(options.programs or PROGRAMS, programs, "program")
+    context["programs"] = chosen(options.programs or PROGRAMS, stamp.listed(), "program")
     context["policies"] = chosen(options.policies, policies, "policy")
     if options.policies is None:
         context["policies"] = [p for p in context["policies"] if p not in POINTLESS]
@@ -37,9 +35,10 @@ def cases(options, context):
 
 def runner(options, context):
     stamp = Program(options.bin, "tutti-stamp")
+    sizes = stamp.listed()
 
     def run(case):
-        arguments = [case.program, "--threads", case.threads, "--json", *(["--quick"] if options.quick else [])]
+        arguments = [case.program, "--threads", case.threads, "--json", *sizes[case.program].arguments(options)]
         output, disturbed = stamp.run(arguments, options.limit, case.policy)
         if output is None:
             return stopped(options.limit, disturbed)

@@ -30,6 +30,7 @@ enum class policy : std::uint8_t {
     serialize,       ///< the same, asleep
     serialize_soft,  ///< run at a lower priority until everybody that one lost to has committed (algorithm 2)
     yield,           ///< give the processor to others once (algorithm 3)
+    adaptive,        ///< as patient, and serialises the blocks of a site as long as it measures that it pays
 };
 
 /// Chooses the policy of the process for all blocks that name none, from their next attempt on. Otherwise the

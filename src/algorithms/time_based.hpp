@@ -86,24 +86,26 @@ inline void extend(descriptor& d, word version) {
 template <class Place>
 bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
     record& r = place.record();
-    if (memory::is_marked(seen) && (memory::seats_of(seen) & d.seat) != 0) {
-        value = place.read();
-        // Still marked: nobody has taken the record, so the value is as old as the mark.
-        const word after = r.load(std::memory_order_acquire);
-        if (memory::is_marked(after) && (memory::seats_of(after) & d.seat) != 0) return true;
-        core::abort_if_doomed(d);
-        return false;
-    }
-    const word version = memory::version_of(seen);
-    if (version > d.limit && !mine(d, version)) {
-        extend(d, version);
-        return false;
-    }
-    d.reserve_read();
     const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
-    // seq_cst: a writer that comes later finds the mark; one that came before is found by us.
-    if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst))
+    if ((seats & d.seat) == 0) {
+        const word version = memory::version_of(seen);
+        if (version > d.limit && !mine(d, version)) {
+            extend(d, version);
+            return false;
+        }
+        d.reserve_read();
+        // seq_cst: a writer that comes later finds the mark; one that came before is found by us.
+        if (!r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst)) {
+            return false;
+        }
         d.log_read(r);
+    }
+    value = place.read();
+    // Still marked: nobody has taken the record, so the value is as old as the mark.
+    const word after = r.load(std::memory_order_acquire);
+    if (memory::is_marked(after) && (memory::seats_of(after) & d.seat) != 0) [[likely]]
+        return true;
+    core::abort_if_doomed(d);
     return false;
 }
 

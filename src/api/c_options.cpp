@@ -33,6 +33,7 @@ static_assert(static_cast<int>(policy::serialize_spin) == TUTTI_POLICY_SERIALIZE
 static_assert(static_cast<int>(policy::serialize) == TUTTI_POLICY_SERIALIZE);
 static_assert(static_cast<int>(policy::serialize_soft) == TUTTI_POLICY_SERIALIZE_SOFT);
 static_assert(static_cast<int>(policy::yield) == TUTTI_POLICY_YIELD);
+static_assert(static_cast<int>(policy::adaptive) == TUTTI_POLICY_ADAPTIVE);
 
 /// The structure as its first version had it; larger ones than the other are taken for uninitialised.
 constexpr std::size_t smallest_options = offsetof(tutti_options, deadline);
@@ -71,7 +72,7 @@ c_options::c_options(const tutti_options* given) {
     check_range(from.privatization, TUTTI_PRIVATIZATION_WAIVED,
                 "tutti_options: privatization is none of tutti_privatization");
     check_range(from.nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is none of tutti_nesting");
-    check_range(from.policy, TUTTI_POLICY_YIELD, "tutti_options: policy is none of tutti_policy");
+    check_range(from.policy, TUTTI_POLICY_ADAPTIVE, "tutti_options: policy is none of tutti_policy");
     how_.name = from.name;
     how_.read_only = from.read_only;
     how_.mode = static_cast<mode>(from.mode);

@@ -53,15 +53,26 @@ const Choice& from_environment(const char* variable, const Choice& otherwise,
 constinit std::atomic<const core::instance*> chosen{nullptr};
 constinit std::atomic<const core::policy*> chosen_policy{nullptr};
 
-const core::policy& put_in_force(const core::policy& p) noexcept {
-    if (p.start != nullptr) core::policy_listens.store(true, std::memory_order_relaxed);
-    chosen_policy.store(&p, std::memory_order_release);
-    return p;
+bool always_listens(const core::policy* p) noexcept {
+    return p != nullptr && p->start != nullptr && !p->listens_on_demand;
+}
+
+/// Puts `p` in force in the place of `before`; false if another one was. Who has replaced a policy accounts for what it
+/// listened to, so `listeners` comes out right however many threads choose at once.
+bool replace_policy(const core::policy*& before, const core::policy& p) noexcept {
+    if (always_listens(&p)) core::listen();
+    const bool done = chosen_policy.compare_exchange_strong(before, &p, std::memory_order_acq_rel);
+    if (always_listens(done ? before : &p)) core::stop_listening();
+    return done;
 }
 
 const core::policy& process_policy() noexcept {
-    const core::policy* const p = chosen_policy.load(std::memory_order_acquire);
-    return p != nullptr ? *p : put_in_force(from_environment("TUTTI_POLICY", *policies::all().front(), policy_named));
+    const core::policy* p = chosen_policy.load(std::memory_order_acquire);
+    if (p == nullptr) {
+        const core::policy& first = from_environment("TUTTI_POLICY", *policies::all().front(), policy_named);
+        if (replace_policy(p, first)) p = &first;
+    }
+    return *p;
 }
 
 // TUTTI_STATISTICS, read when the library is loaded; prints, if asked to, when it is unloaded. It stands here because
@@ -130,7 +141,11 @@ std::vector<algorithm_description> available_algorithms() {
     return all;
 }
 
-void use_policy(std::string_view name) { put_in_force(policy_named(name, "use_policy")); }
+void use_policy(std::string_view name) {
+    const core::policy& wanted = policy_named(name, "use_policy");
+    const core::policy* before = chosen_policy.load(std::memory_order_acquire);
+    while (!replace_policy(before, wanted)) {}
+}
 
 std::string_view policy_in_force() { return process_policy().name; }
 

@@ -137,6 +137,7 @@ struct execution {
     std::uint64_t age = 0;
     std::uint32_t defeats = 0;
     bool was_defeated = false;
+    bool in_line = false;  // has joined one; see core/line.hpp
     bool hurried = false;  // irrevocable only so that it commits, in time or at all: the body may retry and restart
     timing timed;          // its deadline
 
@@ -219,6 +220,7 @@ public:
     detail::shared<std::int64_t> rank{0};
     detail::shared<std::uint64_t> age{0};
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
+    detail::shared<word> waits_for_state{0};         // and the state of that one's transaction
     // The sequences of the attempts of its latest execution that others follow, or followed.
     detail::shared<word> first_defeat{0};
     detail::shared<word> last_defeat{0};

@@ -120,7 +120,7 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
     // execution that sleeps in retry is not on its way to a commit.
     if (cause != abort_cause::explicit_retry) {
         if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
-        d.last_defeat.store(d.own_sequence, std::memory_order_relaxed);
+        d.last_defeat.store(d.own_sequence, std::memory_order_release);  // partner: is_settled in waiting.cpp
     }
     if ((d.extras & extra_plain) != 0) d.plain.store(0, std::memory_order_release);
     d.captured_size_ = 0;

@@ -34,13 +34,19 @@ struct policy {
     void (*end)(descriptor& self) noexcept = nullptr;
     /// Whether a transaction that keeps losing is helped out (core/standing.hpp): its restarts are then bounded.
     bool bounded = true;
+    /// Whether it needs to hear of the starts of first attempts only while it has called `listen` itself.
+    bool listens_on_demand = false;
 };
 
 /// The policy of the block that `d` runs: its own, or the process's.
 [[nodiscard]] const policy& policy_of(const descriptor& d) noexcept;
 
-/// Whether the process's policy wants to hear of starts, which every begin looks at.
-inline constinit detail::shared<bool> policy_listens{false};
+/// How many reasons there are to tell the process's policy of the starts of first attempts; every begin looks at it.
+/// Restarts, and blocks that name a policy, come by without.
+inline constinit detail::shared<std::uint32_t> listeners{0};
+
+inline void listen() noexcept { listeners.fetch_add(1, std::memory_order_relaxed); }
+inline void stop_listening() noexcept { listeners.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed); }
 
 /// The usual pause: waits for the end of what was in the way; without that, backs off after a few attempts.
 void pause_patiently(descriptor& self) noexcept;

@@ -15,6 +15,8 @@ descriptor& bearer(descriptor& d) noexcept {
     return *b;
 }
 
+}  // namespace
+
 bool is_defeat(abort_cause cause) noexcept {
     switch (cause) {
         case abort_cause::conflict_read_locked:
@@ -26,8 +28,6 @@ bool is_defeat(abort_cause cause) noexcept {
         default: return false;
     }
 }
-
-}  // namespace
 
 void announce_rank(descriptor& d, std::int64_t rank) noexcept {
     if (d.run.rank == senior_rank) return;

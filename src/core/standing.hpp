@@ -48,6 +48,9 @@ void hide_standing(descriptor& d) noexcept;
 /// Whether `self` is older; draws its age.
 [[nodiscard]] bool is_older(descriptor& self, const descriptor& other) noexcept;
 
+/// Whether another transaction caused it.
+[[nodiscard]] bool is_defeat(abort_cause cause) noexcept;
+
 /// After an attempt that ended for `cause`: counts it if it was a defeat, and takes the next step where that was one
 /// too many.
 void count_defeat(descriptor& d, abort_cause cause) noexcept;

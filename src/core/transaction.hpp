@@ -38,7 +38,7 @@ public:
         d.uncaught = d.exceptions->uncaught;
         d.frame_ = &f;
         if (is_special(how) || observe::counting.load(std::memory_order_relaxed) ||
-            policy_listens.load(std::memory_order_relaxed)) [[unlikely]] {
+            listeners.load(std::memory_order_relaxed) != 0) [[unlikely]] {
             return start_specially(d);
         }
         TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");

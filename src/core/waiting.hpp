@@ -31,10 +31,11 @@ void wait_for(descriptor& self, descriptor& other, word seen, const record& r, w
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept;
 
 /// Returns when the execution whose attempt read `seen` has committed or been given up, however often it starts over;
-/// when it waits, through whomever, for self in the same way; or when it is time for self to become stricter. Spins all the time if `spinning`, but sleeps, or
-/// switches in a preemptable context, otherwise.
+/// when it waits, through whomever, for self in the same way; when it is time for self to become stricter; or at `until`.
+/// Spins all the time if `spinning`, but sleeps, or switches in a preemptable context, otherwise.
 /// REQUIRES: self holds nothing.
-void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning) noexcept;
+void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
+                     std::optional<base::deadline> until = std::nullopt) noexcept;
 
 /// For self that owns something: true once that transaction has ended or `r` no longer reads `value`, false when that
 /// takes longer than about a millisecond or the other waits for self in the same way. The bound is what rules out

@@ -1,5 +1,6 @@
 #include "policies/table.hpp"
 
+#include "policies/adaptive.hpp"
 #include "policies/aggressive.hpp"
 #include "policies/backoff.hpp"
 #include "policies/delay.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr const core::policy* table[] = {
     &patient,  &suicide,           &aggressive,     &delay,     &backoff,        &timestamp, &karma,
-    &priority, &earliest_deadline, &serialize_spin, &serialize, &serialize_soft, &yield};
+    &priority, &earliest_deadline, &serialize_spin, &serialize, &serialize_soft, &yield,     &adaptive};
 
 }  // namespace
 

@@ -14,9 +14,10 @@ struct flavour {
     std::string_view algorithm;
     clock_state clock = clock_state::counting;
     std::string_view policy = "patient";  ///< any other one runs the programs about conflicts only
+    bool in_line = false;                 ///< under `adaptive`: every block stands in the line of its place
 };
 
-inline constexpr std::array<flavour, 16> flavours{{
+inline constexpr std::array<flavour, 17> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
@@ -30,6 +31,7 @@ inline constexpr std::array<flavour, 16> flavours{{
     {"wb_etl_aggressive", "wb-etl", clock_state::counting, "aggressive"},
     {"wb_etl_timestamp", "wb-etl", clock_state::counting, "timestamp"},
     {"wb_etl_serialize", "wb-etl", clock_state::counting, "serialize"},
+    {"wb_etl_in_line", "wb-etl", clock_state::counting, "adaptive", true},
     {"wb_ctl_aggressive", "wb-ctl", clock_state::counting, "aggressive"},
     {"wb_ctl_timestamp", "wb-ctl", clock_state::counting, "timestamp"},
     {"norec_aggressive", "norec", clock_state::counting, "aggressive"},

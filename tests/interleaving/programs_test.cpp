@@ -21,6 +21,14 @@ const std::vector<program>& conflicts_and_modes() {
     return some;
 }
 
+/// What runs under a flavour. Who stands in line without a limit must not be waited for by who is ahead, as in some of the
+/// programs about modes.
+const std::vector<program>& programs_of(const flavour& under) {
+    static const std::vector<program> conflicts = conflict_programs();
+    if (under.in_line) return conflicts;
+    return under.policy == "patient" ? all_programs() : conflicts_and_modes();
+}
+
 class exploring : public testing::Test {
 public:
     exploring(const program& what, const flavour& under) : program_{what}, flavour_{under} {}
@@ -54,7 +62,7 @@ private:
 #if defined(TUTTI_TEST_QUICK)
         if (under.name != flavours.front().name) continue;
 #endif
-        for (const program& what : under.policy == "patient" ? all_programs() : conflicts_and_modes()) {
+        for (const program& what : programs_of(under)) {
             testing::RegisterTest(std::string{under.name}.c_str(), what.name, nullptr, nullptr, __FILE__, __LINE__,
                                   [&]() -> testing::Test* { return new exploring{what, under}; });
         }

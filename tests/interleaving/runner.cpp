@@ -9,6 +9,7 @@
 
 #include "api/configuration.hpp"
 #include "core/registry.hpp"
+#include "policies/adaptive.hpp"
 #include "pristine.hpp"
 #include "tutti/policy.hpp"
 #include "world.hpp"
@@ -93,7 +94,8 @@ void look_back(int number) {
 /// Executions of one program.
 class laboratory {
 public:
-    laboratory(const program& what, clock_state clock) : program_{what}, clock_{clock} {
+    laboratory(const program& what, clock_state clock, bool in_line)
+        : program_{what}, clock_{clock}, in_line_{in_line} {
         for (int i = 0; i < static_cast<int>(what.threads.size()); ++i) {
             threads_.emplace_back([this, i] { live(program_, i); });
         }
@@ -102,6 +104,8 @@ public:
 
     trial run(strategy& how) {
         make_engine_pristine(clock_);
+        using tutti::policies::standing;
+        tutti::policies::stand_in_line_for_test(in_line_ ? standing::until_the_end : standing::as_measured);
         next_world(journal_);
         trial t{scheduler_.run(threads_, how), std::nullopt};
         if (t.ran.end == ending::complete) {
@@ -132,6 +136,7 @@ private:
 
     const program& program_;
     clock_state clock_;
+    bool in_line_;
     scheduler scheduler_;
     journal journal_;
     std::vector<std::function<void()>> threads_;
@@ -166,7 +171,7 @@ result run_program(const program& what, const flavour& under, const limits& how_
     tutti::core::choose_algorithm_for_test(under.algorithm);
     tutti::use_policy(under.policy);
     tutti::core::injected_fault = broken;
-    laboratory lab{what, under.clock};
+    laboratory lab{what, under.clock, under.in_line};
     result found;
     if (const char* const only_this = environment("TUTTI_INTERLEAVE_REPLAY")) {
         if (environment("TUTTI_INTERLEAVE_POINTS") != nullptr) lab.show_switches();

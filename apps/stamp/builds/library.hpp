@@ -6,6 +6,7 @@
 #include <tutti/tutti.hpp>
 
 #include "stamp/builds/counts.hpp"
+#include "stamp/builds/lengths.hpp"
 
 namespace stamp {
 
@@ -17,11 +18,13 @@ struct library {
     template <class Body>
     static auto atomically(const char* site, const Body& body,
                            std::source_location at = std::source_location::current()) {
-        return tutti::atomically({.name = site}, body, at);
+        const stopwatch timed{site};
+        return tutti::atomically({.name = site, .mode = mode}, body, at);
     }
     template <class Body>
     static auto reading(const char* site, const Body& body, std::source_location at = std::source_location::current()) {
-        return tutti::atomically({.name = site, .read_only = true}, body, at);
+        const stopwatch timed{site};
+        return tutti::atomically({.name = site, .read_only = true, .mode = mode}, body, at);
     }
     template <class T, class... Arguments>
     static T* create(context& t, Arguments... arguments) {
@@ -31,11 +34,17 @@ struct library {
     static void destroy(context& t, T* object) {
         tutti::destroy(t, object);
     }
+    /// Blocks are timed or counted: counting would show in the times.
     static void start_counting() {
+        if (times_blocks) return stopwatch::start();
         tutti::reset_statistics();
         tutti::enable_statistics(true);
     }
     static counts counted() {
+        if (times_blocks) {
+            lengths = stopwatch::stop();
+            return {.commits = stopwatch::blocks(), .aborts = std::nullopt};
+        }
         counts all{.commits = 0, .aborts = 0};
         for (const tutti::site_statistics& site : tutti::statistics()) {
             if (site.name.starts_with("var::")) continue;  // single accesses between the phases of a program
@@ -45,6 +54,10 @@ struct library {
         tutti::enable_statistics(false);
         return all;
     }
+
+    static inline tutti::mode mode = tutti::mode::optimistic;
+    static inline bool times_blocks = false;
+    static inline std::vector<site_lengths> lengths;  ///< of the part that was measured last
 };
 
 }  // namespace stamp

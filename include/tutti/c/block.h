@@ -63,6 +63,7 @@ enum tutti_policy {
     TUTTI_POLICY_SERIALIZE,       ///< the same, asleep
     TUTTI_POLICY_SERIALIZE_SOFT,  ///< runs at a lower priority until everybody that it lost to has committed
     TUTTI_POLICY_YIELD,           ///< aborts itself and gives the processor to others once
+    TUTTI_POLICY_ADAPTIVE,        ///< as patient, and serialises the blocks of a place as long as that pays
 };
 
 /// How a block with a deadline ended.

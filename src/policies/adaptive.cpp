@@ -1,0 +1,149 @@
+#include "policies/adaptive.hpp"
+
+#include <array>
+#include <memory>
+
+#include "core/apart.hpp"
+#include "core/critical.hpp"
+#include "core/line.hpp"
+#include "policies/patient.hpp"
+#include "policies/trial.hpp"
+
+namespace tutti::policies {
+namespace {
+
+/// What hangs off a site once one of its blocks was defeated.
+struct contended {
+    contention_intensity intensity;
+    class trial trial;
+    core::line line;
+};
+
+/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for somebody behind it
+/// (through a lock of the program's, say) must not stop the program.
+constexpr std::chrono::milliseconds longest_in_line{20};
+
+/// Sites on trial or serialised. There is room for few; others wait until one rests again.
+constinit std::array<detail::shared<contended*>, 8> watched{};
+
+constinit detail::shared<standing> forced{standing::as_measured};
+
+std::optional<base::deadline> longest_stay(standing how) noexcept {
+    switch (how) {
+        case standing::until_the_end: return std::nullopt;
+        case standing::a_moment: return base::now() + std::chrono::milliseconds{1};
+        case standing::as_measured: break;
+    }
+    return base::now() + longest_in_line;
+}
+
+bool watch(contended& c) noexcept {
+    for (auto& place : watched) {
+        contended* nobody = nullptr;
+        if (place.load(std::memory_order_relaxed) != nullptr) continue;
+        if (place.compare_exchange(nobody, &c, std::memory_order_acq_rel)) {
+            core::listen();
+            return true;
+        }
+    }
+    return false;
+}
+
+void stop_watching(contended& c) noexcept {
+    for (auto& place : watched) {
+        contended* mine = &c;
+        if (place.compare_exchange(mine, nullptr, std::memory_order_acq_rel)) return core::stop_listening();
+    }
+}
+
+/// A site where nobody runs any more must not keep all others listening.
+void look_for_idle_sites() noexcept {
+    const base::deadline now = base::now();
+    for (auto& place : watched) {
+        // Acquire: it is found made.
+        contended* const c = place.load(std::memory_order_acquire);
+        if (c != nullptr && c->trial.give_up_idle(now)) stop_watching(*c);
+    }
+}
+
+observe::site& site_of(core::descriptor& d) {
+    return *core::undisturbed(d, [&] { return &observe::site_of(d.run.where, d.run.how->name); });
+}
+
+contended* find(core::descriptor& d) noexcept {
+    try {
+        return static_cast<contended*>(site_of(d).contention.load(std::memory_order_acquire));
+    } catch (const std::bad_alloc&) {
+        return nullptr;  // a site that cannot be made has never been contended
+    }
+}
+
+contended* find_or_make(core::descriptor& d) noexcept {
+    try {
+        observe::site& site = site_of(d);
+        // Acquire, and release below: whoever finds it finds it made.
+        void* there = site.contention.load(std::memory_order_acquire);
+        if (there == nullptr) {
+            auto fresh = core::undisturbed(d, [] { return std::make_unique<contended>(); });
+            if (site.contention.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) {
+                there = fresh.release();
+            }
+        }
+        return static_cast<contended*>(there);
+    } catch (const std::bad_alloc&) {
+        return nullptr;  // it stays as it is
+    }
+}
+
+void stand_in_line(core::descriptor& self) noexcept {
+    const standing how = forced.load(std::memory_order_relaxed);
+    const bool everywhere = how != standing::as_measured;
+    contended* const c = everywhere ? find_or_make(self) : find(self);
+    if (c == nullptr || (c->trial.rests() && !everywhere)) {
+        if (self.own_sequence % 256 == 0) look_for_idle_sites();
+        return;
+    }
+    self.extras |= core::extra_restarted;  // its end counts
+    // Inside another transaction it would wait for somebody who may wait for that one.
+    if (self.run.in_line || core::encloser_owns(self) || !(everywhere || c->trial.serialises())) return;
+    core::join(c->line, self, longest_stay(how));
+}
+
+void note_defeat(core::descriptor& self) noexcept {
+    if (!core::is_defeat(self.cause)) return;
+    contended* const c = find_or_make(self);
+    if (c == nullptr) return;
+    c->intensity.note_defeat(self.own_sequence - self.last_defeat.load(std::memory_order_relaxed));
+    if (!c->intensity.high() || !c->trial.rests()) return;
+    const base::deadline now = base::now();
+    if (c->trial.may_begin(now) && watch(*c) && !c->trial.begin(now)) stop_watching(*c);
+}
+
+void count_end(core::descriptor& self) noexcept {
+    contended* const c = find(self);
+    if (c != nullptr && !c->trial.rests() && c->trial.count_end(base::now())) stop_watching(*c);
+}
+
+}  // namespace
+
+const core::policy adaptive{.name = "adaptive",
+                            .summary = "wait for the other; serialise contended sites while that pays",
+                            .conflict = wait_for_other,
+                            .pause = core::pause_patiently,
+                            .start = stand_in_line,
+                            .abort = note_defeat,
+                            .end = count_end,
+                            .listens_on_demand = true};
+
+void stand_in_line_for_test(standing how) {
+    const bool before = forced.exchange(how, std::memory_order_relaxed) != standing::as_measured;
+    const bool now = how != standing::as_measured;
+    if (now && !before) core::listen();
+    if (before && !now) core::stop_listening();
+    for (std::uint32_t id = 0; id < observe::sites(); ++id) {
+        auto* const c = static_cast<contended*>(observe::site_number(id).contention.load(std::memory_order_acquire));
+        if (c != nullptr) c->line.last.reset(0);
+    }
+}
+
+}  // namespace tutti::policies

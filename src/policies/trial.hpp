@@ -1,0 +1,82 @@
+// Whether it pays to serialise a site: measured contention raises the question, and a trial answers it.
+//
+// The question: a moving average of the attempts between two defeats, the inverse of the contention intensity of Yoo and
+// Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008). It is kept at defeats alone, so
+// whoever is not defeated pays nothing for it.
+//
+// The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it take turns,
+// and what counts is in which of two more executions ended in the same time. Windows are short and systems noisy: it must
+// win each round.
+//
+//              contended                       it won all rounds
+//     resting ----------> without <-> within ----------> serial
+//        ^                   | it lost one      term over | -> without, and so on
+//        +-------------------+-- nobody came -------------+
+//
+// Each trial that found that it does not pay doubles the rest after it.
+//
+// Thread safety: everybody may call everything. Who changes the phase holds `changing_`; nobody waits for it.
+#pragma once
+
+#include "base/clock.hpp"
+#include "base/lock.hpp"
+
+namespace tutti::policies {
+
+class contention_intensity {
+public:
+    /// After a defeat of a context's `attempts`th attempt since its defeat before. Updates of others may be lost.
+    void note_defeat(std::uint64_t attempts) noexcept;
+    [[nodiscard]] bool high() const noexcept;
+
+private:
+    static constexpr std::uint32_t unit = 16;
+    detail::shared<std::uint32_t> spacing_{64 * unit};  // attempts a defeat, in 16ths; at first: low contention
+};
+
+class trial {
+public:
+    enum class phase : std::uint32_t { resting, without, within, serial };
+
+    static constexpr std::chrono::milliseconds window{8};  ///< at least
+    static constexpr std::uint64_t enough = 32;            ///< executions, without which a window goes on for longer
+    static constexpr int patience = 16;                    ///< windows after which it ends all the same
+    static constexpr int rounds = 3;                       ///< windows of each kind in a trial, at most
+    static constexpr double gain = 1.1;                    ///< from which on serialising begins; it goes on from 1 on
+    static constexpr std::chrono::milliseconds term{400};  ///< until it has to prove itself again
+    static constexpr std::chrono::milliseconds shortest_rest{200};
+    static constexpr std::chrono::milliseconds longest_rest{12800};
+
+    [[nodiscard]] phase where() const noexcept { return phase_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool rests() const noexcept { return where() == phase::resting; }
+    [[nodiscard]] bool serialises() const noexcept { return where() >= phase::within; }
+
+    /// Whether none is on, and it is not too early for the next.
+    [[nodiscard]] bool may_begin(base::deadline now) const noexcept;
+    /// Begins a trial, if it may; false if somebody else does at the same time.
+    bool begin(base::deadline now) noexcept;
+    /// An execution ended. True if that ended the trial, and the site rests from now on.
+    bool count_end(base::deadline now) noexcept;
+    /// True if nobody has come for so long that the trial was ended, and the site rests from now on.
+    bool give_up_idle(base::deadline now) noexcept;
+
+private:
+    void enter(phase next, base::deadline now, std::chrono::nanoseconds lasting) noexcept;
+    void rest(base::deadline now) noexcept;
+    void leave_window(base::deadline now) noexcept;
+
+    detail::shared<phase> phase_{phase::resting};
+    detail::shared<std::uint64_t> ended_{0};
+    detail::shared<std::int64_t> due_{0};  // when the phase may end; resting: when a trial may begin
+
+    // Under `changing_`.
+    base::lock changing_;
+    base::deadline entered_;
+    std::uint64_t ended_before_ = 0;
+    double rate_without_ = 0;  // of the window before
+    int rounds_won_ = 0;
+    bool proven_ = false;
+    std::chrono::milliseconds rest_ = shortest_rest;
+};
+
+}  // namespace tutti::policies

@@ -1,0 +1,290 @@
+// When the adaptive policy serialises a site, and what happens to those in line.
+#include "policies/adaptive.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "core/registry.hpp"
+#include "policies/trial.hpp"
+#include "support/crew.hpp"
+#include "support/effort.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::policies {
+namespace {
+
+using phase = trial::phase;
+using std::chrono::milliseconds;
+
+TEST(contention, is_high_where_one_attempt_in_a_few_is_defeated) {
+    contention_intensity rare, frequent;
+    EXPECT_FALSE(frequent.high());
+    for (int i = 0; i < 100; ++i) {
+        rare.note_defeat(50);
+        frequent.note_defeat(3);
+    }
+    EXPECT_FALSE(rare.high());
+    EXPECT_TRUE(frequent.high());
+    for (int i = 0; i < 100; ++i) frequent.note_defeat(std::uint64_t{1} << 60);  // the last one was long ago
+    EXPECT_FALSE(frequent.high());
+}
+
+/// A site where so many executions end in a window, without and within the line.
+struct site {
+    class trial trial;
+    base::deadline now{std::chrono::hours{1}};
+
+    /// True if the trial ended.
+    bool pass_window(std::uint64_t executions) {
+        for (std::uint64_t i = 1; i < executions; ++i) EXPECT_FALSE(trial.count_end(now));
+        now += trial::window;
+        return trial.count_end(now);
+    }
+    /// The same. It comes to its end where the line loses.
+    bool pass_trial(std::uint64_t without, std::uint64_t within) {
+        bool over = false;
+        for (int round = 0; round < trial::rounds && !over; ++round) {
+            EXPECT_EQ(trial.where(), phase::without);
+            EXPECT_FALSE(pass_window(without));
+            EXPECT_EQ(trial.where(), phase::within);
+            over = pass_window(within);
+        }
+        return over;
+    }
+};
+
+TEST(trials, serialise_what_gains_by_it) {
+    site s;
+    EXPECT_TRUE(s.trial.begin(s.now));
+    EXPECT_FALSE(s.trial.begin(s.now));
+    EXPECT_FALSE(s.trial.serialises());
+    EXPECT_FALSE(s.pass_trial(100, 150));
+    EXPECT_EQ(s.trial.where(), phase::serial);
+    EXPECT_TRUE(s.trial.serialises());
+    EXPECT_FALSE(s.trial.count_end(s.now));
+    EXPECT_EQ(s.trial.where(), phase::serial);
+}
+
+TEST(trials, stop_when_it_no_longer_pays) {
+    site s;
+    s.trial.begin(s.now);
+    s.pass_trial(100, 150);
+    s.now += trial::term;
+    EXPECT_FALSE(s.trial.count_end(s.now));
+    EXPECT_FALSE(s.pass_trial(100, 102));  // less than it took to begin, but no loss
+    EXPECT_EQ(s.trial.where(), phase::serial);
+    s.now += trial::term;
+    s.trial.count_end(s.now);
+    EXPECT_TRUE(s.pass_trial(100, 90));
+    EXPECT_TRUE(s.trial.rests());
+}
+
+TEST(trials, must_be_won_each_time) {
+    site s;
+    s.trial.begin(s.now);
+    EXPECT_FALSE(s.pass_window(100));
+    EXPECT_FALSE(s.pass_window(1000));
+    EXPECT_FALSE(s.pass_window(100));
+    EXPECT_TRUE(s.pass_window(100));
+    EXPECT_TRUE(s.trial.rests());
+}
+
+TEST(trials, come_seldom_where_they_find_nothing) {
+    site s;
+    milliseconds rest = trial::shortest_rest;
+    for (int i = 0; i < 10; ++i) {
+        ASSERT_TRUE(s.trial.may_begin(s.now));
+        ASSERT_TRUE(s.trial.begin(s.now));
+        EXPECT_TRUE(s.pass_trial(100, 105));  // too little
+        EXPECT_FALSE(s.trial.may_begin(s.now + rest - milliseconds{1}));
+        EXPECT_FALSE(s.trial.begin(s.now + rest - milliseconds{1}));
+        s.now += rest;
+        rest = std::min(2 * rest, trial::longest_rest);
+    }
+}
+
+TEST(trials, wait_for_enough_to_go_by) {
+    site s;
+    s.trial.begin(s.now);
+    EXPECT_FALSE(s.pass_window(trial::enough - 1));
+    EXPECT_EQ(s.trial.where(), phase::without);
+    s.now += trial::patience * trial::window;
+    EXPECT_FALSE(s.trial.count_end(s.now));
+    EXPECT_EQ(s.trial.where(), phase::within);
+}
+
+TEST(trials, end_where_nobody_comes_any_more) {
+    site s;
+    EXPECT_FALSE(s.trial.give_up_idle(s.now));
+    s.trial.begin(s.now);
+    s.pass_trial(100, 150);
+    s.now += trial::term;
+    EXPECT_FALSE(s.trial.give_up_idle(s.now));
+    s.now += trial::patience * trial::window;
+    EXPECT_TRUE(s.trial.give_up_idle(s.now));
+    EXPECT_TRUE(s.trial.rests());
+    EXPECT_FALSE(s.trial.give_up_idle(s.now));
+}
+
+class in_line : public testing::Test {
+protected:
+    explicit in_line(standing how = standing::until_the_end) { stand_in_line_for_test(how); }
+    ~in_line() override { stand_in_line_for_test(standing::as_measured); }
+    static constexpr options adaptive_block{.policy = tutti::policy::adaptive};
+};
+
+TEST_F(in_line, nobody_is_ever_defeated) {
+    constexpr unsigned threads = 6;
+    const auto each = static_cast<long>(support::rounds(2000));
+    var<long> x;
+    std::atomic<long> attempts{0};
+    support::crew(threads, [&](unsigned) {
+        for (long i = 0; i < each; ++i) {
+            atomically(adaptive_block, [&](tx& t) {
+                attempts.fetch_add(1, std::memory_order_relaxed);
+                x.set(t, x.get(t) + 1);
+            });
+        }
+    });
+    EXPECT_EQ(x.load(), threads * each);
+    EXPECT_EQ(attempts.load(), threads * each);
+}
+
+/// A block that goes on once somebody stands behind it, and how it ends.
+template <class End>
+void be_followed(End end) {
+    var<int> x, y;
+    std::latch ahead{1};
+    core::descriptor* first = nullptr;
+    std::atomic<core::descriptor*> second{nullptr};
+    const auto run = [&](bool mine) {
+        atomically({.policy = tutti::policy::adaptive}, [&](tx& t) {
+            if (!mine) return y.set(t, 1);
+            if (first == nullptr) {
+                first = &core::descriptor::of(t);
+                ahead.count_down();
+            }
+            while (second.load() == nullptr || second.load()->waits_for.load(std::memory_order_relaxed) != first) {
+                std::this_thread::yield();
+            }
+            EXPECT_EQ(y.load(), 0);
+            end(t, x);
+        });
+    };
+    std::thread follower{[&] {
+        ahead.wait();
+        second = &core::attach();
+        run(false);
+        EXPECT_EQ(y.load(), 1);
+    }};
+    std::thread{[&] {
+        try {
+            run(true);
+        } catch (const std::runtime_error&) {}
+    }}.join();
+    follower.join();
+}
+
+TEST_F(in_line, a_restart_keeps_its_place) {
+    int attempts = 0;
+    be_followed([&](tx& t, var<int>& x) {
+        static_cast<void>(x.get(t));
+        if (++attempts < 4) std::thread{[&] { x.store(attempts); }}.join();
+        x.set(t, 7);
+    });
+    EXPECT_EQ(attempts, 4);
+}
+
+TEST_F(in_line, who_dies_releases_those_behind) {
+    be_followed([](tx&, var<int>&) { throw std::runtime_error{"dead"}; });
+}
+
+TEST_F(in_line, who_sleeps_in_retry_lets_those_behind_pass) {
+    var<bool> open;
+    std::latch ahead{1};
+    int attempts = 0;
+    const auto run = [&](bool opens) {
+        atomically(adaptive_block, [&](tx& t) {
+            if (opens) return open.set(t, true);
+            if (++attempts == 1) ahead.count_down();
+            if (!open.get(t)) retry(t);
+        });
+    };
+    std::thread opener{[&] {
+        ahead.wait();
+        run(true);
+    }};
+    run(false);
+    opener.join();
+    EXPECT_GE(attempts, 2);
+}
+
+class briefly_in_line : public in_line {
+protected:
+    briefly_in_line() : in_line{standing::a_moment} {}
+};
+
+TEST_F(briefly_in_line, a_body_that_waits_for_those_behind_it_is_no_deadlock) {
+    var<int> x, y;
+    std::latch ahead{1}, passed{1};
+    const auto run = [&](bool first) {
+        atomically(adaptive_block, [&](tx& t) {
+            if (!first) return y.set(t, 1);
+            ahead.count_down();
+            passed.wait();
+            x.set(t, 1);
+        });
+    };
+    std::thread behind{[&] {
+        ahead.wait();
+        run(false);
+        passed.count_down();
+    }};
+    run(true);
+    behind.join();
+    EXPECT_EQ(x.load() + y.load(), 2);
+}
+
+TEST(listening, follows_what_is_in_force) {
+    const std::string before{policy_in_force()};
+    use_policy("patient");
+    const std::uint32_t quiet = core::listeners.load(std::memory_order_relaxed);
+    for (const char* loud : {"priority", "deadline", "serialize-soft"}) {
+        use_policy(loud);
+        EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet + 1) << loud;
+        use_policy(loud);
+        EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet + 1) << loud;
+    }
+    use_policy("adaptive");
+    EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet);
+    use_policy(before);
+}
+
+TEST(listening, lasts_as_long_as_a_trial) {
+    const std::string before{policy_in_force()};
+    use_policy("adaptive");
+    base::driven_clock clock;
+    var<int> contended, other;
+    const auto pass_time_elsewhere = [&] {
+        clock.advance(std::chrono::hours{1});
+        for (int i = 0; i < 1000; ++i) atomically({.policy = tutti::policy::adaptive}, [&](tx& t) { other.set(t, i); });
+        return core::listeners.load(std::memory_order_relaxed);
+    };
+    const std::uint32_t quiet = pass_time_elsewhere();  // and the trials of other tests are over
+    int attempts = 0;
+    atomically([&](tx& t) {
+        static_cast<void>(contended.get(t));
+        if (++attempts < 50) std::thread{[&] { contended.store(attempts); }}.join();
+        contended.set(t, 0);
+    });
+    EXPECT_EQ(core::listeners.load(std::memory_order_relaxed), quiet + 1);
+    EXPECT_EQ(pass_time_elsewhere(), quiet);
+    use_policy(before);
+}
+
+}  // namespace
+}  // namespace tutti::policies
