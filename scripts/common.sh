@@ -87,7 +87,7 @@ step() {
 # Debian's names. A command asks only for the groups it needs.
 packages_build=(g++ cmake ninja-build)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
-packages_test=("${packages_apps[@]}" libgtest-dev librapidcheck-dev pkgconf)
+packages_test=("${packages_apps[@]}" libgtest-dev librapidcheck-dev pkgconf gcc-12-source)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 packages_charts=(python3-matplotlib)
 packages_clang=(clang-19 libclang-rt-19-dev)
@@ -99,6 +99,7 @@ has_header() { [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]]; }
 installed() {
     case $1 in
         ninja-build) command -v ninja ;;
+        gcc-12-source) compgen -G '/usr/src/gcc-12/gcc-*.tar.xz' ;;
         clang-19) command -v clang++-19 ;;
         pkgconf) command -v pkg-config ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;

@@ -18,6 +18,7 @@ struct exclusive {
     static constexpr std::string_view name = Token::name;
     static constexpr std::string_view summary = Token::summary;
     static constexpr bool privatizes_by_waiting = false;
+    static constexpr bool in_place = true;
     static constexpr bool one_at_a_time = true;
 
     static void begin(descriptor& d) noexcept {

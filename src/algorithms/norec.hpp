@@ -33,6 +33,7 @@ struct norec {
     static constexpr std::string_view summary = "one sequence lock, validation by value, no ownership records";
     /// Reads look at the sequence only after the memory, which its new owner may have unmapped by then.
     static constexpr bool privatizes_by_waiting = true;
+    static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
 
     static void begin(descriptor& d) noexcept {

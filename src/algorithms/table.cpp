@@ -15,6 +15,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     using t = core::transaction<A, Preemptable>;
     core::instance i{};
     i.open = t::open;
+    i.open_plainly = t::open_plainly;
     i.begin = [](core::descriptor& d) { t::begin(d); };
     i.commit = t::commit;
     i.read = t::read_var;
@@ -25,6 +26,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     i.summary = A::summary;
     i.preemptable = preemptable;
     i.privatizes_by_waiting = A::privatizes_by_waiting;
+    i.in_place = A::in_place;
     i.one_at_a_time = A::one_at_a_time;
     i.roll_back = [](core::descriptor& d) noexcept { A::roll_back(d); };
     i.rewind = [](core::descriptor& d, const detail::savepoint& mark) noexcept { A::rewind(d, mark); };

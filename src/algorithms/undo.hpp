@@ -16,6 +16,11 @@ using memory::no_entry;
 using memory::no_version;
 using memory::write_entry;
 
+/// Memory that is to be put back when the block is rolled back, and has no record to release.
+inline void note_private(descriptor& d, word* address, word value, std::uint8_t bytes) {
+    d.writes.push({address, nullptr, value, no_version, no_entry, bytes, false});
+}
+
 /// Writes under a record that d holds. `locked` is the record's word.
 template <class Place>
 void write_owned(descriptor& d, const Place& place, word locked, word value) {
@@ -24,9 +29,10 @@ void write_owned(descriptor& d, const Place& place, word locked, word value) {
     if (entry == no_entry) {
         redo::add_under(d, place, memory::entry_of(locked), place.read());
     } else {
+        // Inside a nested block: its roll-back restores what the parent had written, in the order of all it puts back.
+        if (d.frame_->parent != nullptr && entry < d.frame_->mark.writes)
+            note_private(d, place.address(), there, place.bytes());
         write_entry& e = d.writes[entry];
-        // Inside a nested block: its roll-back restores what the parent had written.
-        if (entry < d.frame_->mark.writes) d.overwritten.push({entry, place.bytes(), there});
         if constexpr (Place::plain) {
             const auto fresh = static_cast<std::uint8_t>(place.bytes() & ~e.bytes);
             e.value = (e.value & ~memory::expand(fresh)) | (there & memory::expand(fresh));
@@ -44,7 +50,12 @@ void write_taken(descriptor& d, const Place& place, const time_based::taken& t, 
     place.write(value);
 }
 
-inline void restore(const write_entry& e) noexcept { memory::store_masked(e.address, e.value, e.bytes); }
+/// Puts bytes back, but for those of frames that the roll-back jumps over: they may have become frames of its own.
+inline void restore(const descriptor& d, const write_entry& e) noexcept {
+    if (d.on_dead_stack(e.address)) [[unlikely]]
+        return;
+    memory::store_masked(e.address, e.value, e.bytes);
+}
 
 /// REQUIRES: decide has drawn d.commit_version. Values are in place already.
 inline void publish(descriptor& d) noexcept {
@@ -56,7 +67,7 @@ inline void publish(descriptor& d) noexcept {
 inline void roll_back(descriptor& d) noexcept {
     if (d.writes.empty()) return;
     const auto restore_all = [&d] {
-        for (const write_entry* e = d.writes.end(); e-- != d.writes.begin();) restore(*e);
+        for (const write_entry* e = d.writes.end(); e-- != d.writes.begin();) restore(d, *e);
     };
     const auto release_all = [&d] {
         const word fresh = version_clock::draw(d).version;
@@ -72,7 +83,6 @@ inline void roll_back(descriptor& d) noexcept {
         release_all();
     }
     d.writes.clear();
-    d.overwritten.clear();
 }
 
 /// Drops what nested blocks wrote since `mark`.
@@ -81,17 +91,14 @@ inline void roll_back(descriptor& d) noexcept {
 /// a descriptor beyond the numbers that versions can name has none; such an attempt starts over as irrevocable, whose
 /// reads are marked and need no validation.
 inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
-    while (d.overwritten.size() > mark.overwritten) {
-        const memory::overwritten_entry& o = d.overwritten.back();
-        memory::store_masked(d.writes[o.entry].address, o.value, o.bytes);
-        d.overwritten.pop();
-    }
     if (d.writes.size() == mark.writes) return;
-    for (const write_entry* e = d.writes.end(); e-- != d.writes.begin() + mark.writes;) restore(*e);
+    for (const write_entry* e = d.writes.end(); e-- != d.writes.begin() + mark.writes;) restore(d, *e);
     const word fresh = version_clock::draw(d).version;
     while (d.writes.size() > mark.writes) {
         const write_entry& e = d.writes.back();
-        if (e.version == no_version) {
+        if (e.record == nullptr) {
+            // memory of the context's own: nothing to release
+        } else if (e.version == no_version) {
             d.writes[memory::entry_of(e.record->load(std::memory_order_relaxed))].next = e.next;
         } else {
             e.record->store(e.marked && d.strict() ? memory::make_marked(fresh, d.seat) : fresh,

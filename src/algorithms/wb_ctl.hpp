@@ -10,6 +10,7 @@ struct wb_ctl {
     static constexpr std::string_view name = "wb-ctl";
     static constexpr std::string_view summary = "commit-time locking, write-back";
     static constexpr bool privatizes_by_waiting = true;
+    static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
 
     static void begin(descriptor& d) noexcept { time_based::begin(d); }

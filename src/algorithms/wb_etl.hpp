@@ -15,6 +15,7 @@ struct wb_etl {
     static constexpr std::string_view name = "wb-etl";
     static constexpr std::string_view summary = "encounter-time locking, write-back (the default)";
     static constexpr bool privatizes_by_waiting = true;
+    static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
 
     static void begin(descriptor& d) noexcept { time_based::begin(d); }

@@ -10,6 +10,7 @@ struct wt_etl {
     static constexpr std::string_view name = "wt-etl";
     static constexpr std::string_view summary = "encounter-time locking, write-through with an undo log";
     static constexpr bool privatizes_by_waiting = true;
+    static constexpr bool in_place = true;
     static constexpr bool one_at_a_time = false;
 
     static void begin(descriptor& d) noexcept { time_based::begin(d); }

@@ -1,11 +1,11 @@
 // Plain memory in transactions for C: words and ranges of bytes.
-#include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "api/c_boundary.hpp"
+#include "api/pieces.hpp"
 
 using tutti::tx;
+using tutti::api::for_each_piece;
 using tutti::api::guarded;
 using tutti::detail::access;
 using tutti::detail::from_word;
@@ -33,20 +33,6 @@ TUTTI_ALWAYS_INLINE void store(tutti_tx* handle, void* to, T value) {
         tutti::api::fail_use(handle, "tutti_store: the address is not aligned to the type's size; use tutti_write");
     }
     guarded(handle, [to, value](tx& t) { access::ops(t).store(t, to, sizeof(T), to_word(value)); });
-}
-
-/// Calls `visit(address, size)` for the naturally aligned pieces of 8, 4, 2 and 1 bytes that a range consists of. No
-/// piece leaves the range: the bytes beside it belong to somebody else, who may be using them without transactions.
-template <class F>
-void for_each_piece(std::uintptr_t at, std::size_t bytes, F visit) {
-    const std::uintptr_t end = at + bytes;
-    while (at != end) {
-        // Zero for an aligned address means at least 8, and so does a long rest.
-        const std::uintptr_t by_address = at % 8 == 0 ? 8 : at & (~at + 1);
-        const std::size_t size = std::min({by_address, std::bit_floor(end - at), std::uintptr_t{8}});
-        visit(at, static_cast<unsigned>(size));
-        at += size;
-    }
 }
 
 }  // namespace

@@ -36,6 +36,8 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
     { A::summary } -> std::convertible_to<std::string_view>;
     /// Whether plain memory made private by a commit may still be touched by others when it returns.
     { A::privatizes_by_waiting } -> std::convertible_to<bool>;
+    /// Whether writes go to memory at once, so that code which is not instrumented sees them.
+    { A::in_place } -> std::convertible_to<bool>;
     /// Whether no two transactions run at once.
     { A::one_at_a_time } -> std::convertible_to<bool>;
     { A::begin(d) } -> std::same_as<void>;
@@ -57,10 +59,13 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
 /// One selectable algorithm: what the barriers call (the base) and what the runtime calls.
 struct instance : detail::operations {
     void (*begin)(descriptor&);  // an attempt; core/execution.cpp has set the mode
+    // As `open`, for a block of the language.
+    void (*open_plainly)(tx& t, detail::frame& f, detail::call_site where, const options& how);
     std::string_view name;
     std::string_view summary;
     const instance* preemptable;  // the same with critical regions
     bool privatizes_by_waiting;
+    bool in_place;
     bool one_at_a_time;
     void (*roll_back)(descriptor&) noexcept;
     void (*rewind)(descriptor&, const detail::savepoint&) noexcept;

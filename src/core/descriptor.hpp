@@ -204,6 +204,11 @@ public:
     word rewind_limit = 0;  // of the snapshot to go on with
     rewinding partial;
 
+    // --- language-level blocks
+    void* language = nullptr;    // what src/itm keeps for this descriptor, for good
+    std::uintptr_t landing = 0;  // the end of the stack that a roll-back jumps over, or 0
+    bool alone = false;          // see core/solo.hpp
+
     // --- the execution it belongs to
     execution run;
     const instance* algorithm = nullptr;
@@ -266,6 +271,14 @@ public:
     void close_bounds() noexcept {
         logged_bound_.store(0, std::memory_order_relaxed);
         unlogged_bound_.store(0, std::memory_order_relaxed);
+    }
+
+    /// Whether `address` lies in a frame that the roll-back in progress jumps over. Asked by the owner only.
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool on_dead_stack(const void* address) const noexcept {
+        // The frames of the roll-back itself are below the asker's own, by less than this.
+        constexpr std::uintptr_t own_frames = 4096;
+        const auto low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - own_frames;
+        return landing != 0 && reinterpret_cast<std::uintptr_t>(address) - low < landing - low;
     }
 
     /// An algorithm logs either records or values.

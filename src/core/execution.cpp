@@ -102,6 +102,12 @@ void start_attempt(descriptor& d) {
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
     d.algorithm->begin(d);
+    if (d.frame_->receive != nullptr) {
+        // A block of the language has said that it uses plain memory; what it says must be seen before its snapshot is
+        // taken. Partner: quiesce.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        d.algorithm->refresh(d);
+    }
     if (d.run.timed.on) [[unlikely]]
         note_start(d);
 }
@@ -193,6 +199,9 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     const bool private_from_now = privatizes_by_waiting && (attend & attention_plain) != 0 &&
                                   d.run.how->privatization == privatization::safe &&
                                   !broken(fault::privatize_without_waiting);
+    // Only a reader of plain memory can have been handed something private without quiescing itself.
+    const bool reads_plain = privatizes_by_waiting && (d.extras & extra_plain) != 0;
+    if (private_from_now) announce_quiescence(d);
     if ((d.extras & (extra_memory | extra_handlers)) != 0) settle_committed(d, after);
     if (d.strict()) vacate_seat(d);
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
@@ -207,6 +216,7 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     make_idle(d);
     release_abstract_locks(d);
     if (private_from_now) quiesce(d);
+    else if (reads_plain) await_quiescence(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);
     if (!after.empty()) run_on_commit(d, after);

@@ -6,12 +6,26 @@
 #include "core/waiting.hpp"
 
 namespace tutti::core {
+namespace {
+
+/// Whether the outermost block is one of the language, which keeps `plain` raised from its begin on.
+bool began_plainly(const descriptor& d) noexcept {
+    const detail::frame* f = d.frame_;
+    while (f->parent != nullptr) f = f->parent;
+    return f->receive != nullptr;
+}
+
+}  // namespace
+
+void use_plain_memory() noexcept {
+    if ((attention.load(std::memory_order_relaxed) & attention_plain) != 0) return;
+    attention.fetch_or(attention_plain, std::memory_order_seq_cst);
+    base::heavy_fence();
+}
 
 void enter_plain(descriptor& d) {
-    if ((attention.load(std::memory_order_relaxed) & attention_plain) == 0) {
-        attention.fetch_or(attention_plain, std::memory_order_seq_cst);
-        base::heavy_fence();
-    }
+    if (began_plainly(d)) return;
+    use_plain_memory();
     d.plain.exchange(1, std::memory_order_seq_cst);
     d.extras |= extra_plain;
     d.algorithm->refresh(d);
@@ -25,6 +39,23 @@ void quiesce(descriptor& self) noexcept {
         if (&other == &self || encloses(other, self) || other.plain.load(std::memory_order_acquire) == 0) continue;
         const word state = other.state.load(std::memory_order_acquire);
         if (memory::is_running(state)) wait_for(self, other, state);
+    }
+    self.privatizing.store(0, std::memory_order_release);
+    wake_sleepers(self);
+}
+
+void await_quiescence(descriptor& self) noexcept {
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        descriptor& other = descriptor::of(memory::activity_of(id));
+        if (&other == &self || encloses(other, self)) continue;
+        // Acquire: who finds it idle finds its announcement, which was made before.
+        const word state = other.state.load(std::memory_order_acquire);
+        const status s = memory::status_of(state);
+        if (s == status::preparing || s == status::committed || s == status::irrevocable) {
+            wait_for(self, other, state);
+        }
+        if (other.privatizing.load(std::memory_order_acquire) != 0) wait_for_quiescence(self, other);
     }
 }
 

@@ -20,10 +20,28 @@
 
 namespace tutti::core {
 
+// A block of the language raises its flag when it begins, before it takes its snapshot, and leaves it raised: a flag
+// without a running transaction means nothing.
+
+/// The process uses plain memory from here on. Every descriptor that will set its flag without enter_plain calls it first.
+void use_plain_memory() noexcept;
+
 /// First plain access of an attempt. May abort.
 void enter_plain(descriptor& d);
 
-/// After a commit whose transaction is over (its state is idle). Sleeps, never spins for long.
+/// Between publishing and the end of a transaction that will quiesce.
+TUTTI_ALWAYS_INLINE void announce_quiescence(descriptor& self) noexcept {
+    self.privatizing.store(self.own_sequence, std::memory_order_relaxed);
+}
+
+/// After a commit whose transaction is over (its state is idle) and that announced it. Sleeps, never spins for long.
 void quiesce(descriptor& self) noexcept;
+
+/// After the commit of a reader of plain memory, whose transaction is over: waits until nobody quiesces who had published
+/// before. So what another transaction made private and handed over to this one is as private as if it had done so itself.
+///
+/// The reader has acquired a record that the other released in publishing. So it finds the other still preparing, or its
+/// announcement, or that it has quiesced.
+void await_quiescence(descriptor& self) noexcept;
 
 }  // namespace tutti::core

@@ -1,6 +1,7 @@
 #include "core/seats.hpp"
 
 #include "base/futex.hpp"
+#include "core/solo.hpp"
 #include "core/waiting.hpp"
 
 namespace tutti::core {
@@ -50,6 +51,7 @@ void wait_for_seat(descriptor& d, status mode) noexcept {
 }
 
 void vacate_seat(descriptor& d) noexcept {
+    if (d.alone) end_solo(d);
     const auto seat = static_cast<unsigned>(std::countr_zero(d.seat));
     d.seat = 0;
     seats.occupants[seat].store(0, std::memory_order_release);

@@ -96,6 +96,10 @@ void raise(descriptor& d, signal s, abort_cause cause) {
 }
 
 void raise_again(descriptor& d) {
+    if (d.frame_->receive != nullptr) {
+        leave_critical_regions(d);
+        d.frame_->receive(d);
+    }
     if (d.frame_->jump != nullptr && !d.unwinding()) {
         leave_critical_regions(d);
         TUTTI_LONGJMP(*d.frame_->jump);

@@ -21,6 +21,7 @@
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/signal.hpp"
+#include "core/solo.hpp"
 #include "core/wakeup.hpp"
 
 namespace tutti::core {
@@ -47,12 +48,43 @@ public:
         begin(d);
     }
 
+    /// For a block of the language: it announces its use of plain memory with its status, by one fence for both, and
+    /// takes its snapshot afterwards.
+    static void open_plainly(tx& t, detail::frame& f, detail::call_site where, const options& how) {
+        descriptor& d = descriptor::of(t);
+        TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
+        d.run.where = where;
+        d.run.how = &how;
+        d.uncaught = ~0U;  // it never unwinds
+        d.frame_ = &f;
+        d.plain.store(1, std::memory_order_relaxed);
+        if (!A::privatizes_by_waiting || is_special(how) || observe::counting.load(std::memory_order_relaxed) ||
+            policy_listens.load(std::memory_order_relaxed)) [[unlikely]] {
+            return start_specially(d);
+        }
+        TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");
+        reset_attempt(d);
+        d.logging = true;
+        // Partner: quiesce, and go_alone.
+        d.state.exchange(memory::make_state(d.own_sequence, status::active), std::memory_order_seq_cst);
+        if (somebody_is_alone()) [[unlikely]]
+            stand_aside(d);
+        A::begin(d);
+    }
+
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
         const guard g{d};
         A::begin(d);
         // No fence: whoever must know who is running fences heavily first (limbo.hpp, activity.hpp). The bounds are
         // set before, so that a killer that sees the state cannot have its zero overwritten.
         d.set_status(d.mode);
+        if constexpr (!A::one_at_a_time) {
+            base::light_fence();  // partner: heavy_fence in go_alone
+            if (somebody_is_alone()) [[unlikely]] {
+                stand_aside(d);
+                A::begin(d);
+            }
+        }
     }
 
     static word read_var(tx& t, const detail::cell& from) {
@@ -88,9 +120,12 @@ public:
             finish_with_extras(d, attend, A::privatizes_by_waiting);
             return true;
         }
+        const bool quiescing = quiesces(d, attend);
+        if (quiescing) [[unlikely]]
+            announce_quiescence(d);
         close_committed(d);
-        if (attend != 0) [[unlikely]]
-            after_publishing(d, attend);
+        if (quiescing) [[unlikely]]
+            quiesce(d);
         return true;
     }
 
@@ -186,11 +221,10 @@ private:
         return attend;
     }
 
-    static void after_publishing(descriptor& d, std::uint32_t attend) {
-        if (A::privatizes_by_waiting && (attend & attention_plain) != 0 &&
-            d.run.how->privatization == privatization::safe && !broken(fault::privatize_without_waiting)) {
-            quiesce(d);
-        }
+    /// Whether what it published may have made plain memory private.
+    static bool quiesces(const descriptor& d, std::uint32_t attend) noexcept {
+        return A::privatizes_by_waiting && (attend & attention_plain) != 0 &&
+               d.run.how->privatization == privatization::safe && !broken(fault::privatize_without_waiting);
     }
 
     TUTTI_NOINLINE static bool commit_with_extras(descriptor& d) {

@@ -92,6 +92,14 @@ private:
 
 }  // namespace
 
+void wait_for_quiescence(descriptor& self, descriptor& other) noexcept {
+    const word whose = other.privatizing.load(std::memory_order_acquire);
+    wait_until(self, other, other.state.load(std::memory_order_acquire), std::nullopt, [&] {
+        const word now = other.privatizing.load(std::memory_order_acquire);
+        return now == 0 || now != whose;
+    });
+}
+
 void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
     wait_until(self, other, seen, until, [&] { return is_over(other, seen); });
 }

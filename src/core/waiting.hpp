@@ -26,6 +26,9 @@ void wait_for(descriptor& self, descriptor& other, word seen,
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
+/// Returns when `other`, which has announced that it quiesces, has done so. REQUIRES: self runs no transaction.
+void wait_for_quiescence(descriptor& self, descriptor& other) noexcept;
+
 /// In the middle of a transaction: returns as well when self is asked to die, or has to become stricter to meet its
 /// deadline. `r` may be null.
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept;

@@ -68,6 +68,7 @@ void waiter::sleep(std::optional<base::deadline> until) noexcept {
 
 void wake_waiters(descriptor& d) noexcept {
     for (const memory::write_entry& e : d.writes) {
+        if (e.record == nullptr) continue;
         waiter::bucket& b = waiter::bucket_of(e.record);
         // Under the bucket's lock a waiter that is found there cannot leave.
         const base::lock_guard guard{b.lock};

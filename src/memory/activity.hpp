@@ -55,6 +55,8 @@ struct alignas(128) activity {
     detail::shared<std::uint32_t> sleepers{0};
     /// The running transaction may be looking at plain memory; see core/quiescence.hpp.
     detail::shared<std::uint32_t> plain{0};
+    /// The sequence of the transaction that has published and waits in quiescence, or 0; see core/quiescence.hpp.
+    detail::shared<word> privatizing{0};
     std::uint32_t id = 0;
 };
 

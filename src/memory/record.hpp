@@ -55,8 +55,22 @@ constexpr word version_of(word versioned) noexcept {
     return is_marked(versioned) ? (versioned & time_mask) | anonymous : versioned;
 }
 
-/// The record of a plain word: 2^20 of them, hashed by 32-byte stripes. Two stripes that share a record conflict
+inline constexpr std::size_t record_table_bits = 20;
+inline constexpr unsigned stripe_bits = 5;
+inline constexpr std::size_t stripe_bytes = std::size_t{1} << stripe_bits;
+
+/// The records of plain memory: 2^20 of them, hashed by 32-byte stripes. Two stripes that share a record conflict
 /// although they need not; nothing else follows from it.
+TUTTI_EXPORT extern unsigned char record_table[sizeof(record) << record_table_bits];
+
+/// The record of a plain word, given where the table is.
+TUTTI_ALWAYS_INLINE record& record_in(unsigned char* records, const void* address) noexcept {
+    // Neighbouring stripes get neighbouring records (Fibonacci hashing would spread them over as many cache lines);
+    // the upper bits are folded in so that arrays at a distance of the table's span do not collide stripe by stripe.
+    const auto stripe = reinterpret_cast<std::uintptr_t>(address) >> stripe_bits;
+    const auto number = (stripe ^ (stripe >> record_table_bits)) & ((std::uintptr_t{1} << record_table_bits) - 1);
+    return reinterpret_cast<record*>(records)[number];
+}
 record& record_of(const void* address) noexcept;
 
 }  // namespace tutti::memory

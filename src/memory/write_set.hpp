@@ -13,7 +13,7 @@ inline constexpr std::uint32_t no_entry = ~std::uint32_t{0};
 /// One word (eight aligned bytes) that the transaction wrote.
 struct write_entry {
     word* address;           ///< the aligned word
-    memory::record* record;  ///< its record
+    memory::record* record;  ///< its record; null for memory that no other context sees, logged to be put back only
     word value;              ///< write-back: the new value. Write-through: what was there before
     word version;            ///< the record before this entry locked it; no_version if it did not
     std::uint32_t next;      ///< the next entry under the same record, in a chain that starts at the locking one

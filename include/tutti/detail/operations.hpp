@@ -47,6 +47,9 @@ struct frame {
     frame* parent = nullptr;
     /// Where a signal jumps to; null when it unwinds, which runs the destructors of the body's locals.
     jump_buffer* jump = nullptr;
+    /// A block of the language: what a signal calls in the place of a jump or an unwind. It does not return, and may be
+    /// called while exceptions are in flight. Such a block uses plain memory from its begin on.
+    void (*receive)(tx& t) = nullptr;
     /// An alternative of or_else: the frame that a `retry` inside it leaves to.
     bool alternative = false;
     /// The block, or one around it, promised to write nothing. A nested block sets its own promise before it opens.

@@ -1,0 +1,37 @@
+# libitm.so.1: language-level transactions, in the place of GCC's own runtime. It is kept in a folder of its own, so that
+# only those find it who ask for it, and links libtutti.so, whose engine it shares with the library form.
+#
+#   tutti_itm  the library; not built where its assembly or its kind of link do not exist
+
+set(tutti_language OFF)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  message(STATUS "libitm.so.1 is left out: its begin is written for x86-64")
+elseif(NOT BUILD_SHARED_LIBS)
+  message(STATUS "libitm.so.1 is left out: it needs a shared libtutti")
+elseif(TUTTI_SANITIZE)
+  message(STATUS "libitm.so.1 is left out: programs compiled without a sanitizer cannot load one that needs it")
+else()
+  set(tutti_language ON)
+endif()
+if(NOT tutti_language)
+  return()
+endif()
+
+enable_language(ASM)
+file(GLOB tutti_itm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/itm/*.cpp" "${PROJECT_SOURCE_DIR}/src/itm/*.S")
+set(tutti_itm_map "${PROJECT_SOURCE_DIR}/src/itm/libitm.map")
+
+add_library(tutti_itm SHARED ${tutti_itm_sources})
+tutti_engine(tutti_itm)
+tutti_usage(tutti_itm)
+target_link_libraries(tutti_itm PRIVATE tutti Threads::Threads ${CMAKE_DL_LIBS})
+target_link_options(tutti_itm PRIVATE "LINKER:--version-script=${tutti_itm_map}" "LINKER:-z,defs")
+set_target_properties(
+  tutti_itm
+  PROPERTIES OUTPUT_NAME itm
+             VERSION 1.0.0
+             SOVERSION 1
+             LINK_DEPENDS "${tutti_itm_map}"
+             LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/language"
+             INSTALL_RPATH "$ORIGIN/..")
+install(TARGETS tutti_itm LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")

@@ -1,0 +1,65 @@
+#include "api/language.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include "base/panic.hpp"
+#include "core/algorithm.hpp"
+#include "core/deferred.hpp"
+#include "core/quiescence.hpp"
+#include "core/registry.hpp"
+#include "core/solo.hpp"
+#include "tutti/algorithm.hpp"
+
+namespace tutti::api {
+namespace {
+
+void require_in_place(const core::instance& chosen) noexcept {
+    if (chosen.in_place) return;
+    const std::string message = "algorithm '" + std::string{chosen.name} +
+                                "' cannot run language-level blocks, which need one that writes in place: "
+                                "TUTTI_ALGORITHM=wt-etl, serial or global-lock";
+    base::panic(message.c_str());
+}
+
+}  // namespace
+
+void prepare_for_language() noexcept {
+    const char* const wish = std::getenv("TUTTI_ALGORITHM");
+    // Where transactions have run before this was loaded (dlopen), the choice is made, and the first block looks at it.
+    if ((wish == nullptr || *wish == '\0') && memory::activities() == 0) use_algorithm("wt-etl");
+    if (wish != nullptr && *wish != '\0') require_in_place(core::chosen_instance());
+}
+
+core::descriptor& attach_language() {
+    auto& d = core::descriptor::of(detail::current_or_attach());
+    require_in_place(*d.algorithm);
+    core::use_plain_memory();
+    return d;
+}
+
+void go_alone(core::descriptor& d) noexcept { core::go_alone(d); }
+
+void await_quiescence(core::descriptor& d) noexcept { core::await_quiescence(d); }
+
+void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
+    core::put_off(d, core::deferred::kind::allocated, memory, free);
+}
+
+void note_free(core::descriptor& d, void* memory, detail::destroyer free) {
+    d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
+    core::put_off(d, core::deferred::kind::freed, memory, free);
+}
+
+void retire(void* object, detail::destroyer free) {
+    if (memory::activities() == 0) return free(object);  // no transaction has ever run
+    auto& d = core::descriptor::of(detail::current_or_attach());
+    d.limbo.reserve(1);
+    d.limbo.retire({object, free});
+}
+
+bool counting() noexcept { return observe::counting.load(std::memory_order_relaxed); }
+
+void refuse(const char* message) noexcept { base::panic(message); }
+
+}  // namespace tutti::api

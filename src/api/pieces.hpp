@@ -1,0 +1,25 @@
+// A range of bytes as the naturally aligned pieces of 8, 4, 2 and 1 bytes that it consists of. No piece leaves the
+// range: the bytes beside it belong to somebody else, who may be using them without transactions.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::api {
+
+/// Calls `visit(address, size)` from the lowest address to the highest, or the reverse.
+template <class F>
+void for_each_piece(std::uintptr_t at, std::size_t bytes, F visit) {
+    const std::uintptr_t end = at + bytes;
+    while (at != end) {
+        // Zero for an aligned address means at least 8, and so does a long rest.
+        const std::uintptr_t by_address = at % 8 == 0 ? 8 : at & (~at + 1);
+        const std::size_t size = std::min({by_address, std::bit_floor(end - at), std::uintptr_t{8}});
+        visit(at, static_cast<unsigned>(size));
+        at += size;
+    }
+}
+
+}  // namespace tutti::api

@@ -1,0 +1,34 @@
+// Running alone: what an irrevocable transaction needs whose code is not instrumented, so that neither marks nor locks
+// can show what it touches.
+//
+//   soloist:   its number goes up; heavy fence; kills every other running transaction and waits until it is over
+//   any other: state = running; light fence; is a number up? then idle again, and wait for the soloist's end
+//
+// By base/fence.hpp one of them sees the other, so nobody else is running when go_alone returns, and whoever begins later
+// waits until the soloist's transaction is over. It can wait for everybody because it is irrevocable: who waits for it
+// in turn is asked to die and then waits no longer, or is preparing and waits for nobody.
+//
+// Under an algorithm that runs one transaction at a time there is nothing to do. The number comes down with the seat of the irrevocable transaction, of which there is one: so there is one soloist.
+#pragma once
+
+#include "core/descriptor.hpp"
+
+namespace tutti::core {
+
+inline constinit detail::shared<std::uint32_t> soloist{0};  // descriptor number + 1, or 0
+
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool somebody_is_alone() noexcept {
+    return soloist.load(std::memory_order_relaxed) != 0;
+}
+
+/// From here to the end of its transaction no other runs, and d.alone holds. Idempotent.
+/// REQUIRES: d is irrevocable and runs.
+void go_alone(descriptor& d) noexcept;
+
+/// d has just begun and touched nothing: waits until nobody else is alone. Its snapshot has to be taken afterwards.
+void stand_aside(descriptor& d) noexcept;
+
+/// REQUIRES: d.alone.
+void end_solo(descriptor& d) noexcept;
+
+}  // namespace tutti::core

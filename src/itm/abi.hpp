@@ -1,0 +1,51 @@
+// Numbers and signatures of the ABI, as the compiler uses them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::itm {
+
+/// What the compiler says of a block when it begins.
+enum property : std::uint32_t {
+    instrumented_code = 0x1,
+    uninstrumented_code = 0x2,
+    has_no_cancel = 0x8,
+    does_go_irrevocable = 0x40,
+};
+
+/// What begin tells the compiled code to do.
+enum action : std::uint32_t {
+    run_instrumented = 0x1,
+    run_uninstrumented = 0x2,
+    save_live_variables = 0x4,
+    restore_live_variables = 0x8,
+    leave_block = 0x10,
+};
+
+/// Why a block is left early.
+enum reason : std::uint32_t { user_cancel = 1, user_retry = 2, conflict = 4, outer_cancel = 16 };
+
+enum state : std::uint32_t { outside = 0, retryable = 1, irrevocable = 2 };
+
+inline constexpr std::uint64_t no_transaction = 1;
+
+/// What a begin leaves behind for a second return; begin_x86_64.S knows the layout.
+struct registers {
+    void* frame;  ///< the stack pointer after the return from begin
+    void* rbx;
+    void* rbp;
+    void* r12;
+    void* r13;
+    void* r14;
+    void* r15;
+    void* resume;
+    std::uint64_t shadow;  ///< the shadow stack pointer, or 0
+};
+
+}  // namespace tutti::itm
+
+/// An entry of the ABI: it never throws, because compiled code does not expect it to.
+#define TUTTI_ITM extern "C" TUTTI_EXPORT

@@ -1,0 +1,136 @@
+// Reads and writes of values of any size: the inlined path of wt-etl for those that lie within one record's stripe,
+// and everything else out of line.
+//
+// The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/descriptor.hpp, I2, I3), so
+// one comparison tells whether the inlined path may be taken. The protocol of a read is that of detail::access::read:
+// record, value, record. x86-64 keeps loads in order and stores in order, so the compiler alone has to be told.
+//
+// Values are copied byte by byte where a stripe ends, so whoever writes other bytes of the same word loses nothing.
+#pragma once
+
+#include <cstring>
+
+#include "core/algorithm.hpp"
+#include "itm/block.hpp"
+
+namespace tutti::itm {
+
+using detail::word;
+using memory::record;
+
+TUTTI_ALWAYS_INLINE record& record_at(const void* at) noexcept { return memory::record_in(memory::record_table, at); }
+
+/// Whether `size` bytes at `at` are under one record.
+TUTTI_ALWAYS_INLINE bool in_one_stripe(const void* at, std::size_t size) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(at) & (memory::stripe_bytes - 1)) + size <= memory::stripe_bytes;
+}
+/// Whether they are in one aligned word.
+TUTTI_ALWAYS_INLINE bool in_one_word(const void* at, std::size_t size) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(at) & 7) + size <= 8;
+}
+
+TUTTI_ALWAYS_INLINE void compiler_fence() noexcept { std::atomic_signal_fence(std::memory_order_acq_rel); }
+
+/// Any size and alignment.
+void read_bytes(void* to, const void* from, std::size_t size);
+void write_bytes(void* to, const void* from, std::size_t size);
+/// Remembers what a roll-back puts back: memory that no other thread sees and that is written without barriers.
+void log_bytes(const void* at, std::size_t size);
+
+template <class T>
+TUTTI_ALWAYS_INLINE T copy_of(const T* from) noexcept {
+    T value;
+    std::memcpy(&value, from, sizeof(T));
+    return value;
+}
+
+/// What an attempt may read without asking anybody: under a record of its own, or of its snapshot. False: not so.
+template <class T>
+TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const T* from, T& value) noexcept {
+    const record& r = record_at(from);
+    const word before = r.load(std::memory_order_acquire);
+    const word bound = d.logged_bound_.load(std::memory_order_relaxed);
+    if (before < bound) [[likely]] {
+        if (d.read_next_ == d.read_end_) [[unlikely]]
+            return false;
+        value = copy_of(from);
+        compiler_fence();
+        if (r.load(std::memory_order_relaxed) != before) [[unlikely]]
+            return false;
+        *d.read_next_++ = &r;
+        return true;
+    }
+    // What a nested block reads under a record of ours has to be logged in some cases: the algorithm knows which.
+    if (bound == 0 || !d.owns(before) || d.frame_->parent != nullptr) return false;
+    value = copy_of(from);
+    return true;
+}
+
+template <class T>
+TUTTI_NOINLINE T read_slowly(const T* from) {
+    T value;
+    read_bytes(&value, from, sizeof(T));
+    return value;
+}
+
+template <class T>
+TUTTI_ALWAYS_INLINE T read(const T* from) {
+    if (sizeof(T) == 1 || in_one_stripe(from, sizeof(T))) [[likely]] {
+        T value;
+        if (read_inlined(current(), from, value)) [[likely]]
+            return value;
+    }
+    return read_slowly(from);
+}
+
+/// Which bytes of its aligned word `size` bytes at `at` are. REQUIRES: in_one_word.
+TUTTI_ALWAYS_INLINE std::uint8_t bytes_of(const void* at, std::size_t size) noexcept {
+    return static_cast<std::uint8_t>(((1U << size) - 1) << (reinterpret_cast<std::uintptr_t>(at) & 7));
+}
+TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
+    return reinterpret_cast<word*>(reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7});
+}
+
+/// Makes memory safe to write in place: takes its record and remembers what was there, or finds that this has been done.
+/// REQUIRES: in_one_word.
+TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size) {
+    record& r = record_at(at);
+    word seen = r.load(std::memory_order_acquire);
+    const word bound = d.logged_bound_.load(std::memory_order_relaxed);
+    word* const whole = word_of(at);
+    const std::uint8_t bytes = bytes_of(at, size);
+    if (seen < bound) [[likely]] {
+        d.writes.reserve_one();
+        // seq_cst: algorithms/version_clock.hpp, 1.
+        if (!r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[unlikely]]
+            return false;
+        d.writes.push_reserved({whole, &r, copy_of(whole), seen, memory::no_entry, bytes, false});
+        return true;
+    }
+    if (bound == 0 || !d.owns(seen)) return false;
+    const std::uint32_t entry = memory::entry_of(seen);
+    const memory::write_entry& e = d.writes[entry];
+    return e.address == whole && (e.bytes & bytes) == bytes &&
+           (d.frame_->parent == nullptr || entry >= d.frame_->mark.writes);
+}
+
+template <class T>
+TUTTI_NOINLINE void write_slowly(T* to, T value) {
+    write_bytes(to, &value, sizeof(T));
+}
+
+template <class T>
+TUTTI_ALWAYS_INLINE void write(T* to, T value) {
+    if constexpr (sizeof(T) <= 8) {
+        if (sizeof(T) == 1 || in_one_word(to, sizeof(T))) [[likely]] {
+            if (take_inlined(current(), to, sizeof(T))) [[likely]] {
+                compiler_fence();
+                std::memcpy(to, &value, sizeof(T));
+                return;
+            }
+        }
+    }
+    write_slowly(to, value);
+}
+
+}  // namespace tutti::itm

@@ -1,0 +1,29 @@
+// User actions: what a program wants done when its transaction commits or is rolled back.
+//
+//   commit   when the decision is made and ownership is still held, so in the order in which transactions that share
+//            data commit; must not touch a transaction
+//   undo     after the roll-back of the block that registered it, newest first
+#include "itm/block.hpp"
+#include "tutti/tx.hpp"
+
+namespace tutti::itm {
+namespace {
+
+struct action_of_user {
+    void (*function)(void*);
+    void* argument;
+    void operator()() const { function(argument); }
+};
+
+}  // namespace
+}  // namespace tutti::itm
+
+using namespace tutti::itm;
+
+TUTTI_ITM void _ITM_addUserCommitAction(void (*function)(void*), std::uint64_t, void* argument) noexcept {
+    current().at_commit(action_of_user{function, argument});
+}
+
+TUTTI_ITM void _ITM_addUserUndoAction(void (*function)(void*), void* argument) noexcept {
+    current().on_abort(action_of_user{function, argument});
+}

@@ -1,0 +1,67 @@
+// The barriers of every type and hint.
+//
+// A hint says what the compiler knows of earlier accesses. None is needed: the record tells whether a place has been
+// read or written before, and roll-back must be right even where the compiler's knowledge ends, at a nested block's
+// begin. So the variants of an access are one function with several names.
+#include <immintrin.h>
+
+#include "itm/access.hpp"
+
+namespace {
+
+using namespace tutti::itm;
+
+using complex_float = _Complex float;
+using complex_double = _Complex double;
+using complex_extended = _Complex long double;
+
+}  // namespace
+
+#define TUTTI_ITM_ALIAS(of) __attribute__((visibility("default"), alias(#of)))
+
+// The names under which the one read and the one write of a type are known.
+#define TUTTI_ITM_NAMES(suffix, type)                                                       \
+    extern "C" type _ITM_RaR##suffix(const type*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
+    extern "C" type _ITM_RaW##suffix(const type*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
+    extern "C" type _ITM_RfW##suffix(const type*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
+    extern "C" void _ITM_WaR##suffix(type*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix); \
+    extern "C" void _ITM_WaW##suffix(type*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix); \
+    TUTTI_ITM void _ITM_L##suffix(const type* at) noexcept { log_bytes(at, sizeof(type)); }
+
+#define TUTTI_ITM_TYPE(suffix, type)                                                   \
+    TUTTI_ITM type _ITM_R##suffix(const type* from) noexcept { return read(from); }    \
+    TUTTI_ITM void _ITM_W##suffix(type* to, type value) noexcept { write(to, value); } \
+    TUTTI_ITM_NAMES(suffix, type)
+
+TUTTI_ITM_TYPE(U1, std::uint8_t)
+TUTTI_ITM_TYPE(U2, std::uint16_t)
+TUTTI_ITM_TYPE(U4, std::uint32_t)
+TUTTI_ITM_TYPE(U8, std::uint64_t)
+TUTTI_ITM_TYPE(F, float)
+TUTTI_ITM_TYPE(D, double)
+TUTTI_ITM_TYPE(E, long double)
+TUTTI_ITM_TYPE(CF, complex_float)
+TUTTI_ITM_TYPE(CD, complex_double)
+TUTTI_ITM_TYPE(CE, complex_extended)
+TUTTI_ITM_TYPE(M64, __m64)
+TUTTI_ITM_TYPE(M128, __m128)
+
+// A vector of 32 bytes fills a stripe when it is aligned, and is passed in a register only where AVX is on.
+TUTTI_ITM __attribute__((target("avx"))) __m256 _ITM_RM256(const __m256* from) noexcept {
+    __m256 value;
+    read_bytes(&value, from, sizeof value);
+    return value;
+}
+TUTTI_ITM __attribute__((target("avx"))) void _ITM_WM256(__m256* to, __m256 value) noexcept {
+    write_bytes(to, &value, sizeof value);
+}
+extern "C" {
+__attribute__((target("avx"))) __m256 _ITM_RaRM256(const __m256*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
+__attribute__((target("avx"))) __m256 _ITM_RaWM256(const __m256*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
+__attribute__((target("avx"))) __m256 _ITM_RfWM256(const __m256*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
+__attribute__((target("avx"))) void _ITM_WaRM256(__m256*, __m256) noexcept TUTTI_ITM_ALIAS(_ITM_WM256);
+__attribute__((target("avx"))) void _ITM_WaWM256(__m256*, __m256) noexcept TUTTI_ITM_ALIAS(_ITM_WM256);
+}
+TUTTI_ITM void _ITM_LM256(const __m256* at) noexcept { log_bytes(at, sizeof(__m256)); }
+
+TUTTI_ITM void _ITM_LB(const void* at, std::size_t size) noexcept { log_bytes(at, size); }

@@ -1,0 +1,87 @@
+// _ITM_beginTransaction, which returns once for every attempt, and the jump that makes it return again.
+//
+// begin saves what a function must preserve in a `registers` (abi.hpp) on its own stack and passes it on; it is copied
+// there. The jump loads such a copy and returns from begin a second time, with the stack pointer of the first return.
+// With a shadow stack, the entries of the frames that are jumped over are popped from it.
+
+#if defined(__CET__)
+#include <cet.h>
+#else
+#define _CET_ENDBR
+#endif
+
+	.text
+
+	.globl	_ITM_beginTransaction
+	.type	_ITM_beginTransaction, @function
+	.p2align 4
+_ITM_beginTransaction:
+	.cfi_startproc
+	_CET_ENDBR
+	leaq	8(%rsp), %rax
+	movq	(%rsp), %rdx
+	subq	$72, %rsp
+	.cfi_adjust_cfa_offset 72
+	movq	%rax, (%rsp)
+	movq	%rbx, 8(%rsp)
+	movq	%rbp, 16(%rsp)
+	movq	%r12, 24(%rsp)
+	movq	%r13, 32(%rsp)
+	movq	%r14, 40(%rsp)
+	movq	%r15, 48(%rsp)
+	movq	%rdx, 56(%rsp)
+	// Where there is no shadow stack this does nothing.
+	xorl	%eax, %eax
+	rdsspq	%rax
+	movq	%rax, 64(%rsp)
+	movq	%rsp, %rsi
+	call	tutti_itm_begin
+	addq	$72, %rsp
+	.cfi_adjust_cfa_offset -72
+	ret
+	.cfi_endproc
+	.size	_ITM_beginTransaction, .-_ITM_beginTransaction
+
+	// [[noreturn]] void tutti_itm_return_again(std::uint32_t actions, const registers* from)
+	.globl	tutti_itm_return_again
+	.hidden	tutti_itm_return_again
+	.type	tutti_itm_return_again, @function
+	.p2align 4
+tutti_itm_return_again:
+	.cfi_startproc
+	_CET_ENDBR
+	movl	%edi, %eax
+	// From here on the frame that returns is that of begin, described by the registers at rsi.
+	.cfi_def_cfa %rsi, 0
+	.cfi_undefined %rip
+	xorl	%edx, %edx
+	rdsspq	%rdx
+	testq	%rdx, %rdx
+	jz	2f
+	movq	64(%rsi), %rcx
+	subq	%rdx, %rcx
+	jbe	2f
+	// The saved pointer is begin's: its own return address is popped, too.
+	shrq	$3, %rcx
+	incq	%rcx
+1:	movl	$255, %edx
+	cmpq	%rdx, %rcx
+	cmovbq	%rcx, %rdx
+	incsspq	%rdx
+	subq	%rdx, %rcx
+	ja	1b
+2:	movq	8(%rsi), %rbx
+	movq	16(%rsi), %rbp
+	movq	24(%rsi), %r12
+	movq	32(%rsi), %r13
+	movq	40(%rsi), %r14
+	movq	48(%rsi), %r15
+	movq	56(%rsi), %rdx
+	movq	(%rsi), %rsp
+	.cfi_def_cfa %rsp, 0
+	.cfi_register %rip, %rdx
+	jmp	*%rdx
+	.cfi_endproc
+	.size	tutti_itm_return_again, .-tutti_itm_return_again
+
+	.section .note.GNU-stack, "", @progbits

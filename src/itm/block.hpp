@@ -1,0 +1,86 @@
+// Open blocks of the language, and what a descriptor keeps for them.
+//
+// Every block that can end alone is a frame of the core: the outermost one, and those inside it that can be cancelled
+// (true closed nesting) or stand inside a block of the library. Blocks that cannot end alone are part of the innermost
+// frame and only counted.
+//
+//   alone, direct     uninstrumented code may run; barriers access memory as it is, nothing can be rolled back
+//   alone, !direct    inside a block that can be cancelled and was opened since: barriers log
+//
+// Invariants
+//   B1  d.landing is the stack pointer of the block that a roll-back in progress will land in: that of the outermost
+//       block, but while restart.cpp rolls back an inner one
+//   B2  a frame with `receive` is a block
+//   B3  blocks are reused: `deeper` links those of one descriptor, from the outermost inwards
+// Only the owner of the descriptor touches any of this.
+#pragma once
+
+#include "api/language.hpp"
+#include "itm/abi.hpp"
+
+namespace tutti::itm {
+
+using core::descriptor;
+
+/// How far the exceptions of a context had come when a block began.
+struct exception_mark {
+    unsigned uncaught;
+    unsigned caught;
+    std::size_t thrown;
+};
+
+struct block : detail::frame {
+    registers at{};
+    std::uint32_t properties = 0;
+    std::uint32_t merged = 0;  ///< blocks inside it that are part of it
+    exception_mark exceptions{};
+    std::uint64_t id = 0;
+    bool final = false;       ///< what it did cannot be undone
+    bool was_direct = false;  ///< how it was around it
+    block* deeper = nullptr;
+};
+
+/// An exception object that a transaction made.
+struct exception_object {
+    void* object;
+    bool in_flight;  ///< thrown and not caught yet
+};
+
+struct side {
+    block outermost;
+    bool direct = false;
+    bool wants_alone = false;  ///< the next attempt runs alone from its begin on
+    const char* why = nullptr;
+    std::uint64_t ids = no_transaction;
+    unsigned caught = 0;  ///< exceptions caught in the transaction and still being handled
+    memory::log<exception_object> thrown;
+    void* leaving = nullptr;  ///< the exception that is leaving the block whose commit is under way
+};
+
+TUTTI_ALWAYS_INLINE descriptor& current() noexcept { return static_cast<descriptor&>(*detail::current_transaction); }
+TUTTI_ALWAYS_INLINE side& side_of(const descriptor& d) noexcept { return *static_cast<side*>(d.language); }
+/// REQUIRES: the innermost frame is a block.
+TUTTI_ALWAYS_INLINE block& innermost(const descriptor& d) noexcept { return *static_cast<block*>(d.frame_); }
+inline bool is_block(const detail::frame* f) noexcept { return f != nullptr && f->receive != nullptr; }
+
+/// The descriptor of the calling context, with a side. Ends the process with a message if memory runs out.
+descriptor& attach() noexcept;
+
+/// frame::receive of every block: undoes what the pending signal asks for and returns from a begin again.
+[[noreturn]] void receive(tx& t);
+
+/// Makes the transaction run alone. May restart it. `why` lives on.
+void run_alone(descriptor& d, const char* why);
+
+/// Undoes what exceptions the block had made since `mark`.
+void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept;
+exception_mark mark_exceptions(const descriptor& d) noexcept;
+
+/// "function+0x12 (object)", or as much of it as is known, of the code at `address`.
+const char* describe(const void* address, char* into, std::size_t size) noexcept;
+
+}  // namespace tutti::itm
+
+extern "C" {
+[[noreturn]] void tutti_itm_return_again(std::uint32_t actions, const tutti::itm::registers* from) noexcept;
+}

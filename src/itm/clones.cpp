@@ -1,0 +1,113 @@
+// Clone tables: which function has a transactional clone. Each object that is loaded brings a table of pairs and takes
+// it away when it is unloaded.
+//
+// Thread safety: a table is copied, sorted by function, when it comes. The list of tables is never changed but replaced:
+// who looks a function up, always inside a transaction, goes on with the list that it found, which is retired like
+// memory that a transaction freed. Changes are made under a lock.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "itm/block.hpp"
+
+namespace tutti::itm {
+namespace {
+
+/// As it stands in the object file.
+struct entry {
+    void* function;
+    void* transactional;
+};
+
+struct table {
+    const void* given;  // where the object has it: its name
+    std::vector<entry> sorted;
+};
+
+using tables = std::vector<table>;
+
+std::mutex changes;
+std::atomic<const tables*> loaded{nullptr};
+
+[[noreturn]] void refuse_table(const char* what, const void* given, std::size_t entry) noexcept {
+    char message[256];
+    std::snprintf(message, sizeof message, "the clone table at %p %s (entry %zu); the object that brings it is damaged",
+                  given, what, entry);
+    api::refuse(message);
+}
+
+bool by_function(const entry& a, const entry& b) noexcept { return a.function < b.function; }
+
+table copy_of(const void* given, std::span<const entry> entries) {
+    table t{given, {entries.begin(), entries.end()}};
+    std::sort(t.sorted.begin(), t.sorted.end(), by_function);
+    for (std::size_t i = 0; i < t.sorted.size(); ++i) {
+        if (t.sorted[i].function == nullptr) refuse_table("names no function", given, i);
+        if (t.sorted[i].transactional == nullptr) refuse_table("names no clone", given, i);
+    }
+    return t;
+}
+
+/// REQUIRES: `changes` is held.
+void replace(const tables* by) {
+    const tables* const old = loaded.exchange(by, std::memory_order_acq_rel);
+    if (old != nullptr) {
+        api::retire(const_cast<tables*>(old), [](void* p) { delete static_cast<const tables*>(p); });
+    }
+}
+
+void* find(void* function) noexcept {
+    const tables* const all = loaded.load(std::memory_order_acquire);
+    if (all == nullptr) return nullptr;
+    for (const table& t : *all) {
+        const auto at = std::lower_bound(t.sorted.begin(), t.sorted.end(), entry{function, nullptr}, by_function);
+        if (at != t.sorted.end() && at->function == function) return at->transactional;
+    }
+    return nullptr;
+}
+
+}  // namespace
+}  // namespace tutti::itm
+
+using namespace tutti::itm;
+
+TUTTI_ITM void _ITM_registerTMCloneTable(void* entries, std::size_t count) noexcept {
+    if (entries == nullptr && count != 0) refuse_table("is null", entries, 0);
+    const std::lock_guard guard{changes};
+    const tables* const before = loaded.load(std::memory_order_acquire);
+    auto* const after = before != nullptr ? new tables{*before} : new tables;
+    after->push_back(copy_of(entries, {static_cast<const tutti::itm::entry*>(entries), count}));
+    replace(after);
+}
+
+TUTTI_ITM void _ITM_deregisterTMCloneTable(void* entries) noexcept {
+    const std::lock_guard guard{changes};
+    const tables* const before = loaded.load(std::memory_order_acquire);
+    const auto is_it = [entries](const table& t) { return t.given == entries; };
+    if (before == nullptr || std::none_of(before->begin(), before->end(), is_it)) {
+        refuse_table("is taken away, but was never brought", entries, 0);
+    }
+    auto* const after = new tables;
+    std::copy_if(before->begin(), before->end(), std::back_inserter(*after), [&](const table& t) { return !is_it(t); });
+    replace(after);
+}
+
+TUTTI_ITM void* _ITM_getTMCloneOrIrrevocable(void* function) noexcept {
+    if (void* const found = find(function)) return found;
+    descriptor& d = current();
+    if (!side_of(d).direct) run_alone(d, "a call of a function without a transactional clone");
+    return function;
+}
+
+TUTTI_ITM void* _ITM_getTMCloneSafe(void* function) noexcept {
+    if (void* const found = find(function)) return found;
+    char where[256];
+    char message[512];
+    std::snprintf(message, sizeof message,
+                  "a transaction-safe call reached %s, which has no transactional clone; compile it with -fgnu-tm",
+                  describe(function, where, sizeof where));
+    tutti::api::refuse(message);
+}

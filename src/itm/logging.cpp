@@ -1,0 +1,19 @@
+// Memory of the thread's own: the compiler writes it directly and tells us before, so that a roll-back can put it back.
+// The entries stand in the write set, which is undone newest first: the same bytes may have been written both ways.
+#include "api/pieces.hpp"
+#include "itm/access.hpp"
+
+namespace tutti::itm {
+
+void log_bytes(const void* at, std::size_t size) {
+    descriptor& d = current();
+    if (side_of(d).direct) return;
+    api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size, [&d](std::uintptr_t piece_at, unsigned piece) {
+        const auto* const piece_begin = reinterpret_cast<const void*>(piece_at);
+        word* const whole = word_of(piece_begin);
+        d.writes.push({whole, nullptr, copy_of(whole), memory::no_version, memory::no_entry,
+                       bytes_of(piece_begin, piece), false});
+    });
+}
+
+}  // namespace tutti::itm

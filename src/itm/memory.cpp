@@ -1,0 +1,73 @@
+// Memory that comes and goes with the transaction. What is freed stays until nobody can see it; what was allocated goes
+// back when its block is rolled back. The transactional clones of new and delete do the same with the program's own
+// operators.
+#include <cstdlib>
+#include <new>
+
+#include "itm/block.hpp"
+
+namespace {
+
+using namespace tutti::itm;
+using tutti::detail::destroyer;
+
+constexpr destroyer plain_free = [](void* p) { std::free(p); };
+constexpr destroyer object_delete = [](void* p) { ::operator delete(p); };
+constexpr destroyer array_delete = [](void* p) { ::operator delete[](p); };
+
+/// The descriptor of a running transaction, or null: the ABI lets these calls happen outside, too.
+descriptor* running() noexcept {
+    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
+    return d != nullptr && d->running() ? d : nullptr;
+}
+
+void* made(void* memory, destroyer free) {
+    if (descriptor* const d = running(); d != nullptr && memory != nullptr)
+        tutti::api::note_allocation(*d, memory, free);
+    return memory;
+}
+
+void unmade(void* memory, destroyer free) {
+    if (memory == nullptr) return;
+    if (descriptor* const d = running()) tutti::api::note_free(*d, memory, free);
+    else free(memory);
+}
+
+/// What a sized delete is told of has to wait with the pointer.
+struct sized {
+    void* memory;
+    std::size_t size;
+};
+
+constexpr destroyer sized_delete = [](void* p) {
+    const sized s = *static_cast<sized*>(p);
+    delete static_cast<sized*>(p);
+    ::operator delete(s.memory, s.size);
+};
+
+}  // namespace
+
+TUTTI_ITM void* _ITM_malloc(std::size_t size) noexcept { return made(std::malloc(size), plain_free); }
+TUTTI_ITM void* _ITM_calloc(std::size_t count, std::size_t size) noexcept {
+    return made(std::calloc(count, size), plain_free);
+}
+TUTTI_ITM void _ITM_free(void* memory) noexcept { unmade(memory, plain_free); }
+
+TUTTI_ITM void* _ZGTtnwm(std::size_t size) { return made(::operator new(size), object_delete); }
+TUTTI_ITM void* _ZGTtnam(std::size_t size) { return made(::operator new[](size), array_delete); }
+TUTTI_ITM void* _ZGTtnwmRKSt9nothrow_t(std::size_t size, const std::nothrow_t& t) noexcept {
+    return made(::operator new(size, t), object_delete);
+}
+TUTTI_ITM void* _ZGTtnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& t) noexcept {
+    return made(::operator new[](size, t), array_delete);
+}
+TUTTI_ITM void _ZGTtdlPv(void* memory) noexcept { unmade(memory, object_delete); }
+TUTTI_ITM void _ZGTtdaPv(void* memory) noexcept { unmade(memory, array_delete); }
+TUTTI_ITM void _ZGTtdlPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept { unmade(memory, object_delete); }
+TUTTI_ITM void _ZGTtdaPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept { unmade(memory, array_delete); }
+TUTTI_ITM void _ZGTtdlPvm(void* memory, std::size_t size) noexcept {
+    if (memory != nullptr) unmade(new sized{memory, size}, sized_delete);
+}
+TUTTI_ITM void _ZGTtdlPvmRKSt9nothrow_t(void* memory, std::size_t size, const std::nothrow_t&) noexcept {
+    _ZGTtdlPvm(memory, size);
+}

@@ -1,0 +1,62 @@
+#include "itm/site.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <unordered_map>
+
+#include "itm/block.hpp"
+
+namespace tutti::itm {
+namespace {
+
+struct directory {
+    std::mutex mutex;
+    std::deque<detail::site_slot> slots;  // they do not move
+    std::unordered_map<const void*, detail::site_slot*> by_address;
+};
+
+// Never destroyed: blocks may run in static destructors.
+directory& sites() {
+    static auto* const d = new directory;
+    return *d;
+}
+
+}  // namespace
+
+const char* describe(const void* address, char* into, std::size_t size) noexcept {
+    Dl_info info{};
+    if (::dladdr(address, &info) == 0) {
+        std::snprintf(into, size, "%p", address);
+        return into;
+    }
+    const auto offset_from = [address](const void* base) {
+        return static_cast<unsigned long>(static_cast<const char*>(address) - static_cast<const char*>(base));
+    };
+    if (info.dli_sname != nullptr) {
+        std::snprintf(into, size, "%s+0x%lx (%s)", info.dli_sname, offset_from(info.dli_saddr), info.dli_fname);
+    } else {
+        std::snprintf(into, size, "%s+0x%lx", info.dli_fname, offset_from(info.dli_fbase));
+    }
+    return into;
+}
+
+detail::site_slot& slot_of(const void* resume) {
+    directory& all = sites();
+    const std::lock_guard guard{all.mutex};
+    const auto [place, is_new] = all.by_address.try_emplace(resume, nullptr);
+    if (is_new) {
+        char where[256];
+        detail::site_slot& made = all.slots.emplace_back();
+        // The texts live as long as the slot, which is for good: an object may be unloaded before they are printed.
+        made.file = ::strdup(describe(resume, where, sizeof where));
+        made.function = made.file;
+        place->second = &made;
+    }
+    return *place->second;
+}
+
+}  // namespace tutti::itm

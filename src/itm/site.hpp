@@ -1,0 +1,18 @@
+// The site of a block: where it stands in the program, as far as the running program knows.
+#pragma once
+
+#include "api/language.hpp"
+
+namespace tutti::itm {
+
+/// The slot of the block whose begin returns to `resume`; made at its first use. Throws std::bad_alloc.
+detail::site_slot& slot_of(const void* resume);
+
+/// All blocks share one site while nothing is counted.
+inline constinit detail::site_slot uncounted_slot{.site{nullptr}, .file = "", .function = "", .line = 0};
+
+inline detail::call_site site_of(const void* resume) {
+    return {api::counting() ? &slot_of(resume) : &uncounted_slot, {}};
+}
+
+}  // namespace tutti::itm

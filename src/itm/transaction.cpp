@@ -1,0 +1,189 @@
+// Begin, commit, cancel and the switch to irrevocability.
+#include <cstdio>
+#include <new>
+
+#include "core/algorithm.hpp"
+#include "itm/block.hpp"
+#include "itm/site.hpp"
+#include "tutti/detail/runtime.hpp"
+#include "tutti/options.hpp"
+
+namespace tutti::itm {
+namespace {
+
+constexpr options ordinary{};
+constexpr options irrevocable_at_once{.mode = mode::irrevocable};
+
+[[gnu::constructor]] void prepare() { api::prepare_for_language(); }
+
+void describe_block(block& b, const registers& at, std::uint32_t properties, std::uint64_t id) noexcept {
+    b.at = at;
+    b.properties = properties;
+    b.merged = 0;
+    b.id = id;
+    b.final = false;
+}
+
+/// What runs in a transaction that nobody else runs beside.
+std::uint32_t code_alone(std::uint32_t properties) noexcept {
+    return (properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
+}
+
+bool must_run_alone(std::uint32_t properties) noexcept {
+    return (properties & instrumented_code) == 0 ||
+           ((properties & does_go_irrevocable) != 0 && (properties & uninstrumented_code) != 0);
+}
+
+TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
+    d.algorithm->open_plainly(d, b, site_of(b.at.resume), irrevocable_at_once);
+    api::go_alone(d);
+    s.direct = true;
+    b.final = true;
+    return code_alone(b.properties) | save_live_variables;
+}
+
+block& deeper(block& b) {
+    if (b.deeper == nullptr) b.deeper = new block;
+    return *b.deeper;
+}
+
+/// The first block of the language below `f`, going outwards.
+block* next_block(detail::frame* f) noexcept {
+    while (f != nullptr && !is_block(f)) f = f->parent;
+    return static_cast<block*>(f);
+}
+
+TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t properties, const registers& at) {
+    side& s = side_of(d);
+    if (!s.direct && must_run_alone(properties)) run_alone(d, "a block that has no instrumented code");
+    const bool can_end_alone = (properties & (has_no_cancel | instrumented_code)) == instrumented_code;
+    block* const around = next_block(d.frame_);
+    if (around == d.frame_ && (!can_end_alone)) {
+        ++around->merged;
+        return (s.direct ? code_alone(properties) : std::uint32_t{run_instrumented}) | save_live_variables;
+    }
+    block& b = around != nullptr ? deeper(*around) : s.outermost;
+    describe_block(b, at, properties, ++s.ids);
+    b.receive = receive;
+    b.read_only = false;
+    b.exceptions = mark_exceptions(d);
+    if (around == nullptr) d.landing = reinterpret_cast<std::uintptr_t>(at.frame);
+    detail::open_nested(d, b);
+    b.was_direct = s.direct;
+    s.direct = s.direct && !can_end_alone;
+    return (s.direct ? code_alone(properties) : std::uint32_t{run_instrumented}) | save_live_variables;
+}
+
+TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
+    side& s = side_of(d);
+    if (b.merged != 0) {
+        --b.merged;
+        return;
+    }
+    detail::close_nested(d, b);
+    s.direct = s.direct || b.was_direct;
+    if (next_block(d.frame_) == nullptr) d.landing = 0;
+}
+
+/// What the transaction keeps until its end.
+void close(descriptor& d, side& s) noexcept {
+    d.landing = 0;
+    s.direct = false;
+    s.wants_alone = false;
+    s.caught = 0;
+    s.thrown.clear();
+}
+
+[[noreturn]] void refuse_cancel(const block& b, const side& s) noexcept {
+    char where[256];
+    char message[512];
+    std::snprintf(message, sizeof message,
+                  "the block at %s is cancelled after it became irrevocable (%s): its effects cannot be undone; cancel "
+                  "before the unsafe operation",
+                  describe(b.at.resume, where, sizeof where), s.why != nullptr ? s.why : "it was so from its begin on");
+    api::refuse(message);
+}
+
+}  // namespace
+
+descriptor& attach() noexcept {
+    descriptor& d = api::attach_language();
+    if (d.language == nullptr) {
+        auto* const s = new side;
+        s->outermost.receive = receive;
+        d.language = s;
+    }
+    return d;
+}
+
+void run_alone(descriptor& d, const char* why) {
+    side& s = side_of(d);
+    s.why = why;
+    if (!d.alone) {
+        s.wants_alone = true;  // also if this restarts it
+        d.become_irrevocable(why);
+        api::go_alone(d);
+        s.wants_alone = false;
+    }
+    s.direct = true;
+    for (detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
+        if (is_block(f)) static_cast<block*>(f)->final = true;
+    }
+}
+
+}  // namespace tutti::itm
+
+using namespace tutti::itm;
+
+extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registers* at) noexcept {
+    descriptor* known = static_cast<descriptor*>(tutti::detail::current_transaction);
+    if (known == nullptr || known->language == nullptr) [[unlikely]]
+        known = &attach();
+    descriptor& d = *known;
+    if (d.running()) return begin_nested(d, properties, *at);
+    side& s = side_of(d);
+    block& b = s.outermost;
+    describe_block(b, *at, properties, ++s.ids);
+    b.parent = nullptr;
+    b.exceptions = mark_exceptions(d);
+    s.why = nullptr;
+    d.landing = reinterpret_cast<std::uintptr_t>(at->frame);
+    if (must_run_alone(properties)) [[unlikely]]
+        return begin_alone(d, s, b);
+    d.algorithm->open_plainly(d, b, site_of(at->resume), ordinary);
+    return run_instrumented | save_live_variables;
+}
+
+TUTTI_ITM void _ITM_commitTransaction() noexcept {
+    descriptor& d = current();
+    block& b = innermost(d);
+    if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
+    const bool only_read = d.writes.empty();
+    if (!d.operations_->commit(d)) [[unlikely]]
+        receive(d);
+    if (only_read) tutti::api::await_quiescence(d);
+    close(d, side_of(d));
+}
+
+TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
+    side& s = side_of(current());
+    s.leaving = exception;
+    _ITM_commitTransaction();
+    s.leaving = nullptr;
+}
+
+TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
+    descriptor& d = current();
+    side& s = side_of(d);
+    if ((why & user_retry) != 0) tutti::detail::raise_retry(d);
+    if ((why & conflict) != 0) tutti::detail::raise_restart(d);
+    if ((why & outer_cancel) != 0) {
+        while (is_block(d.frame_->parent)) d.frame_ = d.frame_->parent;
+    }
+    if (innermost(d).final) refuse_cancel(innermost(d), s);
+    tutti::detail::raise_cancel(d);
+}
+
+TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
+    run_alone(current(), "an operation that is not transaction-safe");
+}

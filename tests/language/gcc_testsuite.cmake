@@ -1,0 +1,41 @@
+# GCC's own tests of its runtime, from the sources that Debian packages: unpacked into the build folder when the tests
+# run, compiled by the compiler of this build, and run on our library.
+
+file(GLOB archives "/usr/src/gcc-12/gcc-*.tar.xz")
+if(NOT archives)
+  message(STATUS "GCC's tests of language-level transactions are left out: the package gcc-12-source is not installed")
+  return()
+endif()
+list(GET archives 0 archive)
+set(unpacked "${CMAKE_CURRENT_BINARY_DIR}/gcc")
+
+add_test(NAME language.gcc.unpack COMMAND ${CMAKE_COMMAND} -DARCHIVE=${archive} -DINTO=${unpacked} -P
+                                          ${CMAKE_CURRENT_SOURCE_DIR}/unpack.cmake)
+set_tests_properties(language.gcc.unpack PROPERTIES LABELS full FIXTURES_SETUP gcc_testsuite TIMEOUT 300)
+
+# language_gcc_test(<folder>/<file> [<compiler flag>...])
+function(language_gcc_test file)
+  cmake_path(GET file FILENAME name)
+  set(compiler ${CMAKE_C_COMPILER})
+  if(file MATCHES "\\.C$")
+    set(compiler ${CMAKE_CXX_COMPILER})
+  endif()
+  add_test(NAME language.gcc.${name}
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/compile_and_run.sh ${unpacked}/libitm ${file} ${runtime_folder} ${compiler}
+                   ${ARGN})
+  set_tests_properties(language.gcc.${name} PROPERTIES LABELS full FIXTURES_REQUIRED gcc_testsuite TIMEOUT 120)
+endfunction()
+
+foreach(name IN ITEMS alloc-1 cancel clone-1 dropref memcpy-1 memset-1 notx priv-1 reentrant simple-1 simple-2 stackundo
+                      txrelease)
+  language_gcc_test(libitm.c/${name}.c -O2)
+endforeach()
+# From -O2 on, GCC 12 turns the loop inside this block into a fill without barriers.
+language_gcc_test(libitm.c/dropref-2.c -O1)
+foreach(name IN ITEMS dropref eh-1 eh-2 eh-3 eh-4 eh-5 libstdc++-safeexc newdelete)
+  language_gcc_test(libitm.c++/${name}.C -O2)
+endforeach()
+language_gcc_test(libitm.c++/libstdc++-pr91488.C -O1)
+# Only compiled: it is meant to show that the compiler can.
+language_gcc_test(libitm.c++/throwdown.C -O2 -c)
+# GCC 12 does not compile static_ctor.C: it takes the guard of a static for an unsafe function.
