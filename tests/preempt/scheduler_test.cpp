@@ -7,6 +7,7 @@
 
 #include "preempt/procedures/accounts.hpp"
 #include "preempt/procedures/busy.hpp"
+#include "preempt/progress.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
 
@@ -14,17 +15,6 @@ namespace tutti::preempt {
 namespace {
 
 using namespace procedures;
-
-void add_procedures(scheduler& s) {
-    ASSERT_TRUE(s.application().add_object_of(reinterpret_cast<const void*>(&procedures::spin)));
-}
-void wait_until(const std::atomic<bool>& flag) {
-    while (!flag.load()) std::this_thread::yield();
-}
-void wait_for_progress(const std::atomic<std::uint64_t>& turns) {
-    const std::uint64_t before = turns.load();
-    while (turns.load() == before) std::this_thread::yield();
-}
 
 TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
     const support::watchdog dog{"scheduler"};
