@@ -197,7 +197,11 @@ void worker::note_tick() noexcept {
 }
 
 void worker::on_tick(std::uintptr_t instruction) noexcept {
-    if (running_ == nullptr || detail::current_transaction == nullptr) return;
+    if (running_ == nullptr || detail::current_transaction == nullptr) {
+        // Between two contexts; the next one may have been chosen before what the tick is for was ready.
+        if (target_.urgent.load(std::memory_order_relaxed)) tick_after(target_, target_.timing.repetition);
+        return;
+    }
     signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
     const bool application = of_.application_.contains(instruction);
