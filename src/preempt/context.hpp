@@ -25,6 +25,7 @@
 #include "preempt/fiber.hpp"
 #include "preempt/level_lists.hpp"
 #include "preempt/stack.hpp"
+#include "preempt/tls_block.hpp"
 #include "preempt/work.hpp"
 
 namespace tutti::preempt {
@@ -60,6 +61,7 @@ struct context : listed {
 
     // --- its execution
     stack room;
+    std::optional<tls_block> block;  // if it may migrate
     fiber place;
     core::descriptor* descriptor = nullptr;  // from its first work on
     tx* transaction = nullptr;               // `current_transaction` while it does not run

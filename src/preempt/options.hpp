@@ -32,6 +32,7 @@ struct options {
     std::size_t backlog = 4096;            // so much more is accepted, and admitted as contexts come free
     unsigned highest_level = 5;            // P_max; levels go from 0 to it, at most 63
     promotion promote = {};
+    bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
     std::string_view ticks = "on-demand";
     tick_timing timing = {};
     observer watch = {};

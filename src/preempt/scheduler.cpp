@@ -23,13 +23,19 @@ const options& checked(const options& how) {
     if (how.workers == 0 || how.workers > 64) throw std::invalid_argument{"tutti: workers: 1 to 64"};
     if (how.contexts < how.workers) throw std::invalid_argument{"tutti: fewer contexts than workers"};
     if (how.highest_level >= most_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
+    if (how.migrate && !tls_block::available()) {
+        throw std::invalid_argument{
+            "tutti: contexts cannot migrate here: processor or kernel do not let a program set the base of FS"};
+    }
     return how;
 }
 
 }  // namespace
 
 scheduler::scheduler(const options& how)
-    : how_{checked(how)}, source_{chosen_source(how.ticks)}, ready_{how.workers, how.highest_level, how.promote} {
+    : how_{checked(how)},
+      source_{chosen_source(how.ticks)},
+      ready_{how.workers, how.highest_level, how.promote, how.migrate} {
     contexts_.reserve(how_.contexts);
     parked_.reserve(how_.contexts);
     for (unsigned i = 0; i < how_.contexts; ++i) {
@@ -52,6 +58,7 @@ context* scheduler::current() noexcept {
 
 void scheduler::equip(context& c) {
     if (c.descriptor != nullptr) return;
+    if (how_.migrate) c.block.emplace();
     c.descriptor = &core::acquire_descriptor();
     connect(c);
 }
@@ -121,7 +128,22 @@ void scheduler::call_any(unsigned level, calls& whom) noexcept {
     least->promised_ = static_cast<int>(level);
 }
 
+void scheduler::ring_any(calls& whom) noexcept {
+    for (const auto& w : workers_) {
+        if (w->level_ >= 0 || w->promised_ >= 0) continue;
+        whom.bells |= std::uint64_t{1} << w->number_;
+        w->promised_ = 0;
+        return;
+    }
+}
+
+void scheduler::make_active(context& c, calls& whom) noexcept {
+    ready_.put_back(c, c.home->number_);
+    call_for(c, whom);
+}
+
 void scheduler::call_for(const context& c, calls& whom) noexcept {
+    if (how_.migrate) return call_any(c.effective_level(), whom);
     worker& w = *c.home;
     const auto level = static_cast<int>(c.effective_level());
     if (std::max(w.level_, w.promised_) >= level) return;
@@ -129,11 +151,11 @@ void scheduler::call_for(const context& c, calls& whom) noexcept {
     w.promised_ = level;
 }
 
-void scheduler::deliver(const calls& c) noexcept {
+void scheduler::deliver(const calls& whom) noexcept {
     for (const auto& w : workers_) {
         const std::uint64_t bit = std::uint64_t{1} << w->number_;
-        if ((c.bells & bit) != 0) w->ring();
-        if ((c.ticks & bit) == 0) continue;
+        if ((whom.bells & bit) != 0) w->ring();
+        if ((whom.ticks & bit) == 0) continue;
         if (w.get() == worker::current()) w->note_tick();
         else w->tick();
     }

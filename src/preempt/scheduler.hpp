@@ -58,12 +58,7 @@ private:
         work what;
         std::uint64_t arrived;
     };
-    /// Whom to call once the lock is free, by number.
-    struct calls {
-        std::uint64_t bells = 0;  // the idle
-        std::uint64_t ticks = 0;  // the busy
-    };
-    void deliver(const calls& c) noexcept;
+    void deliver(const calls& whom) noexcept;
 
     // REQUIRES: the lock is held.
     void equip(context& c);  // throws std::bad_alloc
@@ -71,7 +66,9 @@ private:
     void recycle(context& c) noexcept;
     void call_for(const context& c, calls& whom) noexcept;
     void call_any(unsigned level, calls& whom) noexcept;
+    void ring_any(calls& whom) noexcept;
     void wake(context& c, calls& whom) noexcept;
+    void make_active(context& c, calls& whom) noexcept;
     void lend(context& to, const context& from, calls& whom) noexcept;
     void take_back_loan(context& c) noexcept;
     void enter_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept;

@@ -165,8 +165,7 @@ void scheduler::wake(context& c, calls& whom) noexcept {
         c.woken = true;  // its worker sees it when the context has left
         return;
     }
-    ready_.put_back(c, c.home->number_);
-    call_for(c, whom);
+    make_active(c, whom);
 }
 
 void scheduler::lend(context& to, const context& from, calls& whom) noexcept {

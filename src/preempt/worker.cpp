@@ -27,8 +27,12 @@ void for_each_open(tx* t, F&& f) noexcept {
 
 }  // namespace
 
-// Out of line: see code_map.hpp and fiber.cpp for what compilers do with addresses of a thread's variables.
+// Out of line, both: compilers keep addresses of a thread's variables.
 [[gnu::noinline]] worker* worker::current() noexcept { return of_this_thread; }
+[[gnu::noinline]] void worker::run_as(worker* w, tx* t) noexcept {
+    of_this_thread = w;
+    detail::current_transaction = t;
+}
 
 const tick_source& worker::source() const noexcept { return of_.source_; }
 
@@ -38,13 +42,18 @@ void worker::start() {
 }
 
 void worker::run() noexcept {
-    of_this_thread = this;
+    run_as(this, nullptr);
+    if (of_.how_.migrate) own_block_ = tls_block::current();
     source().start(target_);
     for (;;) {
         context* c = std::exchange(chosen_, nullptr);
         if (c != nullptr) {
-            const base::lock_guard guard{of_.lock_};
-            settle();
+            calls whom;
+            {
+                const base::lock_guard guard{of_.lock_};
+                settle(whom);
+            }
+            of_.deliver(whom);
         } else {
             c = choose();
         }
@@ -57,12 +66,13 @@ void worker::run() noexcept {
 }
 
 context* worker::choose() noexcept {
+    calls nobody;  // who would be called is looking
     for (;;) {
         const std::uint32_t seen = bell_.load(std::memory_order_acquire);
         target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
         {
             const base::lock_guard guard{of_.lock_};
-            settle();
+            settle(nobody);
             promised_ = -1;
             wake_the_late();
             if (context* const c = of_.ready_.take(number_)) {
@@ -95,14 +105,18 @@ void worker::ring() noexcept {
     if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(bell_);
 }
 
-void worker::settle() noexcept {
+void worker::settle(calls& whom) noexcept {
     if (left_ == nullptr) return;
     context& c = *std::exchange(left_, nullptr);
     switch (std::exchange(departure_, departure::none)) {
         case departure::finished: of_.recycle(c); break;
-        case departure::preempted: of_.ready_.put_back(c, number_); break;
+        case departure::preempted:
+            of_.ready_.put_back(c, number_);
+            // Ticks nobody: a context that was promoted waits for the next tick, as in the paper.
+            if (of_.how_.migrate) of_.ring_any(whom);
+            break;
         case departure::parked:
-            if (std::exchange(c.woken, false)) of_.ready_.put_back(c, number_);
+            if (std::exchange(c.woken, false)) of_.make_active(c, whom);
             else c.state = condition::parked;
             break;
         case departure::none: break;
@@ -114,7 +128,7 @@ void worker::wake_the_late() noexcept {
     const base::deadline now = base::now();
     if (now < nearest_) return;
     nearest_ = base::deadline::max();
-    scheduler::calls nobody;  // they are this worker's, which is just looking
+    calls nobody;  // they are this worker's, which is just looking
     for (std::size_t i = of_.parked_.size(); i-- != 0;) {
         context& c = *of_.parked_[i];
         if (c.home != this || !c.until) continue;
@@ -126,20 +140,27 @@ void worker::wake_the_late() noexcept {
 void worker::enter(context& c) noexcept {
     core::descriptor& d = *c.descriptor;
     const bool fresh = c.home == nullptr;
+    c.home = this;
+    tell(fresh ? happening::dispatched : happening::resumed, c);
+    running_ = &c;
+    if (c.block) tls_block::use(c.block->base());
     if (fresh) {
-        c.home = this;
         c.transaction = &d;
         d.exceptions = reinterpret_cast<const core::exception_globals*>(abi::__cxa_get_globals());
         d.standing_tick.store(false, std::memory_order_relaxed);
         c.place.prepare(c.room, run_context, &c);
     }
-    tell(fresh ? happening::dispatched : happening::resumed, c);
-    running_ = &c;
-    detail::current_transaction = c.transaction;
+    run_as(this, c.transaction);
     target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
+    // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
+    if (target_.urgent.load(std::memory_order_acquire)) note_tick();
     fiber::change(loop_, c.place);
     target_.running.store(nullptr, std::memory_order_relaxed);
-    detail::current_transaction = nullptr;
+    if (c.block) {
+        run_as(nullptr, nullptr);  // no signal finds this worker in the block when it is used elsewhere
+        tls_block::use(own_block_);
+    }
+    run_as(this, nullptr);
     running_ = nullptr;
     left_ = &c;
     switch (departure_) {
@@ -197,11 +218,7 @@ void worker::note_tick() noexcept {
 }
 
 void worker::on_tick(std::uintptr_t instruction) noexcept {
-    if (running_ == nullptr || detail::current_transaction == nullptr) {
-        // Between two contexts; the next one may have been chosen before what the tick is for was ready.
-        if (target_.urgent.load(std::memory_order_relaxed)) tick_after(target_, target_.timing.repetition);
-        return;
-    }
+    if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` looks whether it was urgent
     signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
     const bool application = of_.application_.contains(instruction);

@@ -10,8 +10,15 @@
 
 #include "preempt/context.hpp"
 #include "preempt/options.hpp"
+#include "preempt/tls_block.hpp"
 
 namespace tutti::preempt {
+
+/// Whom to call once the lock is free: bit n stands for worker n.
+struct calls {
+    std::uint64_t bells = 0;  // the idle
+    std::uint64_t ticks = 0;  // the busy
+};
 
 class worker {
 public:
@@ -49,7 +56,8 @@ private:
     context* choose() noexcept;
     void enter(context& c) noexcept;
     void leave(departure why) noexcept;
-    void settle() noexcept;
+    void settle(calls& whom) noexcept;
+    static void run_as(worker* w, tx* t) noexcept;
     void rest(std::uint32_t seen) noexcept;
     void wake_the_late() noexcept;
     void on_tick(std::uintptr_t instruction) noexcept;
@@ -61,6 +69,7 @@ private:
     const unsigned number_;
     std::thread thread_;
     fiber loop_;
+    std::uintptr_t own_block_ = 0;  // of thread-local variables, if contexts migrate
     tick_target target_;
 
     // --- of its own thread

@@ -138,7 +138,7 @@ TEST(ready_queue, agrees_with_a_model_when_contexts_migrate) {
 
 // What equation (1) says for one transaction that is preempted again and again.
 std::vector<unsigned> levels_of(promotion how, unsigned born, int preemptions) {
-    const ready_queue queue{1, highest, how};
+    const ready_queue queue{1, highest, how, false};
     context c{small_stack};
     c.level = born;
     std::vector<unsigned> levels;
@@ -166,7 +166,7 @@ TEST(promotion, without_a_threshold_levels_stay_but_for_lazy_ones) {
 
 // Taking before putting back is what keeps a promoted context behind the one that it gave way to.
 TEST(ready_queue, a_preempted_context_that_is_promoted_goes_after_the_one_that_preempted_it) {
-    ready_queue queue{1, highest, {.most_preemptions = 1}};
+    ready_queue queue{1, highest, {.most_preemptions = 1}, false};
     auto contexts = some_contexts(2);
     context &low = *contexts[0], &high = *contexts[1];
     low.what.priority = 1;
