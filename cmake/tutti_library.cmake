@@ -3,6 +3,7 @@
 #   tutti             what users link: shared by default, only TUTTI_EXPORT symbols visible
 #   tutti_internal    the same object files as a static library, for white-box tests that include headers of src/;
 #                     hidden symbols are out of reach across a shared library's border, not inside one program
+#   tutti_preempt     src/preempt on top of tutti_internal (x86-64 only)
 #   tutti_interleave  the same sources with TUTTI_INTERLEAVE=1: a hook is called at every shared access
 
 find_package(Threads REQUIRED)
@@ -61,6 +62,16 @@ tutti_usage(tutti_internal)
 target_include_directories(tutti_internal PUBLIC "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(tutti_internal PUBLIC Threads::Threads)
 set_target_properties(tutti_internal PROPERTIES LINKER_LANGUAGE CXX)
+
+# The preemption layer: what the server links, with the engine's object files; user code never does.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  file(GLOB tutti_preempt_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/preempt/*.cpp")
+  add_library(tutti_preempt STATIC EXCLUDE_FROM_ALL ${tutti_preempt_sources})
+  tutti_engine(tutti_preempt)
+  target_link_libraries(tutti_preempt PUBLIC tutti_internal)
+else()
+  message(STATUS "src/preempt/ is left out: it switches contexts by x86-64 instructions")
+endif()
 
 add_library(tutti_interleave STATIC EXCLUDE_FROM_ALL ${tutti_sources})
 tutti_engine(tutti_interleave)

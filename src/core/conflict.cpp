@@ -1,6 +1,7 @@
 #include "core/conflict.hpp"
 
 #include "core/apart.hpp"
+#include "core/critical.hpp"
 #include "core/deadline.hpp"
 #include "core/kill.hpp"
 #include "core/policy.hpp"
@@ -61,6 +62,10 @@ verdict decide(descriptor& d, const encounter& e) noexcept {
     const bool other_senior = rank_shown(e.other) == senior_rank;
     if (senior || other_senior) {
         return senior && (!other_senior || is_older(d, e.other)) ? verdict::kill_other : verdict::wait;
+    }
+    // A suspended owner takes no part in a race: what counts is which of the two is to run first.
+    if (d.hooks != nullptr && d.hooks->outranks != nullptr && e.other.suspended.load(std::memory_order_acquire) != 0) {
+        return d.hooks->outranks(d, e.other) ? verdict::kill_other : verdict::wait;
     }
     return policy_of(d).conflict(d, e.other, e.where);
 }

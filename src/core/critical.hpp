@@ -18,6 +18,14 @@ struct preemption {
     /// `self` has to wait for the transaction that `other` was in when its state read `state`. Returns when that is
     /// over, or early. Switches instead of sleeping, so that an awaited context of the same worker can run. Null: sleeps.
     void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
+    /// `self`, which runs no transaction, has nothing to do until `woken` is no longer zero or `until`. Returns then, or
+    /// early. Whoever changes `woken` calls `wake`. Null: sleeps.
+    void (*sleep)(descriptor& self, const detail::shared<std::uint32_t>& woken,
+                  std::optional<base::deadline> until) noexcept = nullptr;
+    /// On any thread, once for a `sleep` and perhaps before it: `sleeper` has something to do. Not null if `sleep` is not.
+    void (*wake)(descriptor& sleeper) noexcept = nullptr;
+    /// Whether `self` takes what `other` owns, which is suspended, instead of waiting for it. Null: the policy decides.
+    bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;
 };
 
 /// For a tick: whether it may switch contexts now. If not, it has been noted. Async-signal-safe.

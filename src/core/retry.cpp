@@ -13,9 +13,9 @@ namespace {
 
 bool has_read(const descriptor& d) noexcept { return d.read_next_ != d.read_begin || !d.values.empty(); }
 
-void sleep_until(base::deadline until) noexcept {
-    static constexpr std::atomic<std::uint32_t> nobody_wakes_this{0};
-    while (base::now() < until) base::futex_wait(nobody_wakes_this, 0, until);
+void sleep_until(descriptor& d, base::deadline until) noexcept {
+    static const detail::shared<std::uint32_t> nobody_wakes_this{0};
+    while (base::now() < until) sleep_on(d, nobody_wakes_this, until);
 }
 
 bool inside_alternative(const descriptor& d) noexcept {
@@ -53,7 +53,7 @@ void wait_in_retry(descriptor& d) {
         const std::optional<base::deadline> until = retry_limit(d);
         if (until) {
             conclude(d, abort_cause::explicit_retry);
-            return sleep_until(*until);
+            return sleep_until(d, *until);
         }
         give_up(d, abort_cause::usage);
         throw usage_error{

@@ -45,6 +45,10 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
 /// deadlock; looking for a cycle only spares the most frequent one the time.
 [[nodiscard]] bool wait_briefly(descriptor& self, descriptor& other, word seen, const record& r, word value) noexcept;
 
+/// Called beside the wake-up of whoever sleeps for `d`, on a thread that may hold locks of the runtime: for a
+/// preemption layer, whose contexts wait without sleeping. Null if there is none.
+inline constinit std::atomic<void (*)(descriptor& d) noexcept> tell_of_letting_go{nullptr};
+
 /// The owner's half, after it has let go of what others may be waiting for: the transaction, a record, norec's lock.
 inline void wake_sleepers(descriptor& d) noexcept {
     base::light_fence();  // partner: heavy_fence in waiting.cpp
@@ -53,6 +57,7 @@ inline void wake_sleepers(descriptor& d) noexcept {
         return;
     d.sleepers.store(seen + 1, std::memory_order_relaxed);  // sleepers set the bit that is set, and nothing else
     base::futex_wake_all(d.sleepers.raw());
+    if (auto* const tell = tell_of_letting_go.load(std::memory_order_acquire)) tell(d);
 }
 
 }  // namespace tutti::core

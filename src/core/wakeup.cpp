@@ -1,6 +1,7 @@
 #include "core/wakeup.hpp"
 
 #include "base/fence.hpp"
+#include "core/critical.hpp"
 
 namespace tutti::core {
 
@@ -32,7 +33,7 @@ waiter::bucket& waiter::bucket_of(const record* r) noexcept {
     return table[(reinterpret_cast<std::uintptr_t>(r) >> 3) * 0x9E3779B97F4A7C15U >> 54];
 }
 
-waiter::waiter(descriptor& d) {
+waiter::waiter(descriptor& d) : self_{d} {
     std::size_t reads = 0;
     for_each_read(d, [&](const record&) { ++reads; });
     watches_.reserve(reads);
@@ -50,6 +51,12 @@ waiter::waiter(descriptor& d) {
     base::heavy_fence();  // partner: the load of `attention` after publishing, in commit
 }
 
+void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag,
+              std::optional<base::deadline> until) noexcept {
+    if (self.hooks != nullptr && self.hooks->sleep != nullptr) self.hooks->sleep(self, flag, until);
+    else base::futex_wait(flag.raw(), 0, until);
+}
+
 waiter::~waiter() {
     for (watch& w : watches_) {
         const base::lock_guard guard{bucket_of(w.on).lock};
@@ -62,8 +69,14 @@ waiter::~waiter() {
 void waiter::sleep(std::optional<base::deadline> until) noexcept {
     while (woken_.load(std::memory_order_acquire) == 0) {
         if (until && base::now() >= *until) return;
-        base::futex_wait(woken_.raw(), 0, until);
+        sleep_on(self_, woken_, until);
     }
+}
+
+void waiter::wake() noexcept {
+    woken_.store(1, std::memory_order_release);
+    if (self_.hooks != nullptr && self_.hooks->wake != nullptr) self_.hooks->wake(self_);
+    else base::futex_wake_all(woken_.raw());
 }
 
 void wake_waiters(descriptor& d) noexcept {
@@ -74,8 +87,7 @@ void wake_waiters(descriptor& d) noexcept {
         const base::lock_guard guard{b.lock};
         for (waiter::watch* w = b.first; w != nullptr; w = w->next) {
             if (w->on != e.record) continue;
-            w->who->woken_.store(1, std::memory_order_release);
-            base::futex_wake_all(w->who->woken_.raw());
+            w->who->wake();
         }
     }
 }

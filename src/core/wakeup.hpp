@@ -27,6 +27,7 @@ public:
 
 private:
     friend void wake_waiters(descriptor& d) noexcept;
+    void wake() noexcept;
     struct watch {
         const record* on;
         waiter* who;
@@ -36,9 +37,15 @@ private:
     struct bucket;
     static bucket& bucket_of(const record* r) noexcept;
 
+    descriptor& self_;
     memory::log<watch> watches_;  // sized once, before any is linked: they do not move
     detail::shared<std::uint32_t> woken_{0};
 };
+
+/// Sleeps while `flag` is zero, until woken or until the deadline; may return early. A preemptable context gives its
+/// worker to others meanwhile.
+void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag,
+              std::optional<base::deadline> until) noexcept;
 
 /// Calls f(record) for everything the attempt has read.
 template <class F>

@@ -17,8 +17,9 @@ constexpr std::string_view c_standard_headers[] = {
     "stddef.h",    "stdint.h",      "stdio.h",   "stdlib.h", "string.h", "tgmath.h", "stdalign.h",
     "stdatomic.h", "stdnoreturn.h", "threads.h", "time.h",   "uchar.h",  "wchar.h",  "wctype.h"};
 
-// Folders of headers that belong to the C library or to Linux.
-constexpr std::string_view linux_folders[] = {"sys/", "linux/", "asm/", "arpa/", "net/", "netinet/", "bits/"};
+// Folders of headers that belong to the C library, to Linux or to the compiler.
+constexpr std::string_view linux_folders[] = {"sys/", "linux/",   "asm/",  "arpa/",
+                                              "net/", "netinet/", "bits/", "sanitizer/"};
 
 bool is_standard(std::string_view name) {
     const bool cxx = name.find_first_of("./") == std::string_view::npos;

@@ -1,0 +1,74 @@
+// An execution context: a stack, where its code stands, the transaction that it runs, and how it is scheduled.
+//
+//   pooled -> standing -> running <-> active
+//                           |  ^
+//                           v  |
+//                         parked -> active
+//          running -> pooled
+//
+//   pooled    free. Its stack and descriptor are kept for the next work
+//   standing  admitted, not started
+//   active    started, and ready to go on: preempted, or awake again
+//   parked    waits for another transaction, or sleeps in retry; whoever ends its wait makes it active
+//
+// Invariants
+//   C1  `state`, the level and the lists are changed under the scheduler's lock only
+//   C2  what is on the stack is touched by the worker that runs the context only
+//   C3  a context that has been started stays with its worker, `home`, unless the scheduler migrates
+//   C4  lent > 0  =>  someone of that level waits for the transaction that the context ran when it was lent
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/critical.hpp"
+#include "preempt/fiber.hpp"
+#include "preempt/level_lists.hpp"
+#include "preempt/stack.hpp"
+#include "preempt/tls_block.hpp"
+#include "preempt/work.hpp"
+
+namespace tutti::preempt {
+
+class scheduler;
+class worker;
+
+enum class condition : std::uint8_t { pooled, standing, running, active, parked };
+
+/// What the runtime holds of a context: by its address a hook finds the context again.
+struct hooks_of_context : core::preemption {
+    struct context* of = nullptr;
+};
+
+struct context : listed {
+    explicit context(std::size_t stack_bytes) : room{stack_bytes} {}
+
+    // --- what it is for
+    work what{};
+    std::uint64_t arrived = 0;  // ticks of the base clock
+    unsigned level = 0;         // P_T
+    unsigned preemptions = 0;   // C_T
+    unsigned lent = 0;          // one more than the level lent by who waits for it; 0: nobody
+    condition state = condition::pooled;
+    worker* home = nullptr;
+
+    // --- while it is parked
+    bool waits = false;                   // it is, or is about to be, and has not been woken
+    core::descriptor* awaited = nullptr;  // null: nobody in particular
+    std::optional<base::deadline> until;
+    bool woken = false;         // the wake-up came before it was parked
+    core::word found_over = 0;  // the state of a transaction that it did not wait for, as that was over
+
+    // --- its execution
+    stack room;
+    std::optional<tls_block> block;  // if it may migrate
+    fiber place;
+    core::descriptor* descriptor = nullptr;  // from its first work on
+    tx* transaction = nullptr;               // `current_transaction` while it does not run
+    hooks_of_context hooks;
+
+    /// The level that it is scheduled by.
+    [[nodiscard]] unsigned effective_level() const noexcept { return lent == 0 ? level : std::max(level, lent - 1); }
+};
+
+}  // namespace tutti::preempt

@@ -1,0 +1,55 @@
+// How a scheduler is set up, and what it tells whom.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "preempt/tick_source.hpp"
+#include "preempt/work.hpp"
+
+namespace tutti::preempt {
+
+struct context;
+
+enum class happening : std::uint8_t {
+    dispatched,  ///< its first instruction comes next
+    preempted,   ///< it gave way to a higher level
+    parked,      ///< it waits for a transaction or sleeps in retry
+    resumed,     ///< it goes on where it was
+    finished,
+};
+
+/// Told on the worker's thread between two contexts, outside every lock. Must not block.
+struct observer {
+    void* self = nullptr;
+    void (*tell)(void* self, happening what, const context& whom, unsigned worker) noexcept = nullptr;
+};
+
+struct options {
+    unsigned workers = 1;
+    unsigned contexts = 1024;              // NUM_CONTEXTS: so much is admitted to processing at once
+    std::size_t stack_bytes = 256 * 1024;  // of each; taken as it is touched
+    std::size_t backlog = 4096;            // so much more is accepted, and admitted as contexts come free
+    unsigned highest_level = 5;            // P_max; levels go from 0 to it, at most 63
+    promotion promote = {};
+    bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
+    std::string_view ticks = "on-demand";
+    tick_timing timing = {};
+    observer watch = {};
+};
+
+/// Since the start. Read at any time; each is exact once the scheduler is drained.
+struct counts {
+    std::uint64_t accepted = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t finished = 0;
+    std::uint64_t preemptions = 0;
+    std::uint64_t promotions = 0;
+    std::uint64_t parkings = 0;
+    std::uint64_t loans = 0;      // of a waiter's level to whom it waits for
+    std::uint64_t signals = 0;    // ticks that came as a signal
+    std::uint64_t postponed = 0;  // of those, outside application code or in a critical region
+    std::uint64_t standing = 0, active = 0, parked = 0, backlog = 0;  // at the moment
+};
+
+}  // namespace tutti::preempt

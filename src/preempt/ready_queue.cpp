@@ -1,0 +1,56 @@
+#include "preempt/ready_queue.hpp"
+
+#include <algorithm>
+
+namespace tutti::preempt {
+
+ready_queue::ready_queue(unsigned workers, unsigned highest, promotion how, bool migrates)
+    : highest_{highest}, how_{how}, migrates_{migrates}, active_(migrates ? 1 : workers) {}
+
+void ready_queue::admit(context& c) noexcept {
+    c.state = condition::standing;
+    c.level = std::min(c.what.priority, highest_);
+    c.preemptions = 0;
+    c.lent = 0;
+    c.due = c.what.due;
+    standing_.insert(c, c.level);
+    ++standing_count_;
+}
+
+void ready_queue::put_back(context& c, unsigned worker) noexcept {
+    c.state = condition::active;
+    active_of(worker).insert(c, c.effective_level());
+    ++active_count_;
+}
+
+int ready_queue::next_level(unsigned worker) const noexcept {
+    return std::max(standing_.highest(), active_[migrates_ ? 0 : worker].highest());
+}
+
+context* ready_queue::take(unsigned worker) noexcept {
+    const int level = next_level(worker);
+    if (level < 0) return nullptr;
+    level_lists& active = active_of(worker);
+    const bool hot = active.highest() == level;
+    auto& c = static_cast<context&>((hot ? active : standing_).take_first(static_cast<unsigned>(level)));
+    --(hot ? active_count_ : standing_count_);
+    c.state = condition::running;
+    return &c;
+}
+
+void ready_queue::reorder(context& c, unsigned worker) noexcept {
+    level_lists& in = c.state == condition::standing ? standing_ : active_of(worker);
+    in.remove(c);
+    in.insert(c, c.effective_level());
+}
+
+void ready_queue::count_preemption(context& c) const noexcept {
+    ++c.preemptions;
+    if (c.preemptions >= how_.most_preemptions) {
+        c.level = highest_;
+    } else if (how_.lazy) {
+        c.level = std::min(c.level + 1, highest_);
+    }
+}
+
+}  // namespace tutti::preempt

@@ -1,0 +1,208 @@
+#include "preempt/scheduler.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "base/futex.hpp"
+#include "core/registry.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+const tick_source& chosen_source(std::string_view name) {
+    const tick_source* const s = find_tick_source(name);
+    if (s != nullptr && s->available()) return *s;
+    std::string message = "tutti: tick source '" + std::string{name} + "' is unknown or not available here; there are";
+    for (const tick_source* other : tick_sources()) {
+        if (other->available()) message += " " + std::string{other->name};
+    }
+    throw std::invalid_argument{message};
+}
+
+const options& checked(const options& how) {
+    if (how.workers == 0 || how.workers > 64) throw std::invalid_argument{"tutti: workers: 1 to 64"};
+    if (how.contexts < how.workers) throw std::invalid_argument{"tutti: fewer contexts than workers"};
+    if (how.highest_level >= most_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
+    if (how.migrate && !tls_block::available()) {
+        throw std::invalid_argument{
+            "tutti: contexts cannot migrate here: processor or kernel do not let a program set the base of FS"};
+    }
+    return how;
+}
+
+}  // namespace
+
+scheduler::scheduler(const options& how)
+    : how_{checked(how)},
+      source_{chosen_source(how.ticks)},
+      ready_{how.workers, how.highest_level, how.promote, how.migrate} {
+    contexts_.reserve(how_.contexts);
+    parked_.reserve(how_.contexts);
+    for (unsigned i = 0; i < how_.contexts; ++i) {
+        contexts_.push_back(std::make_unique<context>(how_.stack_bytes));
+        context& c = *contexts_.back();
+        c.next = pooled_;
+        pooled_ = &c;
+    }
+    for (unsigned i = 0; i < how_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
+    open_seam();
+    for (auto& w : workers_) w->start();
+}
+
+scheduler::~scheduler() { stop(); }
+
+context* scheduler::current() noexcept {
+    const worker* const w = worker::current();
+    return w == nullptr ? nullptr : w->running();
+}
+
+void scheduler::equip(context& c) {
+    if (c.descriptor != nullptr) return;
+    if (how_.migrate) c.block.emplace();
+    c.descriptor = &core::acquire_descriptor();
+    connect(c);
+}
+
+bool scheduler::submit(const work& w) {
+    calls whom;
+    {
+        const base::lock_guard guard{lock_};
+        const bool full = pooled_ == nullptr && backlog_.size() >= how_.backlog;
+        if (full || (stopping_ && current() == nullptr)) {
+            ++counts_.refused;
+            return false;
+        }
+        const waiting_work now{w, base::ticks()};
+        if (pooled_ == nullptr) {
+            backlog_.push_back(now);
+        } else {
+            context& c = *pooled_;
+            equip(c);
+            pooled_ = static_cast<context*>(c.next);
+            admit(c, now);
+            call_any(c.level, whom);
+        }
+        ++outstanding_;
+        ++counts_.accepted;
+    }
+    deliver(whom);
+    // Handed in by a procedure: it may be the one that has to give way.
+    if (detail::current_transaction != nullptr && current() != nullptr) {
+        core::descriptor& d = core::descriptor::of(*detail::current_transaction);
+        if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_standing_tick(d);
+    }
+    return true;
+}
+
+void scheduler::admit(context& c, const waiting_work& w) noexcept {
+    c.what = w.what;
+    c.arrived = w.arrived;
+    c.home = nullptr;
+    ready_.admit(c);
+}
+
+void scheduler::recycle(context& c) noexcept {
+    ++counts_.finished;
+    if (backlog_.empty()) {
+        c.state = condition::pooled;
+        c.next = pooled_;
+        pooled_ = &c;
+    } else {
+        admit(c, backlog_.front());
+        backlog_.pop_front();
+    }
+    if (--outstanding_ == 0) {
+        drained_.fetch_add(1, std::memory_order_release);
+        base::futex_wake_all(drained_);
+    }
+}
+
+void scheduler::call_any(unsigned level, calls& whom) noexcept {
+    worker* least = nullptr;
+    const auto busy_with = [](const worker& w) { return std::max(w.level_, w.promised_); };
+    for (const auto& w : workers_) {
+        if (least == nullptr || busy_with(*w) < busy_with(*least)) least = w.get();
+    }
+    if (busy_with(*least) >= static_cast<int>(level)) return;
+    (least->level_ < 0 ? whom.bells : whom.ticks) |= std::uint64_t{1} << least->number_;
+    least->promised_ = static_cast<int>(level);
+}
+
+void scheduler::ring_any(calls& whom) noexcept {
+    for (const auto& w : workers_) {
+        if (w->level_ >= 0 || w->promised_ >= 0) continue;
+        whom.bells |= std::uint64_t{1} << w->number_;
+        w->promised_ = 0;
+        return;
+    }
+}
+
+void scheduler::make_active(context& c, calls& whom) noexcept {
+    ready_.put_back(c, c.home->number_);
+    call_for(c, whom);
+}
+
+void scheduler::call_for(const context& c, calls& whom) noexcept {
+    if (how_.migrate) return call_any(c.effective_level(), whom);
+    worker& w = *c.home;
+    const auto level = static_cast<int>(c.effective_level());
+    if (std::max(w.level_, w.promised_) >= level) return;
+    (w.level_ < 0 ? whom.bells : whom.ticks) |= std::uint64_t{1} << w.number_;
+    w.promised_ = level;
+}
+
+void scheduler::deliver(const calls& whom) noexcept {
+    for (const auto& w : workers_) {
+        const std::uint64_t bit = std::uint64_t{1} << w->number_;
+        if ((whom.bells & bit) != 0) w->ring();
+        if ((whom.ticks & bit) == 0) continue;
+        if (w.get() == worker::current()) w->note_tick();
+        else w->tick();
+    }
+}
+
+void scheduler::drain() noexcept {
+    for (;;) {
+        const std::uint32_t seen = drained_.load(std::memory_order_acquire);
+        {
+            const base::lock_guard guard{lock_};
+            if (outstanding_ == 0) return;
+        }
+        base::futex_wait(drained_, seen);
+    }
+}
+
+void scheduler::stop() noexcept {
+    {
+        const base::lock_guard guard{lock_};
+        if (ended_) return;
+        stopping_ = true;
+    }
+    drain();
+    {
+        const base::lock_guard guard{lock_};
+        ended_ = true;
+    }
+    for (auto& w : workers_) w->ring();
+    for (auto& w : workers_) w->join();
+    close_seam();
+    for (auto& c : contexts_) {
+        if (c->descriptor != nullptr) core::release_descriptor(*c->descriptor);
+    }
+}
+
+counts scheduler::statistics() noexcept {
+    const base::lock_guard guard{lock_};
+    counts c = counts_;
+    for (const auto& w : workers_) {
+        c.signals += w->signals_.load(std::memory_order_relaxed);
+        c.postponed += w->postponed_.load(std::memory_order_relaxed);
+    }
+    c.standing = ready_.standing();
+    c.active = ready_.active();
+    c.parked = parked_.size();
+    c.backlog = backlog_.size();
+    return c;
+}
+
+}  // namespace tutti::preempt

@@ -1,0 +1,110 @@
+// The scheduler: what a server, or a program that embeds one, uses of this layer.
+//
+//   scheduler s{{.workers = 2}};
+//   s.application().add_object_of(procedure);
+//   if (!s.submit({procedure, &parameters, 3})) …   // refused: pool and backlog are full
+//   s.stop();
+//
+// One scheduler at a time in a process: ticks are signals, and the runtime has one seam for it.
+//
+// Everything below `lock_` is changed under it. It is never held while a procedure or an observer runs, and a worker
+// that holds it is not in application code, so no tick finds it held on its own thread. It is taken inside locks of the
+// runtime (an eviction, a bucket of sleepers), and none of those inside it.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/lock.hpp"
+#include "preempt/code_map.hpp"
+#include "preempt/options.hpp"
+#include "preempt/ready_queue.hpp"
+#include "preempt/worker.hpp"
+
+namespace tutti::preempt {
+
+class scheduler {
+public:
+    /// Starts the workers. Throws std::invalid_argument for options that make no sense, std::bad_alloc,
+    /// std::system_error.
+    explicit scheduler(const options& how);
+    /// stop()
+    ~scheduler();
+    scheduler(const scheduler&) = delete;
+    scheduler& operator=(const scheduler&) = delete;
+
+    /// What may be preempted: nothing until something is added.
+    [[nodiscard]] code_map& application() noexcept { return application_; }
+
+    /// Hands in work, from any thread, procedures included. False if there is no room or the scheduler stops: then
+    /// it will not run. Throws std::bad_alloc.
+    [[nodiscard]] bool submit(const work& w);
+    /// Returns when everything accepted so far, and what it handed in, has run.
+    void drain() noexcept;
+    /// Accepts nothing from now on but what procedures hand in, drains, and ends the workers. Idempotent; from one
+    /// thread.
+    void stop() noexcept;
+
+    [[nodiscard]] counts statistics() noexcept;
+
+    /// The context that the caller runs on, or null.
+    [[nodiscard]] static context* current() noexcept;
+
+private:
+    friend class worker;
+
+    struct waiting_work {
+        work what;
+        std::uint64_t arrived;
+    };
+    void deliver(const calls& whom) noexcept;
+
+    // REQUIRES: the lock is held.
+    void equip(context& c);  // throws std::bad_alloc
+    void admit(context& c, const waiting_work& w) noexcept;
+    void recycle(context& c) noexcept;
+    void call_for(const context& c, calls& whom) noexcept;
+    void call_any(unsigned level, calls& whom) noexcept;
+    void ring_any(calls& whom) noexcept;
+    void wake(context& c, calls& whom) noexcept;
+    void make_active(context& c, calls& whom) noexcept;
+    void lend(context& to, const context& from, calls& whom) noexcept;
+    void take_back_loan(context& c) noexcept;
+    void enter_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept;
+    void forget_parked(context& c) noexcept;
+
+    /// Between the runtime and its one scheduler, and back (seam.cpp).
+    void open_seam();
+    void close_seam() noexcept;
+    void connect(context& c) const noexcept;
+
+    // What the runtime calls (core::preemption). `self` is always what the calling context runs.
+    static void serve_tick(core::descriptor& self) noexcept;
+    static void wait(core::descriptor& self, core::descriptor& other, core::word state) noexcept;
+    static void sleep(core::descriptor& self, const detail::shared<std::uint32_t>& woken,
+                      std::optional<base::deadline> until) noexcept;
+    static void wake_sleeper(core::descriptor& sleeper) noexcept;
+    static bool outranks(core::descriptor& self, core::descriptor& other) noexcept;
+    static void let_go(core::descriptor& d) noexcept;
+    static context* context_of(const core::descriptor& d) noexcept;
+
+    const options how_;
+    const tick_source& source_;
+    code_map application_;
+    std::vector<std::unique_ptr<context>> contexts_;
+    std::vector<std::unique_ptr<worker>> workers_;
+
+    base::lock lock_;
+    ready_queue ready_;
+    context* pooled_ = nullptr;
+    std::deque<waiting_work> backlog_;
+    std::vector<context*> parked_;  // with those that are about to be
+    std::uint64_t outstanding_ = 0;
+    bool stopping_ = false;
+    bool ended_ = false;
+    counts counts_;
+    std::atomic<std::uint32_t> drained_{0};  // how often nothing was left
+};
+
+}  // namespace tutti::preempt

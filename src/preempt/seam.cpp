@@ -1,0 +1,200 @@
+// What the runtime calls when a preemptable context has to wait, and who then runs.
+//
+// A context that waits for a transaction is parked and lends its level, and its deadline, to the context of that
+// transaction, and to whomever that one waits for in turn: so it is scheduled as if the waiter itself ran. The loan ends
+// with the transaction. No lost wake-up:
+//
+//   waiter:  entered in parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
+//   owner:   ends its transaction; light_fence; is `sleepers` odd? then tell_of_letting_go: wakes all who await it (lock)
+//
+// By base/fence.hpp either the waiter sees the end or the owner sees the bit, and then finds it in the list. What else a
+// waiter may wait for (a record alone, an execution over its restarts) it looks at again after `longest_wait`.
+#include <algorithm>
+#include <csignal>
+#include <mutex>
+
+#include "base/panic.hpp"
+#include "core/registry.hpp"
+#include "core/waiting.hpp"
+#include "preempt/scheduler.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+constexpr auto longest_wait = std::chrono::milliseconds{1};
+
+scheduler* the_scheduler = nullptr;
+struct sigaction handler_before;
+
+bool runs_a_transaction(const core::descriptor& d) noexcept {
+    return memory::is_running(d.state.load(std::memory_order_acquire));
+}
+
+}  // namespace
+
+void scheduler::open_seam() {
+    if (the_scheduler != nullptr) throw std::logic_error{"tutti: a process has one scheduler at a time"};
+    the_scheduler = this;
+    struct sigaction tick{};
+    tick.sa_sigaction = &worker::handle_signal;
+    // Not deferred: the handler may leave its context for another, which has to be interruptible too.
+    tick.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    sigemptyset(&tick.sa_mask);
+    ::sigaction(tick_signal, &tick, &handler_before);
+    core::tell_of_letting_go.store(&let_go, std::memory_order_release);
+}
+
+void scheduler::close_seam() noexcept {
+    core::tell_of_letting_go.store(nullptr, std::memory_order_release);
+    ::sigaction(tick_signal, &handler_before, nullptr);
+    the_scheduler = nullptr;
+}
+
+void scheduler::connect(context& c) const noexcept {
+    c.hooks.serve_tick = &serve_tick;
+    c.hooks.wait = &wait;
+    c.hooks.sleep = &sleep;
+    c.hooks.wake = &wake_sleeper;
+    c.hooks.outranks = &outranks;
+    c.hooks.of = &c;
+    // Without ticks nothing is interrupted, and the critical regions are left out.
+    if (source_.preempts) core::make_preemptable(*c.descriptor, c.hooks);
+    else c.descriptor->hooks = &c.hooks;
+}
+
+context* scheduler::context_of(const core::descriptor& d) noexcept {
+    if (d.hooks == nullptr || d.hooks->serve_tick != &serve_tick) return nullptr;
+    return static_cast<const hooks_of_context*>(d.hooks)->of;
+}
+
+void scheduler::serve_tick(core::descriptor&) noexcept { worker::current()->check(); }
+
+bool scheduler::outranks(core::descriptor& self, core::descriptor& other) noexcept {
+    const context* const mine = context_of(self);
+    const context* const theirs = context_of(other);
+    if (theirs == nullptr) return false;
+    const base::lock_guard guard{the_scheduler->lock_};
+    return mine->effective_level() > theirs->effective_level();
+}
+
+void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word state) noexcept {
+    scheduler& s = *the_scheduler;
+    context& c = *context_of(self);
+    const bool over = core::is_over(other, state);
+    // Asked again, the caller waits for more than the end of that transaction.
+    if (over && c.found_over != state) {
+        c.found_over = state;
+        return;
+    }
+    calls whom;
+    {
+        const base::lock_guard guard{s.lock_};
+        if (context* const o = context_of(other)) s.lend(*o, c, whom);
+        s.enter_parked(c, &other, base::now() + longest_wait);
+    }
+    s.deliver(whom);
+    other.sleepers.fetch_or(1, std::memory_order_relaxed);
+    base::heavy_fence();  // partner: light_fence in wake_sleepers
+    if (!over && core::is_over(other, state)) {
+        const base::lock_guard guard{s.lock_};
+        if (c.waits) s.forget_parked(c);
+        c.woken = false;
+        if (context* const o = context_of(other); o != nullptr && !runs_a_transaction(other)) s.take_back_loan(*o);
+        return;
+    }
+    worker::current()->park();
+}
+
+void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t>& woken,
+                      std::optional<base::deadline> until) noexcept {
+    scheduler& s = *the_scheduler;
+    context& c = *context_of(self);
+    {
+        const base::lock_guard guard{s.lock_};
+        // Whoever stores it takes the lock afterwards.
+        if (woken.load(std::memory_order_acquire) != 0) return;
+        s.enter_parked(c, nullptr, until);
+    }
+    worker::current()->park();
+}
+
+void scheduler::wake_sleeper(core::descriptor& sleeper) noexcept {
+    scheduler& s = *the_scheduler;
+    calls whom;
+    {
+        const base::lock_guard guard{s.lock_};
+        if (context& c = *context_of(sleeper); c.waits) s.wake(c, whom);
+    }
+    s.deliver(whom);
+}
+
+void scheduler::let_go(core::descriptor& d) noexcept {
+    scheduler& s = *the_scheduler;
+    calls whom;
+    {
+        const base::lock_guard guard{s.lock_};
+        if (context* const o = context_of(d); o != nullptr && !runs_a_transaction(d)) s.take_back_loan(*o);
+        for (std::size_t i = s.parked_.size(); i-- != 0;) {
+            if (s.parked_[i]->awaited == &d) s.wake(*s.parked_[i], whom);
+        }
+    }
+    s.deliver(whom);
+}
+
+void scheduler::enter_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept {
+    c.found_over = 0;
+    c.waits = true;
+    c.awaited = awaited;
+    c.until = until;
+    parked_.push_back(&c);  // has room for all
+    ++counts_.parkings;
+    if (until) c.home->nearest_ = std::min(c.home->nearest_, *until);
+}
+
+void scheduler::forget_parked(context& c) noexcept {
+    *std::ranges::find(parked_, &c) = parked_.back();
+    parked_.pop_back();
+    c.waits = false;
+    c.awaited = nullptr;
+    c.until.reset();
+}
+
+void scheduler::wake(context& c, calls& whom) noexcept {
+    forget_parked(c);
+    if (c.state != condition::parked) {
+        c.woken = true;  // its worker sees it when the context has left
+        return;
+    }
+    make_active(c, whom);
+}
+
+void scheduler::lend(context& to, const context& from, calls& whom) noexcept {
+    const unsigned level = from.effective_level();
+    context* o = &to;
+    for (std::size_t hops = contexts_.size(); o != nullptr && o != &from && hops != 0; --hops) {
+        if (o->state == condition::pooled || o->state == condition::standing) return;
+        const bool sooner = from.due && (!o->due || *from.due < *o->due);
+        if (level < o->effective_level() || (level == o->effective_level() && !sooner)) return;
+        o->lent = level + 1;
+        if (sooner) o->due = from.due;
+        ++counts_.loans;
+        switch (o->state) {
+            case condition::running:
+                if (o->home->runs_ == o) o->home->level_ = static_cast<int>(level);
+                return;
+            case condition::active: ready_.reorder(*o, o->home->number_); return call_for(*o, whom);
+            case condition::parked: o = o->awaited == nullptr ? nullptr : context_of(*o->awaited); break;
+            default: return;
+        }
+    }
+}
+
+void scheduler::take_back_loan(context& c) noexcept {
+    if (c.lent == 0) return;
+    c.lent = 0;
+    c.due = c.what.due;
+    if (c.state == condition::active) ready_.reorder(c, c.home->number_);
+    if (c.home != nullptr && c.home->runs_ == &c) c.home->level_ = static_cast<int>(c.level);
+}
+
+}  // namespace tutti::preempt

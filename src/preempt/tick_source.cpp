@@ -1,0 +1,96 @@
+#include "preempt/tick_source.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/futex.hpp"
+#include "base/scheduling.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using std::chrono::nanoseconds;
+
+itimerspec after(nanoseconds first, nanoseconds period) noexcept {
+    const auto spec = [](nanoseconds n) {
+        return timespec{static_cast<time_t>(n.count() / 1'000'000'000), static_cast<long>(n.count() % 1'000'000'000)};
+    };
+    return {spec(period), spec(first)};
+}
+
+bool always() noexcept { return true; }
+
+/// A timer whose signal goes to the calling thread.
+void make_timer(tick_target& t) {
+    t.thread = base::thread_number();
+    sigevent how{};
+    how.sigev_notify = SIGEV_THREAD_ID;
+    how.sigev_signo = tick_signal;
+#if defined(sigev_notify_thread_id)
+    how.sigev_notify_thread_id = t.thread;
+#else
+    how._sigev_un._tid = t.thread;  // glibc before 2.36 names it in no other way
+#endif
+    if (::timer_create(CLOCK_MONOTONIC, &how, &t.timer) != 0) {
+        throw std::system_error{errno, std::generic_category(), "tutti: no timer for a worker"};
+    }
+}
+void delete_timer(tick_target& t) noexcept { ::timer_delete(t.timer); }
+
+void start_periodic(tick_target& t) {
+    make_timer(t);
+    t.interval = t.timing.period;
+    tick_after(t, t.interval);
+}
+
+/// The worker will look by itself.
+void wait_for_tick(tick_target&) noexcept {}
+
+/// Raises the flag that is polled where critical regions end, and sends a signal if nobody has looked at it soon.
+void raise_flag_then_signal(tick_target& t) noexcept {
+    // Whoever raised it before and was not answered has sent a signal, which repeats itself while it is not served.
+    if (t.urgent.exchange(true, std::memory_order_acq_rel)) return;
+    core::descriptor* const d = t.running.load(std::memory_order_acquire);
+    if (d != nullptr) d->standing_tick.store(true, std::memory_order_relaxed);
+    const base::deadline late = base::real_now() + t.timing.patience;
+    do {
+        if (!t.urgent.load(std::memory_order_acquire)) return;
+        base::spin_turn();
+    } while (base::real_now() < late);
+    const int error = errno;
+    ::syscall(SYS_tgkill, ::getpid(), t.thread, tick_signal);
+    errno = error;
+}
+
+constexpr tick_source on_demand{
+    "on-demand", "a flag polled where critical regions end, then a signal if it is not seen at once",
+    true,        always,
+    make_timer,  raise_flag_then_signal,
+    delete_timer};
+constexpr tick_source periodic{
+    "periodic", "a POSIX timer for each worker", true, always, start_periodic, wait_for_tick, delete_timer};
+constexpr tick_source none{
+    "none",      "never preempts: work waits until a worker is done", false, always, make_timer, wait_for_tick,
+    delete_timer};
+constexpr const tick_source* table[] = {&on_demand, &periodic, &none};
+
+}  // namespace
+
+std::span<const tick_source* const> tick_sources() noexcept { return table; }
+
+const tick_source* find_tick_source(std::string_view name) noexcept {
+    for (const tick_source* s : table) {
+        if (s->name == name) return s;
+    }
+    return nullptr;
+}
+
+void tick_after(tick_target& t, nanoseconds time) noexcept {
+    const itimerspec when = after(std::max(time, nanoseconds{1}), t.interval);
+    ::timer_settime(t.timer, 0, &when, nullptr);
+}
+
+}  // namespace tutti::preempt

@@ -1,0 +1,63 @@
+// The concept `tick source`: what interrupts a worker that is busy, so that it looks at the queue (preemption_check).
+//
+// A source is an entry of a table, chosen by name. It knows a worker by its `tick_target` and no scheduler. A tick is a
+// signal to the worker's thread; where a source can avoid one it raises the standing tick of the context instead, which
+// is looked at wherever a critical region ends.
+//
+//   event     when                                                on which thread
+//   start     before the worker's first context                   the worker's
+//   request   something is ready that goes before what runs       any; also in a critical region of the worker's own
+//   stop      after its last context                              the worker's
+//
+// An acknowledgement is `urgent` going back to false: the worker stores that before it takes the lock and looks.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <span>
+#include <string_view>
+
+#include "core/descriptor.hpp"
+
+namespace tutti::preempt {
+
+/// Ignored unless handled, and not queued: a late one harms nobody.
+inline constexpr int tick_signal = SIGURG;
+
+struct tick_timing {
+    std::chrono::nanoseconds period{100'000};     // of a periodic source
+    std::chrono::nanoseconds patience{1'000};     // how long the polled flag has before a signal is sent
+    std::chrono::nanoseconds repetition{20'000};  // from a tick that found library code to the next
+};
+
+struct tick_target {
+    tick_timing timing;
+    int thread = 0;
+    timer_t timer{};
+    std::chrono::nanoseconds interval{0};  // from each tick of the timer to the next; 0: one at a time
+    std::atomic<bool> urgent{false};
+    std::atomic<core::descriptor*> running{nullptr};  // of the context that runs; null between two
+};
+
+struct tick_source {
+    std::string_view name;
+    std::string_view summary;
+    /// Whether contexts are preempted at all: without that they need no critical regions.
+    bool preempts;
+    bool (*available)() noexcept;
+    void (*start)(tick_target& t);
+    void (*request)(tick_target& t) noexcept;
+    void (*stop)(tick_target& t) noexcept;
+};
+
+[[nodiscard]] std::span<const tick_source* const> tick_sources() noexcept;
+/// Null if there is none of that name.
+[[nodiscard]] const tick_source* find_tick_source(std::string_view name) noexcept;
+
+/// The next tick of the worker's timer comes after that time, in place of the one that it was set to, and others after
+/// it at the timer's interval. Async-signal-safe.
+void tick_after(tick_target& t, std::chrono::nanoseconds time) noexcept;
+
+}  // namespace tutti::preempt

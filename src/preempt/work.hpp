@@ -1,0 +1,29 @@
+// What a client of the scheduler hands in, and what it may ask of its scheduling.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <optional>
+
+#include "base/clock.hpp"
+
+namespace tutti::preempt {
+
+/// A function to run once, on a context of its own, with its parameters behind `argument`.
+struct work {
+    void (*run)(void* argument) noexcept;
+    void* argument = nullptr;
+    unsigned priority = 0;                   // the larger, the sooner; above the highest level counts as that
+    std::optional<base::deadline> due = {};  // orders work of equal priority
+};
+
+/// How often a transaction is preempted before it goes to the highest level: C_max of the paper's equation (1).
+inline constexpr unsigned never = std::numeric_limits<unsigned>::max();
+
+struct promotion {
+    unsigned most_preemptions = never;
+    bool lazy = false;  // up one level with each preemption before that
+};
+
+}  // namespace tutti::preempt

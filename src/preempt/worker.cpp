@@ -1,0 +1,244 @@
+#include "preempt/worker.hpp"
+
+#include <cxxabi.h>
+#include <ucontext.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/futex.hpp"
+#include "core/kill.hpp"
+#include "preempt/scheduler.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+thread_local worker* of_this_thread = nullptr;
+
+/// Turns of looking for work before a worker sleeps: some microseconds, which is what waking it would cost.
+constexpr int idle_turns = 4 * base::spin_turns;
+
+/// Calls f for the descriptor that a context is in and those around it (open nesting).
+template <class F>
+void for_each_open(tx* t, F&& f) noexcept {
+    if (t == nullptr) return;
+    for (core::descriptor* d = &core::descriptor::of(*t); d != nullptr; d = d->outer) f(*d);
+}
+
+}  // namespace
+
+// Out of line, both: compilers keep addresses of a thread's variables.
+[[gnu::noinline]] worker* worker::current() noexcept { return of_this_thread; }
+[[gnu::noinline]] void worker::run_as(worker* w, tx* t) noexcept {
+    of_this_thread = w;
+    detail::current_transaction = t;
+}
+
+const tick_source& worker::source() const noexcept { return of_.source_; }
+
+void worker::start() {
+    target_.timing = of_.how_.timing;
+    thread_ = std::thread{[this] { run(); }};
+}
+
+void worker::run() noexcept {
+    run_as(this, nullptr);
+    if (of_.how_.migrate) own_block_ = tls_block::current();
+    source().start(target_);
+    for (;;) {
+        context* c = std::exchange(chosen_, nullptr);
+        if (c != nullptr) {
+            calls whom;
+            {
+                const base::lock_guard guard{of_.lock_};
+                settle(whom);
+            }
+            of_.deliver(whom);
+        } else {
+            c = choose();
+        }
+        if (c == nullptr) break;
+        // While this one runs, somebody else's time may come.
+        if (nearest_ != base::deadline::max() && source().preempts) tick_after(target_, nearest_ - base::now());
+        enter(*c);
+    }
+    source().stop(target_);
+}
+
+context* worker::choose() noexcept {
+    calls nobody;  // who would be called is looking
+    for (;;) {
+        const std::uint32_t seen = bell_.load(std::memory_order_acquire);
+        target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
+        {
+            const base::lock_guard guard{of_.lock_};
+            settle(nobody);
+            promised_ = -1;
+            wake_the_late();
+            if (context* const c = of_.ready_.take(number_)) {
+                runs_ = c;
+                level_ = static_cast<int>(c->effective_level());
+                return c;
+            }
+            runs_ = nullptr;
+            level_ = -1;
+            if (of_.ended_) return nullptr;
+        }
+        rest(seen);
+    }
+}
+
+void worker::rest(std::uint32_t seen) noexcept {
+    for (int turn = 0; turn < idle_turns; ++turn) {
+        if (bell_.load(std::memory_order_acquire) != seen) return;
+        base::spin_turn();
+    }
+    asleep_.store(true, std::memory_order_seq_cst);  // partner: the load in ring
+    const bool waits = nearest_ != base::deadline::max();
+    base::futex_wait(bell_, seen, waits ? std::optional{nearest_} : std::nullopt);
+    asleep_.store(false, std::memory_order_relaxed);
+}
+
+void worker::ring() noexcept {
+    bell_.fetch_add(1, std::memory_order_seq_cst);
+    // Either this sees that the worker is about to sleep, or the worker sees the new count, as late as in the kernel.
+    if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(bell_);
+}
+
+void worker::settle(calls& whom) noexcept {
+    if (left_ == nullptr) return;
+    context& c = *std::exchange(left_, nullptr);
+    switch (std::exchange(departure_, departure::none)) {
+        case departure::finished: of_.recycle(c); break;
+        case departure::preempted:
+            of_.ready_.put_back(c, number_);
+            // Ticks nobody: a context that was promoted waits for the next tick, as in the paper.
+            if (of_.how_.migrate) of_.ring_any(whom);
+            break;
+        case departure::parked:
+            if (std::exchange(c.woken, false)) of_.make_active(c, whom);
+            else c.state = condition::parked;
+            break;
+        case departure::none: break;
+    }
+}
+
+void worker::wake_the_late() noexcept {
+    if (nearest_ == base::deadline::max()) return;
+    const base::deadline now = base::now();
+    if (now < nearest_) return;
+    nearest_ = base::deadline::max();
+    calls nobody;  // they are this worker's, which is just looking
+    for (std::size_t i = of_.parked_.size(); i-- != 0;) {
+        context& c = *of_.parked_[i];
+        if (c.home != this || !c.until) continue;
+        if (*c.until <= now) of_.wake(c, nobody);
+        else nearest_ = std::min(nearest_, *c.until);
+    }
+}
+
+void worker::enter(context& c) noexcept {
+    core::descriptor& d = *c.descriptor;
+    const bool fresh = c.home == nullptr;
+    c.home = this;
+    tell(fresh ? happening::dispatched : happening::resumed, c);
+    running_ = &c;
+    if (c.block) tls_block::use(c.block->base());
+    if (fresh) {
+        c.transaction = &d;
+        d.exceptions = reinterpret_cast<const core::exception_globals*>(abi::__cxa_get_globals());
+        d.standing_tick.store(false, std::memory_order_relaxed);
+        c.place.prepare(c.room, run_context, &c);
+    }
+    run_as(this, c.transaction);
+    target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
+    // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
+    if (target_.urgent.load(std::memory_order_acquire)) note_tick();
+    fiber::change(loop_, c.place);
+    target_.running.store(nullptr, std::memory_order_relaxed);
+    if (c.block) {
+        run_as(nullptr, nullptr);  // no signal finds this worker in the block when it is used elsewhere
+        tls_block::use(own_block_);
+    }
+    run_as(this, nullptr);
+    running_ = nullptr;
+    left_ = &c;
+    switch (departure_) {
+        case departure::finished: tell(happening::finished, c); break;
+        case departure::preempted: tell(happening::preempted, c); break;
+        case departure::parked: tell(happening::parked, c); break;
+        case departure::none: break;
+    }
+}
+
+void worker::run_context(void* of) noexcept {
+    auto& c = *static_cast<context*>(of);
+    c.what.run(c.what.argument);
+    worker& w = *current();
+    w.departure_ = departure::finished;
+    fiber::leave_for(c.place, w.loop_);
+}
+
+void worker::leave(departure why) noexcept {
+    context& c = *running_;
+    c.transaction = detail::current_transaction;
+    // What it owns may be taken from here on. A context that parks itself owns nothing that anybody waits for long
+    // (core/waiting.hpp), and may be inside a barrier, which would not notice.
+    if (why == departure::preempted) for_each_open(c.transaction, core::suspend);
+    departure_ = why;
+    fiber::change(c.place, loop_);
+    if (why == departure::preempted) for_each_open(c.transaction, core::resume);
+}
+
+void worker::park() noexcept { leave(departure::parked); }
+
+void worker::check() noexcept {
+    target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
+    context& c = *running_;
+    {
+        const base::lock_guard guard{of_.lock_};
+        promised_ = -1;
+        wake_the_late();
+        if (of_.ready_.next_level(number_) <= static_cast<int>(c.effective_level())) return;
+        chosen_ = of_.ready_.take(number_);
+        runs_ = chosen_;
+        level_ = static_cast<int>(chosen_->effective_level());
+        const unsigned before = c.level;
+        of_.ready_.count_preemption(c);
+        ++of_.counts_.preemptions;
+        if (c.level != before) ++of_.counts_.promotions;
+    }
+    leave(departure::preempted);
+}
+
+void worker::note_tick() noexcept {
+    if (detail::current_transaction == nullptr) return;
+    core::descriptor::of(*detail::current_transaction).standing_tick.store(true, std::memory_order_relaxed);
+    if (source().preempts) tick_after(target_, target_.timing.repetition);  // there may be no barrier for long
+}
+
+void worker::on_tick(std::uintptr_t instruction) noexcept {
+    if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` looks whether it was urgent
+    signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    core::descriptor& d = core::descriptor::of(*detail::current_transaction);
+    const bool application = of_.application_.contains(instruction);
+    if (application && core::tick(d)) return check();
+    postponed_.store(postponed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!application) note_tick();
+}
+
+void worker::handle_signal(int, siginfo_t*, void* interrupted) noexcept {
+    worker* const w = current();
+    if (w == nullptr) return;
+    const int error = errno;
+    const auto& registers = static_cast<const ucontext_t*>(interrupted)->uc_mcontext.gregs;
+    w->on_tick(static_cast<std::uintptr_t>(registers[REG_RIP]));
+    errno = error;
+}
+
+void worker::tell(happening what, const context& whom) const noexcept {
+    const observer& o = of_.how_.watch;
+    if (o.tell != nullptr) o.tell(o.self, what, whom, number_);
+}
+
+}  // namespace tutti::preempt

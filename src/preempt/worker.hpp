@@ -1,0 +1,92 @@
+// A worker: a thread that runs contexts, one at a time, from a loop on its own stack.
+//
+// A context leaves the processor by switching to that loop with a word about why; the loop puts it where it belongs and
+// enters the next one. So whoever may resume a context finds it switched away completely.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "preempt/context.hpp"
+#include "preempt/options.hpp"
+#include "preempt/tls_block.hpp"
+
+namespace tutti::preempt {
+
+/// Whom to call once the lock is free: bit n stands for worker n.
+struct calls {
+    std::uint64_t bells = 0;  // the idle
+    std::uint64_t ticks = 0;  // the busy
+};
+
+class worker {
+public:
+    worker(scheduler& of, unsigned number) noexcept : of_{of}, number_{number} {}
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    void start();
+    void join() noexcept { thread_.join(); }
+
+    /// That of the calling thread, or null.
+    [[nodiscard]] static worker* current() noexcept;
+    /// The context that runs; null in the loop.
+    [[nodiscard]] context* running() const noexcept { return running_; }
+
+    /// preemption_check: gives way if something of a higher level is ready. On the running context, where it may be
+    /// switched away. Returns when the context goes on.
+    void check() noexcept;
+    /// Leaves the processor until the context is woken. REQUIRES: it has been entered in scheduler::parked_.
+    void park() noexcept;
+    /// The running context is to be looked at as soon as it may be switched away.
+    void note_tick() noexcept;
+
+    /// Wakes an idle worker. From any thread.
+    void ring() noexcept;
+    /// Ticks a busy one. From any other thread.
+    void tick() noexcept { source().request(target_); }
+
+private:
+    friend class scheduler;
+    enum class departure : std::uint8_t { none, finished, preempted, parked };
+
+    [[nodiscard]] const tick_source& source() const noexcept;
+    void run() noexcept;
+    context* choose() noexcept;
+    void enter(context& c) noexcept;
+    void leave(departure why) noexcept;
+    void settle(calls& whom) noexcept;
+    static void run_as(worker* w, tx* t) noexcept;
+    void rest(std::uint32_t seen) noexcept;
+    void wake_the_late() noexcept;
+    void on_tick(std::uintptr_t instruction) noexcept;
+    void tell(happening what, const context& whom) const noexcept;
+    static void run_context(void* of) noexcept;
+    static void handle_signal(int, siginfo_t*, void* interrupted) noexcept;
+
+    scheduler& of_;
+    const unsigned number_;
+    std::thread thread_;
+    fiber loop_;
+    std::uintptr_t own_block_ = 0;  // of thread-local variables, if contexts migrate
+    tick_target target_;
+
+    // --- of its own thread
+    context* running_ = nullptr;
+    context* left_ = nullptr;  // who has just left, and why
+    departure departure_ = departure::none;
+    context* chosen_ = nullptr;  // for whom it left
+    std::atomic<std::uint64_t> signals_{0}, postponed_{0};
+
+    // --- under the scheduler's lock
+    context* runs_ = nullptr;                         // what runs, or is about to
+    int level_ = -1;                                  // of that; -1: idle
+    int promised_ = -1;                               // of what it has been called for
+    base::deadline nearest_ = base::deadline::max();  // when the first of its parked contexts is to be woken
+
+    std::atomic<std::uint32_t> bell_{0};
+    std::atomic<bool> asleep_{false};
+};
+
+}  // namespace tutti::preempt

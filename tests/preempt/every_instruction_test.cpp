@@ -1,0 +1,68 @@
+// A short procedure is preempted at each of its instructions, one after another: the processor traps after every one,
+// and the handler hands in work of a higher level, which runs before the handler returns. (Traps in library code hand
+// in nothing: that code must not be preempted.)
+//
+// Catches a switch that loses a register, a vector, what is below the stack pointer, errno, or an exception in flight.
+#include <gtest/gtest.h>
+#include <ucontext.h>
+
+#include <csignal>
+
+#include "preempt/procedures/stepped.hpp"
+#include "preempt/progress.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+scheduler* the_scheduler = nullptr;
+var<long>* disturbed = nullptr;
+std::atomic<long> points{0};  // in the application where it was preempted
+std::atomic<long> passed{0};  // outside
+
+void on_trap(int, siginfo_t*, void* interrupted) {
+    const int error = errno;
+    const auto& registers = static_cast<const ucontext_t*>(interrupted)->uc_mcontext.gregs;
+    const bool application = the_scheduler->application().contains(static_cast<std::uintptr_t>(registers[REG_RIP]));
+    // As a tick does: an instruction of a barrier that is inlined may be inside a critical region.
+    if (application && core::descriptor::of(*detail::current_transaction).critical_depth.load() == 0) {
+        if (!the_scheduler->submit({disturb, disturbed, 5})) std::abort();
+        points.fetch_add(1);
+    } else {
+        passed.fetch_add(1);
+    }
+    errno = error;
+}
+
+TEST(every_instruction, may_be_preempted_without_a_trace) {
+    const support::watchdog dog{"every instruction"};
+    struct sigaction trap{}, before{};
+    trap.sa_sigaction = on_trap;
+    trap.sa_flags = SA_SIGINFO | SA_NODEFER;
+    ASSERT_EQ(::sigaction(SIGTRAP, &trap, &before), 0);
+    var<long> own{0}, others{0};
+    stepped s{&own, 12345}, expected{&own, 12345};
+    scheduler run{{.workers = 1}};
+    add_procedures(run);
+    ASSERT_TRUE(run.submit({run_straight, &expected, 1}));
+    run.drain();
+    the_scheduler = &run;
+    disturbed = &others;
+    ASSERT_TRUE(run.submit({run_stepped, &s, 1}));
+    run.drain();
+    EXPECT_EQ(s.result, expected.result);
+    EXPECT_EQ(s.error, expected.error);
+    EXPECT_TRUE(s.caught);
+    EXPECT_TRUE(s.mutexed);
+    EXPECT_GT(points, 200);
+    EXPECT_GT(passed, 200);
+    EXPECT_EQ(run.statistics().preemptions, static_cast<std::uint64_t>(points));
+    EXPECT_EQ(others.load(), points);
+    EXPECT_EQ(own.load(), 2);
+    ::sigaction(SIGTRAP, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace tutti::preempt

@@ -1,0 +1,37 @@
+// Procedures that run transactions.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "tutti/tutti.hpp"
+
+namespace procedures {
+
+using tutti::var;
+
+/// Moves money to and fro in long transactions; the total stays.
+struct bank {
+    static constexpr int accounts = 64;
+    var<long> money[accounts];
+};
+struct transfers {
+    bank* of;
+    std::uint64_t seed;
+    std::atomic<bool>* stop;  // null: one transaction
+    int steps;                // transfers in each
+    int work;                 // turns of computing between two
+    std::atomic<std::uint64_t> reads{0};
+    std::atomic<int> done{0};
+};
+void transfer(void* of_transfers) noexcept;
+
+/// Looks whether the total is right, in one transaction.
+struct audit {
+    bank* of;
+    long expected;
+    std::atomic<int> wrong{0};
+};
+void look(void* of_audit) noexcept;
+
+}  // namespace procedures

@@ -1,0 +1,43 @@
+// Procedures that keep a worker busy in application code.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace procedures {
+
+/// Computes until it is told to stop; how far it got.
+struct spinner {
+    std::atomic<bool> started{false};
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> turns{0};
+};
+void spin(void* of_spinner) noexcept;
+
+/// Notes that it ran, in which order.
+struct marker {
+    std::atomic<int>* clock;
+    std::atomic<int> at{0};
+};
+void mark(void* of_marker) noexcept;
+
+/// Keeps values in integer and vector registers, below the stack pointer, in errno and in the exception that is
+/// handled, again and again until told to stop; says whether all of them always came out right.
+struct keeper {
+    std::atomic<bool>* stop;  // null: does it once
+    std::uint64_t seed;
+    std::atomic<std::uint64_t> turns{0};
+    std::atomic<bool> right{false};
+};
+void keep(void* of_keeper) noexcept;
+
+/// Allocates and frees without end, from many sizes, until told to stop.
+struct allocator {
+    std::atomic<bool>* stop;
+    std::uint64_t seed;
+    std::uint64_t rounds;
+    std::atomic<bool> right{false};
+};
+void allocate(void* of_allocator) noexcept;
+
+}  // namespace procedures

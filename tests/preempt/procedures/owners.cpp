@@ -1,0 +1,28 @@
+#include "preempt/procedures/owners.hpp"
+
+namespace procedures {
+
+void own(void* of_owner) noexcept {
+    auto& o = *static_cast<owner*>(of_owner);
+    tutti::atomically({.mode = o.mode}, [&](tutti::tx& t) {
+        o.of->set(t, o.of->get(t) + o.adds);
+        o.attempts.fetch_add(1);
+        while (!o.lets_go_on && !o.go.load(std::memory_order_relaxed)) asm volatile("");
+    });
+    o.done.store(true);
+}
+
+void consume(void* of_consumer) noexcept {
+    auto& c = *static_cast<consumer*>(of_consumer);
+    tutti::atomically([&](tutti::tx& t) {
+        c.attempts.fetch_add(1);
+        const int there = c.of->get(t);
+        c.got.store(there != 0);
+        if (there != 0) return c.of->set(t, there - 1);
+        if (c.patience.count() == 0) tutti::retry(t);
+        tutti::retry_for(t, c.patience);
+    });
+    c.done.store(true);
+}
+
+}  // namespace procedures

@@ -1,0 +1,33 @@
+// Procedures that own a record, or wait for something, in the middle of their transactions.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+#include "tutti/tutti.hpp"
+
+namespace procedures {
+
+/// Adds to a variable; once it owns it, computes until told to go on.
+struct owner {
+    tutti::var<int>* of;
+    int adds;
+    tutti::mode mode = tutti::mode::optimistic;
+    bool lets_go_on = true;  // does not wait for `go`
+    std::atomic<int> attempts{0};
+    std::atomic<bool> go{false};
+    std::atomic<bool> done{false};
+};
+void own(void* of_owner) noexcept;
+
+/// Waits in retry until the variable is not zero, or for that time; takes one off it.
+struct consumer {
+    tutti::var<int>* of;
+    std::chrono::nanoseconds patience{0};  // 0: waits for ever
+    std::atomic<int> attempts{0};
+    std::atomic<bool> got{false};
+    std::atomic<bool> done{false};
+};
+void consume(void* of_consumer) noexcept;
+
+}  // namespace procedures

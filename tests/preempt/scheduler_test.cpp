@@ -1,0 +1,243 @@
+// Workers, ticks and preemption, end to end. Procedures are those of a shared object, which alone may be preempted.
+#include "preempt/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "preempt/procedures/accounts.hpp"
+#include "preempt/procedures/busy.hpp"
+#include "preempt/progress.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
+    const support::watchdog dog{"scheduler"};
+    std::atomic<int> clock{0};
+    std::deque<marker> marks;
+    scheduler s{{.workers = 2, .contexts = 8, .backlog = 100}};
+    const std::size_t count = support::rounds(5000);
+    std::size_t accepted = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        marker& m = marks.emplace_back(&clock);
+        while (!s.submit({mark, &m, static_cast<unsigned>(i % 6)})) std::this_thread::yield();
+        ++accepted;
+    }
+    s.drain();
+    EXPECT_EQ(clock.load(), static_cast<int>(accepted));
+    for (const marker& m : marks) EXPECT_NE(m.at.load(), 0);
+    const counts c = s.statistics();
+    EXPECT_EQ(c.finished, count);
+    EXPECT_EQ(c.standing + c.active + c.parked + c.backlog, 0u);
+}
+
+TEST(scheduler, refuses_what_pool_and_backlog_cannot_hold) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    marker m[4] = {{&clock}, {&clock}, {&clock}, {&clock}};
+    scheduler s{{.workers = 1, .contexts = 2, .backlog = 1}};
+    ASSERT_TRUE(s.submit({spin, &busy, 5}));
+    wait_until(busy.started);
+    EXPECT_TRUE(s.submit({mark, &m[0], 1}));   // the second context
+    EXPECT_TRUE(s.submit({mark, &m[1], 1}));   // the backlog
+    EXPECT_FALSE(s.submit({mark, &m[2], 5}));  // no room
+    busy.stop = true;
+    s.drain();
+    EXPECT_EQ(clock.load(), 2);
+    EXPECT_TRUE(s.submit({mark, &m[3], 1}));
+    s.stop();
+    EXPECT_EQ(clock.load(), 3);
+    EXPECT_FALSE(s.submit({mark, &m[2], 5})) << "it has stopped";
+    EXPECT_EQ(s.statistics().refused, 2u);
+}
+
+// One worker, no ticks: what is ready when the worker comes to choose goes by level, deadline and arrival.
+TEST(scheduler, chooses_by_level_then_deadline_then_arrival) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    std::deque<marker> m;
+    for (int i = 0; i < 5; ++i) m.emplace_back(&clock);
+    scheduler s{{.workers = 1, .ticks = "none"}};
+    ASSERT_TRUE(s.submit({spin, &busy, 1}));
+    wait_until(busy.started);
+    const auto now = base::now();
+    ASSERT_TRUE(s.submit({mark, &m[0], 1}));
+    ASSERT_TRUE(s.submit({mark, &m[1], 3}));
+    ASSERT_TRUE(s.submit({mark, &m[2], 3, now + std::chrono::seconds{9}}));
+    ASSERT_TRUE(s.submit({mark, &m[3], 3, now + std::chrono::seconds{5}}));
+    ASSERT_TRUE(s.submit({mark, &m[4], 4}));
+    busy.stop = true;
+    s.drain();
+    EXPECT_EQ(m[4].at, 1);
+    EXPECT_EQ(m[3].at, 2);
+    EXPECT_EQ(m[2].at, 3);
+    EXPECT_EQ(m[1].at, 4);
+    EXPECT_EQ(m[0].at, 5);
+}
+
+class ticking : public ::testing::TestWithParam<const char*> {};
+
+// The low one never ends by itself, so only preemption lets the high one run; a low one never preempts.
+TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    marker equal{&clock}, high{&clock};
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({spin, &busy, 2}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({mark, &equal, 2}));
+    ASSERT_TRUE(s.submit({mark, &high, 3}));
+    while (high.at == 0) std::this_thread::yield();
+    EXPECT_EQ(equal.at, 0);
+    wait_for_progress(busy.turns);  // it was resumed
+    busy.stop = true;
+    s.drain();
+    EXPECT_EQ(equal.at, 2);
+    EXPECT_EQ(s.statistics().preemptions, 1u);
+}
+
+// Catches a tick that switches wherever it finds the worker.
+TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    marker high{&clock};
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    ASSERT_TRUE(s.submit({spin, &busy, 2}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({mark, &high, 3}));
+    while (s.statistics().postponed < 3) std::this_thread::yield();  // a tick repeats itself while it is not served
+    EXPECT_EQ(high.at, 0);
+    busy.stop = true;
+    s.drain();
+    EXPECT_EQ(s.statistics().preemptions, 0u);
+    EXPECT_EQ(high.at, 1);
+}
+
+// Every wave preempts the context that never ends, and finds it on the processor: it has moved on.
+TEST_P(ticking, registers_errno_and_exceptions_survive) {
+    const support::watchdog dog{"scheduler"};
+    scheduler s{{.workers = 1, .ticks = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
+    add_procedures(s);
+    std::atomic<bool> stop{false};
+    keeper low{&stop, 1};
+    ASSERT_TRUE(s.submit({keep, &low, 1}));
+    std::deque<keeper> high;
+    const std::size_t waves = support::rounds(100);
+    for (std::size_t i = 0; i < waves; ++i) {
+        wait_for_progress(low.turns);
+        keeper& k = high.emplace_back(nullptr, i + 2);
+        ASSERT_TRUE(s.submit({keep, &k, 2 + static_cast<unsigned>(i % 4)}));
+        wait_until(k.right);
+    }
+    stop = true;
+    s.drain();
+    EXPECT_TRUE(low.right.load());
+    EXPECT_GE(s.statistics().preemptions, waves);
+}
+
+// A context on each level, each preempted by the next: all of them wait at once, and end from the top down.
+TEST_P(ticking, preemptions_nest) {
+    const support::watchdog dog{"scheduler"};
+    constexpr unsigned levels = 20;
+    scheduler s{{.workers = 1, .highest_level = levels, .ticks = GetParam()}};
+    add_procedures(s);
+    std::atomic<bool> stop[levels] = {};
+    std::deque<keeper> all;
+    for (unsigned level = 0; level < levels; ++level) {
+        keeper& k = all.emplace_back(&stop[level], level);
+        ASSERT_TRUE(s.submit({keep, &k, level}));
+        wait_for_progress(k.turns);
+    }
+    EXPECT_EQ(s.statistics().active, levels - 1);
+    for (unsigned level = levels; level-- != 0;) {
+        wait_for_progress(all[level].turns);
+        stop[level] = true;
+        wait_until(all[level].right);
+    }
+    s.drain();
+    EXPECT_EQ(s.statistics().preemptions, levels - 1);
+}
+
+// Catches preemption inside malloc or stdio: the second context finds the lock of the first one taken, for ever, or the
+// heap half changed.
+TEST_P(ticking, malloc_and_stdio_can_be_hammered_from_both_sides) {
+    const support::watchdog dog{"scheduler"};
+    scheduler s{{.workers = 1, .ticks = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
+    add_procedures(s);
+    std::atomic<bool> stop{false};
+    allocator low{&stop, 1, ~std::uint64_t{0}};
+    ASSERT_TRUE(s.submit({allocate, &low, 1}));
+    std::deque<allocator> high;
+    const std::size_t count = support::rounds(400);
+    for (std::size_t i = 0; i < count; ++i) {
+        allocator& a = high.emplace_back(nullptr, i, 20);
+        while (!s.submit({allocate, &a, 2 + static_cast<unsigned>(i % 4)})) std::this_thread::yield();
+        if (i % 4 == 0) {
+            while (!a.right.load()) std::this_thread::yield();
+        }
+    }
+    stop = true;
+    s.drain();
+    EXPECT_TRUE(low.right.load());
+    for (const allocator& a : high) ASSERT_TRUE(a.right.load());
+    EXPECT_GT(s.statistics().preemptions, 0u);
+    EXPECT_GT(s.statistics().postponed, 0u) << "some ticks must have found library code";
+}
+
+TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
+    const support::watchdog dog{"scheduler"};
+    bank b;
+    scheduler s{{.workers = 2, .ticks = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
+    add_procedures(s);
+    std::atomic<bool> stop{false};
+    transfers low[2] = {{&b, 1, &stop, 20, 500}, {&b, 2, &stop, 20, 500}};
+    for (transfers& l : low) ASSERT_TRUE(s.submit({transfer, &l, 1}));
+    std::deque<transfers> high;
+    std::deque<audit> audits;
+    const std::size_t waves = support::rounds(100);
+    for (std::size_t i = 0; i < waves; ++i) {
+        for (transfers& l : low) wait_for_progress(l.reads);
+        for (unsigned level = 2; level <= 4; ++level) {
+            ASSERT_TRUE(s.submit({transfer, &high.emplace_back(&b, i * 7 + level, nullptr, 4, 100), level}));
+        }
+        ASSERT_TRUE(s.submit({look, &audits.emplace_back(&b, 0), 5}));
+    }
+    stop = true;
+    s.drain();
+    for (const transfers& l : low) EXPECT_GT(l.done, 0);
+    for (const transfers& t : high) ASSERT_EQ(t.done, 1);
+    for (const audit& a : audits) ASSERT_EQ(a.wrong, 0);
+    long total = 0;
+    for (const auto& m : b.money) total += m.load();
+    EXPECT_EQ(total, 0);
+    EXPECT_GT(s.statistics().preemptions, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(sources, ticking, ::testing::Values("on-demand", "periodic"));
+
+TEST(scheduler, says_what_is_wrong_with_its_options) {
+    EXPECT_THROW((scheduler{{.workers = 0}}), std::invalid_argument);
+    EXPECT_THROW((scheduler{{.workers = 4, .contexts = 3}}), std::invalid_argument);
+    EXPECT_THROW((scheduler{{.highest_level = 64}}), std::invalid_argument);
+    try {
+        scheduler{{.ticks = "sundial"}};
+        FAIL();
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string{e.what()}.find("'sundial' is unknown or not available here; there are on-demand"),
+                  std::string::npos)
+            << e.what();
+    }
+}
+
+}  // namespace
+}  // namespace tutti::preempt

@@ -1,0 +1,177 @@
+// Transactions that meet what a preempted one owns, and those that wait: nobody spins, nobody deadlocks, and the one
+// that is to run first does. One worker, so whoever is waited for runs only if it is switched to.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "preempt/procedures/busy.hpp"
+#include "preempt/procedures/owners.hpp"
+#include "preempt/progress.hpp"
+#include "preempt/scheduler.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+// Catches a higher level that waits for the lower one: it would wait for ever, because that one never goes on.
+TEST(suspended_owner, gives_way_to_a_higher_level_and_starts_over) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    owner low{.of = &x, .adds = 1, .lets_go_on = false};
+    owner high{.of = &x, .adds = 10};
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({own, &low, 1}));
+    wait_for_count(low.attempts, 1);
+    ASSERT_TRUE(s.submit({own, &high, 3}));
+    wait_until(high.done);
+    EXPECT_EQ(high.attempts, 1);
+    EXPECT_FALSE(low.done);
+    low.go = true;
+    s.drain();
+    EXPECT_EQ(low.attempts, 2) << "what it owned was taken";
+    EXPECT_EQ(x.load(), 11);
+}
+
+// The classic inversion: the owner is of the lowest level, and one of a level between runs. Irrevocable, so that it
+// cannot be taken from. Catches a wait that does not lend its level.
+TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    owner low{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false};
+    owner high{.of = &x, .adds = 10};
+    spinner between;
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({own, &low, 1}));
+    wait_for_count(low.attempts, 1);
+    ASSERT_TRUE(s.submit({spin, &between, 2}));
+    wait_until(between.started);
+    low.go = true;
+    ASSERT_TRUE(s.submit({own, &high, 3}));
+    wait_until(high.done);
+    EXPECT_TRUE(low.done) << "while the one between still runs";
+    EXPECT_EQ(low.attempts, 1);
+    EXPECT_GE(s.statistics().loans, 1u);
+    between.stop = true;
+    s.drain();
+    EXPECT_EQ(x.load(), 11);
+}
+
+// After the transaction for which it was lent, the level goes back: the one between runs before the rest of the owner.
+TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    struct both {
+        owner first;
+        spinner then;
+    } low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
+    owner high{.of = &x, .adds = 10};
+    spinner between;
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    const auto run_both = [](void* of) noexcept {
+        auto& b = *static_cast<both*>(of);
+        own(&b.first);
+        spin(&b.then);
+    };
+    ASSERT_TRUE(s.submit({run_both, &low, 1}));
+    wait_for_count(low.first.attempts, 1);
+    ASSERT_TRUE(s.submit({spin, &between, 2}));
+    wait_until(between.started);
+    low.first.go = true;
+    ASSERT_TRUE(s.submit({own, &high, 3}));
+    wait_until(high.done);
+    wait_for_progress(between.turns);
+    between.stop = true;
+    wait_until(low.then.started);
+    low.then.stop = true;
+    s.drain();
+    EXPECT_EQ(x.load(), 11);
+}
+
+// The owner is suspended on the first worker, by one of a high level; on the second, a transaction of the owner's level
+// meets it. Catches one that spins there: its worker could not run anything else.
+TEST(suspended_owner, lets_an_equal_wait_without_its_worker) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    owner first{.of = &x, .adds = 1, .lets_go_on = false};
+    owner second{.of = &x, .adds = 10};
+    spinner busy, elsewhere;
+    std::atomic<int> clock{0};
+    marker other{&clock};
+    scheduler s{{.workers = 2}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({spin, &elsewhere, 4}));
+    wait_until(elsewhere.started);
+    ASSERT_TRUE(s.submit({own, &first, 2}));  // so it is on the other worker
+    wait_for_count(first.attempts, 1);
+    ASSERT_TRUE(s.submit({spin, &busy, 3}));  // and so is this
+    wait_until(busy.started);
+    first.go = true;
+    elsewhere.stop = true;
+    ASSERT_TRUE(s.submit({own, &second, 2}));
+    while (s.statistics().parkings == 0) std::this_thread::yield();
+    ASSERT_TRUE(s.submit({mark, &other, 0}));
+    while (other.at == 0) std::this_thread::yield();
+    EXPECT_FALSE(second.done);
+    busy.stop = true;
+    s.drain();
+    EXPECT_EQ(first.attempts, 1) << "nobody took what it owned";
+    EXPECT_EQ(x.load(), 11);
+}
+
+// Catches a retry that sleeps with its worker.
+TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    std::deque<consumer> consumers;
+    scheduler s{{.workers = 1, .contexts = 64}};
+    add_procedures(s);
+    for (unsigned i = 0; i < 10; ++i) ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), i % 6}));
+    while (s.statistics().parked < 10) std::this_thread::yield();
+    owner producer{.of = &x, .adds = 10};
+    ASSERT_TRUE(s.submit({own, &producer, 0}));
+    s.drain();
+    for (const consumer& c : consumers) EXPECT_TRUE(c.got);
+    EXPECT_EQ(x.load(), 0);
+}
+
+TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    scheduler s{{.workers = 2}};
+    for (std::size_t i = 0; i < support::rounds(200); ++i) {
+        consumer c{&x};
+        ASSERT_TRUE(s.submit({consume, &c, 3}));
+        if (i % 2 == 0) {
+            while (c.attempts == 0) std::this_thread::yield();
+        }
+        x.store(1);
+        s.drain();
+        ASSERT_TRUE(c.got);
+    }
+}
+
+// The worker is busy with work that never ends, so only a tick can end the wait.
+TEST(retry, ends_in_time_although_the_worker_is_busy) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    consumer c{&x, std::chrono::milliseconds{2}};
+    spinner busy;
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({consume, &c, 3}));
+    while (s.statistics().parked == 0 && !c.done) std::this_thread::yield();
+    ASSERT_TRUE(s.submit({spin, &busy, 1}));
+    wait_until(c.done);
+    EXPECT_FALSE(c.got);
+    busy.stop = true;
+    s.drain();
+}
+
+}  // namespace
+}  // namespace tutti::preempt
