@@ -66,15 +66,18 @@ void waiter::sleep(std::optional<base::deadline> until) noexcept {
     }
 }
 
+void waiter::wake() noexcept {
+    woken_.store(1, std::memory_order_release);
+    base::futex_wake_all(woken_.raw());
+}
+
 void wake_waiters(descriptor& d) noexcept {
     for (const memory::write_entry& e : d.writes) {
         waiter::bucket& b = waiter::bucket_of(e.record);
         // Under the bucket's lock a waiter that is found there cannot leave.
         const base::lock_guard guard{b.lock};
         for (waiter::watch* w = b.first; w != nullptr; w = w->next) {
-            if (w->on != e.record) continue;
-            w->who->woken_.store(1, std::memory_order_release);
-            base::futex_wake_all(w->who->woken_.raw());
+            if (w->on == e.record) w->who->wake();
         }
     }
 }
