@@ -44,6 +44,12 @@ void add_serve(CLI::App& serve, serve_options& options, std::string& password_fi
         ->type_name("FILE");
     serve.add_option("--password-file", password_file, "Clients must AUTH with the first line of this file")
         ->type_name("FILE");
+    serve
+        .add_option_function<std::uint16_t>(
+            "--metrics-port", [&how](const std::uint16_t& given) { how.metrics_port = given; },
+            "HTTP port where Prometheus may ask; 0: one that the system chooses")
+        ->type_name("PORT");
+    serve.add_option("--metrics-host", how.metrics_host, "Address for Prometheus")->capture_default_str();
     serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that receivers leave")
         ->type_name("N")
         ->capture_default_str();

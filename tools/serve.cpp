@@ -8,6 +8,8 @@
 #include <fstream>
 #include <thread>
 
+#include "tutti/statistics.hpp"
+
 namespace tutti::tools {
 namespace {
 
@@ -51,9 +53,13 @@ void serve(const serve_options& options) {
     service.load(options.shared_object);
     for (const std::string& name : service.unused_settings())
         throw command_line_error{fmt::format("--set: {} knows no setting {}", options.shared_object, name)};
+    // Aborts by cause are among what Prometheus asks for.
+    if (options.how.metrics_port) enable_statistics(true);
     service.start();
     if (options.how.port) say(fmt::format("serving on {}:{}", options.how.host, service.port()));
     if (!options.how.unix_socket.empty()) say(fmt::format("serving on {}", options.how.unix_socket));
+    if (options.how.metrics_port)
+        say(fmt::format("metrics on http://{}:{}/metrics", options.how.metrics_host, service.metrics_port()));
     if (!options.port_file.empty()) write_port(options.port_file, service.port());
 
     signals.wait();

@@ -7,6 +7,7 @@
 
 #include "server/catalog.hpp"
 #include "server/commands.hpp"
+#include "server/metrics.hpp"
 #include "server/receiver.hpp"
 #include "server/snapshot.hpp"
 #include "server/sockets.hpp"
@@ -71,6 +72,7 @@ public:
     const settings how;
     catalog procedures;
     std::uint16_t port = 0;
+    std::unique_ptr<metrics> figures_for_others;
 
 private:
     void listen();
@@ -106,9 +108,11 @@ void service::body::start() {
     started_ = true;
     start_time_ = std::chrono::steady_clock::now();
     listen();
-    if (shared_->entrances.empty()) return;
-    for (unsigned i = 0; i < how.receivers; ++i)
+    for (unsigned i = 0; i < how.receivers && !shared_->entrances.empty(); ++i)
         receivers_.push_back(std::make_unique<receiver>(*shared_, procedures.all().size()));
+    if (how.metrics_port) {
+        figures_for_others = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
+    }
     for (const auto& r : receivers_) r->start();
 }
 
@@ -187,7 +191,9 @@ std::vector<std::string> service::unused_settings() const { return body_->proced
 void service::start() { body_->start(); }
 void service::drain() { body_->drain(); }
 std::uint16_t service::port() const noexcept { return body_->port; }
-std::uint16_t service::metrics_port() const noexcept { return 0; }
+std::uint16_t service::metrics_port() const noexcept {
+    return body_->figures_for_others == nullptr ? std::uint16_t{0} : body_->figures_for_others->port();
+}
 std::string service::info() const { return to_text(body_->look()); }
 void service::call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                        std::function<void(std::string_view)> then) {

@@ -13,12 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/detail/config.hpp"
 #include "tutti/server/reply.hpp"
 
 namespace tutti::server {
 
 /// An argument does not have the form that its parameter needs. The client gets the code ARGUMENT.
-class bad_argument : public std::runtime_error {
+class TUTTI_EXPORT bad_argument : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
