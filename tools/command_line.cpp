@@ -70,9 +70,22 @@ void add_serve(CLI::App& serve, serve_options& options, std::string& password_fi
     serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
 }
 
+void add_top(CLI::App& top, top_options& options, std::string& password_file) {
+    top.add_option("--host", options.host, "Where the server listens")->capture_default_str();
+    top.add_option("--port", options.port, "Its port")->capture_default_str();
+    top.add_option("--unix", options.unix_socket, "Its unix socket instead")->type_name("PATH");
+    top.add_option("--password-file", password_file, "AUTH with the first line of this file")->type_name("FILE");
+    top.add_option("--seconds", options.seconds, "Time between two looks")
+        ->check(CLI::Range(0.05, 3600.0))
+        ->capture_default_str();
+    top.add_option("--looks", options.looks, "End after so many; 0: never")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+}
+
 }  // namespace
 
-std::variant<serve_options, help_text> parse_command_line(int argc, const char* const* argv) {
+std::variant<serve_options, top_options, help_text> parse_command_line(int argc, const char* const* argv) {
     CLI::App app{"Transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
@@ -82,6 +95,9 @@ std::variant<serve_options, help_text> parse_command_line(int argc, const char* 
     bool no_tcp = false;
     std::uint16_t port = 7411;
     std::vector<std::string> settings;
+    CLI::App* const top = app.add_subcommand("top", "Show what a server does, again and again");
+    top_options looking;
+    add_top(*top, looking, password_file);
     add_serve(*serve, options, password_file, no_tcp, port, settings);
 
     try {
@@ -93,7 +109,11 @@ std::variant<serve_options, help_text> parse_command_line(int argc, const char* 
     } catch (const CLI::ParseError& e) {
         std::string line = e.what();
         std::ranges::replace(line, '\n', ' ');
-        throw command_line_error{line + " (tutti serve --help lists the options)"};
+        throw command_line_error{line + " (tutti serve --help and tutti top --help list the options)"};
+    }
+    if (top->parsed()) {
+        if (!password_file.empty()) looking.password = first_line_of(password_file);
+        return looking;
     }
     if (!no_tcp) options.how.port = port;
     if (no_tcp && options.how.unix_socket.empty()) throw command_line_error{"--no-tcp needs --unix PATH"};

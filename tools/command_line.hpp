@@ -19,6 +19,15 @@ struct serve_options {
     bool quiet = false;
 };
 
+struct top_options {
+    std::string host = "127.0.0.1";
+    int port = 7411;
+    std::string unix_socket;
+    std::string password;
+    double seconds = 1;  ///< between two looks
+    int looks = 0;       ///< then it ends; 0: never
+};
+
 /// Why the command line cannot be followed, in one line that says what to do instead.
 class command_line_error : public std::runtime_error {
 public:
@@ -31,6 +40,6 @@ struct help_text {
 };
 
 /// @throws command_line_error
-[[nodiscard]] std::variant<serve_options, help_text> parse_command_line(int argc, const char* const* argv);
+[[nodiscard]] std::variant<serve_options, top_options, help_text> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace tutti::tools

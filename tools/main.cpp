@@ -4,6 +4,7 @@
 
 #include "command_line.hpp"
 #include "serve.hpp"
+#include "top.hpp"
 
 namespace {
 
@@ -16,6 +17,10 @@ int main(int argc, char** argv) {
         const auto parsed = tutti::tools::parse_command_line(argc, argv);
         if (const auto* help = std::get_if<tutti::tools::help_text>(&parsed)) {
             std::fputs(help->text.c_str(), stdout);
+            return all_is_well;
+        }
+        if (const auto* top = std::get_if<tutti::tools::top_options>(&parsed)) {
+            tutti::tools::top(*top);
             return all_is_well;
         }
         tutti::tools::serve(std::get<tutti::tools::serve_options>(parsed));

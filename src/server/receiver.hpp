@@ -50,7 +50,10 @@ public:
     void start();
     void give_back(request& done) noexcept override;
     void begin_drain() noexcept;
-    void join() { thread_.join(); }
+    /// Once it has started; else nothing.
+    void join() {
+        if (thread_.joinable()) thread_.join();
+    }
     [[nodiscard]] const figures& counted() const noexcept { return figures_; }
 
 private:

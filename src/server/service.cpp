@@ -108,11 +108,11 @@ void service::body::start() {
     started_ = true;
     start_time_ = std::chrono::steady_clock::now();
     listen();
-    for (unsigned i = 0; i < how.receivers && !shared_->entrances.empty(); ++i)
-        receivers_.push_back(std::make_unique<receiver>(*shared_, procedures.all().size()));
     if (how.metrics_port) {
         figures_for_others = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
     }
+    for (unsigned i = 0; i < how.receivers && !shared_->entrances.empty(); ++i)
+        receivers_.push_back(std::make_unique<receiver>(*shared_, procedures.all().size()));
     for (const auto& r : receivers_) r->start();
 }
 
@@ -125,6 +125,7 @@ void service::body::drain() {
     if (local_.open()) ::unlink(how.unix_socket.c_str());
     tcp_.close();
     local_.close();
+    figures_for_others.reset();  // it looks at what goes with this object
     std::exception_ptr failure;
     for (const auto& f : procedures.closing()) {
         try {

@@ -68,6 +68,7 @@ std::string to_text(const snapshot& s) {
             const std::uint64_t calls = count_of(sum);
             text.append("turnaround_").append(p.name).append("_").append(std::to_string(priority));
             text.append(":calls=").append(std::to_string(calls));
+            text.append(",sum_us=").append(std::to_string(sum.microseconds));
             text.append(",mean_us=").append(std::to_string(sum.microseconds / calls));
             for (const auto& [name, q] : {std::pair{"p50", 0.5}, {"p99", 0.99}, {"p999", 0.999}})
                 text.append(",").append(name).append("_us=").append(std::to_string(percentile(sum, q)));

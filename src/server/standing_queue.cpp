@@ -27,7 +27,7 @@ void standing_queue::push(job& j) {
 }
 
 job& standing_queue::pop() noexcept {
-    const int highest = std::bit_width(occupied_) - 1;
+    const int highest = static_cast<int>(std::bit_width(occupied_)) - 1;
     level& l = levels_[static_cast<std::size_t>(highest)];
     job* chosen = nullptr;
     if (!l.timed.empty()) {
