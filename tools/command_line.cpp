@@ -39,6 +39,17 @@ void add_serve(CLI::App& serve, serve_options& options, std::string& password_fi
     CLI::Option* const tcp =
         serve.add_option("--port", port, "TCP port; 0: one that the system chooses")->capture_default_str();
     serve.add_flag("--no-tcp", no_tcp, "Listen on a unix socket only")->excludes(tcp);
+    CLI::Option* const key = serve.add_option("--tls-key", how.tls.key, "Its private key, PEM")->type_name("FILE");
+    CLI::Option* const certificate =
+        serve.add_option("--tls-certificate", how.tls.certificate, "Speak TLS on TCP with this certificate, PEM")
+            ->type_name("FILE")
+            ->needs(key);
+    key->needs(certificate);
+    serve
+        .add_option("--tls-client-authority", how.tls.client_authority,
+                    "Clients must show a certificate signed by this")
+        ->type_name("FILE")
+        ->needs(certificate);
     serve.add_option("--unix", how.unix_socket, "Unix socket to listen on, too")->type_name("PATH");
     serve.add_option("--port-file", options.port_file, "Write the port to this file once it is listened on")
         ->type_name("FILE");

@@ -1,5 +1,6 @@
 #include "server/receiver.hpp"
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -65,6 +66,10 @@ void receiver::begin_drain() noexcept {
 bool receiver::finished() const noexcept { return draining_ && connections_.empty() && under_way_count_ == 0; }
 
 void receiver::work() {
+    // Signals are for the program's own threads. SIGPIPE, which OpenSSL's writes raise, is left pending.
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     while (!finished()) {
         wait();
         submit();

@@ -12,6 +12,7 @@
 #include "server/snapshot.hpp"
 #include "server/sockets.hpp"
 #include "server/thread_pool.hpp"
+#include "server/tls.hpp"
 
 namespace tutti::server {
 namespace {
@@ -53,6 +54,8 @@ settings checked(settings how) {
     need(how.max_arguments >= 2, "max_arguments is at least 2");
     need(how.max_request >= 64, "max_request is at least 64 bytes");
     need(how.max_pipeline >= 1, "max_pipeline is at least 1");
+    need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
+    need(how.tls.client_authority.empty() || !how.tls.certificate.empty(), "a client authority needs a certificate");
     need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
     return how;
 }
@@ -81,6 +84,7 @@ private:
     bool drained_ = false;
     instant start_time_;
     handle tcp_, local_;
+    std::optional<tls> tls_;
     std::unique_ptr<executor> executor_;
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
@@ -89,10 +93,12 @@ private:
 
 void service::body::listen() {
     const auto in_the_clear = [](handle s) { return std::make_unique<stream>(std::move(s)); };
+    if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
     if (how.port) {
         tcp_ = listen_tcp(how.host, *how.port);
         port = port_of(tcp_);
-        shared_->entrances.push_back({tcp_, in_the_clear});
+        if (tls_) shared_->entrances.push_back({tcp_, [this](handle s) { return tls_->greet(std::move(s)); }});
+        else shared_->entrances.push_back({tcp_, in_the_clear});
     }
     if (!how.unix_socket.empty()) {
         local_ = listen_unix(how.unix_socket);

@@ -76,6 +76,43 @@ case $case in
         [[ $(REDISCLI_AUTH='open sesame' redis-cli -p "$port" CALL noop) == OK ]] || fail "the password does not open"
         stop
         ;;
+    tls)
+        for name in server client; do
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" \
+                -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/$name.key" -out "$folder/$name.pem" 2>"$folder/openssl"
+        done
+        start --tls-certificate "$folder/server.pem" --tls-key "$folder/server.key" --tls-client-authority "$folder/client.pem"
+        secure=(--tls --cacert "$folder/server.pem" -h 127.0.0.1 -p "$port")
+        mine=(--cert "$folder/client.pem" --key "$folder/client.key")
+        [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL balance 1) == 1000 ]] || fail "no answer under TLS"
+        [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL large 300000 | wc -c) == 300001 ]] || fail "a long answer was cut"
+        ! redis-cli "${secure[@]}" PING >"$folder/stranger" 2>&1 || ! grep -q PONG "$folder/stranger" || fail "a stranger came in"
+        ! redis-cli -p "$port" PING >"$folder/clear" 2>&1 || ! grep -q PONG "$folder/clear" || fail "it answers in the clear"
+        redis-benchmark "${secure[@]}" "${mine[@]}" -n 5000 -P 8 -c 5 -q CALL count >"$folder/benchmark"
+        [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL count) == 5001 ]] || fail "calls were lost under TLS"
+        stop
+        ;;
+    top)
+        start
+        redis-benchmark -p "$port" -n 2000 -P 8 -c 5 -q CALL transfer 1 2 0 >"$folder/benchmark"
+        "$tutti" top --port "$port" --seconds 0.1 --looks 2 >"$folder/top"
+        grep -qE '^transfer +5 ' "$folder/top" || fail "$(<"$folder/top")"
+        stop
+        ! "$tutti" top --port "$port" --looks 1 2>"$folder/top" || fail "there is nobody to look at"
+        grep -q 'cannot be reached' "$folder/top" || fail "$(<"$folder/top")"
+        ;;
+    metrics)
+        start --metrics-port 0
+        expect OK CALL transfer 1 2 3
+        metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
+        exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+        printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+        cat <&3 >"$folder/metrics"
+        grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="5"} 1' "$folder/metrics" || fail "no histogram"
+        grep -q '^tutti_commits_total{block="transfer"} 1' "$folder/metrics" || fail "no commits"
+        grep -q '^tutti_clients ' "$folder/metrics" || fail "no clients"
+        stop
+        ;;
     drain)
         start --workers 1
         redis-cli -p "$port" CALL busy 300000 >"$folder/answer" &
