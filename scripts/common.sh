@@ -87,7 +87,9 @@ step() {
 # Debian's names. A command asks only for the groups it needs.
 packages_build=(g++ cmake ninja-build)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
-packages_test=("${packages_apps[@]}" libgtest-dev librapidcheck-dev pkgconf gcc-12-source)
+packages_server=(libssl-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev)
+packages_test=("${packages_apps[@]}" "${packages_server[@]}" redis-tools libgtest-dev librapidcheck-dev pkgconf
+    gcc-12-source)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 packages_charts=(python3-matplotlib)
 packages_clang=(clang-19 libclang-rt-19-dev)
@@ -107,6 +109,10 @@ installed() {
         libfmt-dev) has_header fmt/format.h ;;
         libgif-dev) has_header gif_lib.h ;;
         libpng-dev) has_header png.h ;;
+        libssl-dev) has_header openssl/ssl.h ;;
+        prometheus-cpp-dev) has_header prometheus/registry.h ;;
+        libhiredis-dev) has_header hiredis/hiredis.h ;;
+        redis-tools) command -v redis-cli ;;
         libgtest-dev) has_header gtest/gtest.h ;;
         librapidcheck-dev) has_header rapidcheck.h ;;
         libbenchmark-dev) has_header benchmark/benchmark.h ;;

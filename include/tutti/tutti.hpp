@@ -7,6 +7,7 @@
 #include "tutti/checkpoint.hpp"
 #include "tutti/counter.hpp"
 #include "tutti/errors.hpp"
+#include "tutti/interrupt.hpp"
 #include "tutti/memory.hpp"
 #include "tutti/open_nesting.hpp"
 #include "tutti/options.hpp"

@@ -1,11 +1,14 @@
 #include "tutti/errors.hpp"
 
+#include "tutti/interrupt.hpp"
+
 namespace tutti {
 
 usage_error::~usage_error() = default;
 
 const char* cancelled::what() const noexcept { return "tutti: the atomic block was cancelled"; }
 const char* deadline_missed::what() const noexcept { return "tutti: the atomic block cannot meet its deadline"; }
+const char* interrupted::what() const noexcept { return "tutti: the atomic block was interrupted from outside"; }
 
 std::string_view name_of(abort_cause cause) noexcept {
     switch (cause) {

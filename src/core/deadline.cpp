@@ -52,12 +52,6 @@ base::deadline due_of(const deadline& given) noexcept {
     return given.value() < base::deadline::max() - now ? now + given.value() : base::deadline::max();
 }
 
-/// The block has not begun, and will not.
-void close_unstarted(descriptor& d) noexcept {
-    d.frame_ = nullptr;
-    abandon_execution(d);
-}
-
 /// Inside the body of a transaction that owns something nobody may be waited for, not even for a seat.
 bool may_hurry(const descriptor& d) noexcept { return !encloser_owns(d); }
 

@@ -41,6 +41,7 @@ class descriptor;
 struct abstract_holding;
 struct instance;
 struct preemption;
+class waiter;
 
 /// What an attempt that ended early asks of the blocks it unwinds through.
 enum class signal : std::uint8_t {
@@ -239,7 +240,9 @@ public:
     std::atomic<bool> standing_tick{false};
     base::lock eviction;  // I5
     detail::shared<std::uint32_t> suspended{0};
-    std::uint32_t suspensions = 0;  // how often it was; written under `eviction`
+    std::uint32_t suspensions = 0;                 // how often it was; written under `eviction`
+    detail::shared<std::uint32_t> interrupted{0};  // no further attempt; see core/interrupt.hpp
+    waiter* asleep = nullptr;                      // in retry; under `eviction`
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }

@@ -18,6 +18,7 @@
 #include "core/seats.hpp"
 #include "core/signal.hpp"
 #include "core/standing.hpp"
+#include "tutti/interrupt.hpp"
 
 namespace tutti::core {
 namespace {
@@ -86,7 +87,16 @@ void pause_patiently(descriptor& self) noexcept {
     }
 }
 
+void close_unstarted(descriptor& d) noexcept {
+    d.frame_ = nullptr;
+    abandon_execution(d);
+}
+
 void start_attempt(descriptor& d) {
+    if (d.interrupted.load(std::memory_order_acquire) != 0) [[unlikely]] {
+        close_unstarted(d);
+        throw interrupted{};
+    }
     if (d.run.timed.on) [[unlikely]]
         plan_attempt(d);
     reset_attempt(d);

@@ -30,7 +30,10 @@ inline void reset_attempt(descriptor& d) noexcept {
     ++d.own_sequence;
 }
 
-/// Begins the next attempt of d.run. Throws deadline_missed, and then the block is closed. REQUIRES: d.frame_ is the
+/// Closes a block whose next attempt will not begin.
+void close_unstarted(descriptor& d) noexcept;
+
+/// Begins the next attempt of d.run. Throws deadline_missed or interrupted, and then the block is closed. REQUIRES: d.frame_ is the
 /// outermost block; nothing is held.
 void start_attempt(descriptor& d);
 

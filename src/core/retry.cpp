@@ -5,6 +5,7 @@
 #include "core/deadline.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
+#include "core/interrupt.hpp"
 #include "core/signal.hpp"
 #include "core/wakeup.hpp"
 
@@ -70,7 +71,7 @@ void wait_in_retry(descriptor& d) {
     // While the state says running, what was read cannot be reclaimed, so its records may be looked at.
     const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
     conclude(d, abort_cause::explicit_retry);
-    if (worth_sleeping) me->sleep(retry_limit(d));
+    if (worth_sleeping) sleep_interruptibly(d, *me, retry_limit(d));
 }
 
 }  // namespace tutti::core

@@ -86,8 +86,7 @@ void wake_waiters(descriptor& d) noexcept {
         // Under the bucket's lock a waiter that is found there cannot leave.
         const base::lock_guard guard{b.lock};
         for (waiter::watch* w = b.first; w != nullptr; w = w->next) {
-            if (w->on != e.record) continue;
-            w->who->wake();
+            if (w->on == e.record) w->who->wake();
         }
     }
 }

@@ -24,10 +24,11 @@ public:
 
     /// Sleeps until woken or until the deadline.
     void sleep(std::optional<base::deadline> until) noexcept;
+    /// Any thread. REQUIRES: it lives on meanwhile.
+    void wake() noexcept;
 
 private:
     friend void wake_waiters(descriptor& d) noexcept;
-    void wake() noexcept;
     struct watch {
         const record* on;
         waiter* who;

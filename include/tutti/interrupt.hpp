@@ -1,0 +1,40 @@
+/// @file
+/// Ending another thread's transaction from outside, for good.
+#pragma once
+
+#include "tutti/errors.hpp"
+
+namespace tutti {
+
+class tx;
+
+/// Thrown by `atomically` when its transaction was interrupted. The block had no effect.
+class TUTTI_EXPORT interrupted : public std::exception {
+public:
+    [[nodiscard]] const char* what() const noexcept override;
+};
+
+/// Stands for the thread that made it, for others that may want to end what its transactions do: a time limit, a shutdown.
+///
+/// While it is raised, a transaction of that thread that is aborted, by `raise` or by anybody, throws `interrupted` instead
+/// of being run again. The others of the thread go on: whoever wants to stop a loop of short transactions raises again until
+/// it has ended. A transaction that makes no access, or is irrevocable, or sleeps in an `or_else` that nothing wakes,
+/// goes on.
+class TUTTI_EXPORT interruption {
+public:
+    /// Of the calling thread, which must not make a second one while the first lives. @throws std::bad_alloc
+    interruption();
+    /// On the same thread, outside of any transaction.
+    ~interruption();
+    interruption(const interruption&) = delete;
+    interruption& operator=(const interruption&) = delete;
+
+    /// Any thread, while it lives. Costs a system call.
+    void raise() noexcept;
+    void lower() noexcept;
+
+private:
+    tx* of_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,187 @@
+/// @file
+/// Procedures: C++ functions that clients of the transaction server call by name.
+///
+///     #include <tutti/server/procedure.hpp>
+///
+///     TUTTI_PROCEDURES(server) {
+///         server.add("transfer", {.priority = 5, .deadline = 10ms}, [](long from, long to, long amount) { … });
+///     }
+///
+/// A shared object with such a function is what `tutti serve` loads; a program that embeds the server calls `add` itself.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "tutti/deadline.hpp"
+#include "tutti/detail/config.hpp"
+#include "tutti/server/codec.hpp"
+
+namespace tutti::server {
+
+/// Priorities go from 0 to this; the higher runs first.
+inline constexpr int highest_priority = 31;
+
+struct procedure_options {
+    int priority = 1;
+    /// Counted from the arrival of a call. Zero: none.
+    std::chrono::microseconds deadline{0};
+    /// After so long its caller gets TIMEOUT, and it is cancelled at its next transactional access. Zero: the server's.
+    std::chrono::milliseconds time_limit{0};
+    /// Whether a call that has not begun by its deadline is answered by DEADLINE instead of being run.
+    bool refuse_late = false;
+};
+
+/// What a procedure may know about the call that it serves, if its first parameter is a `const call&`. Both members fit
+/// the options of an atomic block of the same name.
+struct call {
+    int priority = 0;
+    tutti::deadline deadline{};
+};
+
+/// Why a procedure cannot be registered, or a shared object not be loaded.
+class TUTTI_EXPORT registration_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// A procedure without its types.
+struct procedure {
+    std::string name;
+    procedure_options options;
+    std::size_t least = 0;  ///< arguments
+    std::size_t most = 0;
+    std::function<void(const call&, std::span<const std::string_view>, reply&)> body;
+};
+
+namespace detail {
+
+using arguments = std::span<const std::string_view>;
+
+/// How a parameter takes its arguments.
+template <class T>
+struct parameter {
+    static constexpr std::size_t least = 1, most = 1;
+    static T take(arguments& from) {
+        const std::string_view first = from.front();
+        from = from.subspan(1);
+        return codec<T>::decode(first);
+    }
+};
+template <class T>
+struct parameter<std::optional<T>> {
+    static constexpr std::size_t least = 0, most = 1;
+    static std::optional<T> take(arguments& from) {
+        if (from.empty()) return std::nullopt;
+        return parameter<T>::take(from);
+    }
+};
+template <class T>
+struct parameter<std::vector<T>> {
+    static constexpr std::size_t least = 0, most = std::size_t{1} << 32;
+    static std::vector<T> take(arguments& from) {
+        std::vector<T> all;
+        all.reserve(from.size());
+        while (!from.empty()) all.push_back(parameter<T>::take(from));
+        return all;
+    }
+};
+
+template <class... P>
+struct types {};
+
+template <class F>
+struct signature : signature<decltype(&F::operator())> {};
+template <class R, class... P>
+struct signature<R (*)(P...)> {
+    using result = R;
+    using parameters = types<std::remove_cvref_t<P>...>;
+};
+template <class R, class C, class... P>
+struct signature<R (C::*)(P...) const> : signature<R (*)(P...)> {};
+template <class R, class C, class... P>
+struct signature<R (C::*)(P...)> : signature<R (*)(P...)> {};
+template <class R, class C, class... P>
+struct signature<R (C::*)(P...) const noexcept> : signature<R (*)(P...)> {};
+template <class R, class... P>
+struct signature<R (*)(P...) noexcept> : signature<R (*)(P...)> {};
+
+/// Calls f with what `given` decodes to, after `first`.
+template <class R, class... P, class F, class... First>
+void invoke(F& f, types<P...>, [[maybe_unused]] arguments given, reply& to, First&... first) {
+    // Braces: the arguments are taken from left to right.
+    std::tuple<P...> decoded{parameter<P>::take(given)...};
+    const auto run = [&]() -> R {
+        return std::apply([&](P&... p) -> R { return f(first..., std::move(p)...); }, decoded);
+    };
+    if constexpr (std::is_void_v<R>) {
+        run();
+        to.status("OK");
+    } else {
+        codec<std::remove_cvref_t<R>>::encode(to, run());
+    }
+}
+
+template <class R, class F, class... P>
+procedure make(std::string name, const procedure_options& options, F f, types<call, P...>) {
+    return {std::move(name), options, (std::size_t{0} + ... + parameter<P>::least),
+            (std::size_t{0} + ... + parameter<P>::most),
+            [f = std::move(f)](const call& how, arguments given, reply& to) mutable {
+                invoke<R>(f, types<P...>{}, given, to, how);
+            }};
+}
+template <class R, class F, class... P>
+procedure make(std::string name, const procedure_options& options, F f, types<P...>) {
+    return {std::move(name), options, (std::size_t{0} + ... + parameter<P>::least),
+            (std::size_t{0} + ... + parameter<P>::most),
+            [f = std::move(f)](const call&, arguments given, reply& to) mutable {
+                invoke<R>(f, types<P...>{}, given, to);
+            }};
+}
+
+}  // namespace detail
+
+/// Where procedures are registered, before the server starts.
+class TUTTI_EXPORT registry {
+public:
+    registry() = default;
+    registry(const registry&) = delete;
+    registry& operator=(const registry&) = delete;
+    virtual ~registry() = default;
+
+    /// `f` takes its arguments by value or const reference, of types that have a codec, and returns one or nothing. It
+    /// runs on many threads at once. What it throws is answered by an error: the code EXCEPTION and `what()`.
+    /// @throws registration_error  when the name is taken or unfit, or an option out of range
+    template <class F>
+    void add(std::string name, const procedure_options& options, F f) {
+        using s = detail::signature<F>;
+        add(detail::make<typename s::result>(std::move(name), options, std::move(f), typename s::parameters{}));
+    }
+    virtual void add(procedure p) = 0;
+
+    /// What the server's operator gave for `name` (`tutti serve --set name=value`).
+    [[nodiscard]] virtual std::string setting(std::string_view name, std::string_view otherwise) const = 0;
+    /// Runs `f` once the last call has ended. What it throws makes the server end in failure.
+    virtual void at_end(std::function<void()> f) = 0;
+};
+
+}  // namespace tutti::server
+
+/// Begins the function that a shared object registers its procedures in. The name carries the version of the interface,
+/// so that an object that was built for another one is refused.
+#define TUTTI_PROCEDURES(registry_name)                                                   \
+    static void tutti_define_procedures(tutti::server::registry& registry_name);          \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_1(tutti::server::registry* to);  \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_1(tutti::server::registry* to) { \
+        tutti_define_procedures(*to);                                                     \
+    }                                                                                     \
+    static void tutti_define_procedures(tutti::server::registry& registry_name)

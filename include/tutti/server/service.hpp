@@ -1,0 +1,154 @@
+/// @file
+/// The transaction server as a part of a program: procedures run by priority and deadline, called from the program
+/// itself, and over sockets only if it asks for them.
+///
+///     tutti::server::service bank{{.workers = 2}};
+///     bank.procedures().add("balance", {.priority = 4}, [](int account) { return accounts[account].load(); });
+///     bank.start();
+///     std::future<long> balance = bank.call<long>("balance", {.priority = 5}, 17);
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tutti/server/procedure.hpp"
+
+namespace tutti::server {
+
+struct tls_files {
+    std::string certificate{};  ///< PEM, with its chain; empty: no TLS
+    std::string key{};
+    std::string client_authority{};  ///< if given, clients must show a certificate that it has signed
+};
+
+/// What a server is to be, written with designated initialisers. Without an address it has no socket.
+struct settings {
+    std::optional<std::uint16_t> port{};          ///< of TCP; 0: one that the system chooses
+    std::string host = "127.0.0.1";               ///< to listen on
+    std::string unix_socket{};                    ///< path; empty: none
+    std::string password{};                       ///< empty: nobody has to AUTH
+    tls_files tls{};                              ///< for TCP
+    std::optional<std::uint16_t> metrics_port{};  ///< where Prometheus may ask; 0: the system chooses
+    std::string metrics_host = "127.0.0.1";
+
+    unsigned receivers = 1;  ///< threads that own sockets
+    unsigned workers = 0;    ///< threads that run procedures; 0: the processors that receivers leave, at least one
+
+    std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
+    std::size_t max_clients = 10'000;
+    std::size_t max_arguments = 1024;     ///< words of a request
+    std::size_t max_request = 1'048'576;  ///< bytes of a request
+    std::size_t max_pipeline = 1024;      ///< requests of a connection that are not answered yet
+    std::size_t max_unsent =
+        1'048'576;  ///< bytes of answers that a connection may leave unread before it is not read from
+    std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
+    std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
+    std::chrono::milliseconds write_timeout{
+        10'000};  ///< without progress of an answer; also of the end of a connection
+    std::chrono::milliseconds login_timeout{10'000};  ///< to AUTH, if there is a password
+};
+
+/// How one call is to run; what is not given is the procedure's.
+struct call_options {
+    std::optional<int> priority{};
+    std::optional<std::chrono::microseconds> deadline{};
+};
+
+/// A call that was answered by an error. `code` is stable, `what()` is for people; docs/server.md lists the codes.
+class TUTTI_EXPORT call_error : public std::runtime_error {
+public:
+    call_error(std::string code, const std::string& message) : std::runtime_error{message}, code_{std::move(code)} {}
+    [[nodiscard]] const std::string& code() const noexcept { return code_; }
+
+private:
+    std::string code_;
+};
+
+class TUTTI_EXPORT service {
+public:
+    explicit service(settings how);
+    /// Drains.
+    ~service();
+    service(const service&) = delete;
+    service& operator=(const service&) = delete;
+
+    /// REQUIRES: it has not started.
+    [[nodiscard]] registry& procedures() noexcept;
+    /// Hands a shared object's procedures in. REQUIRES: it has not started. @throws registration_error
+    void load(const std::string& shared_object);
+    /// For registry::setting.
+    void set(std::string name, std::string value);
+    /// Settings that no procedure has asked for.
+    [[nodiscard]] std::vector<std::string> unused_settings() const;
+
+    /// From here on it serves. Once. @throws std::system_error, std::runtime_error  when an address cannot be listened on
+    void start();
+    /// Refuses new calls, ends all that were accepted, answers them, closes every connection, runs what was registered
+    /// by `at_end`. Idempotent. @throws what `at_end` functions throw, the first of it
+    void drain();
+
+    [[nodiscard]] std::uint16_t port() const noexcept;          ///< 0 without TCP
+    [[nodiscard]] std::uint16_t metrics_port() const noexcept;  ///< 0 without metrics
+    /// What the command INFO answers.
+    [[nodiscard]] std::string info() const;
+
+    /// Calls a procedure by name. `then` gets the answer in RESP3, on the thread that ran it, or at once on this one if
+    /// the call was refused. REQUIRES: it has started.
+    void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
+                  std::function<void(std::string_view)> then);
+
+    /// The same with types: R is void, a number, bool or std::string; an argument is a number or a string. The future
+    /// throws call_error.
+    template <class R, class... A>
+    [[nodiscard]] std::future<R> call(std::string_view name, const call_options& how, const A&... arguments);
+
+private:
+    class body;
+    std::unique_ptr<body> body_;
+};
+
+namespace detail {
+
+/// What is between the type's character and the end of the first line; throws call_error if that line is an error.
+[[nodiscard]] TUTTI_EXPORT std::string_view scalar_of(std::string_view answer);
+
+template <class T>
+std::string print(const T& value) {
+    if constexpr (std::convertible_to<const T&, std::string_view>) {
+        return std::string{std::string_view{value}};
+    } else {
+        std::string text;
+        reply to{text};
+        codec<T>::encode(to, value);
+        return std::string{scalar_of(text)};
+    }
+}
+
+}  // namespace detail
+
+template <class R, class... A>
+std::future<R> service::call(std::string_view name, const call_options& how, const A&... arguments) {
+    auto promised = std::make_shared<std::promise<R>>();
+    std::future<R> later = promised->get_future();
+    call_raw(name, {detail::print(arguments)...}, how, [promised](std::string_view answer) {
+        try {
+            const std::string_view scalar = detail::scalar_of(answer);
+            if constexpr (std::is_void_v<R>) promised->set_value();
+            else promised->set_value(codec<R>::decode(scalar));
+        } catch (...) {
+            promised->set_exception(std::current_exception());
+        }
+    });
+    return later;
+}
+
+}  // namespace tutti::server

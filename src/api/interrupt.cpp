@@ -1,0 +1,16 @@
+#include "tutti/interrupt.hpp"
+
+#include "core/interrupt.hpp"
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti {
+
+using core::descriptor;
+
+interruption::interruption() : of_{&detail::current_or_attach()} {}
+interruption::~interruption() { lower(); }
+
+void interruption::raise() noexcept { core::interrupt(descriptor::of(*of_)); }
+void interruption::lower() noexcept { descriptor::of(*of_).interrupted.store(0, std::memory_order_relaxed); }
+
+}  // namespace tutti

@@ -1,0 +1,116 @@
+// A client: its stream, what it has sent and not been cut into requests yet, its requests in their order, and answers
+// that it has not read yet.
+//
+//   open -> quitting (it said QUIT, was malformed, or the server ends)   no request is taken any more
+//        -> lingering (all is answered and written, our side is closed)  what it still sends is thrown away
+//        -> gone
+//
+// A connection that is closed while the other side has sent something that nobody read resets it, and what was written
+// last is lost on the way; hence lingering.
+//
+// Thread safety: none; its receiver owns it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/executor.hpp"
+#include "server/request.hpp"
+#include "server/request_parser.hpp"
+#include "server/stream.hpp"
+
+namespace tutti::server {
+
+/// What a client has said of itself.
+struct session {
+    bool trusted = false;  ///< needs no AUTH any more
+    protocol spoken = protocol::resp2;
+    std::string name;
+    std::uint64_t id = 0;
+    bool quit = false;
+};
+
+class connection {
+public:
+    explicit connection(std::unique_ptr<stream> s, instant now)
+        : io{std::move(s)}, last_request{now}, last_progress{now} {}
+
+    // ---- what came in
+    /// Adds bytes behind those that are not understood yet.
+    void append(std::string_view bytes) {
+        if (start_ == in_.size()) {
+            in_.clear();
+            start_ = 0;
+        } else if (start_ > in_.size() / 2) {
+            in_.erase(0, start_);
+            start_ = 0;
+        }
+        in_.append(bytes);
+    }
+    [[nodiscard]] std::string_view pending() const noexcept { return std::string_view{in_}.substr(start_); }
+    void consume(std::size_t bytes) noexcept { start_ += bytes; }
+    void throw_away_input() {
+        in_ = {};
+        start_ = 0;
+    }
+
+    // ---- requests
+    void line_up(request& r) noexcept {
+        r.from = this;
+        r.behind = nullptr;
+        (last_ == nullptr ? first_ : last_->behind) = &r;
+        last_ = &r;
+        ++in_flight;
+    }
+    /// The first one if it is answered; takes it out.
+    request* take_answered() noexcept {
+        if (first_ == nullptr || !first_->answered) return nullptr;
+        return take_first();
+    }
+    request* take_first() noexcept {
+        request* const r = first_;
+        if (r == nullptr) return nullptr;
+        first_ = r->behind;
+        if (first_ == nullptr) last_ = nullptr;
+        --in_flight;
+        return r;
+    }
+    /// REQUIRES: `old` is in the order.
+    void replace(request& old, request& by) noexcept {
+        request** link = &first_;
+        while (*link != &old) link = &(*link)->behind;
+        *link = &by;
+        by.behind = old.behind;
+        if (last_ == &old) last_ = &by;
+        by.from = this;
+        old.from = nullptr;
+        old.behind = nullptr;
+    }
+
+    // ---- what goes out
+    std::string out;
+    std::size_t written = 0;  // of out
+    [[nodiscard]] std::size_t unsent() const noexcept { return out.size() - written; }
+
+    std::unique_ptr<stream> io;
+    request_parser parser;
+    session who;
+    std::size_t in_flight = 0;
+    bool touched = false;  // in the receiver's list of those to be looked after in this round
+    bool ended = false;    // the other side sends no more
+    bool lingering = false;
+    bool broken = false;
+    std::uint32_t interest = 0;  // what epoll watches
+    instant last_request;
+    instant last_progress;  // of writing, or since when there is nothing to write
+
+private:
+    std::string in_;
+    std::size_t start_ = 0;
+    request* first_ = nullptr;
+    request* last_ = nullptr;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,76 @@
+// The one seam between the server and whoever runs its procedures: a pool of threads, or contexts that are preempted.
+//
+// Life of a job, seen by its owner:
+//
+//   mine -> submit accepts it -> the executor's -> run() begins -> what run() does last gives it back -> mine
+//
+// E1  An accepted job is run exactly once; a refused one never.
+// E2  The executor touches a job no more once its run() has given it back.
+// E3  Jobs begin in the order of their priority, then of their deadline (none is the latest), then of their submission.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "tutti/server/procedure.hpp"
+
+namespace tutti::server {
+
+using instant = std::chrono::steady_clock::time_point;
+inline constexpr instant no_deadline = instant::max();
+
+inline constexpr std::size_t priority_levels = highest_priority + 1;
+
+class job {
+public:
+    job() = default;
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+
+    /// The work. The last thing that it does may be to have itself destroyed.
+    virtual void run() noexcept = 0;
+
+    int priority = 0;
+    instant due = no_deadline;
+
+protected:
+    ~job() = default;
+
+private:
+    friend class standing_queue;
+    std::uint64_t order_ = 0;
+    job* next_ = nullptr;
+};
+
+/// How busy an executor is; each number as it stands.
+struct load {
+    std::array<std::size_t, priority_levels> standing{};  ///< accepted and not begun, by priority
+    std::size_t running = 0;
+    std::size_t capacity = 0;  ///< the bound of all that stand
+};
+
+class executor {
+public:
+    executor() = default;
+    executor(const executor&) = delete;
+    executor& operator=(const executor&) = delete;
+    virtual ~executor() = default;
+
+    /// Accepts jobs from the first on until the queue is full; returns how many. Any thread.
+    [[nodiscard]] virtual std::size_t submit(std::span<job* const> jobs) = 0;
+
+    /// Has the transaction that `which` runs, if it runs, aborted at its next access, and thrown tutti::interrupted where
+    /// it would have been run again. May have to be repeated: a transaction that begins just then is not affected.
+    /// Any thread. REQUIRES: run() of `which` has not given it back, or its owner has not used it again since.
+    virtual void interrupt(job& which) noexcept = 0;
+
+    /// Waits until every accepted job has ended; then refuses all. Called once, by one thread.
+    virtual void drain() = 0;
+
+    [[nodiscard]] virtual load current_load() const = 0;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,103 @@
+#include "server/invocation.hpp"
+
+#include "tutti/errors.hpp"
+#include "tutti/interrupt.hpp"
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
+
+/// What the exception that is being handled means to the caller.
+ending explain(const std::string& name, reply& to) {
+    const auto error = [&](ending e, std::string_view what) {
+        to.error(code_of(e), name + ": " + std::string{what});
+        return e;
+    };
+    try {
+        throw;
+    } catch (const bad_argument& e) {
+        return error(ending::argument, e.what());
+    } catch (const tutti::interrupted&) {
+        return error(ending::timeout, "it ran for longer than its time limit and was cancelled");
+    } catch (const tutti::deadline_missed&) {
+        return error(ending::deadline, "it could not meet its deadline");
+    } catch (const tutti::cancelled&) {
+        return error(ending::cancelled, "it cancelled its transaction");
+    } catch (const std::exception& e) {
+        return error(ending::exception, e.what());
+    } catch (...) {
+        return error(ending::exception, "it threw something that is not a std::exception");
+    }
+}
+
+}  // namespace
+
+std::string_view code_of(ending e) noexcept {
+    switch (e) {
+        case ending::ok: return "OK";
+        case ending::busy: return "BUSY";
+        case ending::argument: return "ARGUMENT";
+        case ending::cancelled: return "CANCELLED";
+        case ending::deadline: return "DEADLINE";
+        case ending::exception: return "EXCEPTION";
+        case ending::timeout: return "TIMEOUT";
+        case ending::shutdown: return "SHUTDOWN";
+    }
+    return "ERR";
+}
+
+void plan(invocation& i, std::optional<int> priority, std::optional<microseconds> deadline, instant arrived) {
+    const procedure_options& own = i.which->what.options;
+    i.how.priority = priority.value_or(own.priority);
+    if (i.how.priority < 0 || i.how.priority > highest_priority)
+        throw bad_argument{"PRIORITY is from 0 to " + std::to_string(highest_priority)};
+    const microseconds due = deadline.value_or(own.deadline);
+    if (due.count() < 0 || due > longest_deadline)
+        throw bad_argument{"DEADLINE is microseconds from now, up to a year"};
+    if (due.count() == 0) return;
+    i.due = arrived + due;
+    i.how.deadline = i.due;
+}
+
+bool takes(const entry& which, std::size_t arguments, reply& to) {
+    const procedure& p = which.what;
+    if (arguments >= p.least && arguments <= p.most) return true;
+    std::string wanted = std::to_string(p.least);
+    if (p.most > p.least) wanted += p.most > 1000 ? " or more" : " to " + std::to_string(p.most);
+    to.error(code_of(ending::argument),
+             p.name + ": it takes " + wanted + " arguments and was given " + std::to_string(arguments));
+    return false;
+}
+
+ending run(const invocation& i, std::span<const std::string_view> arguments, std::string& answer) noexcept {
+    const procedure& p = i.which->what;
+    reply to{answer, i.spoken};
+    const auto start_over = [&] {
+        answer.clear();
+        to = reply{answer, i.spoken};
+    };
+    try {
+        if (p.options.refuse_late && i.due != no_deadline && std::chrono::steady_clock::now() > i.due) {
+            to.error(code_of(ending::deadline), p.name + ": its deadline passed before it began");
+            return ending::deadline;
+        }
+        p.body(i.how, arguments, to);
+        if (to.complete()) return ending::ok;
+        start_over();
+        to.error(code_of(ending::exception), p.name + ": the codec of its result did not write one value");
+        return ending::exception;
+    } catch (...) {
+        start_over();
+        return explain(p.name, to);
+    }
+}
+
+void refuse(ending why, reply& to) {
+    to.error(code_of(why), why == ending::shutdown ? "the server is ending and takes no more calls"
+                                                   : "too many calls wait already; try again later");
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,41 @@
+// Running a procedure and turning all that can come of it into one answer.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/catalog.hpp"
+#include "server/executor.hpp"
+
+namespace tutti::server {
+
+/// How a call ended. The names are the codes of errors that clients get, but for `ok`.
+enum class ending : std::uint8_t { ok, busy, argument, cancelled, deadline, exception, timeout, shutdown };
+inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::shutdown) + 1;
+[[nodiscard]] std::string_view code_of(ending e) noexcept;
+
+/// What one call is.
+struct invocation {
+    const entry* which = nullptr;
+    call how;
+    instant due = no_deadline;
+    protocol spoken = protocol::resp2;
+};
+
+/// Fills in priority and deadline, in which `chosen` goes before the procedure's own.
+/// @throws bad_argument  when a priority or deadline is out of range
+void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono::microseconds> deadline,
+          instant arrived);
+
+/// Whether the procedure takes so many; otherwise writes the error.
+[[nodiscard]] bool takes(const entry& which, std::size_t arguments, reply& to);
+
+/// Runs it on this thread. `answer` is empty before and one value after.
+[[nodiscard]] ending run(const invocation& i, std::span<const std::string_view> arguments,
+                         std::string& answer) noexcept;
+
+/// Answers without running it.
+void refuse(ending why, reply& to);
+
+}  // namespace tutti::server

@@ -1,0 +1,271 @@
+#include "server/receiver.hpp"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t scratch_bytes = 65'536;  // no TLS record is longer
+constexpr std::size_t events_a_round = 256;
+constexpr std::size_t spare_requests = 4096;
+
+}  // namespace
+
+receiver::receiver(common& shared, std::size_t procedures)
+    : shared_{shared},
+      limits_{shared.how.max_arguments, shared.how.max_request},
+      figures_{procedures},
+      epoll_{::epoll_create1(EPOLL_CLOEXEC)},
+      bell_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)},
+      scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
+      now_{std::chrono::steady_clock::now()},
+      next_look_{now_} {
+    const auto add = [&](const handle& what, std::uint32_t events, const void* tag) {
+        epoll_event e{};
+        e.events = events;
+        e.data.ptr = const_cast<void*>(tag);
+        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, what.get(), &e) != 0)
+            throw std::system_error{errno, std::generic_category(), "epoll"};
+    };
+    if (!epoll_.open() || !bell_.open()) throw std::system_error{errno, std::generic_category(), "epoll or eventfd"};
+    add(bell_, EPOLLIN, &bell_);
+    for (const entrance& e : shared_.entrances) add(e.listener, EPOLLIN | EPOLLEXCLUSIVE, &e);
+}
+
+receiver::~receiver() = default;
+
+void receiver::start() {
+    thread_ = std::thread{[this] { work(); }};
+}
+
+// asleep_ and given_back_, asleep_ and drain_asked_: the giver stores what it has to say and then looks whether the
+// receiver sleeps; the receiver says that it sleeps and then looks for what was said. All sequentially consistent, so one
+// of them sees the other.
+void receiver::give_back(request& done) noexcept {
+    request* top = given_back_.load(std::memory_order_relaxed);
+    do done.behind_given = top;
+    while (!given_back_.compare_exchange_weak(top, &done));
+    // `done` is the receiver's from here on.
+    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+}
+
+void receiver::begin_drain() noexcept {
+    drain_asked_.store(true);
+    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+}
+
+bool receiver::finished() const noexcept { return draining_ && connections_.empty() && under_way_count_ == 0; }
+
+void receiver::work() {
+    // Signals are for the program's own threads. SIGPIPE, which OpenSSL's writes raise, is left pending.
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    while (!finished()) {
+        wait();
+        submit();
+        collect();
+        // Grows while it is walked: to write answers makes room for requests, which may be answered at once.
+        for (std::size_t i = 0; i < touched_.size(); ++i) look_after(*touched_[i]);
+        touched_.clear();
+        submit();
+        if (now_ >= next_look_) keep_order();
+    }
+}
+
+void receiver::wait() {
+    std::array<epoll_event, events_a_round> events;
+    int timeout = 0;
+    asleep_.store(true);
+    if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load())) {
+        const bool looks = !connections_.empty() || under_way_count_ != 0;
+        const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
+        timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
+    }
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
+    asleep_.store(false);
+    now_ = std::chrono::steady_clock::now();
+    if (drain_asked_.load() && !draining_) stop_accepting();
+    for (int i = 0; i < count; ++i) {
+        void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
+        if (tag == &bell_) {
+            eventfd_t rung = 0;
+            static_cast<void>(::eventfd_read(bell_.get(), &rung));
+        } else if (const auto* const e = static_cast<const entrance*>(tag);
+                   e >= shared_.entrances.data() && e < shared_.entrances.data() + shared_.entrances.size()) {
+            if (!draining_) accept(*e);
+        } else {
+            handle_event(*static_cast<connection*>(tag), events[static_cast<std::size_t>(i)].events);
+        }
+    }
+}
+
+void receiver::accept(const entrance& from) {
+    // A few at a time: clients that are there already are not kept waiting by those who come.
+    for (int i = 0; i < 16; ++i) {
+        handle socket = accept_from(from.listener);
+        if (!socket.open()) return;
+        if (shared_.clients.fetch_add(1) >= shared_.how.max_clients) {
+            shared_.clients.fetch_sub(1);
+            figures_.clients_refused.add();
+            stream refused{std::move(socket)};
+            static_cast<void>(refused.write("-MAXCLIENTS the server has as many clients as it may\r\n"));
+            continue;
+        }
+        auto made = std::make_unique<connection>(from.greet(std::move(socket)), now_);
+        connection& c = *made;
+        c.who.trusted = shared_.how.password.empty();
+        c.who.id = shared_.next_id.fetch_add(1, std::memory_order_relaxed);
+        c.interest = EPOLLIN;
+        epoll_event e{};
+        e.events = c.interest;
+        e.data.ptr = &c;
+        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, c.io->socket(), &e) != 0) {
+            shared_.clients.fetch_sub(1);
+            continue;
+        }
+        connections_.emplace(&c, std::move(made));
+        figures_.clients.add();
+        figures_.clients_in_all.add();
+    }
+}
+
+void receiver::handle_event(connection& c, std::uint32_t events) {
+    touch(c);
+    const bool readable = (events & EPOLLIN) != 0;
+    // EPOLLHUP: the other side is gone altogether and will read no answer; what it sent before may still be run.
+    if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable)) c.broken = true;
+    else if (readable || c.io->wants_to_write()) read(c);
+}
+
+void receiver::read(connection& c) {
+    const stream::result r = c.io->read({scratch_.get(), scratch_bytes});
+    if (r.how == stream::state::ended) c.ended = true;
+    if (r.how == stream::state::broken) c.broken = true;
+    if (r.how != stream::state::good) return;
+    figures_.bytes_read.add(r.bytes);
+    if (c.lingering || c.who.quit) return;
+    const std::string_view fresh{scratch_.get(), r.bytes};
+    // What is complete is cut where it lies; only the rest is copied.
+    if (c.pending().empty()) {
+        c.append(fresh.substr(take_requests(c, fresh)));
+    } else {
+        c.append(fresh);
+        c.consume(take_requests(c, c.pending()));
+    }
+}
+
+bool receiver::takes_more(const connection& c) const noexcept {
+    return !c.who.quit && !c.lingering && c.in_flight < shared_.how.max_pipeline && c.unsent() < shared_.how.max_unsent;
+}
+
+/// Returns how many bytes were understood.
+std::size_t receiver::take_requests(connection& c, std::string_view input) {
+    // Whoever has not said the password cannot make us hold much.
+    constexpr request_limits limits_before_login{16, 4096};
+    std::size_t taken = 0;
+    while (taken < input.size() && takes_more(c)) {
+        const auto outcome = c.parser.parse(input.substr(taken), c.who.trusted ? limits_ : limits_before_login);
+        if (outcome == request_parser::outcome::incomplete) break;
+        if (outcome == request_parser::outcome::malformed) {
+            request& r = take_request();
+            reply{r.answer}.error("ERR", "protocol: " + c.parser.error());
+            r.answered = true;
+            c.line_up(r);
+            c.who.quit = true;
+            figures_.malformed.add();
+            return input.size();
+        }
+        taken += c.parser.length();
+        if (!c.parser.words().empty()) {
+            request& r = take_request();
+            r.arrived = now_;
+            c.last_request = now_;
+            c.line_up(r);
+            if (shared_.known.take(c.who, c.parser.words(), r)) {
+                to_submit_.push_back(&r);
+            } else {
+                r.answered = true;
+                figures_.commands.add();
+            }
+        }
+        c.parser.restart();
+    }
+    return taken;
+}
+
+void receiver::submit() {
+    if (to_submit_.empty()) return;
+    // Into the list first: a worker may be faster than this loop.
+    for (job* const j : to_submit_) {
+        auto& r = static_cast<request&>(*j);
+        r.next = under_way_;
+        r.previous = nullptr;
+        if (under_way_ != nullptr) under_way_->previous = &r;
+        under_way_ = &r;
+        const auto own = r.what.which->what.options.time_limit;
+        if (own.count() > 0 || shared_.how.time_limit.count() > 0) time_limits_ = true;
+    }
+    under_way_count_ += to_submit_.size();
+    const std::size_t accepted = draining_ ? 0 : shared_.runs.submit(to_submit_);
+    for (std::size_t i = accepted; i < to_submit_.size(); ++i) {
+        auto& r = static_cast<request&>(*to_submit_[i]);
+        reply to{r.answer, r.what.spoken};
+        r.how_it_ended = draining_ ? ending::shutdown : ending::busy;
+        refuse(r.how_it_ended, to);
+        give_back(r);
+    }
+    to_submit_.clear();
+}
+
+void receiver::collect() {
+    request* newest = given_back_.exchange(nullptr);
+    if (newest == nullptr) return;
+    now_ = std::chrono::steady_clock::now();
+    request* oldest = nullptr;
+    while (newest != nullptr) {
+        request* const below = newest->behind_given;
+        newest->behind_given = oldest;
+        oldest = newest;
+        newest = below;
+    }
+    while (oldest != nullptr) {
+        request& r = *oldest;
+        oldest = r.behind_given;
+        (r.previous == nullptr ? under_way_ : r.previous->next) = r.next;
+        if (r.next != nullptr) r.next->previous = r.previous;
+        --under_way_count_;
+        figures_.count_call(r.what.which->number, r.priority, r.how_it_ended, now_ - r.arrived);
+        if (r.from == nullptr) {
+            put_away(r);
+        } else {
+            r.answered = true;
+            touch(*r.from);
+        }
+    }
+}
+
+request& receiver::take_request() {
+    if (spare_.empty()) return *new request{*this};
+    request* const r = spare_.back().release();
+    spare_.pop_back();
+    return *r;
+}
+
+void receiver::put_away(request& r) {
+    std::unique_ptr<request> owned{&r};
+    if (spare_.size() >= spare_requests) return;
+    r.recycle();
+    spare_.push_back(std::move(owned));
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,109 @@
+// A thread that owns sockets: accepts, reads, cuts requests, submits them, and writes answers in the order of their
+// requests. Nothing that a client does or leaves undone makes it wait.
+//
+// A round: wait in epoll; read from whoever sent; submit what was read, all at once; collect what workers gave back;
+// look after the connections that were touched: write, and decide what to watch. Now and then: time limits, clients that
+// do nothing.
+//
+// Thread safety: `give_back`, `begin_drain` and `counted` from any thread; the rest is for its own.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "server/commands.hpp"
+#include "server/connection.hpp"
+#include "server/figures.hpp"
+#include "server/sockets.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+/// A socket to accept from, and what its clients are spoken to through.
+struct entrance {
+    const handle& listener;
+    std::function<std::unique_ptr<stream>(handle)> greet;
+};
+
+/// What all receivers share.
+struct common {
+    const settings& how;
+    const commands& known;
+    executor& runs;
+    std::vector<entrance> entrances;
+    std::atomic<std::size_t> clients{0};
+    std::atomic<std::uint64_t> next_id{1};
+};
+
+class receiver final : public giver {
+public:
+    /// @throws std::system_error
+    receiver(common& shared, std::size_t procedures);
+    /// REQUIRES: no request of its own is with the executor, nor on its way back.
+    ~receiver();
+
+    void start();
+    void give_back(request& done) noexcept override;
+    void begin_drain() noexcept;
+    /// Once it has started; else nothing.
+    void join() {
+        if (thread_.joinable()) thread_.join();
+    }
+    [[nodiscard]] const figures& counted() const noexcept { return figures_; }
+
+private:
+    void work();
+    [[nodiscard]] bool finished() const noexcept;
+    void wait();
+
+    void accept(const entrance& from);
+    void handle_event(connection& c, std::uint32_t events);
+    void read(connection& c);
+    std::size_t take_requests(connection& c, std::string_view input);
+    void submit();
+    void collect();
+
+    void touch(connection& c);
+    void look_after(connection& c);
+    [[nodiscard]] bool takes_more(const connection& c) const noexcept;
+    void write(connection& c);
+    void watch(connection& c);
+    void close(connection& c);
+
+    void keep_order();
+    void enforce_limit(request& r, std::chrono::nanoseconds limit);
+    [[nodiscard]] bool overdue(const connection& c) const noexcept;
+    void stop_accepting();
+
+    request& take_request();
+    void put_away(request& r);
+
+    common& shared_;
+    request_limits limits_;
+    figures figures_;
+    handle epoll_;
+    handle bell_;  // rung by whoever gives back while the receiver sleeps
+    std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
+    std::vector<connection*> touched_;
+    std::vector<job*> to_submit_;
+    std::vector<std::unique_ptr<request>> spare_;
+    request* under_way_ = nullptr;  // R2
+    std::size_t under_way_count_ = 0;
+    std::unique_ptr<char[]> scratch_;
+    instant now_;
+    instant next_look_;
+    bool time_limits_ = false;
+    bool draining_ = false;
+
+    alignas(64) std::atomic<request*> given_back_{nullptr};  // a stack
+    std::atomic<bool> asleep_{false};
+    std::atomic<bool> drain_asked_{false};
+    std::thread thread_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,224 @@
+#include "tutti/server/service.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "server/catalog.hpp"
+#include "server/commands.hpp"
+#include "server/metrics.hpp"
+#include "server/receiver.hpp"
+#include "server/snapshot.hpp"
+#include "server/sockets.hpp"
+#include "server/thread_pool.hpp"
+#include "server/tls.hpp"
+
+namespace tutti::server {
+namespace {
+
+/// A call from within the program. It answers and deletes itself.
+class inner_call final : public job {
+public:
+    inner_call(std::vector<std::string> arguments, std::function<void(std::string_view)> then)
+        : text_{std::move(arguments)}, then_{std::move(then)} {}
+
+    void run() noexcept override {
+        const std::vector<std::string_view> words{text_.begin(), text_.end()};
+        std::string answer;
+        static_cast<void>(server::run(what, words, answer));
+        then_(answer);
+        delete this;
+    }
+
+    invocation what;
+
+private:
+    std::vector<std::string> text_;
+    std::function<void(std::string_view)> then_;
+};
+
+unsigned workers_for(const settings& how) {
+    if (how.workers != 0) return how.workers;
+    const unsigned processors = std::thread::hardware_concurrency();
+    return processors > how.receivers ? processors - how.receivers : 1;
+}
+
+settings checked(settings how) {
+    const auto need = [](bool fine, const char* what) {
+        if (!fine) throw std::invalid_argument{what};
+    };
+    need(how.receivers >= 1, "a server needs at least one receiver");
+    need(how.queue >= 1, "the queue has room for at least one call");
+    need(how.max_clients >= 1, "max_clients is at least 1");
+    need(how.max_arguments >= 2, "max_arguments is at least 2");
+    need(how.max_request >= 64, "max_request is at least 64 bytes");
+    need(how.max_pipeline >= 1, "max_pipeline is at least 1");
+    need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
+    need(how.tls.client_authority.empty() || !how.tls.certificate.empty(), "a client authority needs a certificate");
+    need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
+    return how;
+}
+
+}  // namespace
+
+class service::body {
+public:
+    explicit body(settings given) : how{checked(std::move(given))} {}
+
+    void start();
+    void drain();
+    [[nodiscard]] snapshot look() const;
+    void call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
+              std::function<void(std::string_view)> then);
+
+    const settings how;
+    catalog procedures;
+    std::uint16_t port = 0;
+    std::unique_ptr<metrics> figures_for_others;
+
+private:
+    void listen();
+
+    bool started_ = false;
+    bool drained_ = false;
+    instant start_time_;
+    handle tcp_, local_;
+    std::optional<tls> tls_;
+    std::unique_ptr<executor> executor_;
+    std::unique_ptr<commands> commands_;
+    std::unique_ptr<common> shared_;
+    std::vector<std::unique_ptr<receiver>> receivers_;
+};
+
+void service::body::listen() {
+    const auto in_the_clear = [](handle s) { return std::make_unique<stream>(std::move(s)); };
+    if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
+    if (how.port) {
+        tcp_ = listen_tcp(how.host, *how.port);
+        port = port_of(tcp_);
+        if (tls_) shared_->entrances.push_back({tcp_, [this](handle s) { return tls_->greet(std::move(s)); }});
+        else shared_->entrances.push_back({tcp_, in_the_clear});
+    }
+    if (!how.unix_socket.empty()) {
+        local_ = listen_unix(how.unix_socket);
+        shared_->entrances.push_back({local_, in_the_clear});
+    }
+}
+
+void service::body::start() {
+    if (started_) throw std::logic_error{"a service starts once"};
+    executor_ = std::make_unique<thread_pool>(workers_for(how), how.queue);
+    commands_ = std::make_unique<commands>(procedures, how.password, [this] { return to_text(look()); });
+    shared_.reset(new common{.how = how, .known = *commands_, .runs = *executor_, .entrances = {}});
+    started_ = true;
+    start_time_ = std::chrono::steady_clock::now();
+    listen();
+    if (how.metrics_port) {
+        figures_for_others = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
+    }
+    for (unsigned i = 0; i < how.receivers && !shared_->entrances.empty(); ++i)
+        receivers_.push_back(std::make_unique<receiver>(*shared_, procedures.all().size()));
+    for (const auto& r : receivers_) r->start();
+}
+
+void service::body::drain() {
+    if (!started_ || std::exchange(drained_, true)) return;
+    // Receivers first: they end when everything that they submitted has come back and is answered.
+    for (const auto& r : receivers_) r->begin_drain();
+    for (const auto& r : receivers_) r->join();
+    executor_->drain();
+    if (local_.open()) ::unlink(how.unix_socket.c_str());
+    tcp_.close();
+    local_.close();
+    figures_for_others.reset();  // it looks at what goes with this object
+    std::exception_ptr failure;
+    for (const auto& f : procedures.closing()) {
+        try {
+            f();
+        } catch (...) {
+            if (failure == nullptr) failure = std::current_exception();
+        }
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+snapshot service::body::look() const {
+    snapshot s;
+    if (!started_) return s;
+    s.up = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_time_);
+    s.workers = workers_for(how);
+    s.busy = executor_->current_load();
+    for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, {}, {}});
+    for (const auto& r : receivers_) add(s, r->counted());
+    return s;
+}
+
+void service::body::call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
+                         std::function<void(std::string_view)> then) {
+    std::string refused;
+    reply to{refused, protocol::resp3};
+    const entry* const which = procedures.find(name);
+    if (which == nullptr) {
+        to.error("NOPROC", "there is no procedure '" + std::string{name} + "'");
+    } else if (takes(*which, arguments.size(), to)) {
+        auto made = std::make_unique<inner_call>(std::move(arguments), then);
+        made->what = {.which = which, .how = {}, .spoken = protocol::resp3};
+        try {
+            plan(made->what, options.priority, options.deadline, std::chrono::steady_clock::now());
+            made->priority = made->what.how.priority;
+            made->due = made->what.due;
+            job* const one = made.get();
+            if (executor_->submit({&one, 1}) == 1) {
+                static_cast<void>(made.release());
+                return;
+            }
+            refuse(drained_ ? ending::shutdown : ending::busy, to);
+        } catch (const bad_argument& e) {
+            to.error(code_of(ending::argument), e.what());
+        }
+    }
+    then(refused);
+}
+
+service::service(settings how) : body_{std::make_unique<body>(std::move(how))} {}
+
+service::~service() {
+    try {
+        body_->drain();
+    } catch (...) {
+        // Whoever wants to know calls drain().
+    }
+}
+
+registry& service::procedures() noexcept { return body_->procedures; }
+void service::load(const std::string& shared_object) { load_shared_object(shared_object, body_->procedures); }
+void service::set(std::string name, std::string value) { body_->procedures.set(std::move(name), std::move(value)); }
+std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
+void service::start() { body_->start(); }
+void service::drain() { body_->drain(); }
+std::uint16_t service::port() const noexcept { return body_->port; }
+std::uint16_t service::metrics_port() const noexcept {
+    return body_->figures_for_others == nullptr ? std::uint16_t{0} : body_->figures_for_others->port();
+}
+std::string service::info() const { return to_text(body_->look()); }
+void service::call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
+                       std::function<void(std::string_view)> then) {
+    body_->call(name, std::move(arguments), how, std::move(then));
+}
+
+std::string_view detail::scalar_of(std::string_view answer) {
+    const std::size_t end = answer.find("\r\n");
+    const std::string_view first = answer.substr(1, end - 1);
+    switch (answer.front()) {
+        case '-': {
+            const std::size_t blank = first.find(' ');
+            throw call_error{std::string{first.substr(0, blank)}, std::string{first.substr(blank + 1)}};
+        }
+        case '$': return answer.substr(end + 2, answer.size() - end - 4);
+        case '#': return first == "t" ? "1" : "0";
+        default: return first;
+    }
+}
+
+}  // namespace tutti::server

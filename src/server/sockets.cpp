@@ -1,0 +1,100 @@
+#include "server/sockets.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <system_error>
+
+namespace tutti::server {
+namespace {
+
+constexpr int backlog = 511;
+
+[[noreturn]] void fail(const std::string& address) {
+    throw std::system_error{errno, std::generic_category(), "cannot listen on " + address};
+}
+
+struct address_list {
+    addrinfo* first = nullptr;
+    address_list() = default;
+    address_list(const address_list&) = delete;
+    address_list& operator=(const address_list&) = delete;
+    ~address_list() {
+        if (first != nullptr) ::freeaddrinfo(first);
+    }
+};
+
+handle bound(int family, const sockaddr* address, socklen_t size, const std::string& name) {
+    handle s{::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    const int on = 1;
+    if (!s.open() || ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(s.get(), address, size) != 0 || ::listen(s.get(), backlog) != 0)
+        fail(name);
+    return s;
+}
+
+/// Whether something answers at the address.
+bool is_alive(const sockaddr_un& address) {
+    const handle s{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    return s.open() && ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+}  // namespace
+
+handle listen_tcp(const std::string& host, std::uint16_t port) {
+    const std::string name = host + ":" + std::to_string(port);
+    addrinfo wanted{};
+    wanted.ai_family = AF_UNSPEC;
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+    address_list found;
+    const int failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found.first);
+    if (failed != 0) throw std::runtime_error{"cannot listen on " + name + ": " + ::gai_strerror(failed)};
+    return bound(found.first->ai_family, found.first->ai_addr, found.first->ai_addrlen, name);
+}
+
+handle listen_unix(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path) {
+        errno = ENAMETOOLONG;
+        fail(path);
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    struct stat there{};
+    if (::lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode)) {
+        if (is_alive(address)) {
+            errno = EADDRINUSE;
+            fail(path);
+        }
+        ::unlink(path.c_str());
+    }
+    return bound(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, path);
+}
+
+std::uint16_t port_of(const handle& listener) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+}
+
+handle accept_from(const handle& listener) noexcept {
+    handle client{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+    const int on = 1;
+    // Fails on a unix socket, which needs it not.
+    if (client.open()) ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return client;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,105 @@
+#include "server/thread_pool.hpp"
+
+#include "tutti/interrupt.hpp"
+
+namespace tutti::server {
+
+/// What a worker runs, for those who want to interrupt it.
+class thread_pool::worker {
+public:
+    void take_up(job& j) {
+        const std::scoped_lock lock{mutex_};
+        current_ = &j;
+    }
+    void put_down() {
+        const std::scoped_lock lock{mutex_};
+        current_ = nullptr;
+        if (raised_) handle_->lower();
+        raised_ = false;
+    }
+    bool interrupt_if(const job& j) noexcept {
+        const std::scoped_lock lock{mutex_};
+        if (current_ != &j) return false;
+        raised_ = true;
+        handle_->raise();
+        return true;
+    }
+    void attach(interruption& handle) noexcept { handle_ = &handle; }
+
+private:
+    std::mutex mutex_;
+    job* current_ = nullptr;
+    interruption* handle_ = nullptr;
+    bool raised_ = false;
+};
+
+thread_pool::thread_pool(unsigned workers, std::size_t capacity) : capacity_{capacity} {
+    for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>());
+    for (const auto& w : workers_) threads_.emplace_back([this, &w] { work(*w); });
+}
+
+thread_pool::~thread_pool() = default;
+
+std::size_t thread_pool::submit(std::span<job* const> jobs) {
+    std::size_t accepted = 0;
+    std::size_t to_wake = 0;
+    {
+        const std::scoped_lock lock{mutex_};
+        if (draining_) return 0;
+        while (accepted < jobs.size() && queue_.size() < capacity_) queue_.push(*jobs[accepted++]);
+        to_wake = std::min(idle_, accepted);
+    }
+    if (to_wake == 1) arrived_.notify_one();
+    else if (to_wake > 1) arrived_.notify_all();
+    return accepted;
+}
+
+void thread_pool::work(worker& self) {
+    interruption handle;
+    self.attach(handle);
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        while (queue_.empty()) {
+            if (draining_) return;
+            ++idle_;
+            arrived_.wait(lock);
+            --idle_;
+        }
+        job& next = queue_.pop();
+        ++running_;
+        lock.unlock();
+        self.take_up(next);
+        next.run();
+        self.put_down();
+        lock.lock();
+        --running_;
+        if (draining_ && running_ == 0 && queue_.empty()) ended_.notify_all();
+    }
+}
+
+void thread_pool::interrupt(job& which) noexcept {
+    for (const auto& w : workers_) {
+        if (w->interrupt_if(which)) return;
+    }
+}
+
+void thread_pool::drain() {
+    {
+        std::unique_lock lock{mutex_};
+        draining_ = true;
+        arrived_.notify_all();
+        ended_.wait(lock, [this] { return running_ == 0 && queue_.empty(); });
+    }
+    threads_.clear();
+}
+
+load thread_pool::current_load() const {
+    load now;
+    const std::scoped_lock lock{mutex_};
+    for (std::size_t p = 0; p < priority_levels; ++p) now.standing[p] = queue_.size(p);
+    now.running = running_;
+    now.capacity = capacity_;
+    return now;
+}
+
+}  // namespace tutti::server

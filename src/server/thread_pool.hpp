@@ -1,0 +1,43 @@
+// The executor without preemption: a worker ends what it has begun before it looks for what has come meanwhile.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/executor.hpp"
+#include "server/standing_queue.hpp"
+
+namespace tutti::server {
+
+class thread_pool final : public executor {
+public:
+    /// `capacity`: how many jobs may stand. REQUIRES: both at least 1.
+    thread_pool(unsigned workers, std::size_t capacity);
+    /// REQUIRES: drained.
+    ~thread_pool() override;
+
+    std::size_t submit(std::span<job* const> jobs) override;
+    void interrupt(job& which) noexcept override;
+    void drain() override;
+    [[nodiscard]] load current_load() const override;
+
+private:
+    class worker;
+    void work(worker& self);
+
+    const std::size_t capacity_;
+    mutable std::mutex mutex_;  // of all up to workers_
+    std::condition_variable arrived_;
+    std::condition_variable ended_;
+    standing_queue queue_;
+    std::size_t idle_ = 0;
+    std::size_t running_ = 0;
+    bool draining_ = false;
+    std::vector<std::unique_ptr<worker>> workers_;
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,56 @@
+// A server of the bank's procedures in this process, on ports that the system chooses.
+#pragma once
+
+#include <atomic>
+#include <future>
+
+#include "server/client.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+/// Holds the workers that call `gate` until it is opened.
+class gate {
+public:
+    void wait() {
+        ++inside_;
+        inside_.notify_all();
+        open_.wait(false);
+    }
+    void open() {
+        open_ = true;
+        open_.notify_all();
+    }
+    /// Until `n` workers are in it.
+    void await(int n) {
+        for (int now = inside_; now < n; now = inside_) inside_.wait(now);
+    }
+
+private:
+    std::atomic<int> inside_{0};
+    std::atomic<bool> open_{false};
+};
+
+class bank_server {
+public:
+    explicit bank_server(settings how = {}) : service_{with_port(std::move(how))} {
+        service_.load(BANK_PROCEDURES);
+        service_.procedures().add("gate", {.priority = 31}, [this] { held.wait(); });
+        service_.start();
+    }
+    ~bank_server() { held.open(); }
+
+    service* operator->() noexcept { return &service_; }
+    [[nodiscard]] std::uint16_t port() const noexcept { return service_.port(); }
+
+    gate held;
+
+private:
+    static settings with_port(settings how) {
+        how.port = 0;
+        return how;
+    }
+    service service_;
+};
+
+}  // namespace tutti::server

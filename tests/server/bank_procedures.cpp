@@ -1,0 +1,93 @@
+// What the tests of the server load: accounts, and procedures that misbehave.
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tutti/containers/hash_map.hpp>
+#include <tutti/server/procedure.hpp>
+#include <tutti/tutti.hpp>
+
+namespace {
+
+using tutti::server::call;
+using namespace std::chrono_literals;
+
+struct bank {
+    explicit bank(std::size_t n) : accounts(n) {
+        for (auto& a : accounts) a.store(1000);
+    }
+    tutti::var<long>& at(long which) {
+        if (which < 0 || static_cast<std::size_t>(which) >= accounts.size()) throw std::out_of_range{"no such account"};
+        return accounts[static_cast<std::size_t>(which)];
+    }
+    std::vector<tutti::var<long>> accounts;
+    tutti::var<long> calls{0};
+};
+
+/// Transactional steps for ever.
+[[noreturn]] void loop_for_ever(bank& b) {
+    tutti::atomically([&](tutti::tx& t) {
+        for (;;) static_cast<void>(b.accounts[0].get(t));
+    });
+    std::abort();
+}
+
+}  // namespace
+
+TUTTI_PROCEDURES(server) {
+    const auto b = std::make_shared<bank>(std::stoul(server.setting("accounts", "100")));
+
+    server.add("noop", {.priority = 3}, [] {});
+    server.add("count", {.priority = 3}, [b] {
+        return tutti::atomically([&](tutti::tx& t) {
+            b->calls.set(t, b->calls.get(t) + 1);
+            return b->calls.get(t);
+        });
+    });
+    server.add("transfer", {.priority = 5, .deadline = 1s}, [b](const call& how, long from, long to, long amount) {
+        tutti::atomically({.name = "transfer", .deadline = how.deadline}, [&](tutti::tx& t) {
+            auto& source = b->at(from);
+            if (source.get(t) < amount) tutti::cancel(t);
+            source.set(t, source.get(t) - amount);
+            auto& target = b->at(to);
+            target.set(t, target.get(t) + amount);
+        });
+    });
+    server.add("balance", {.priority = 4}, [b](long which) { return b->at(which).load(); });
+    server.add("total", {.priority = 1}, [b] {
+        return tutti::atomically({.read_only = true}, [&](tutti::tx& t) {
+            long sum = 0;
+            for (auto& a : b->accounts) sum += a.get(t);
+            return sum;
+        });
+    });
+    server.add("join", {}, [](const std::string& between, const std::vector<std::string>& words) {
+        std::string all;
+        for (const std::string& w : words) all += (all.empty() ? "" : between) + w;
+        return all;
+    });
+    server.add("maybe", {}, [](std::optional<double> x) { return x; });
+    server.add("how", {.priority = 2}, [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
+    server.add("large", {}, [](std::size_t bytes) { return std::string(bytes, 'x'); });
+    server.add("fail", {}, [](const std::string& why) { throw std::runtime_error{why}; });
+    server.add("throw_number", {}, [] { throw 42; });
+    server.add("loop", {.time_limit = 50ms}, [b] { loop_for_ever(*b); });
+    server.add("wait", {.time_limit = 50ms}, [b] {
+        tutti::atomically([&](tutti::tx& t) {
+            if (b->accounts[0].get(t) != -1) tutti::retry(t);
+        });
+    });
+    server.add("late", {.refuse_late = true}, [] {});
+    server.add("busy", {.priority = 1}, [](long microseconds) {
+        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{microseconds};
+        while (std::chrono::steady_clock::now() < until) {}
+    });
+    server.at_end([b] {
+        long sum = 0;
+        for (auto& a : b->accounts) sum += a.load();
+        if (sum != 1000 * static_cast<long>(b->accounts.size())) throw std::runtime_error{"money was lost"};
+    });
+}

@@ -1,0 +1,155 @@
+// Nothing that one client does, or leaves undone, harms another. Catches queues and buffers without a bound, and receivers
+// that wait for somebody.
+
+#include <gtest/gtest.h>
+
+#include "server/bank.hpp"
+#include "support/effort.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t number_of(const std::string& info, const std::string& key) {
+    const std::size_t at = info.find("\r\n" + key + ":");
+    return at == std::string::npos ? 0 : std::stoul(info.substr(at + key.size() + 3));
+}
+
+/// Looks until `done` holds, which it will; a mistake here ends in the test's time limit.
+template <class F>
+void until(F&& done) {
+    while (!done()) std::this_thread::sleep_for(1ms);
+}
+
+TEST(pressure, a_full_queue_answers_busy) {
+    bank_server bank{{.workers = 1, .queue = 4}};
+    client ask{bank.port()};
+    ask.send({"CALL", "gate"});
+    EXPECT_EQ(client{bank.port()}({"PING"}), "PONG");
+    std::thread first{[&] { EXPECT_EQ(ask.receive(), "OK"); }};
+    bank.held.await(1);
+    client other{bank.port()};
+    for (int i = 0; i < 10; ++i) other.send({"CALL", "count"});
+    other.send({"PING"});
+    // The answers of those that wait come first, so the gate must open before they can be read.
+    client watcher{bank.port()};
+    until([&] { return watcher({"INFO"}).find("procedure_count:OK=0,BUSY=6") != std::string::npos; });
+    bank.held.open();
+    first.join();
+    for (int i = 1; i <= 4; ++i) EXPECT_EQ(other.receive(), std::to_string(i));
+    for (int i = 5; i <= 10; ++i) EXPECT_EQ(other.receive().substr(0, 5), "-BUSY");
+    EXPECT_EQ(other.receive(), "PONG");
+    EXPECT_EQ(other({"CALL", "count"}), "5") << "there is room again";
+}
+
+TEST(pressure, who_reads_nothing_is_not_read_from) {
+    bank_server bank{{.max_unsent = 100'000, .write_timeout = 0ms}};
+    bare_socket greedy{bank.port(), 4096};
+    const std::string call = wire({"CALL", "large", "50000"});
+    // It stops being read from, so at some time its own socket takes no more.
+    std::size_t sent = 0;
+    for (int refused = 0; refused < 50;) {
+        const std::size_t took = greedy.send_some(call);
+        sent += took;
+        if (took == 0) {
+            ++refused;
+            EXPECT_EQ(client{bank.port()}({"CALL", "balance", "1"}), "1000");
+        }
+        ASSERT_LT(sent, 50'000'000U);
+    }
+    // What it asked for is all there once it reads.
+    const std::string first = greedy.receive(50'010);
+    EXPECT_EQ(first.substr(0, 8), "$50000\r\n");
+}
+
+TEST(pressure, who_reads_nothing_is_closed_in_the_end) {
+    bank_server bank{{.max_unsent = 1000, .write_timeout = 50ms}};
+    bare_socket greedy{bank.port(), 4096};
+    greedy.send(wire({"CALL", "large", "50000000"}));
+    client watcher{bank.port()};
+    until([&] { return number_of(watcher({"INFO"}), "connected_clients") == 1; });
+    EXPECT_EQ(watcher({"CALL", "total"}), "100000");
+}
+
+TEST(pressure, half_closed_clients_get_all_answers) {
+    bank_server bank{{.workers = 1}};
+    bare_socket leaving{bank.port()};
+    std::string all;
+    for (int i = 0; i < 100; ++i) all += wire({"CALL", "count"});
+    leaving.send(all + wire({"CALL", "gate"}) + "PING\r\n*2\r\n$4\r\nincom");
+    leaving.half_close();
+    bank.held.await(1);
+    bank.held.open();
+    const std::string answers = leaving.receive_all();
+    EXPECT_TRUE(answers.ends_with(":100\r\n+OK\r\n+PONG\r\n")) << answers;
+}
+
+TEST(pressure, what_is_no_request_ends_its_connection_only) {
+    bank_server bank{{.max_request = 1000}};
+    client bystander{bank.port()};
+    for (const std::string bad : {"*1\r\n$x\r\n", "*100000\r\n", "*1\r\n$5000\r\n", "*1\r\n:1\r\n"}) {
+        bare_socket sender{bank.port()};
+        sender.send(wire({"CALL", "balance", "1"}) + bad + wire({"CALL", "count"}));
+        const std::string answers = sender.receive_all();
+        EXPECT_EQ(answers.substr(0, 22), ":1000\r\n-ERR protocol: ") << answers;
+        EXPECT_EQ(answers.find("\r\n:"), std::string::npos) << "what follows is not understood any more";
+        EXPECT_EQ(bystander({"PING"}), "PONG");
+    }
+    bare_socket long_line{bank.port()};
+    long_line.send(std::string(5000, 'x'));
+    EXPECT_EQ(long_line.receive_all().substr(0, 14), "-ERR protocol:");
+    EXPECT_EQ(bystander({"CALL", "count"}), "1");
+    EXPECT_EQ(number_of(bystander({"INFO"}), "malformed_requests"), 5U);
+}
+
+TEST(pressure, strangers_cannot_make_it_hold_much) {
+    bank_server bank{{.password = "p", .login_timeout = 50ms}};
+    bare_socket stranger{bank.port()};
+    stranger.send("*1\r\n$100000\r\n");
+    EXPECT_EQ(stranger.receive_all().substr(0, 14), "-ERR protocol:");
+    bare_socket silent{bank.port()};
+    EXPECT_EQ(silent.receive_all(), "") << "closed, without a word";
+}
+
+TEST(pressure, there_are_at_most_so_many_clients) {
+    bank_server bank{{.max_clients = 2}};
+    client one{bank.port()};
+    EXPECT_EQ(one({"PING"}), "PONG");
+    {
+        client two{bank.port()};
+        EXPECT_EQ(two({"PING"}), "PONG");
+        bare_socket three{bank.port()};
+        EXPECT_EQ(three.receive_all().substr(0, 11), "-MAXCLIENTS");
+    }
+    until([&] { return number_of(one({"INFO"}), "connected_clients") == 1; });
+    EXPECT_EQ(client{bank.port()}({"PING"}), "PONG");
+}
+
+TEST(pressure, idle_clients_are_closed) {
+    bank_server bank{{.workers = 1, .idle_timeout = 50ms}};
+    bare_socket idle{bank.port()};
+    EXPECT_EQ(idle.receive_all(), "");
+    // Whoever waits for an answer is not idle.
+    client waiting{bank.port()};
+    waiting.send({"CALL", "busy", "300000"});
+    EXPECT_EQ(waiting.receive(), "OK");
+}
+
+TEST(pressure, a_long_pipeline_is_taken_bit_by_bit) {
+    bank_server bank{{.workers = 2, .queue = 16, .max_pipeline = 8}};
+    bare_socket talk{bank.port()};
+    const std::size_t rounds = support::rounds(20'000);
+    std::string all;
+    for (std::size_t i = 0; i < rounds; ++i) all += wire({"CALL", "count"});
+    std::thread sender{[&] {
+        EXPECT_TRUE(talk.send(all));
+        talk.half_close();
+    }};
+    const std::string answers = talk.receive_all();
+    sender.join();
+    EXPECT_EQ(std::ranges::count(answers, ':'), static_cast<std::ptrdiff_t>(rounds)) << "never more than fit the queue";
+}
+
+}  // namespace
+}  // namespace tutti::server

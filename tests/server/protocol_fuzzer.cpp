@@ -1,0 +1,78 @@
+// libFuzzer's target: any bytes, cut in any pieces, give the same requests, within the limits, and every request one answer
+// that is one value. The first byte chooses the size of the pieces.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/commands.hpp"
+
+namespace tutti::server {
+namespace {
+
+constexpr request_limits limits{.arguments = 16, .bytes = 512};
+
+void demand(bool holds) {
+    if (!holds) std::abort();
+}
+
+struct nobody final : giver {
+    void give_back(request&) noexcept override {}
+};
+
+/// Every request as text, and "!" where the stream was understood no more.
+std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const commands* known) {
+    std::vector<std::string> seen;
+    request_parser parser;
+    session who;
+    who.trusted = true;
+    nobody home;
+    std::size_t start = 0;
+    for (std::size_t end = std::min(piece, bytes.size());; end = std::min(end + piece, bytes.size())) {
+        for (;;) {
+            const std::string given{bytes.substr(start, end - start)};  // its end is where a sanitizer looks
+            const auto outcome = parser.parse(given, limits);
+            if (outcome == request_parser::outcome::incomplete) break;
+            if (outcome == request_parser::outcome::malformed) {
+                seen.emplace_back("!");
+                return seen;
+            }
+            demand(parser.length() > 0 && parser.length() <= given.size());
+            demand(parser.words().size() <= limits.arguments);
+            std::string all;
+            for (const std::string_view w : parser.words()) all.append(w).push_back('\0');
+            demand(all.size() <= limits.bytes + limits.arguments);
+            seen.push_back(all);
+            if (known != nullptr && !parser.words().empty()) {
+                request r{home};
+                if (known->take(who, parser.words(), r)) r.how_it_ended = run(r.what, r.arguments, r.answer);
+                demand(r.answer.size() >= 3 && r.answer.ends_with("\r\n"));
+            }
+            start += parser.length();
+            parser.restart();
+        }
+        if (end == bytes.size()) return seen;
+    }
+}
+
+}  // namespace
+}  // namespace tutti::server
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace tutti::server;
+    if (size == 0) return 0;
+    static const auto* const procedures = [] {
+        auto* const made = new catalog;
+        made->add("add", {}, [](long a, int b) { return a / 2 + b; });
+        made->add("join", {}, [](const std::vector<std::string>& words) { return words; });
+        made->add("maybe", {}, [](std::optional<double> x, std::optional<bool> y) { return std::pair{x, y}; });
+        return made;
+    }();
+    static const commands known{*procedures, "", [] { return std::string{"nothing"}; }};
+    const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
+    const auto whole = cut(bytes, bytes.size() + 1, &known);
+    const auto pieces = cut(bytes, data[0] % 32 + 1, nullptr);
+    demand(whole == pieces);
+    return 0;
+}

@@ -1,0 +1,104 @@
+// Ending what another thread's transactions do. Catches an interruption that a loop, or a sleep in retry, survives, and one
+// that reaches beyond what it was meant for.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "tutti/tutti.hpp"
+
+namespace {
+
+/// Runs `body` on a thread of its own, which others may interrupt; raises until it has ended. True: by `interrupted`.
+template <class F>
+bool interrupt(F&& body, bool raised_before = false) {
+    std::atomic<tutti::interruption*> handle{nullptr};
+    std::atomic<bool> over{false};
+    bool interrupted = false;
+    std::thread runner{[&] {
+        tutti::interruption mine;
+        if (raised_before) mine.raise();
+        handle = &mine;
+        handle.notify_all();
+        try {
+            body();
+        } catch (const tutti::interrupted&) {
+            interrupted = true;
+        }
+        over = true;
+        over.notify_all();
+        handle.wait(&mine);
+    }};
+    handle.wait(nullptr);
+    while (!over) {
+        handle.load()->raise();
+        std::this_thread::yield();
+    }
+    // What was interrupted does not stand in the way of what comes next.
+    handle = nullptr;
+    handle.notify_all();
+    runner.join();
+    return interrupted;
+}
+
+TEST(interrupt, ends_an_endless_transaction) {
+    tutti::var<long> shared{0};
+    EXPECT_TRUE(interrupt([&] {
+        tutti::atomically([&](tutti::tx& t) {
+            for (;;) shared.set(t, shared.get(t) + 1);
+        });
+    }));
+    EXPECT_EQ(shared.load(), 0) << "the block had no effect";
+}
+
+TEST(interrupt, ends_a_sleep_in_retry) {
+    const tutti::var<long> never{0};
+    EXPECT_TRUE(interrupt([&] {
+        tutti::atomically([&](tutti::tx& t) {
+            if (never.get(t) == 0) tutti::retry(t);
+        });
+    }));
+}
+
+TEST(interrupt, ends_a_loop_of_short_transactions) {
+    tutti::var<long> shared{0};
+    EXPECT_TRUE(interrupt([&] {
+        for (;;) tutti::atomically([&](tutti::tx& t) { shared.set(t, shared.get(t) + 1); });
+    }));
+}
+
+TEST(interrupt, is_noticed_by_a_sleep_that_begins_after_it) {
+    const tutti::var<long> never{0};
+    EXPECT_TRUE(interrupt(
+        [&] {
+            tutti::atomically([&](tutti::tx& t) {
+                if (never.get(t) == 0) tutti::retry(t);
+            });
+        },
+        true));
+}
+
+TEST(interrupt, is_over_once_it_is_lowered) {
+    tutti::interruption mine;
+    mine.raise();
+    mine.lower();
+    unsigned attempts = 0;
+    tutti::atomically([&](tutti::tx& t) {
+        attempts = t.attempt();
+        if (attempts < 3) tutti::restart(t);
+    });
+    EXPECT_EQ(attempts, 3U);
+}
+
+TEST(interrupt, leaves_an_irrevocable_transaction_alone) {
+    tutti::var<long> shared{0};
+    EXPECT_FALSE(interrupt([&] {
+        tutti::atomically({.mode = tutti::mode::irrevocable}, [&](tutti::tx& t) {
+            for (int i = 0; i < 1000; ++i) shared.set(t, i);
+        });
+    }));
+    EXPECT_EQ(shared.load(), 999);
+}
+
+}  // namespace

@@ -1,0 +1,120 @@
+#include "top.hpp"
+
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+namespace tutti::tools {
+namespace {
+
+std::string text_of(const facts& from, const std::string& key) {
+    const auto found = from.find(key);
+    return found == from.end() ? "0" : found->second;
+}
+
+double number_of(const facts& from, const std::string& key) { return std::atof(text_of(from, key).c_str()); }
+
+class connection {
+public:
+    explicit connection(const top_options& to)
+        : context_{to.unix_socket.empty() ? ::redisConnect(to.host.c_str(), to.port)
+                                          : ::redisConnectUnix(to.unix_socket.c_str()),
+                   ::redisFree} {
+        if (context_ == nullptr || context_->err != 0)
+            throw std::runtime_error{
+                fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
+        if (!to.password.empty()) static_cast<void>(ask("AUTH", to.password));
+    }
+
+    std::string ask(const char* command, const std::string& argument = {}) {
+        const char* words[] = {command, argument.data()};
+        const std::size_t sizes[] = {std::string_view{command}.size(), argument.size()};
+        const std::unique_ptr<redisReply, void (*)(void*)> reply{
+            static_cast<redisReply*>(::redisCommandArgv(context_.get(), argument.empty() ? 1 : 2, words, sizes)),
+            ::freeReplyObject};
+        if (reply == nullptr) throw std::runtime_error{fmt::format("the server went away: {}", context_->errstr)};
+        std::string text{reply->str, static_cast<std::size_t>(reply->len)};
+        if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{"the server refuses: " + text};
+        return text;
+    }
+
+private:
+    std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
+};
+
+}  // namespace
+
+facts parse_info(std::string_view text) {
+    facts all;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find("\r\n"));
+        text.remove_prefix(std::min(text.size(), line.size() + 2));
+        const std::size_t colon = line.rfind(':');
+        if (line.starts_with('#') || colon == std::string_view::npos) continue;
+        const std::string key{line.substr(0, colon)};
+        std::string_view value = line.substr(colon + 1);
+        if (value.find('=') == std::string_view::npos) {
+            all[key] = value;
+            continue;
+        }
+        while (!value.empty()) {
+            const std::string_view part = value.substr(0, value.find(','));
+            value.remove_prefix(std::min(value.size(), part.size() + 1));
+            const std::size_t equals = part.find('=');
+            all[key + "/" + std::string{part.substr(0, equals)}] = part.substr(equals + 1);
+        }
+    }
+    return all;
+}
+
+std::string table_of(const facts& before, const facts& now, double seconds) {
+    constexpr std::string_view prefix = "turnaround_", suffix = "/calls";
+    std::string table = fmt::format("up {} s, {} clients, {} running; standing", text_of(now, "uptime_in_seconds"),
+                                    text_of(now, "connected_clients"), text_of(now, "running"));
+    bool any = false;
+    for (const auto& [key, value] : now) {
+        if (!key.starts_with("standing_")) continue;
+        any = true;
+        table += fmt::format(" {} at priority {}", value, key.substr(9));
+    }
+    table += any ? "\n\n" : " none\n\n";
+    table += fmt::format("{:<24} {:>8} {:>12} {:>12} {:>10} {:>10} {:>10}\n", "procedure", "priority", "calls/s",
+                         "mean us", "p50 us", "p99 us", "p99.9 us");
+    for (const auto& [key, value] : now) {
+        if (!key.starts_with(prefix) || !key.ends_with(suffix)) continue;
+        const std::string base = key.substr(0, key.size() - suffix.size());
+        const std::size_t last = base.rfind('_');
+        const double calls = number_of(now, key) - number_of(before, key);
+        const double sum = number_of(now, base + "/sum_us") - number_of(before, base + "/sum_us");
+        table += fmt::format("{:<24} {:>8} {:>12.0f} {:>12.0f} {:>10} {:>10} {:>10}\n",
+                             base.substr(prefix.size(), last - prefix.size()), base.substr(last + 1), calls / seconds,
+                             calls > 0 ? sum / calls : 0.0, text_of(now, base + "/p50_us"),
+                             text_of(now, base + "/p99_us"), text_of(now, base + "/p999_us"));
+    }
+    return table + "\ncalls/s and mean since the last look, percentiles since the server's start\n";
+}
+
+void top(const top_options& options) {
+    connection server{options};
+    const bool terminal = ::isatty(STDOUT_FILENO) == 1;
+    facts before = parse_info(server.ask("INFO"));
+    auto last = std::chrono::steady_clock::now();
+    for (int i = 0; options.looks == 0 || i < options.looks; ++i) {
+        std::this_thread::sleep_for(std::chrono::duration<double>{options.seconds});
+        facts now = parse_info(server.ask("INFO"));
+        const auto at = std::chrono::steady_clock::now();
+        fmt::print("{}{}", terminal ? "\033[H\033[2J" : "",
+                   table_of(before, now, std::chrono::duration<double>(at - last).count()));
+        std::fflush(stdout);
+        before = std::move(now);
+        last = at;
+    }
+}
+
+}  // namespace tutti::tools
