@@ -38,10 +38,8 @@ public:
         d.run.how = &how;
         d.uncaught = d.exceptions->uncaught;
         d.frame_ = &f;
-        if (is_special(how) || observe::counting.load(std::memory_order_relaxed) ||
-            listeners.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+        if (is_special(how)) [[unlikely]]
             return start_specially(d);
-        }
         TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");
         reset_attempt(d);
         d.logging = !how.read_only;
@@ -58,10 +56,8 @@ public:
         d.uncaught = ~0U;  // it never unwinds
         d.frame_ = &f;
         d.plain.store(1, std::memory_order_relaxed);
-        if (!A::privatizes_by_waiting || is_special(how) || observe::counting.load(std::memory_order_relaxed) ||
-            policy_listens.load(std::memory_order_relaxed)) [[unlikely]] {
+        if (!A::privatizes_by_waiting || is_special(how)) [[unlikely]]
             return start_specially(d);
-        }
         TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");
         reset_attempt(d);
         d.logging = true;
@@ -130,11 +126,12 @@ public:
     }
 
 private:
-    /// Whether the options ask for something that only start_attempt does. Written so that it compiles to one load and
-    /// one comparison for `mode` and `policy`.
+    /// Whether there is something that only start_specially does: options that ask for it, somebody who counts or
+    /// listens. Written so that it compiles to one load and one comparison for `mode` and `policy`.
     static bool is_special(const options& how) noexcept {
         return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||
-               how.deadline.exists();
+               how.deadline.exists() || observe::counting.load(std::memory_order_relaxed) ||
+               listeners.load(std::memory_order_relaxed) != 0;
     }
 
     template <class Place>
