@@ -38,6 +38,7 @@ void receive(tx& t) {
     side& s = side_of(d);
     for (;;) {
         block& b = innermost(d);
+        if (b.final) refuse_undo(b, s);
         if (b.parent == nullptr) restart_outermost(d, s, b);
         // B1
         const std::uintptr_t outermost = d.landing;
