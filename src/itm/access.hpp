@@ -135,4 +135,16 @@ TUTTI_ALWAYS_INLINE void write(void* to, T value) {
     write_slowly(to, value);
 }
 
+/// A read of what is about to be written.
+template <class T>
+TUTTI_ALWAYS_INLINE T read_for_write(void* from) {
+    if constexpr (sizeof(T) <= 8) {
+        if (sizeof(T) == 1 || in_one_word(from, sizeof(T))) [[likely]] {
+            if (take_inlined(current(), from, sizeof(T))) [[likely]]
+                return copy_of<T>(from);
+        }
+    }
+    return read<T>(from);
+}
+
 }  // namespace tutti::itm

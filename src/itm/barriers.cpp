@@ -1,8 +1,9 @@
 // The barriers of every type and hint.
 //
-// A hint says what the compiler knows of earlier accesses. None is needed: the record tells whether a place has been
-// read or written before, and roll-back must be right even where the compiler's knowledge ends, at a nested block's
-// begin. So the variants of an access are one function with several names.
+// A hint says what the compiler knows of other accesses. None is needed: the record tells whether a place has been read
+// or written before, and roll-back must be right even where the compiler's knowledge ends, at a nested block's begin. So
+// the variants of an access are one function with several names. Only a read for a write takes the record at once, which
+// spares logging the read: whether the write comes or not makes no difference to what is right.
 #include <immintrin.h>
 
 #include "itm/access.hpp"
@@ -20,12 +21,12 @@ using complex_extended = _Complex long double;
 #define TUTTI_ITM_ALIAS(of) __attribute__((visibility("default"), alias(#of)))
 
 // The names under which the one read and the one write of a type are known.
-#define TUTTI_ITM_NAMES(suffix, type)                                                       \
-    extern "C" type _ITM_RaR##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
-    extern "C" type _ITM_RaW##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
-    extern "C" type _ITM_RfW##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
-    extern "C" void _ITM_WaR##suffix(void*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix); \
-    extern "C" void _ITM_WaW##suffix(void*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix); \
+#define TUTTI_ITM_NAMES(suffix, type)                                                           \
+    extern "C" type _ITM_RaR##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
+    extern "C" type _ITM_RaW##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
+    TUTTI_ITM type _ITM_RfW##suffix(void* from) noexcept { return read_for_write<type>(from); } \
+    extern "C" void _ITM_WaR##suffix(void*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix);     \
+    extern "C" void _ITM_WaW##suffix(void*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix);     \
     TUTTI_ITM void _ITM_L##suffix(const void* at) noexcept { log_bytes(at, sizeof(type)); }
 
 #define TUTTI_ITM_TYPE(suffix, type)                                                         \
