@@ -51,6 +51,7 @@ void receive(tx& t) {
             case detail::sequel::again:
                 detail::open_nested(t, b);
                 b.merged = 0;
+                s.direct = s.direct && (b.properties & has_no_cancel) != 0;
                 return_again(b, run_instrumented);
             case detail::sequel::cancelled: return_again(b, leave_block);
             case detail::sequel::propagate: break;
