@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -123,6 +123,28 @@ void restarted_exceptions() {
     }
     EXPECT(handled == 1);
     EXPECT(std::uncaught_exceptions() == 0 && std::current_exception() == nullptr);
+}
+
+[[gnu::transaction_safe]] void throw_text() { throw std::logic_error("a text that is too long to be kept in place"); }
+
+/// libstdc++'s own clones: objects with memory, thrown and caught by threads that restart each other.
+void exceptions_under_contention() {
+    static long count = 0;
+    std::atomic<long> caught{0};
+    run_crew(4, [&](int) {
+        for (int i = 0; i != 500; ++i) {
+            try {
+                __transaction_atomic { ++count; throw_text(); }
+            } catch (const std::logic_error& e) {
+                if (std::string_view{e.what()}.starts_with("a text")) ++caught;
+            }
+            EXPECT(std::uncaught_exceptions() == 0);
+            __transaction_atomic {
+                try { ++count; throw_text(); } catch (...) { ++count; }
+            }
+        }
+    });
+    EXPECT(caught == 2000 && count == 6000);
 }
 
 // ---- irrevocable code
@@ -363,6 +385,7 @@ int main(int argc, char** argv) {
     const std::string_view which = argc > 1 ? argv[1] : "";
     if (which == "exceptions") exceptions();
     else if (which == "restarted-exceptions") restarted_exceptions();
+    else if (which == "exceptions-under-contention") exceptions_under_contention();
     else if (which == "synchronized") synchronized_blocks();
     else if (which == "static-initialisation") static_initialisation();
     else if (which == "cancel-inside-irrevocable") cancel_inside_irrevocable();
