@@ -23,7 +23,7 @@ configure_package_config_file(
 # Before 1.0 every minor version may break its users.
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake"
+install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_SOURCE_DIR}/cmake/tutti_enable_language_tm.cmake" "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake"
         DESTINATION "${tutti_package_dir}")
 
 # A shared library brings what it needs along; a static one must name it.

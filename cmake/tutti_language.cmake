@@ -2,7 +2,10 @@
 # only those find it who ask for it, and links libtutti.so, whose engine it shares with the library form.
 #
 #   tutti_itm  the library; not built where its assembly or its kind of link do not exist
+#
+# and tutti-cc and tutti-c++, which compile and link for it, from the build folder and as installed.
 
+include(tutti_enable_language_tm)
 set(tutti_language OFF)
 if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   message(STATUS "libitm.so.1 is left out: its begin is written for x86-64")
@@ -34,4 +37,22 @@ set_target_properties(
              LINK_DEPENDS "${tutti_itm_map}"
              LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/language"
              INSTALL_RPATH "$ORIGIN/..")
-install(TARGETS tutti_itm LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")
+set_target_properties(tutti_itm PROPERTIES EXPORT_NAME language)
+add_library(tutti::language ALIAS tutti_itm)
+install(
+  TARGETS tutti_itm
+  EXPORT tuttiTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")
+
+# tutti_wrapper(<name> <CC or CXX> <compiler>)
+function(tutti_wrapper name lang compiler)
+  set(template "${PROJECT_SOURCE_DIR}/src/itm/tutti-cc.in")
+  set(libraries "${PROJECT_BINARY_DIR}/language")
+  configure_file("${template}" "${PROJECT_BINARY_DIR}/language/${name}" @ONLY FILE_PERMISSIONS OWNER_READ OWNER_WRITE
+                 OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  set(libraries "${CMAKE_INSTALL_FULL_LIBDIR}/tutti")
+  configure_file("${template}" "${PROJECT_BINARY_DIR}/language/installed/${name}" @ONLY)
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/language/installed/${name}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endfunction()
+tutti_wrapper(tutti-cc CC gcc)
+tutti_wrapper(tutti-c++ CXX g++)

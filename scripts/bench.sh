@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # ./dev bench: measures with each of the programs of bench/, then makes tables and charts of what they wrote.
 
-bench_programs=(tutti-bench tutti-bench-plain)
+bench_programs=(tutti-bench tutti-bench-plain tutti-bench-language)
 
 bench_usage() {
     cat <<'EOF'

@@ -16,6 +16,7 @@ LOOKS = {
     "tutti-statistics": {"color": "#cc79a7", "marker": "s", "linestyle": ":"},
     "tutti-safe": {"color": "#d55e00", "marker": "o", "linewidth": 2.4, "zorder": 5},
     "libitm": {"color": "#0072b2", "marker": "D", "linewidth": 2.0},
+    "language": {"color": "#56b4e9", "marker": "P", "linewidth": 2.0},
     "mutex": {"color": "#009e73", "marker": "^"},
     "spin": {"color": "#e69f00", "marker": "x"},
     "sequential": {"color": "black", "marker": "*", "markersize": 9, "linestyle": ""},

@@ -21,6 +21,17 @@ inline void note_private(descriptor& d, word* address, word value, std::uint8_t 
     d.writes.push({address, nullptr, value, no_version, no_entry, bytes, false});
 }
 
+/// The entry gets to know bytes of its word that were not written before; `there` is what they are now.
+inline void add_bytes(descriptor& d, std::uint32_t entry, const memory::plain_place& place, word there) {
+    write_entry& e = d.writes[entry];
+    const auto fresh = static_cast<std::uint8_t>(place.bytes() & ~e.bytes);
+    if (fresh == 0) return;
+    // They may have been written without a barrier since the entry was made, and be noted with what was there before.
+    if (entry < d.notes_end) return note_private(d, place.address(), there, fresh);
+    e.value = (e.value & ~memory::expand(fresh)) | (there & memory::expand(fresh));
+    e.bytes |= fresh;
+}
+
 /// Writes under a record that d holds. `locked` is the record's word.
 template <class Place>
 void write_owned(descriptor& d, const Place& place, word locked, word value) {
@@ -30,14 +41,10 @@ void write_owned(descriptor& d, const Place& place, word locked, word value) {
         redo::add_under(d, place, memory::entry_of(locked), place.read());
     } else {
         // Inside a nested block: its roll-back restores what the parent had written, in the order of all it puts back.
-        if (d.frame_->parent != nullptr && entry < d.frame_->mark.writes)
+        if (d.frame_->parent != nullptr && entry < d.frame_->mark.writes) {
             note_private(d, place.address(), there, place.bytes());
-        write_entry& e = d.writes[entry];
-        if constexpr (Place::plain) {
-            const auto fresh = static_cast<std::uint8_t>(place.bytes() & ~e.bytes);
-            e.value = (e.value & ~memory::expand(fresh)) | (there & memory::expand(fresh));
-            e.bytes |= fresh;
         }
+        if constexpr (Place::plain) add_bytes(d, entry, place, there);
     }
     place.write(value);
 }
@@ -62,6 +69,7 @@ inline void publish(descriptor& d) noexcept {
     for (const write_entry& e : d.writes) {
         if (e.version != no_version) e.record->store(d.commit_version, std::memory_order_release);
     }
+    d.notes_end = 0;
 }
 
 inline void roll_back(descriptor& d) noexcept {
@@ -83,6 +91,7 @@ inline void roll_back(descriptor& d) noexcept {
         release_all();
     }
     d.writes.clear();
+    d.notes_end = 0;
 }
 
 /// Drops what nested blocks wrote since `mark`.
@@ -92,6 +101,7 @@ inline void roll_back(descriptor& d) noexcept {
 /// reads are marked and need no validation.
 inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
     if (d.writes.size() == mark.writes) return;
+    d.notes_end = std::min(d.notes_end, mark.writes);
     for (const write_entry* e = d.writes.end(); e-- != d.writes.begin() + mark.writes;) restore(d, *e);
     const word fresh = version_clock::draw(d).version;
     while (d.writes.size() > mark.writes) {

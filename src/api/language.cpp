@@ -6,6 +6,7 @@
 #include "base/panic.hpp"
 #include "core/algorithm.hpp"
 #include "core/deferred.hpp"
+#include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/registry.hpp"
 #include "core/solo.hpp"
@@ -36,6 +37,23 @@ core::descriptor& attach_language() {
     require_in_place(*d.algorithm);
     core::use_plain_memory();
     return d;
+}
+
+bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
+    if (observe::counting.load(std::memory_order_relaxed) || core::policy_listens.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    d.run.where = where;
+    d.run.how = &how;
+    d.uncaught = ~0U;  // it never unwinds
+    d.frame_ = &f;
+    if (core::begin_as_only_one(d)) return true;
+    d.frame_ = nullptr;
+    return false;
+}
+
+void end_as_only_one(core::descriptor& d) noexcept {
+    if (d.alone) core::end_solo(d);
 }
 
 void go_alone(core::descriptor& d) noexcept { core::go_alone(d); }

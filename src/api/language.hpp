@@ -17,6 +17,13 @@ TUTTI_EXPORT core::descriptor& attach_language();
 /// core::go_alone.
 TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 
+/// Opens an outermost block of the language that runs alone because no other context has a descriptor. False: there may be
+/// one, or something special is asked of every block; nothing has happened.
+[[nodiscard]] TUTTI_EXPORT bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where,
+                                                       const options& how);
+/// After the end of its transaction.
+TUTTI_EXPORT void end_as_only_one(core::descriptor& d) noexcept;
+
 /// core::await_quiescence.
 TUTTI_EXPORT void await_quiescence(core::descriptor& d) noexcept;
 

@@ -208,6 +208,7 @@ public:
     // --- language-level blocks
     void* language = nullptr;    // what src/itm keeps for this descriptor, for good
     std::uintptr_t landing = 0;  // the end of the stack that a roll-back jumps over, or 0
+    std::size_t notes_end = 0;   // one past the newest write entry that notes memory written without barriers
     bool alone = false;          // see core/solo.hpp
 
     // --- the execution it belongs to

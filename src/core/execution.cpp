@@ -211,7 +211,7 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
                                   !broken(fault::privatize_without_waiting);
     // Only a reader of plain memory can have been handed something private without quiescing itself.
     const bool reads_plain = privatizes_by_waiting && (d.extras & extra_plain) != 0;
-    if (private_from_now) announce_quiescence(d);
+    if (!private_from_now) end_publication(d);
     if ((d.extras & (extra_memory | extra_handlers)) != 0) settle_committed(d, after);
     if (d.strict()) vacate_seat(d);
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.

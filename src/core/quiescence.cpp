@@ -40,7 +40,7 @@ void quiesce(descriptor& self) noexcept {
         const word state = other.state.load(std::memory_order_acquire);
         if (memory::is_running(state)) wait_for(self, other, state);
     }
-    self.privatizing.store(0, std::memory_order_release);
+    end_publication(self);
     wake_sleepers(self);
 }
 
@@ -49,12 +49,6 @@ void await_quiescence(descriptor& self) noexcept {
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
         if (&other == &self || encloses(other, self)) continue;
-        // Acquire: who finds it idle finds its announcement, which was made before.
-        const word state = other.state.load(std::memory_order_acquire);
-        const status s = memory::status_of(state);
-        if (s == status::preparing || s == status::committed || s == status::irrevocable) {
-            wait_for(self, other, state);
-        }
         if (other.privatizing.load(std::memory_order_acquire) != 0) wait_for_quiescence(self, other);
     }
 }

@@ -29,19 +29,23 @@ void use_plain_memory() noexcept;
 /// First plain access of an attempt. May abort.
 void enter_plain(descriptor& d);
 
-/// Between publishing and the end of a transaction that will quiesce.
-TUTTI_ALWAYS_INLINE void announce_quiescence(descriptor& self) noexcept {
+/// Before self publishes.
+TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self) noexcept {
     self.privatizing.store(self.own_sequence, std::memory_order_relaxed);
 }
+/// When what it published is as private as it will be. Whoever waits for that is woken at the end of the transaction.
+TUTTI_ALWAYS_INLINE void end_publication(descriptor& self) noexcept {
+    self.privatizing.store(0, std::memory_order_release);
+}
 
-/// After a commit whose transaction is over (its state is idle) and that announced it. Sleeps, never spins for long.
+/// After a commit whose transaction is over (its state is idle). Ends the publication. Sleeps, never spins for long.
 void quiesce(descriptor& self) noexcept;
 
 /// After the commit of a reader of plain memory, whose transaction is over: waits until nobody quiesces who had published
 /// before. So what another transaction made private and handed over to this one is as private as if it had done so itself.
 ///
-/// The reader has acquired a record that the other released in publishing. So it finds the other still preparing, or its
-/// announcement, or that it has quiesced.
+/// The reader has acquired a record that the other released in publishing, so it finds the other's announcement, which was
+/// made before, or that it has ended.
 void await_quiescence(descriptor& self) noexcept;
 
 }  // namespace tutti::core

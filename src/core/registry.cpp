@@ -6,8 +6,10 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fence.hpp"
 #include "base/panic.hpp"
 #include "core/algorithm.hpp"
+#include "core/solo.hpp"
 
 namespace tutti::detail {
 
@@ -80,6 +82,7 @@ descriptor& acquire_descriptor() {
             d = new descriptor;
         }
     }
+    if (contexts.fetch_add(1, std::memory_order_seq_cst) != 0) base::heavy_fence();  // partner: begin_as_only_one
     d->algorithm = &chosen_instance();
     d->operations_ = d->algorithm;
     d->exceptions = reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals());
@@ -87,6 +90,8 @@ descriptor& acquire_descriptor() {
 }
 
 void release_descriptor(descriptor& d) noexcept {
+    if (d.alone) end_solo(d);  // its transaction never ended: the thread exited in it
+    contexts.fetch_add(~std::uint32_t{0}, std::memory_order_release);
     if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
     d.outer = nullptr;
     d.limbo.leave(d);

@@ -3,6 +3,7 @@
 #include "base/fence.hpp"
 #include "core/algorithm.hpp"
 #include "core/apart.hpp"
+#include "core/execution.hpp"
 #include "core/kill.hpp"
 #include "core/waiting.hpp"
 
@@ -23,6 +24,21 @@ void go_alone(descriptor& d) noexcept {
         if (kill(other, state)) evict(other);
         wait_for(d, other, state);
     }
+}
+
+bool begin_as_only_one(descriptor& d) {
+    if (contexts.load(std::memory_order_relaxed) != 1 || d.algorithm->one_at_a_time) return false;
+    soloist.store(d.id + 1, std::memory_order_relaxed);
+    base::light_fence();  // partner: heavy_fence in acquire_descriptor
+    if (contexts.load(std::memory_order_relaxed) != 1) {
+        soloist.store(0, std::memory_order_relaxed);
+        return false;
+    }
+    d.alone = true;
+    reset_attempt(d);
+    d.logging = true;
+    d.algorithm->begin(d);
+    return true;
 }
 
 void stand_aside(descriptor& d) noexcept {

@@ -31,4 +31,17 @@ void stand_aside(descriptor& d) noexcept;
 /// REQUIRES: d.alone.
 void end_solo(descriptor& d) noexcept;
 
+// Running alone because nobody else is there: while one context only has a descriptor, its blocks need no fence to know
+// that nobody runs beside them.
+//
+//   the only one:      its number goes up; light fence; is it still the only one? then it runs alone
+//   another's attach:  the count goes up; heavy fence; later its begin looks for the number, as above
+
+/// How many descriptors are in use.
+inline constinit detail::shared<std::uint32_t> contexts{0};
+
+/// Tries to begin an attempt of d that runs alone because no other context is there. It is optimistic in name and meets
+/// nobody. REQUIRES: as for the begin of a first attempt that nothing special is asked of.
+[[nodiscard]] bool begin_as_only_one(descriptor& d);
+
 }  // namespace tutti::core

@@ -76,7 +76,7 @@ public:
         d.set_status(d.mode);
         if constexpr (!A::one_at_a_time) {
             base::light_fence();  // partner: heavy_fence in go_alone
-            if (somebody_is_alone()) [[unlikely]] {
+            if (somebody_is_alone() && !d.alone) [[unlikely]] {
                 stand_aside(d);
                 A::begin(d);
             }
@@ -117,8 +117,8 @@ public:
             return true;
         }
         const bool quiescing = quiesces(d, attend);
-        if (quiescing) [[unlikely]]
-            announce_quiescence(d);
+        if (!quiescing) [[likely]]
+            end_publication(d);
         close_committed(d);
         if (quiescing) [[unlikely]]
             quiesce(d);
@@ -208,6 +208,7 @@ private:
     }
 
     static std::uint32_t publish(descriptor& d) {
+        announce_publication(d);
         A::publish(d);
         // Relaxed and unfenced: see attention.hpp.
         const std::uint32_t attend = attention.load(std::memory_order_relaxed);

@@ -37,8 +37,10 @@ void write_bytes(void* to, const void* from, std::size_t size);
 /// Remembers what a roll-back puts back: memory that no other thread sees and that is written without barriers.
 void log_bytes(const void* at, std::size_t size);
 
+// Addresses are untyped: a value may stand anywhere, and the compiler takes a typed pointer for an aligned one.
+
 template <class T>
-TUTTI_ALWAYS_INLINE T copy_of(const T* from) noexcept {
+TUTTI_ALWAYS_INLINE T copy_of(const void* from) noexcept {
     T value;
     std::memcpy(&value, from, sizeof(T));
     return value;
@@ -46,14 +48,14 @@ TUTTI_ALWAYS_INLINE T copy_of(const T* from) noexcept {
 
 /// What an attempt may read without asking anybody: under a record of its own, or of its snapshot. False: not so.
 template <class T>
-TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const T* from, T& value) noexcept {
+TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value) noexcept {
     const record& r = record_at(from);
     const word before = r.load(std::memory_order_acquire);
     const word bound = d.logged_bound_.load(std::memory_order_relaxed);
     if (before < bound) [[likely]] {
         if (d.read_next_ == d.read_end_) [[unlikely]]
             return false;
-        value = copy_of(from);
+        value = copy_of<T>(from);
         compiler_fence();
         if (r.load(std::memory_order_relaxed) != before) [[unlikely]]
             return false;
@@ -62,25 +64,25 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const T* from, T& value) no
     }
     // What a nested block reads under a record of ours has to be logged in some cases: the algorithm knows which.
     if (bound == 0 || !d.owns(before) || d.frame_->parent != nullptr) return false;
-    value = copy_of(from);
+    value = copy_of<T>(from);
     return true;
 }
 
 template <class T>
-TUTTI_NOINLINE T read_slowly(const T* from) {
+TUTTI_NOINLINE T read_slowly(const void* from) {
     T value;
     read_bytes(&value, from, sizeof(T));
     return value;
 }
 
 template <class T>
-TUTTI_ALWAYS_INLINE T read(const T* from) {
+TUTTI_ALWAYS_INLINE T read(const void* from) {
     if (sizeof(T) == 1 || in_one_stripe(from, sizeof(T))) [[likely]] {
         T value;
         if (read_inlined(current(), from, value)) [[likely]]
             return value;
     }
-    return read_slowly(from);
+    return read_slowly<T>(from);
 }
 
 /// Which bytes of its aligned word `size` bytes at `at` are. REQUIRES: in_one_word.
@@ -104,7 +106,7 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
         // seq_cst: algorithms/version_clock.hpp, 1.
         if (!r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[unlikely]]
             return false;
-        d.writes.push_reserved({whole, &r, copy_of(whole), seen, memory::no_entry, bytes, false});
+        d.writes.push_reserved({whole, &r, copy_of<word>(whole), seen, memory::no_entry, bytes, false});
         return true;
     }
     if (bound == 0 || !d.owns(seen)) return false;
@@ -115,12 +117,12 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
 }
 
 template <class T>
-TUTTI_NOINLINE void write_slowly(T* to, T value) {
+TUTTI_NOINLINE void write_slowly(void* to, T value) {
     write_bytes(to, &value, sizeof(T));
 }
 
 template <class T>
-TUTTI_ALWAYS_INLINE void write(T* to, T value) {
+TUTTI_ALWAYS_INLINE void write(void* to, T value) {
     if constexpr (sizeof(T) <= 8) {
         if (sizeof(T) == 1 || in_one_word(to, sizeof(T))) [[likely]] {
             if (take_inlined(current(), to, sizeof(T))) [[likely]] {
@@ -131,6 +133,18 @@ TUTTI_ALWAYS_INLINE void write(T* to, T value) {
         }
     }
     write_slowly(to, value);
+}
+
+/// A read of what is about to be written.
+template <class T>
+TUTTI_ALWAYS_INLINE T read_for_write(void* from) {
+    if constexpr (sizeof(T) <= 8) {
+        if (sizeof(T) == 1 || in_one_word(from, sizeof(T))) [[likely]] {
+            if (take_inlined(current(), from, sizeof(T))) [[likely]]
+                return copy_of<T>(from);
+        }
+    }
+    return read<T>(from);
 }
 
 }  // namespace tutti::itm

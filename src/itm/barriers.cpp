@@ -1,8 +1,9 @@
 // The barriers of every type and hint.
 //
-// A hint says what the compiler knows of earlier accesses. None is needed: the record tells whether a place has been
-// read or written before, and roll-back must be right even where the compiler's knowledge ends, at a nested block's
-// begin. So the variants of an access are one function with several names.
+// A hint says what the compiler knows of other accesses. None is needed: the record tells whether a place has been read
+// or written before, and roll-back must be right even where the compiler's knowledge ends, at a nested block's begin. So
+// the variants of an access are one function with several names. Only a read for a write takes the record at once, which
+// spares logging the read: whether the write comes or not makes no difference to what is right.
 #include <immintrin.h>
 
 #include "itm/access.hpp"
@@ -20,17 +21,17 @@ using complex_extended = _Complex long double;
 #define TUTTI_ITM_ALIAS(of) __attribute__((visibility("default"), alias(#of)))
 
 // The names under which the one read and the one write of a type are known.
-#define TUTTI_ITM_NAMES(suffix, type)                                                       \
-    extern "C" type _ITM_RaR##suffix(const type*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
-    extern "C" type _ITM_RaW##suffix(const type*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
-    extern "C" type _ITM_RfW##suffix(const type*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix); \
-    extern "C" void _ITM_WaR##suffix(type*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix); \
-    extern "C" void _ITM_WaW##suffix(type*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix); \
-    TUTTI_ITM void _ITM_L##suffix(const type* at) noexcept { log_bytes(at, sizeof(type)); }
+#define TUTTI_ITM_NAMES(suffix, type)                                                           \
+    extern "C" type _ITM_RaR##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
+    extern "C" type _ITM_RaW##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
+    TUTTI_ITM type _ITM_RfW##suffix(void* from) noexcept { return read_for_write<type>(from); } \
+    extern "C" void _ITM_WaR##suffix(void*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix);     \
+    extern "C" void _ITM_WaW##suffix(void*, type) noexcept TUTTI_ITM_ALIAS(_ITM_W##suffix);     \
+    TUTTI_ITM void _ITM_L##suffix(const void* at) noexcept { log_bytes(at, sizeof(type)); }
 
-#define TUTTI_ITM_TYPE(suffix, type)                                                   \
-    TUTTI_ITM type _ITM_R##suffix(const type* from) noexcept { return read(from); }    \
-    TUTTI_ITM void _ITM_W##suffix(type* to, type value) noexcept { write(to, value); } \
+#define TUTTI_ITM_TYPE(suffix, type)                                                         \
+    TUTTI_ITM type _ITM_R##suffix(const void* from) noexcept { return read<type>(from); }    \
+    TUTTI_ITM void _ITM_W##suffix(void* to, type value) noexcept { write<type>(to, value); } \
     TUTTI_ITM_NAMES(suffix, type)
 
 TUTTI_ITM_TYPE(U1, std::uint8_t)
@@ -47,21 +48,21 @@ TUTTI_ITM_TYPE(M64, __m64)
 TUTTI_ITM_TYPE(M128, __m128)
 
 // A vector of 32 bytes fills a stripe when it is aligned, and is passed in a register only where AVX is on.
-TUTTI_ITM __attribute__((target("avx"))) __m256 _ITM_RM256(const __m256* from) noexcept {
+TUTTI_ITM __attribute__((target("avx"))) __m256 _ITM_RM256(const void* from) noexcept {
     __m256 value;
     read_bytes(&value, from, sizeof value);
     return value;
 }
-TUTTI_ITM __attribute__((target("avx"))) void _ITM_WM256(__m256* to, __m256 value) noexcept {
+TUTTI_ITM __attribute__((target("avx"))) void _ITM_WM256(void* to, __m256 value) noexcept {
     write_bytes(to, &value, sizeof value);
 }
 extern "C" {
-__attribute__((target("avx"))) __m256 _ITM_RaRM256(const __m256*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
-__attribute__((target("avx"))) __m256 _ITM_RaWM256(const __m256*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
-__attribute__((target("avx"))) __m256 _ITM_RfWM256(const __m256*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
-__attribute__((target("avx"))) void _ITM_WaRM256(__m256*, __m256) noexcept TUTTI_ITM_ALIAS(_ITM_WM256);
-__attribute__((target("avx"))) void _ITM_WaWM256(__m256*, __m256) noexcept TUTTI_ITM_ALIAS(_ITM_WM256);
+__attribute__((target("avx"))) __m256 _ITM_RaRM256(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
+__attribute__((target("avx"))) __m256 _ITM_RaWM256(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
+__attribute__((target("avx"))) __m256 _ITM_RfWM256(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_RM256);
+__attribute__((target("avx"))) void _ITM_WaRM256(void*, __m256) noexcept TUTTI_ITM_ALIAS(_ITM_WM256);
+__attribute__((target("avx"))) void _ITM_WaWM256(void*, __m256) noexcept TUTTI_ITM_ALIAS(_ITM_WM256);
 }
-TUTTI_ITM void _ITM_LM256(const __m256* at) noexcept { log_bytes(at, sizeof(__m256)); }
+TUTTI_ITM void _ITM_LM256(const void* at) noexcept { log_bytes(at, sizeof(__m256)); }
 
 TUTTI_ITM void _ITM_LB(const void* at, std::size_t size) noexcept { log_bytes(at, size); }

@@ -36,7 +36,7 @@ struct block : detail::frame {
     exception_mark exceptions{};
     std::uint64_t id = 0;
     bool final = false;       ///< what it did cannot be undone
-    bool was_direct = false;  ///< how it was around it
+    bool was_direct = false;  ///< side::direct, around it
     block* deeper = nullptr;
 };
 
@@ -68,6 +68,9 @@ descriptor& attach() noexcept;
 
 /// frame::receive of every block: undoes what the pending signal asks for and returns from a begin again.
 [[noreturn]] void receive(tx& t);
+
+/// Ends the process: the block is to be undone, and cannot be.
+[[noreturn]] void refuse_undo(const block& b, const side& s) noexcept;
 
 /// Makes the transaction run alone. May restart it. `why` lives on.
 void run_alone(descriptor& d, const char* why);

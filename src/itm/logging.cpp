@@ -11,9 +11,10 @@ void log_bytes(const void* at, std::size_t size) {
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size, [&d](std::uintptr_t piece_at, unsigned piece) {
         const auto* const piece_begin = reinterpret_cast<const void*>(piece_at);
         word* const whole = word_of(piece_begin);
-        d.writes.push({whole, nullptr, copy_of(whole), memory::no_version, memory::no_entry,
+        d.writes.push({whole, nullptr, copy_of<word>(whole), memory::no_version, memory::no_entry,
                        bytes_of(piece_begin, piece), false});
     });
+    d.notes_end = d.writes.size();
 }
 
 }  // namespace tutti::itm

@@ -38,6 +38,7 @@ void receive(tx& t) {
     side& s = side_of(d);
     for (;;) {
         block& b = innermost(d);
+        if (b.final) refuse_undo(b, s);
         if (b.parent == nullptr) restart_outermost(d, s, b);
         // B1
         const std::uintptr_t outermost = d.landing;
@@ -50,6 +51,7 @@ void receive(tx& t) {
             case detail::sequel::again:
                 detail::open_nested(t, b);
                 b.merged = 0;
+                s.direct = s.direct && (b.properties & has_no_cancel) != 0;
                 return_again(b, run_instrumented);
             case detail::sequel::cancelled: return_again(b, leave_block);
             case detail::sequel::propagate: break;

@@ -24,9 +24,12 @@ void describe_block(block& b, const registers& at, std::uint32_t properties, std
     b.final = false;
 }
 
-/// What runs in a transaction that nobody else runs beside.
-std::uint32_t code_alone(std::uint32_t properties) noexcept {
-    return (properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
+/// Which of the block's codes runs: the one without barriers where none are needed.
+std::uint32_t code_of(std::uint32_t properties, bool direct) noexcept {
+    const std::uint32_t wanted = direct ? uninstrumented_code : instrumented_code;
+    const std::uint32_t runs =
+        (properties & wanted) != 0 ? wanted : properties & (instrumented_code | uninstrumented_code);
+    return runs == uninstrumented_code ? run_uninstrumented : run_instrumented;
 }
 
 bool must_run_alone(std::uint32_t properties) noexcept {
@@ -39,7 +42,12 @@ TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
     api::go_alone(d);
     s.direct = true;
     b.final = true;
-    return code_alone(b.properties) | save_live_variables;
+    return code_of(b.properties, true) | save_live_variables;
+}
+
+/// Whether a block may run code that cannot be rolled back, when nobody runs beside it.
+bool may_run_directly(std::uint32_t properties) noexcept {
+    return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
 }
 
 block& deeper(block& b) {
@@ -56,11 +64,12 @@ block* next_block(detail::frame* f) noexcept {
 TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t properties, const registers& at) {
     side& s = side_of(d);
     if (!s.direct && must_run_alone(properties)) run_alone(d, "a block that has no instrumented code");
-    const bool can_end_alone = (properties & (has_no_cancel | instrumented_code)) == instrumented_code;
+    // Such a block has barriers even where the compiler says that its code is not instrumented: inside code that is not.
+    const bool can_end_alone = (properties & has_no_cancel) == 0;
     block* const around = next_block(d.frame_);
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
-        return (s.direct ? code_alone(properties) : std::uint32_t{run_instrumented}) | save_live_variables;
+        return code_of(properties, s.direct) | save_live_variables;
     }
     block& b = around != nullptr ? deeper(*around) : s.outermost;
     describe_block(b, at, properties, ++s.ids);
@@ -71,7 +80,7 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     detail::open_nested(d, b);
     b.was_direct = s.direct;
     s.direct = s.direct && !can_end_alone;
-    return (s.direct ? code_alone(properties) : std::uint32_t{run_instrumented}) | save_live_variables;
+    return code_of(properties, s.direct) | save_live_variables;
 }
 
 TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
@@ -94,17 +103,18 @@ void close(descriptor& d, side& s) noexcept {
     s.thrown.clear();
 }
 
-[[noreturn]] void refuse_cancel(const block& b, const side& s) noexcept {
+}  // namespace
+
+[[noreturn]] void refuse_undo(const block& b, const side& s) noexcept {
     char where[256];
     char message[512];
     std::snprintf(message, sizeof message,
-                  "the block at %s is cancelled after it became irrevocable (%s): its effects cannot be undone; cancel "
+                  "the block at %s is cancelled or restarted after it became irrevocable (%s): its effects cannot be "
+                  "undone; cancel "
                   "before the unsafe operation",
                   describe(b.at.resume, where, sizeof where), s.why != nullptr ? s.why : "it was so from its begin on");
     api::refuse(message);
 }
-
-}  // namespace
 
 descriptor& attach() noexcept {
     descriptor& d = api::attach_language();
@@ -150,6 +160,11 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     d.landing = reinterpret_cast<std::uintptr_t>(at->frame);
     if (must_run_alone(properties)) [[unlikely]]
         return begin_alone(d, s, b);
+    if (may_run_directly(properties) && tutti::api::open_as_only_one(d, b, site_of(at->resume), ordinary)) {
+        s.direct = true;
+        b.final = true;
+        return run_uninstrumented | save_live_variables;
+    }
     d.algorithm->open_plainly(d, b, site_of(at->resume), ordinary);
     return run_instrumented | save_live_variables;
 }
@@ -158,9 +173,11 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
     descriptor& d = current();
     block& b = innermost(d);
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
-    const bool only_read = d.writes.empty();
+    const bool alone = d.alone;
+    const bool only_read = d.writes.empty() && !alone;
     if (!d.operations_->commit(d)) [[unlikely]]
         receive(d);
+    if (alone) tutti::api::end_as_only_one(d);
     if (only_read) tutti::api::await_quiescence(d);
     close(d, side_of(d));
 }
@@ -180,7 +197,7 @@ TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
     if ((why & outer_cancel) != 0) {
         while (is_block(d.frame_->parent)) d.frame_ = d.frame_->parent;
     }
-    if (innermost(d).final) refuse_cancel(innermost(d), s);
+    if (innermost(d).final) refuse_undo(innermost(d), s);
     tutti::detail::raise_cancel(d);
 }
 

@@ -55,9 +55,10 @@ struct alignas(128) activity {
     detail::shared<std::uint32_t> sleepers{0};
     /// The running transaction may be looking at plain memory; see core/quiescence.hpp.
     detail::shared<std::uint32_t> plain{0};
-    /// The sequence of the transaction that has published and waits in quiescence, or 0; see core/quiescence.hpp.
-    detail::shared<word> privatizing{0};
     std::uint32_t id = 0;
+    /// The sequence of the transaction that is publishing or waits in quiescence, or 0; see core/quiescence.hpp. On a line
+    /// of its own: readers of plain memory look at it, and nobody writes it but for an update.
+    alignas(128) detail::shared<word> privatizing{0};
 };
 
 inline constexpr std::uint32_t max_activities = std::uint32_t{1} << 20;

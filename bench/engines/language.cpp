@@ -1,0 +1,16 @@
+#include "engines/libitm.hpp"
+#include "workloads/plain.hpp"
+#include "workloads/standard.hpp"
+
+namespace bench {
+namespace {
+
+/// The same blocks as those of libitm, in a program that has our runtime.
+struct language : libitm {
+    static constexpr const char* name = "language";
+};
+
+[[maybe_unused]] const bool added = (add_standard<language>(), add_plain<language>(), true);
+
+}  // namespace
+}  // namespace bench
