@@ -37,8 +37,9 @@ void scheduler::open_seam() {
     the_scheduler = this;
     struct sigaction tick{};
     tick.sa_sigaction = &worker::handle_signal;
-    // Not deferred: the handler may leave its context for another, which has to be interruptible too.
-    tick.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    // Further ticks are deferred, so that handlers do not pile up on the stack of a context, until the handler leaves its
+    // context for another one, which has to be interruptible.
+    tick.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&tick.sa_mask);
     ::sigaction(tick_signal, &tick, &handler_before);
     core::tell_of_letting_go.store(&let_go, std::memory_order_release);
