@@ -66,8 +66,6 @@ void worker::run() noexcept {
             c = choose();
         }
         if (c == nullptr) break;
-        // While this one runs, somebody else's time may come.
-        if (nearest_ != base::deadline::max() && source().preempts) tick_after(target_, nearest_ - base::now());
         enter(*c);
     }
     source().stop(target_);
@@ -161,7 +159,11 @@ void worker::enter(context& c) noexcept {
     run_as(this, c.transaction);
     target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
     // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
-    if (target_.urgent.load(std::memory_order_acquire)) note_tick();
+    if (target_.urgent.load(std::memory_order_acquire)) {
+        note_tick();
+    } else if (nearest_ != base::deadline::max() && source().preempts) {
+        tick_after(target_, nearest_ - base::now());  // a parked context's time may come while this one runs
+    }
     fiber::change(loop_, c.place);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
