@@ -25,7 +25,8 @@ const options& checked(const options& how) {
     if (how.highest_level >= most_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
     if (how.migrate && !tls_block::available()) {
         throw std::invalid_argument{
-            "tutti: contexts cannot migrate here: processor or kernel do not let a program set the base of FS"};
+            "tutti: contexts cannot migrate here: processor, kernel or a sanitizer does not let a program set the base "
+            "of FS"};
     }
     return how;
 }

@@ -70,7 +70,7 @@ private:
     void wake(context& c, calls& whom) noexcept;
     void make_active(context& c, calls& whom) noexcept;
     void lend(context& to, const context& from, calls& whom) noexcept;
-    void take_back_loan(context& c) noexcept;
+    void take_back_loan(context& c, calls& whom) noexcept;
     void enter_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept;
     void forget_parked(context& c) noexcept;
 

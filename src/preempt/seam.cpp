@@ -37,8 +37,9 @@ void scheduler::open_seam() {
     the_scheduler = this;
     struct sigaction tick{};
     tick.sa_sigaction = &worker::handle_signal;
-    // Not deferred: the handler may leave its context for another, which has to be interruptible too.
-    tick.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    // Further ticks are deferred, so that handlers do not pile up on the stack of a context, until the handler leaves its
+    // context for another one, which has to be interruptible.
+    tick.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&tick.sa_mask);
     ::sigaction(tick_signal, &tick, &handler_before);
     core::tell_of_letting_go.store(&let_go, std::memory_order_release);
@@ -96,10 +97,16 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     other.sleepers.fetch_or(1, std::memory_order_relaxed);
     base::heavy_fence();  // partner: light_fence in wake_sleepers
     if (!over && core::is_over(other, state)) {
-        const base::lock_guard guard{s.lock_};
-        if (c.waits) s.forget_parked(c);
-        c.woken = false;
-        if (context* const o = context_of(other); o != nullptr && !runs_a_transaction(other)) s.take_back_loan(*o);
+        whom = {};
+        {
+            const base::lock_guard guard{s.lock_};
+            if (c.waits) s.forget_parked(c);
+            c.woken = false;
+            if (context* const o = context_of(other); o != nullptr && !runs_a_transaction(other)) {
+                s.take_back_loan(*o, whom);
+            }
+        }
+        s.deliver(whom);
         return;
     }
     worker::current()->park();
@@ -133,7 +140,7 @@ void scheduler::let_go(core::descriptor& d) noexcept {
     calls whom;
     {
         const base::lock_guard guard{s.lock_};
-        if (context* const o = context_of(d); o != nullptr && !runs_a_transaction(d)) s.take_back_loan(*o);
+        if (context* const o = context_of(d); o != nullptr && !runs_a_transaction(d)) s.take_back_loan(*o, whom);
         for (std::size_t i = s.parked_.size(); i-- != 0;) {
             if (s.parked_[i]->awaited == &d) s.wake(*s.parked_[i], whom);
         }
@@ -189,12 +196,19 @@ void scheduler::lend(context& to, const context& from, calls& whom) noexcept {
     }
 }
 
-void scheduler::take_back_loan(context& c) noexcept {
+void scheduler::take_back_loan(context& c, calls& whom) noexcept {
     if (c.lent == 0) return;
     c.lent = 0;
     c.due = c.what.due;
     if (c.state == condition::active) ready_.reorder(c, c.home->number_);
-    if (c.home != nullptr && c.home->runs_ == &c) c.home->level_ = static_cast<int>(c.level);
+    if (c.home == nullptr || c.home->runs_ != &c) return;
+    // What became ready while it ran at the higher level called nobody.
+    worker& w = *c.home;
+    w.level_ = static_cast<int>(c.level);
+    const int next = ready_.next_level(w.number_);
+    if (next <= w.level_) return;
+    whom.ticks |= std::uint64_t{1} << w.number_;
+    w.promised_ = next;
 }
 
 }  // namespace tutti::preempt

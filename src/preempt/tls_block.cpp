@@ -6,16 +6,23 @@
 #include <system_error>
 
 #include "base/futex.hpp"
+#include "preempt/sanitizers.hpp"
 
 namespace tutti::preempt {
 namespace {
 
-constexpr unsigned long may_set_fs = 2;  // HWCAP2_FSGSBASE
 constexpr std::size_t small_stack = 64 * 1024;
 
 }  // namespace
 
-bool tls_block::available() noexcept { return (::getauxval(AT_HWCAP2) & may_set_fs) != 0; }
+bool tls_block::available() noexcept {
+#if defined(TUTTI_ASAN) || defined(TUTTI_TSAN)
+    return false;  // they know a thread by its block
+#else
+    constexpr unsigned long may_set_fs = 2;  // HWCAP2_FSGSBASE
+    return (::getauxval(AT_HWCAP2) & may_set_fs) != 0;
+#endif
+}
 
 std::uintptr_t tls_block::current() noexcept {
     std::uintptr_t base = 0;

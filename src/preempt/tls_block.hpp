@@ -19,7 +19,7 @@ namespace tutti::preempt {
 
 class tls_block {
 public:
-    /// Whether processor and kernel let a program set the base of FS.
+    /// Whether processor and kernel let a program set the base of FS. False under sanitizers that know a thread by it.
     [[nodiscard]] static bool available() noexcept;
 
     /// Throws std::system_error.

@@ -4,6 +4,7 @@
 #include <ucontext.h>
 
 #include <cerrno>
+#include <csignal>
 #include <utility>
 
 #include "base/futex.hpp"
@@ -14,6 +15,13 @@ namespace tutti::preempt {
 namespace {
 
 thread_local worker* of_this_thread = nullptr;
+
+const sigset_t only_ticks = [] {
+    sigset_t s;
+    sigemptyset(&s);
+    sigaddset(&s, tick_signal);
+    return s;
+}();
 
 /// Turns of looking for work before a worker sleeps: some microseconds, which is what waking it would cost.
 constexpr int idle_turns = 4 * base::spin_turns;
@@ -58,8 +66,6 @@ void worker::run() noexcept {
             c = choose();
         }
         if (c == nullptr) break;
-        // While this one runs, somebody else's time may come.
-        if (nearest_ != base::deadline::max() && source().preempts) tick_after(target_, nearest_ - base::now());
         enter(*c);
     }
     source().stop(target_);
@@ -153,7 +159,11 @@ void worker::enter(context& c) noexcept {
     run_as(this, c.transaction);
     target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
     // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
-    if (target_.urgent.load(std::memory_order_acquire)) note_tick();
+    if (target_.urgent.load(std::memory_order_acquire)) {
+        note_tick();
+    } else if (nearest_ != base::deadline::max() && source().preempts) {
+        tick_after(target_, nearest_ - base::now());  // a parked context's time may come while this one runs
+    }
     fiber::change(loop_, c.place);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
@@ -192,23 +202,25 @@ void worker::leave(departure why) noexcept {
 
 void worker::park() noexcept { leave(departure::parked); }
 
-void worker::check() noexcept {
+bool worker::must_give_way() noexcept {
     target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
     context& c = *running_;
-    {
-        const base::lock_guard guard{of_.lock_};
-        promised_ = -1;
-        wake_the_late();
-        if (of_.ready_.next_level(number_) <= static_cast<int>(c.effective_level())) return;
-        chosen_ = of_.ready_.take(number_);
-        runs_ = chosen_;
-        level_ = static_cast<int>(chosen_->effective_level());
-        const unsigned before = c.level;
-        of_.ready_.count_preemption(c);
-        ++of_.counts_.preemptions;
-        if (c.level != before) ++of_.counts_.promotions;
-    }
-    leave(departure::preempted);
+    const base::lock_guard guard{of_.lock_};
+    promised_ = -1;
+    wake_the_late();
+    if (of_.ready_.next_level(number_) <= static_cast<int>(c.effective_level())) return false;
+    chosen_ = of_.ready_.take(number_);
+    runs_ = chosen_;
+    level_ = static_cast<int>(chosen_->effective_level());
+    const unsigned before = c.level;
+    of_.ready_.count_preemption(c);
+    ++of_.counts_.preemptions;
+    if (c.level != before) ++of_.counts_.promotions;
+    return true;
+}
+
+void worker::check() noexcept {
+    if (must_give_way()) leave(departure::preempted);
 }
 
 void worker::note_tick() noexcept {
@@ -222,7 +234,12 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
     const bool application = of_.application_.contains(instruction);
-    if (application && core::tick(d)) return check();
+    if (application && core::tick(d)) {
+        if (!must_give_way()) return;
+        // The handler is left in the middle, and ticks are held back while it runs.
+        ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);
+        return leave(departure::preempted);
+    }
     postponed_.store(postponed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!application) note_tick();
 }

@@ -55,6 +55,7 @@ private:
     void run() noexcept;
     context* choose() noexcept;
     void enter(context& c) noexcept;
+    bool must_give_way() noexcept;
     void leave(departure why) noexcept;
     void settle(calls& whom) noexcept;
     static void run_as(worker* w, tx* t) noexcept;

@@ -93,6 +93,45 @@ TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
     EXPECT_EQ(x.load(), 11);
 }
 
+// What is handed in while the owner runs at the lent level ticks nobody; it has to when the loan is over. The waiter is on
+// the other worker, which is busy with more, so nothing else makes the owner's worker look.
+TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    struct both {
+        owner first;
+        spinner then;
+    } low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
+    owner waiter{.of = &x, .adds = 10};
+    spinner first, busy;
+    std::atomic<int> clock{0};
+    marker between{&clock};
+    scheduler s{{.workers = 2}};
+    add_procedures(s);
+    const auto run_both = [](void* of) noexcept {
+        auto& b = *static_cast<both*>(of);
+        own(&b.first);
+        spin(&b.then);
+    };
+    ASSERT_TRUE(s.submit({spin, &first, 4}));
+    wait_until(first.started);
+    ASSERT_TRUE(s.submit({run_both, &low, 1}));
+    wait_for_count(low.first.attempts, 1);
+    first.stop = true;
+    while (s.statistics().finished == 0) std::this_thread::yield();
+    ASSERT_TRUE(s.submit({own, &waiter, 3}));
+    while (s.statistics().loans == 0) std::this_thread::yield();
+    ASSERT_TRUE(s.submit({spin, &busy, 5}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({mark, &between, 2}));
+    low.first.go = true;
+    while (between.at == 0) std::this_thread::yield();
+    busy.stop = true;
+    low.then.stop = true;
+    s.drain();
+    EXPECT_EQ(x.load(), 11);
+}
+
 // The owner is suspended on the first worker, by one of a high level; on the second, a transaction of the owner's level
 // meets it. Catches one that spins there: its worker could not run anything else.
 TEST(suspended_owner, lets_an_equal_wait_without_its_worker) {

@@ -21,10 +21,8 @@ constexpr std::uint64_t trap_flag = 0x100;
 
 using lanes = double __attribute__((vector_size(32)));
 
-#define PROCEDURES_VECTORS __attribute__((target_clones("avx2", "default")))
-
 /// A leaf whose variables lie in registers, vectors and the red zone.
-[[gnu::noinline]] PROCEDURES_VECTORS std::uint64_t mix(std::uint64_t seed) noexcept {
+[[gnu::always_inline]] inline std::uint64_t mix_body(std::uint64_t seed) noexcept {
     volatile std::uint64_t below[6] = {seed, 2, 3, 4, 5, 6};
     lanes v = {1.25, 2.25, 3.25, static_cast<double>(seed % 9)};
     std::uint64_t x = seed, y = ~seed;
@@ -39,6 +37,12 @@ using lanes = double __attribute__((vector_size(32)));
     std::uint64_t sum = x ^ y;
     for (int i = 0; i < 4; ++i) sum = sum * 31 + bits[i] + below[i];
     return sum;
+}
+
+[[gnu::noinline, gnu::target("avx2")]] std::uint64_t mix_wide(std::uint64_t seed) noexcept { return mix_body(seed); }
+[[gnu::noinline]] std::uint64_t mix_narrow(std::uint64_t seed) noexcept { return mix_body(seed); }
+std::uint64_t mix(std::uint64_t seed) noexcept {
+    return __builtin_cpu_supports("avx2") != 0 ? mix_wide(seed) : mix_narrow(seed);
 }
 
 struct oops {
