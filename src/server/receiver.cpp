@@ -18,6 +18,14 @@ constexpr std::size_t scratch_bytes = 65'536;  // no TLS record is longer
 constexpr std::size_t events_a_round = 256;
 constexpr std::size_t spare_requests = 4096;
 
+void add_to(const handle& epoll, const handle& what, std::uint32_t events, const void* tag) {
+    epoll_event e{};
+    e.events = events;
+    e.data.ptr = const_cast<void*>(tag);
+    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what.get(), &e) != 0)
+        throw std::system_error{errno, std::generic_category(), "epoll"};
+}
+
 }  // namespace
 
 receiver::receiver(common& shared, std::size_t procedures)
@@ -29,16 +37,18 @@ receiver::receiver(common& shared, std::size_t procedures)
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
       next_look_{now_} {
-    const auto add = [&](const handle& what, std::uint32_t events, const void* tag) {
-        epoll_event e{};
-        e.events = events;
-        e.data.ptr = const_cast<void*>(tag);
-        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, what.get(), &e) != 0)
-            throw std::system_error{errno, std::generic_category(), "epoll"};
-    };
     if (!epoll_.open() || !bell_.open()) throw std::system_error{errno, std::generic_category(), "epoll or eventfd"};
-    add(bell_, EPOLLIN, &bell_);
-    for (const entrance& e : shared_.entrances) add(e.listener, EPOLLIN | EPOLLEXCLUSIVE, &e);
+    add_to(epoll_, bell_, EPOLLIN, &bell_);
+    watch_entrances(true);
+}
+
+void receiver::watch_entrances(bool on) {
+    if (accepting_ == on) return;
+    accepting_ = on;
+    for (const entrance& e : shared_.entrances) {
+        if (on) add_to(epoll_, e.listener, EPOLLIN | EPOLLEXCLUSIVE, &e);
+        else ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
+    }
 }
 
 receiver::~receiver() = default;
@@ -87,14 +97,14 @@ void receiver::wait() {
     int timeout = 0;
     asleep_.store(true);
     if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load())) {
-        const bool looks = !connections_.empty() || under_way_count_ != 0;
+        const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
         const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
     }
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
     asleep_.store(false);
     now_ = std::chrono::steady_clock::now();
-    if (drain_asked_.load() && !draining_) stop_accepting();
+    if (drain_asked_.load() && !draining_) stop_for_drain();
     for (int i = 0; i < count; ++i) {
         void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
         if (tag == &bell_) {
@@ -113,7 +123,12 @@ void receiver::accept(const entrance& from) {
     // A few at a time: clients that are there already are not kept waiting by those who come.
     for (int i = 0; i < 16; ++i) {
         handle socket = accept_from(from.listener);
-        if (!socket.open()) return;
+        if (!socket.open()) {
+            // No descriptor is left, most likely: the client stays where it is until the next look, and does not keep
+            // epoll from sleeping.
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_entrances(false);
+            return;
+        }
         if (shared_.clients.fetch_add(1) >= shared_.how.max_clients) {
             shared_.clients.fetch_sub(1);
             figures_.clients_refused.add();
