@@ -121,8 +121,10 @@ case $case in
         descriptors=24
         start --workers 1
         (
-            for _ in {1..20}; do exec {fd}<>"/dev/tcp/127.0.0.1/$port" && printf 'PING\r\n' >&"$fd"; done 2>/dev/null || true
-            read -r answer <&10
+            exec {first}<>"/dev/tcp/127.0.0.1/$port"
+            for _ in {1..20}; do exec {others}<>"/dev/tcp/127.0.0.1/$port"; done
+            printf 'PING\r\n' >&"$first"
+            read -r answer <&"$first"
             [[ $answer == +PONG* ]] && sleep 0.3
         ) || fail "those who are in are not served"
         expect PONG PING
