@@ -122,6 +122,7 @@ case $case in
         start --workers 1
         (
             exec {first}<>"/dev/tcp/127.0.0.1/$port"
+            # shellcheck disable=SC2034  # they stay open
             for _ in {1..20}; do exec {others}<>"/dev/tcp/127.0.0.1/$port"; done
             printf 'PING\r\n' >&"$first"
             read -r answer <&"$first"
