@@ -89,8 +89,13 @@ TEST(pressure, half_closed_clients_get_all_answers) {
 TEST(pressure, the_last_answers_arrive_whatever_is_still_sent) {
     bank_server bank;
     bare_socket chatty{bank.port(), 4096};
-    chatty.send(wire({"CALL", "large", "100000"}) + wire({"QUIT"}) + std::string(1'000'000, 'j'));
+    chatty.send(wire({"CALL", "large", "100000"}) + wire({"QUIT"}));
+    std::thread sender{[&] {
+        while (chatty.send(std::string(100'000, 'j'))) {}
+    }};
     const std::string answers = chatty.receive_all();
+    chatty.half_close();
+    sender.join();
     EXPECT_EQ(answers.size(), 9 + 100'000 + 2 + 5U);
     EXPECT_TRUE(answers.ends_with("x\r\n+OK\r\n"));
 }
