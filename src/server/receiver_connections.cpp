@@ -1,4 +1,4 @@
-// The receiver's care for its connections: answers out, what to watch, limits of time, the end.
+// The receiver's connections: answers out, what to watch, limits of time, the end.
 #include <sys/epoll.h>
 
 #include "server/receiver.hpp"
