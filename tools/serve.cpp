@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -31,6 +32,14 @@ private:
     sigset_t set_{};
 };
 
+/// As many descriptors as the system lets us have: clients need one each.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void write_port(const std::string& file, std::uint16_t port) {
     // Whoever waits for the file must not find it empty.
     const std::string draft = file + ".new";
@@ -48,6 +57,7 @@ void serve(const serve_options& options) {
         std::fflush(stdout);
     };
     const end_signals signals;
+    raise_descriptor_limit();
     server::service service{options.how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
     service.load(options.shared_object);

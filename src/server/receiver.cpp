@@ -16,7 +16,14 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t scratch_bytes = 65'536;  // no TLS record is longer
 constexpr std::size_t events_a_round = 256;
-constexpr std::size_t spare_requests = 4096;
+
+void add_to(const handle& epoll, const handle& what, std::uint32_t events, const void* tag) {
+    epoll_event e{};
+    e.events = events;
+    e.data.ptr = const_cast<void*>(tag);
+    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what.get(), &e) != 0)
+        throw std::system_error{errno, std::generic_category(), "epoll"};
+}
 
 }  // namespace
 
@@ -29,16 +36,18 @@ receiver::receiver(common& shared, std::size_t procedures)
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
       next_look_{now_} {
-    const auto add = [&](const handle& what, std::uint32_t events, const void* tag) {
-        epoll_event e{};
-        e.events = events;
-        e.data.ptr = const_cast<void*>(tag);
-        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, what.get(), &e) != 0)
-            throw std::system_error{errno, std::generic_category(), "epoll"};
-    };
     if (!epoll_.open() || !bell_.open()) throw std::system_error{errno, std::generic_category(), "epoll or eventfd"};
-    add(bell_, EPOLLIN, &bell_);
-    for (const entrance& e : shared_.entrances) add(e.listener, EPOLLIN | EPOLLEXCLUSIVE, &e);
+    add_to(epoll_, bell_, EPOLLIN, &bell_);
+    watch_entrances(true);
+}
+
+void receiver::watch_entrances(bool on) {
+    if (accepting_ == on) return;
+    accepting_ = on;
+    for (const entrance& e : shared_.entrances) {
+        if (on) add_to(epoll_, e.listener, EPOLLIN | EPOLLEXCLUSIVE, &e);
+        else ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
+    }
 }
 
 receiver::~receiver() = default;
@@ -87,14 +96,14 @@ void receiver::wait() {
     int timeout = 0;
     asleep_.store(true);
     if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load())) {
-        const bool looks = !connections_.empty() || under_way_count_ != 0;
+        const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
         const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
     }
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
     asleep_.store(false);
     now_ = std::chrono::steady_clock::now();
-    if (drain_asked_.load() && !draining_) stop_accepting();
+    if (drain_asked_.load() && !draining_) stop_for_drain();
     for (int i = 0; i < count; ++i) {
         void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
         if (tag == &bell_) {
@@ -113,7 +122,12 @@ void receiver::accept(const entrance& from) {
     // A few at a time: clients that are there already are not kept waiting by those who come.
     for (int i = 0; i < 16; ++i) {
         handle socket = accept_from(from.listener);
-        if (!socket.open()) return;
+        if (!socket.open()) {
+            // No descriptor is left, most likely: the client stays where it is until the next look, and does not keep
+            // epoll from sleeping.
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_entrances(false);
+            return;
+        }
         if (shared_.clients.fetch_add(1) >= shared_.how.max_clients) {
             shared_.clients.fetch_sub(1);
             figures_.clients_refused.add();
@@ -201,71 +215,6 @@ std::size_t receiver::take_requests(connection& c, std::string_view input) {
         c.parser.restart();
     }
     return taken;
-}
-
-void receiver::submit() {
-    if (to_submit_.empty()) return;
-    // Into the list first: a worker may be faster than this loop.
-    for (job* const j : to_submit_) {
-        auto& r = static_cast<request&>(*j);
-        r.next = under_way_;
-        r.previous = nullptr;
-        if (under_way_ != nullptr) under_way_->previous = &r;
-        under_way_ = &r;
-        const auto own = r.what.which->what.options.time_limit;
-        if (own.count() > 0 || shared_.how.time_limit.count() > 0) time_limits_ = true;
-    }
-    under_way_count_ += to_submit_.size();
-    const std::size_t accepted = draining_ ? 0 : shared_.runs.submit(to_submit_);
-    for (std::size_t i = accepted; i < to_submit_.size(); ++i) {
-        auto& r = static_cast<request&>(*to_submit_[i]);
-        reply to{r.answer, r.what.spoken};
-        r.how_it_ended = draining_ ? ending::shutdown : ending::busy;
-        refuse(r.how_it_ended, to);
-        give_back(r);
-    }
-    to_submit_.clear();
-}
-
-void receiver::collect() {
-    request* newest = given_back_.exchange(nullptr);
-    if (newest == nullptr) return;
-    now_ = std::chrono::steady_clock::now();
-    request* oldest = nullptr;
-    while (newest != nullptr) {
-        request* const below = newest->behind_given;
-        newest->behind_given = oldest;
-        oldest = newest;
-        newest = below;
-    }
-    while (oldest != nullptr) {
-        request& r = *oldest;
-        oldest = r.behind_given;
-        (r.previous == nullptr ? under_way_ : r.previous->next) = r.next;
-        if (r.next != nullptr) r.next->previous = r.previous;
-        --under_way_count_;
-        figures_.count_call(r.what.which->number, r.priority, r.how_it_ended, now_ - r.arrived);
-        if (r.from == nullptr) {
-            put_away(r);
-        } else {
-            r.answered = true;
-            touch(*r.from);
-        }
-    }
-}
-
-request& receiver::take_request() {
-    if (spare_.empty()) return *new request{*this};
-    request* const r = spare_.back().release();
-    spare_.pop_back();
-    return *r;
-}
-
-void receiver::put_away(request& r) {
-    std::unique_ptr<request> owned{&r};
-    if (spare_.size() >= spare_requests) return;
-    r.recycle();
-    spare_.push_back(std::move(owned));
 }
 
 }  // namespace tutti::server

@@ -62,6 +62,8 @@ private:
     void wait();
 
     void accept(const entrance& from);
+    /// Whether the listeners are watched. Throws std::system_error where that cannot be.
+    void watch_entrances(bool on);
     void handle_event(connection& c, std::uint32_t events);
     void read(connection& c);
     std::size_t take_requests(connection& c, std::string_view input);
@@ -78,7 +80,7 @@ private:
     void keep_order();
     void enforce_limit(request& r, std::chrono::nanoseconds limit);
     [[nodiscard]] bool overdue(const connection& c) const noexcept;
-    void stop_accepting();
+    void stop_for_drain();
 
     request& take_request();
     void put_away(request& r);
@@ -99,6 +101,7 @@ private:
     instant next_look_;
     bool time_limits_ = false;
     bool draining_ = false;
+    bool accepting_ = false;
 
     alignas(64) std::atomic<request*> given_back_{nullptr};  // a stack
     std::atomic<bool> asleep_{false};

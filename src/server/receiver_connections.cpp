@@ -1,4 +1,4 @@
-// The receiver's care for its connections: answers out, what to watch, limits of time, the end.
+// The receiver's connections: answers out, what to watch, limits of time, the end.
 #include <sys/epoll.h>
 
 #include "server/receiver.hpp"
@@ -89,9 +89,9 @@ void receiver::close(connection& c) {
     shared_.clients.fetch_sub(1);
 }
 
-void receiver::stop_accepting() {
+void receiver::stop_for_drain() {
     draining_ = true;
-    for (const entrance& e : shared_.entrances) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
+    watch_entrances(false);
     for (const auto& [c, owned] : connections_) touch(*c);
 }
 
@@ -110,6 +110,7 @@ void receiver::keep_order() {
         if (overdue(*c)) late.push_back(c);
     }
     for (connection* const c : late) close(*c);
+    if (!draining_) watch_entrances(true);
     if (!time_limits_) return;
     for (request* r = under_way_; r != nullptr; r = r->next) {
         const auto own = r->what.which->what.options.time_limit;

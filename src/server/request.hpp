@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/invocation.hpp"
+#include "server/probes.hpp"
 
 namespace tutti::server {
 
@@ -32,8 +33,11 @@ public:
     explicit request(giver& home) noexcept : home_{home} {}
 
     void run() noexcept override {
-        began.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+        const instant start = std::chrono::steady_clock::now();
+        began.store(start.time_since_epoch().count(), std::memory_order_relaxed);
+        TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
         how_it_ended = server::run(what, arguments, answer);
+        TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how_it_ended));
         home_.give_back(*this);
     }
 

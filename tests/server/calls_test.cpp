@@ -151,18 +151,21 @@ TEST(calls, a_program_calls_without_a_socket) {
     bank.call<void>("transfer", {}, 1, 2, 30).get();
     EXPECT_EQ(bank.call<long>("balance", {.priority = 9}, 2).get(), 1030);
     EXPECT_EQ(bank.call<std::string>("join", {}, "-", std::string{"a"}, 7).get(), "a-7");
-    try {
-        bank.call<void>("fail", {}, "why").get();
-        FAIL();
-    } catch (const call_error& e) {
-        EXPECT_EQ(e.code(), "EXCEPTION");
-        EXPECT_STREQ(e.what(), "fail: why");
-    }
+    auto failing = bank.call<void>("fail", {}, "why");
     EXPECT_THROW(bank.call<void>("nothing", {}).get(), call_error);
     EXPECT_THROW(bank.call<void>("balance", {}).get(), call_error);
     EXPECT_THROW(bank.call<void>("noop", {.priority = 99}).get(), call_error);
     bank.drain();
     EXPECT_THROW(bank.call<void>("noop", {}).get(), call_error);
+    // Only now: ThreadSanitizer does not see how the C++ library counts references to an exception, and the worker, which
+    // is over, had one.
+    try {
+        failing.get();
+        FAIL();
+    } catch (const call_error& e) {
+        EXPECT_EQ(e.code(), "EXCEPTION");
+        EXPECT_STREQ(e.what(), "fail: why");
+    }
 }
 
 TEST(calls, clients_introduce_themselves) {

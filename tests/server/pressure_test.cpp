@@ -85,6 +85,21 @@ TEST(pressure, half_closed_clients_get_all_answers) {
     EXPECT_TRUE(answers.ends_with(":100\r\n+OK\r\n+PONG\r\n")) << answers;
 }
 
+// A socket that is closed while something unread lies in it resets the connection, and what was written last is lost.
+TEST(pressure, the_last_answers_arrive_whatever_is_still_sent) {
+    bank_server bank;
+    bare_socket chatty{bank.port(), 4096};
+    chatty.send(wire({"CALL", "large", "100000"}) + wire({"QUIT"}));
+    std::thread sender{[&] {
+        while (chatty.send(std::string(100'000, 'j'))) {}
+    }};
+    const std::string answers = chatty.receive_all();
+    chatty.half_close();
+    sender.join();
+    EXPECT_EQ(answers.size(), 9 + 100'000 + 2 + 5U);
+    EXPECT_TRUE(answers.ends_with("x\r\n+OK\r\n"));
+}
+
 TEST(pressure, what_is_no_request_ends_its_connection_only) {
     bank_server bank{{.max_request = 1000}};
     client bystander{bank.port()};

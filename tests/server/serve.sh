@@ -15,7 +15,10 @@ fail() {
 
 # start <option>...: leaves the port in $port.
 start() {
-    "$tutti" serve "$object" --port 0 --port-file "$folder/port" "$@" >"$folder/log" 2>&1 &
+    (
+        ulimit -n "${descriptors:-$(ulimit -n)}"
+        exec "$tutti" serve "$object" --port 0 --port-file "$folder/port" "$@" >"$folder/log" 2>&1
+    ) &
     server=$!
     until [[ -e $folder/port ]]; do
         kill -0 "$server" 2>/dev/null || fail "the server did not start"
@@ -111,6 +114,22 @@ case $case in
         grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="5"} 1' "$folder/metrics" || fail "no histogram"
         grep -q '^tutti_commits_total{block="transfer"} 1' "$folder/metrics" || fail "no commits"
         grep -q '^tutti_clients ' "$folder/metrics" || fail "no clients"
+        stop
+        ;;
+    descriptors)
+        # More clients than descriptors: those who are in are served, the others when somebody leaves.
+        descriptors=24
+        start --workers 1
+        (
+            exec {first}<>"/dev/tcp/127.0.0.1/$port"
+            # shellcheck disable=SC2034  # they stay open
+            for _ in {1..20}; do exec {others}<>"/dev/tcp/127.0.0.1/$port"; done
+            printf 'PING\r\n' >&"$first"
+            read -r answer <&"$first"
+            [[ $answer == +PONG* ]] && sleep 0.3
+        ) || fail "those who are in are not served"
+        expect PONG PING
+        expect 1 CALL count
         stop
         ;;
     drain)

@@ -1,0 +1,76 @@
+// The receiver's requests: handed over to the executor, collected when they have been given back, used again.
+#include "server/receiver.hpp"
+
+namespace tutti::server {
+namespace {
+
+constexpr std::size_t spare_requests = 4096;
+
+}  // namespace
+
+void receiver::submit() {
+    if (to_submit_.empty()) return;
+    // Into the list first: a worker may be faster than this loop.
+    for (job* const j : to_submit_) {
+        auto& r = static_cast<request&>(*j);
+        r.next = under_way_;
+        r.previous = nullptr;
+        if (under_way_ != nullptr) under_way_->previous = &r;
+        under_way_ = &r;
+        const auto own = r.what.which->what.options.time_limit;
+        if (own.count() > 0 || shared_.how.time_limit.count() > 0) time_limits_ = true;
+    }
+    under_way_count_ += to_submit_.size();
+    const std::size_t accepted = draining_ ? 0 : shared_.runs.submit(to_submit_);
+    for (std::size_t i = accepted; i < to_submit_.size(); ++i) {
+        auto& r = static_cast<request&>(*to_submit_[i]);
+        reply to{r.answer, r.what.spoken};
+        r.how_it_ended = draining_ ? ending::shutdown : ending::busy;
+        refuse(r.how_it_ended, to);
+        give_back(r);
+    }
+    to_submit_.clear();
+}
+
+void receiver::collect() {
+    request* newest = given_back_.exchange(nullptr);
+    if (newest == nullptr) return;
+    now_ = std::chrono::steady_clock::now();
+    request* oldest = nullptr;
+    while (newest != nullptr) {
+        request* const below = newest->behind_given;
+        newest->behind_given = oldest;
+        oldest = newest;
+        newest = below;
+    }
+    while (oldest != nullptr) {
+        request& r = *oldest;
+        oldest = r.behind_given;
+        (r.previous == nullptr ? under_way_ : r.previous->next) = r.next;
+        if (r.next != nullptr) r.next->previous = r.previous;
+        --under_way_count_;
+        figures_.count_call(r.what.which->number, r.priority, r.how_it_ended, now_ - r.arrived);
+        if (r.from == nullptr) {
+            put_away(r);
+        } else {
+            r.answered = true;
+            touch(*r.from);
+        }
+    }
+}
+
+request& receiver::take_request() {
+    if (spare_.empty()) return *new request{*this};
+    request* const r = spare_.back().release();
+    spare_.pop_back();
+    return *r;
+}
+
+void receiver::put_away(request& r) {
+    std::unique_ptr<request> owned{&r};
+    if (spare_.size() >= spare_requests) return;
+    r.recycle();
+    spare_.push_back(std::move(owned));
+}
+
+}  // namespace tutti::server
