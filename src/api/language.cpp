@@ -40,7 +40,7 @@ core::descriptor& attach_language() {
 }
 
 bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
-    if (observe::counting.load(std::memory_order_relaxed) || core::policy_listens.load(std::memory_order_relaxed)) {
+    if (observe::counting.load(std::memory_order_relaxed) || core::listeners.load(std::memory_order_relaxed) != 0) {
         return false;
     }
     d.run.where = where;
