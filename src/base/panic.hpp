@@ -1,10 +1,13 @@
 // The one place where the runtime gives up, and the asserts of the checking build.
 #pragma once
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::base {
 
-/// Prints "tutti: <message>" to standard error and aborts. For states that no caller can repair.
-[[noreturn]] void panic(const char* message) noexcept;
+/// Prints "tutti: <message>" to standard error and aborts. For states that no caller can repair. Exported for the
+/// asserts that are inlined into libitm.
+[[noreturn]] TUTTI_EXPORT void panic(const char* message) noexcept;
 
 }  // namespace tutti::base
 
