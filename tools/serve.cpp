@@ -74,7 +74,7 @@ void serve(const serve_options& options) {
 
     signals.wait();
     say("ending: no new calls; what was accepted is answered");
-    std::thread{[&signals] {
+    std::thread{[signals] {  // a copy: it outlives this function
         signals.wait();
         ::_exit(130);
     }}.detach();
