@@ -77,7 +77,8 @@ void serve(const serve_options& options) {
     std::thread{[signals] {  // a copy: it outlives this function
         signals.wait();
         ::_exit(130);
-    }}.detach();
+    }}
+        .detach();
     service.drain();
     say("ended");
 }
