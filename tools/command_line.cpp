@@ -1,9 +1,8 @@
 #include "command_line.hpp"
 
-#include <CLI/CLI.hpp>
-
-#include <algorithm>
 #include <fstream>
+
+#include "cli/options.hpp"
 
 namespace tutti::tools {
 namespace {
@@ -22,7 +21,7 @@ std::string first_line_of(const std::string& path) {
     std::ifstream file{path};
     std::string line;
     if (!std::getline(file, line) || line.empty())
-        throw command_line_error{"--password-file: " + path + " has no first line that can be read"};
+        throw cli::command_line_error{"--password-file: " + path + " has no first line that can be read"};
     return line;
 }
 
@@ -96,7 +95,7 @@ void add_top(CLI::App& top, top_options& options, std::string& password_file) {
 
 }  // namespace
 
-std::variant<serve_options, top_options, help_text> parse_command_line(int argc, const char* const* argv) {
+std::variant<serve_options, top_options, cli::help_text> parse_command_line(int argc, const char* const* argv) {
     CLI::App app{"Transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
@@ -111,27 +110,19 @@ std::variant<serve_options, top_options, help_text> parse_command_line(int argc,
     add_top(*top, looking, password_file);
     add_serve(*serve, options, password_file, no_tcp, port, settings);
 
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        return help_text{app.help()};
-    } catch (const CLI::CallForVersion&) {
-        return help_text{app.version() + "\n"};
-    } catch (const CLI::ParseError& e) {
-        std::string line = e.what();
-        std::ranges::replace(line, '\n', ' ');
-        throw command_line_error{line + " (tutti serve --help and tutti top --help list the options)"};
-    }
+    if (const auto help = cli::parse(app, argc, argv, "tutti serve --help and tutti top --help list the options"))
+        return *help;
     if (top->parsed()) {
         if (!password_file.empty()) looking.password = first_line_of(password_file);
         return looking;
     }
     if (!no_tcp) options.how.port = port;
-    if (no_tcp && options.how.unix_socket.empty()) throw command_line_error{"--no-tcp needs --unix PATH"};
+    if (no_tcp && options.how.unix_socket.empty()) throw cli::command_line_error{"--no-tcp needs --unix PATH"};
     if (!password_file.empty()) options.how.password = first_line_of(password_file);
     for (const std::string& s : settings) {
         const std::size_t equals = s.find('=');
-        if (equals == 0 || equals == std::string::npos) throw command_line_error{"--set: give name=value, not " + s};
+        if (equals == 0 || equals == std::string::npos)
+            throw cli::command_line_error{"--set: give name=value, not " + s};
         options.settings.emplace_back(s.substr(0, equals), s.substr(equals + 1));
     }
     return options;

@@ -1,12 +1,12 @@
 // The command line of `tutti`.
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "cli/program.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::tools {
@@ -28,18 +28,8 @@ struct top_options {
     int looks = 0;       ///< then it ends; 0: never
 };
 
-/// Why the command line cannot be followed, in one line that says what to do instead.
-class command_line_error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-/// Text to print instead: --help or --version.
-struct help_text {
-    std::string text;
-};
-
-/// @throws command_line_error
-[[nodiscard]] std::variant<serve_options, top_options, help_text> parse_command_line(int argc, const char* const* argv);
+/// @throws cli::command_line_error
+[[nodiscard]] std::variant<serve_options, top_options, cli::help_text> parse_command_line(int argc,
+                                                                                          const char* const* argv);
 
 }  // namespace tutti::tools

@@ -45,7 +45,7 @@ void write_port(const std::string& file, std::uint16_t port) {
     const std::string draft = file + ".new";
     std::ofstream{draft} << port << '\n';
     if (std::rename(draft.c_str(), file.c_str()) != 0)
-        throw command_line_error{"--port-file: " + file + " cannot be written"};
+        throw cli::command_line_error{"--port-file: " + file + " cannot be written"};
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void serve(const serve_options& options) {
     for (const auto& [name, value] : options.settings) service.set(name, value);
     service.load(options.shared_object);
     for (const std::string& name : service.unused_settings())
-        throw command_line_error{fmt::format("--set: {} knows no setting {}", options.shared_object, name)};
+        throw cli::command_line_error{fmt::format("--set: {} knows no setting {}", options.shared_object, name)};
     // Aborts by cause are among what Prometheus asks for.
     if (options.how.metrics_port) enable_statistics(true);
     service.start();

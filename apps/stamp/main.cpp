@@ -1,7 +1,5 @@
 // tutti-stamp: make the input, run, check, report.
 #include <cstdio>
-#include <exception>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <tutti/tutti.hpp>
 
+#include "cli/program.hpp"
 #include "stamp/language.hpp"
 #include "stamp/options.hpp"
 #include "stamp/report.hpp"
@@ -16,8 +15,6 @@
 namespace {
 
 using namespace stamp;
-
-enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2 };
 
 run_function function_of(const command& c, const program& p) {
 #if defined(STAMP_LANGUAGE)
@@ -41,7 +38,7 @@ int run(const command& c) {
     if (!c.algorithm.empty()) tutti::use_algorithm(c.algorithm);
     library::mode = c.mode;
     library::times_blocks = c.lengths;
-    int status = all_is_well;
+    int status = cli::all_is_well;
     std::vector<std::string> objects;
     if (!c.json) fmt::print("{}", table_head());
     for (const program* p : c.programs) {
@@ -51,7 +48,7 @@ int run(const command& c) {
         std::fflush(stdout);
         if (row.outcome.wrong.empty()) continue;
         fmt::print(stderr, "tutti-stamp: {}: the result is wrong: {}\n", p->name, row.outcome.wrong);
-        status = failed;
+        status = cli::failed;
     }
     if (c.json) fmt::print("[{}]\n", fmt::join(objects, ",\n "));
     return status;
@@ -60,21 +57,6 @@ int run(const command& c) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        const auto parsed = parse_command_line(argc, argv);
-        if (const auto* said = std::get_if<answer>(&parsed)) {
-            fmt::print("{}", said->text);
-            return all_is_well;
-        }
-        return run(std::get<command>(parsed));
-    } catch (const command_line_error& e) {
-        fmt::print(stderr, "tutti-stamp: {}\n", e.what());
-        return bad_usage;
-    } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "tutti-stamp: out of memory; give a smaller --size\n");
-        return failed;
-    } catch (const std::exception& e) {
-        fmt::print(stderr, "tutti-stamp: {}\n", e.what());
-        return failed;
-    }
+    return cli::run_program(
+        "tutti-stamp", "give a smaller --size", [&] { return parse_command_line(argc, argv); }, run);
 }

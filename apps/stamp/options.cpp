@@ -1,9 +1,7 @@
 #include "stamp/options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -11,29 +9,11 @@
 #include <CLI/CLI.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cli/options.hpp"
 #include "stamp/language.hpp"
 
 namespace stamp {
 namespace {
-
-/// Checks an option's text before it is converted; the answer is empty or what is wrong.
-CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
-    const auto check = [=](const std::string& given) {
-        std::uint64_t n = 0;
-        const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), n);
-        if (error == std::errc{} && end == given.data() + given.size() && n >= low && n <= high) return std::string{};
-        return fmt::format("give a whole number from {} to {}, not '{}'", low, high, given);
-    };
-    return CLI::Validator{check, "", "whole number"};
-}
-
-CLI::Validator one_of(const std::vector<std::string>& names) {
-    const auto check = [=](const std::string& given) {
-        if (std::ranges::find(names, given) != names.end()) return std::string{};
-        return fmt::format("give one of {}, not '{}'", fmt::join(names, ", "), given);
-    };
-    return CLI::Validator{check, "", "one of"};
-}
 
 std::vector<build> builds() {
     std::vector<build> all = {build::library, build::sequential};
@@ -44,12 +24,6 @@ std::vector<build> builds() {
 std::vector<std::string> build_names() {
     std::vector<std::string> names;
     for (const build b : builds()) names.emplace_back(name_of(b));
-    return names;
-}
-
-std::vector<std::string> algorithm_names() {
-    std::vector<std::string> names;
-    for (const tutti::algorithm_description& a : tutti::available_algorithms()) names.emplace_back(a.name);
     return names;
 }
 
@@ -80,8 +54,8 @@ std::vector<const program*> programs_named(const std::vector<std::string>& names
         }
         const program* const p = find_program(name);
         if (p == nullptr) {
-            throw command_line_error{fmt::format("there is no program '{}'; give list, all, or some of {}", name,
-                                                 fmt::join(program_names(), ", "))};
+            throw cli::command_line_error{fmt::format("there is no program '{}'; give list, all, or some of {}", name,
+                                                      fmt::join(program_names(), ", "))};
         }
         programs.push_back(p);
     }
@@ -90,20 +64,20 @@ std::vector<const program*> programs_named(const std::vector<std::string>& names
 
 void check_consistency(const command& c) {
     if (c.which == build::sequential && c.threads != 1) {
-        throw command_line_error{
+        throw cli::command_line_error{
             fmt::format("--threads: the sequential build runs on one thread, not on {}", c.threads)};
     }
     if (c.which != build::library && (c.lengths || c.mode != tutti::mode::optimistic)) {
-        throw command_line_error{
+        throw cli::command_line_error{
             fmt::format("--mode, --lengths: they are for the library build, not for the {} one", name_of(c.which))};
     }
     if (c.which != build::library && !c.algorithm.empty()) {
-        throw command_line_error{fmt::format(
+        throw cli::command_line_error{fmt::format(
             "--algorithm: it is for the library build; the {} build takes no notice of it", name_of(c.which))};
     }
     for (const program* p : c.programs) {
         if (c.size && (*c.size < p->least || *c.size > p->most)) {
-            throw command_line_error{
+            throw cli::command_line_error{
                 fmt::format("--size: {} takes from {} to {} {}", p->name, p->least, p->most, p->unit)};
         }
     }
@@ -128,7 +102,7 @@ std::string_view name_of(build b) {
     return {};
 }
 
-std::variant<command, answer> parse_command_line(int argc, const char* const* argv) {
+std::variant<command, cli::help_text> parse_command_line(int argc, const char* const* argv) {
     command c;
     std::vector<std::string> names;
     std::string which = "library";
@@ -140,47 +114,39 @@ std::variant<command, answer> parse_command_line(int argc, const char* const* ar
     app.get_formatter()->column_width(26);
     app.add_option("program", names, "What to run; list shows what there is, all runs all")->required();
     CLI::Option* const threads = app.add_option("--threads", c.threads, "Threads; the default is one for each core")
-                                     ->check(whole_number(1, 1024))
+                                     ->check(cli::within<std::uint64_t>(1, 1024, "a whole number"))
                                      ->type_name("N");
     CLI::Option* const sized = app.add_option("--size", size, "How much to do, in the program's unit")
-                                   ->check(whole_number(1, 1'000'000'000))
+                                   ->check(cli::within<std::uint64_t>(1, 1'000'000'000, "a whole number"))
                                    ->type_name("N");
     app.add_flag("--quick", c.quick, "A size for tests")->excludes(sized);
     app.add_option("--seed", c.seed, "For the input")
-        ->check(whole_number(0, ~std::uint64_t{0}))
+        ->check(cli::within<std::uint64_t>(0, ~std::uint64_t{0}, "a whole number"))
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--build", which,
                    "library (Tutti's), sequential (no transactions) or, with GCC, language (libitm's)")
-        ->check(one_of(build_names()))
+        ->check(cli::one_of(build_names()))
         ->type_name("NAME")
         ->capture_default_str();
-    const std::vector<std::string> algorithms = algorithm_names();
+    const std::vector<std::string> algorithms = cli::algorithm_names();
     app.add_option("--algorithm", c.algorithm,
                    fmt::format("Concurrency control: {}; without it TUTTI_ALGORITHM or {}", fmt::join(algorithms, ", "),
                                algorithms.front()))
-        ->check(one_of(algorithms))
+        ->check(cli::one_of(algorithms))
         ->type_name("NAME");
     app.add_option("--mode", mode, fmt::format("How the blocks run: {}", fmt::join(modes, ", ")))
-        ->check(one_of(modes))
+        ->check(cli::one_of(modes))
         ->type_name("NAME")
         ->capture_default_str();
     app.add_flag("--lengths", c.lengths, "Time blocks instead of counting aborts, and report how long they take")
         ->needs(app.add_flag("--json", c.json, "Print JSON instead of a table"));
     app.set_version_flag("--version", "tutti-stamp " STAMP_VERSION);
 
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        return answer{app.help()};
-    } catch (const CLI::CallForVersion&) {
-        return answer{app.version() + "\n"};
-    } catch (const CLI::ParseError& e) {
-        std::string line = e.what();
-        std::ranges::replace(line, '\n', ' ');
-        throw command_line_error{line + " (tutti-stamp --help lists the options, tutti-stamp list the programs)"};
-    }
-    if (names == std::vector<std::string>{"list"}) return answer{list_of_programs()};
+    if (const auto help =
+            cli::parse(app, argc, argv, "tutti-stamp --help lists the options, tutti-stamp list the programs"))
+        return *help;
+    if (names == std::vector<std::string>{"list"}) return cli::help_text{list_of_programs()};
 
     c.programs = programs_named(names);
     for (const build b : builds()) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -11,6 +10,7 @@
 
 #include <tutti/mode.hpp>
 
+#include "cli/program.hpp"
 #include "stamp/programs.hpp"
 
 namespace stamp {
@@ -31,18 +31,7 @@ struct command {
     bool json = false;
 };
 
-/// Why the command line cannot be followed, in one line that says what to do instead.
-class command_line_error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-/// Text to print instead of a run: the list of programs, --help or --version.
-struct answer {
-    std::string text;
-};
-
-/// @throws command_line_error
-[[nodiscard]] std::variant<command, answer> parse_command_line(int argc, const char* const* argv);
+/// @throws cli::command_line_error
+[[nodiscard]] std::variant<command, cli::help_text> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace stamp

@@ -1,38 +1,17 @@
 #include "swarm/options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
-#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "cli/options.hpp"
+
 namespace swarm {
 namespace {
-
-/// Checks an option's text before it is converted; the answer is empty or what is wrong. "nan" is not within anything.
-template <class Number>
-CLI::Validator within(Number low, Number high, std::string_view what) {
-    const auto check = [=, what = std::string{what}](const std::string& given) {
-        Number n{};
-        const char* const end = given.data() + given.size();
-        const auto [stop, error] = std::from_chars(given.data(), end, n);
-        if (error == std::errc{} && stop == end && n >= low && n <= high) return std::string{};
-        return fmt::format("give {} from {} to {}, not '{}'", what, low, high, given);
-    };
-    return CLI::Validator{check, "", "within"};
-}
-
-CLI::Validator one_of(const std::vector<std::string>& names) {
-    const auto check = [=](const std::string& given) {
-        if (std::ranges::find(names, given) != names.end()) return std::string{};
-        return fmt::format("give one of {}, not '{}'", fmt::join(names, ", "), given);
-    };
-    return CLI::Validator{check, "", "one of"};
-}
 
 constexpr std::string_view every_mode = "all";
 
@@ -44,25 +23,11 @@ std::vector<std::string> mode_names() {
     return names;
 }
 
-/// The default one first.
-std::vector<std::string> algorithm_names() {
-    std::vector<std::string> names;
-    for (const tutti::algorithm_description& a : tutti::available_algorithms()) names.emplace_back(a.name);
-    return names;
-}
-
-/// The default one first.
-std::vector<std::string> policy_names() {
-    std::vector<std::string> names;
-    for (const tutti::policy_description& p : tutti::available_policies()) names.emplace_back(p.name);
-    return names;
-}
-
 void check_pictures(const program_options& options) {
     const char* const option = !options.png.empty() ? "--png" : !options.gif.empty() ? "--gif" : nullptr;
     if (option == nullptr) return;
     if (options.sweep || options.modes.size() != 1) {
-        throw command_line_error{fmt::format("{}: pictures show one run; give one --mode and no --sweep", option)};
+        throw cli::command_line_error{fmt::format("{}: pictures show one run; give one --mode and no --sweep", option)};
     }
 }
 
@@ -78,7 +43,7 @@ constexpr std::string_view footer =
 
 }  // namespace
 
-std::variant<program_options, help_text> parse_command_line(int argc, const char* const* argv) {
+std::variant<program_options, cli::help_text> parse_command_line(int argc, const char* const* argv) {
     program_options options;
     options.run.threads = std::max(2u, std::thread::hardware_concurrency()) - 1;
     double seconds = options.run.time.count();
@@ -90,7 +55,7 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
     app.get_formatter()->column_width(26);
     const auto number = [&](const char* name, auto& value, auto low, auto high, std::string_view what,
                             const char* help) {
-        app.add_option(name, value, help)->check(within(low, high, what))->capture_default_str();
+        app.add_option(name, value, help)->check(cli::within(low, high, what))->capture_default_str();
     };
     number("--threads", options.run.threads, 1, 1024, "a whole number",
            "Threads of the physics; the default leaves one core to the renderer");
@@ -103,20 +68,20 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
            "For the places at the start");
     const std::vector<std::string> modes = mode_names();
     app.add_option("--mode", mode, fmt::format("How the snapshot's transaction runs: {}", fmt::join(modes, ", ")))
-        ->check(one_of(modes))
+        ->check(cli::one_of(modes))
         ->type_name("NAME")
         ->capture_default_str();
-    const std::vector<std::string> algorithms = algorithm_names();
+    const std::vector<std::string> algorithms = cli::algorithm_names();
     app.add_option(
            "--algorithm", options.algorithm,
            fmt::format("Concurrency control: {}; without it {}", fmt::join(algorithms, ", "), algorithms.front()))
-        ->check(one_of(algorithms))
+        ->check(cli::one_of(algorithms))
         ->envname("TUTTI_ALGORITHM")
         ->type_name("NAME");
-    const std::vector<std::string> policies = policy_names();
+    const std::vector<std::string> policies = cli::policy_names();
     app.add_option("--policy", options.policy,
                    fmt::format("Who gives way: {}; without it {}", fmt::join(policies, ", "), policies.front()))
-        ->check(one_of(policies))
+        ->check(cli::one_of(policies))
         ->envname("TUTTI_POLICY")
         ->type_name("NAME");
     app.add_flag("--sweep", options.sweep, "Run with 1, 2, 4 and so on, up to --threads");
@@ -125,17 +90,7 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
     app.add_option("--json", options.json, "Write the results to this file as well")->type_name("FILE");
     app.set_version_flag("--version", "tutti-swarm " SWARM_VERSION);
 
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        return help_text{app.help()};
-    } catch (const CLI::CallForVersion&) {
-        return help_text{app.version() + "\n"};
-    } catch (const CLI::ParseError& e) {
-        std::string line = e.what();
-        std::ranges::replace(line, '\n', ' ');
-        throw command_line_error{line + " (tutti-swarm --help lists the options)"};
-    }
+    if (const auto help = cli::parse(app, argc, argv, "tutti-swarm --help lists the options")) return *help;
     options.run.time = std::chrono::duration<double>{seconds};
     options.run.wanted.deadline =
         std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double, std::milli>{deadline});

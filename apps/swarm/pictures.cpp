@@ -21,7 +21,7 @@ std::string frame_path(const std::string& directory, std::size_t number) {
 void try_to_write(const char* option, const std::string& path) {
     std::FILE* const file = std::fopen(path.c_str(), "a");
     if (file == nullptr) {
-        throw command_line_error{fmt::format("{}: {} cannot be written: {}", option, path, std::strerror(errno))};
+        throw cli::command_line_error{fmt::format("{}: {} cannot be written: {}", option, path, std::strerror(errno))};
     }
     std::fclose(file);
 }

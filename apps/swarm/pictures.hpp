@@ -6,7 +6,7 @@
 namespace swarm {
 
 /// Makes the directory of --png if its parent exists, and tries whether the files can be written.
-/// @throws command_line_error
+/// @throws cli::command_line_error
 void prepare_pictures(const program_options& options);
 
 /// @return how many frames each of the wanted forms holds

@@ -1,15 +1,11 @@
 // tutti-tpcc: load, run, check, report.
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <exception>
 #include <iostream>
-#include <memory>
-#include <new>
 
 #include <fmt/format.h>
 #include <tutti/tutti.hpp>
 
+#include "cli/output_file.hpp"
 #include "tpcc/populate.hpp"
 #include "tpcc/progress.hpp"
 #include "tpcc/report.hpp"
@@ -17,19 +13,6 @@
 namespace {
 
 using namespace tpcc;
-
-enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2 };
-
-using file = std::unique_ptr<std::FILE, decltype(&std::fclose)>;
-
-/// Opened before the work starts, so that a path nobody can write to is known at once.
-file open_for_writing(const std::string& path) {
-    file f{path.empty() ? nullptr : std::fopen(path.c_str(), "w"), &std::fclose};
-    if (f == nullptr && !path.empty()) {
-        throw command_line_error{fmt::format("--json: {} cannot be written: {}", path, std::strerror(errno))};
-    }
-    return f;
-}
 
 /// Prints a checked moment; an empty list when checks are off.
 std::vector<verdict> check(const database& db, const program_options& options, moment when) {
@@ -43,7 +26,7 @@ std::vector<verdict> check(const database& db, const program_options& options, m
 }
 
 int run(const program_options& options) {
-    const file json = open_for_writing(options.json);
+    cli::output_file json{"--json", options.json};
     if (!options.algorithm.empty()) tutti::use_algorithm(options.algorithm);
 
     fmt::print("TPC-C in memory: {} warehouse{}, {} thread{}, {}\n\n", options.warehouses,
@@ -68,34 +51,13 @@ int run(const program_options& options) {
     }
     const std::vector<verdict> after_run = check(*db, options, moment::after_run);
 
-    if (json != nullptr) {
-        const std::string text = result_json(options, tutti::algorithm(), result, after_load, after_run);
-        if (std::fputs(text.c_str(), json.get()) < 0 || std::fflush(json.get()) != 0) {
-            fmt::print(stderr, "tutti-tpcc: --json: {} cannot be written: {}\n", options.json, std::strerror(errno));
-            return failed;
-        }
-    }
-    return all_hold(after_load) && all_hold(after_run) ? all_is_well : failed;
+    if (json.wanted()) json.write(result_json(options, tutti::algorithm(), result, after_load, after_run));
+    return all_hold(after_load) && all_hold(after_run) ? cli::all_is_well : cli::failed;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        const auto parsed = parse_command_line(argc, argv);
-        if (const auto* help = std::get_if<help_text>(&parsed)) {
-            fmt::print("{}", help->text);
-            return all_is_well;
-        }
-        return run(std::get<program_options>(parsed));
-    } catch (const command_line_error& e) {
-        fmt::print(stderr, "tutti-tpcc: {}\n", e.what());
-        return bad_usage;
-    } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "tutti-tpcc: out of memory; use fewer --warehouses or fewer --seconds\n");
-        return failed;
-    } catch (const std::exception& e) {
-        fmt::print(stderr, "tutti-tpcc: {}\n", e.what());
-        return failed;
-    }
+    return cli::run_program(
+        "tutti-tpcc", "use fewer --warehouses or fewer --seconds", [&] { return parse_command_line(argc, argv); }, run);
 }

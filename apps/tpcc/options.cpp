@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <string_view>
-#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -16,48 +14,16 @@
 #include <CLI/CLI.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cli/options.hpp"
+
 namespace tpcc {
 namespace {
 
-/// The whole of `from` as a number, or nothing.
-template <class Number>
-std::optional<Number> number_in(std::string_view from) {
-    Number n{};
-    const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), n);
-    if (error != std::errc{} || end != from.data() + from.size()) return std::nullopt;
-    return n;
-}
-
-/// Checks an option's text before it is converted; the answer is empty or what is wrong.
-template <class Number>
-CLI::Validator within(Number low, Number high, std::string_view what) {
-    const auto check = [=, what = std::string{what}](const std::string& given) {
-        const std::optional<Number> n = number_in<Number>(given);
-        if (n && *n >= low && *n <= high) return std::string{};
-        return fmt::format("give {} from {} to {}, not '{}'", what, low, high, given);
-    };
-    return CLI::Validator{check, "", "within"};
-}
-
-CLI::Validator one_of(const std::vector<std::string>& names) {
-    const auto check = [=](const std::string& given) {
-        if (std::ranges::find(names, given) != names.end()) return std::string{};
-        return fmt::format("give one of {}, not '{}'", fmt::join(names, ", "), given);
-    };
-    return CLI::Validator{check, "", "one of"};
-}
-
-/// The default one first.
-std::vector<std::string> algorithm_names() {
-    std::vector<std::string> names;
-    for (const tutti::algorithm_description& a : tutti::available_algorithms()) names.emplace_back(a.name);
-    return names;
-}
-
 profile_mix mix_from(const std::string& given) {
     const auto refuse = [&](std::string_view why) {
-        throw command_line_error{fmt::format("--mix: give {} whole percentages, separated by commas, for {}; '{}' {}",
-                                             profile_count, fmt::join(profile_names, ", "), given, why)};
+        throw cli::command_line_error{
+            fmt::format("--mix: give {} whole percentages, separated by commas, for {}; '{}' {}", profile_count,
+                        fmt::join(profile_names, ", "), given, why)};
     };
     profile_mix mix{};
     std::string_view rest = given;
@@ -65,7 +31,7 @@ profile_mix mix_from(const std::string& given) {
         const std::size_t comma = rest.find(',');
         const bool last = p + 1 == profile_count;
         if ((comma == std::string_view::npos) != last) refuse(fmt::format("is not {} of them", profile_count));
-        const std::optional<int> share = number_in<int>(rest.substr(0, comma));
+        const std::optional<int> share = cli::number_in<int>(rest.substr(0, comma));
         if (!share || *share < 0 || *share > 100) refuse("holds something else");
         mix[p] = *share;
         if (!last) rest.remove_prefix(comma + 1);
@@ -85,7 +51,7 @@ void check_memory(const program_options& options) {
     if (needed < machine) return;
     constexpr double giga = 1e9;
     const double each = needed / options.warehouses;
-    throw command_line_error{fmt::format(
+    throw cli::command_line_error{fmt::format(
         "--warehouses: {} of them need {:.0f} GB, but this machine has {:.0f} GB; give at most {:.0f}",
         options.warehouses, std::ceil(needed / giga), machine / giga, std::max(1.0, std::floor(machine / each)))};
 }
@@ -102,7 +68,7 @@ constexpr std::string_view footer =
 
 }  // namespace
 
-std::variant<program_options, help_text> parse_command_line(int argc, const char* const* argv) {
+std::variant<program_options, cli::help_text> parse_command_line(int argc, const char* const* argv) {
     program_options options;
     options.run.threads = std::max(1u, std::thread::hardware_concurrency());
     double seconds = options.run.time.count();
@@ -113,15 +79,15 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
     app.footer(std::string{footer});
     app.get_formatter()->column_width(26);
     app.add_option("--warehouses", options.warehouses, "Warehouses, about 100 MB each")
-        ->check(within(1, 100'000, "a whole number"))
+        ->check(cli::within(1, 100'000, "a whole number"))
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--threads", options.run.threads, "Worker threads; the default is one for each core")
-        ->check(within(1, 4096, "a whole number"))
+        ->check(cli::within(1, 4096, "a whole number"))
         ->type_name("N")
         ->capture_default_str();
     app.add_option("--seconds", seconds, "How long to run the mix")
-        ->check(within(0.01, 1e6, "a number of seconds"))
+        ->check(cli::within(0.01, 1e6, "a number of seconds"))
         ->type_name("S")
         ->capture_default_str();
     app.add_option("--mix", mix,
@@ -129,14 +95,14 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
                    "each worker deals them from a shuffled deck of 100 cards")
         ->type_name("N,P,O,D,S")
         ->capture_default_str();
-    const std::vector<std::string> names = algorithm_names();
+    const std::vector<std::string> names = cli::algorithm_names();
     app.add_option("--algorithm", options.algorithm,
                    fmt::format("Concurrency control: {}; without it {}", fmt::join(names, ", "), names.front()))
-        ->check(one_of(names))
+        ->check(cli::one_of(names))
         ->envname("TUTTI_ALGORITHM")
         ->type_name("NAME");
     app.add_option("--seed", options.run.seed, "For every random number: the same seed loads the same rows")
-        ->check(within(std::uint64_t{0}, ~std::uint64_t{0}, "a whole number"))
+        ->check(cli::within(std::uint64_t{0}, ~std::uint64_t{0}, "a whole number"))
         ->type_name("N")
         ->capture_default_str();
     app.add_flag("--statistics", options.statistics, "Print Tutti's own statistics by transaction as well");
@@ -146,22 +112,12 @@ std::variant<program_options, help_text> parse_command_line(int argc, const char
         ->excludes(no_check);
     app.add_option("--json", options.json, "Write the results to this file as well")->type_name("FILE");
     app.add_option("--shrink", shrink, "Divide items, customers and orders by this: quick to load, but not TPC-C")
-        ->check(within(1, 100, "a whole number"))
+        ->check(cli::within(1, 100, "a whole number"))
         ->type_name("N")
         ->capture_default_str();
     app.set_version_flag("--version", "tutti-tpcc " TPCC_VERSION);
 
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::CallForHelp&) {
-        return help_text{app.help()};
-    } catch (const CLI::CallForVersion&) {
-        return help_text{app.version() + "\n"};
-    } catch (const CLI::ParseError& e) {
-        std::string line = e.what();
-        std::ranges::replace(line, '\n', ' ');
-        throw command_line_error{line + " (tutti-tpcc --help lists the options)"};
-    }
+    if (const auto help = cli::parse(app, argc, argv, "tutti-tpcc --help lists the options")) return *help;
     options.check = !unchecked;
     options.run.mix = mix_from(mix);
     options.run.time = std::chrono::duration<double>{seconds};

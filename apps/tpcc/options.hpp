@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <variant>
 
+#include "cli/program.hpp"
 #include "tpcc/driver.hpp"
 
 namespace tpcc {
@@ -20,18 +20,7 @@ struct program_options {
     std::string json;  ///< file to write; empty: none
 };
 
-/// Why the command line cannot be followed, in one line that says what to do instead.
-class command_line_error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-/// Text to print instead of a run: --help or --version.
-struct help_text {
-    std::string text;
-};
-
-/// @throws command_line_error
-[[nodiscard]] std::variant<program_options, help_text> parse_command_line(int argc, const char* const* argv);
+/// @throws cli::command_line_error
+[[nodiscard]] std::variant<program_options, cli::help_text> parse_command_line(int argc, const char* const* argv);
 
 }  // namespace tpcc

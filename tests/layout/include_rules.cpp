@@ -117,6 +117,10 @@ std::optional<std::string> judge(const std::string& row, const allowance& allowe
         return row + " may not include " + layer;
     }
     if (is_own_file(own_folder(row, path), path, name, file_exists)) return std::nullopt;
+    if (const std::string top = name.substr(0, name.find('/')); file_exists(name)) {
+        if (may(top)) return std::nullopt;
+        return row + " may not include " + top;
+    }
     return name + " is neither in src/ nor in this file's own folder";
 }
 

@@ -25,14 +25,15 @@ include/tutti  engine std      # comments and blank lines are skipped
 src/low        engine std linux
 src/middle     src/low
 src/high       src/middle
-apps           public std packages
+shared         public std
+apps           shared public std packages
 )";
 
 bool small_tree(const std::string& path) {
     static const std::vector<std::string> files = {"include/tutti/tutti.hpp", "include/tutti/detail/cell.hpp",
                                                    "src/low/a.hpp",           "src/middle/b.hpp",
                                                    "src/high/c.hpp",          "apps/one/own.hpp",
-                                                   "apps/two/other.hpp"};
+                                                   "apps/two/other.hpp",      "shared/common.hpp"};
     return std::ranges::find(files, path) != files.end();
 }
 
@@ -80,6 +81,14 @@ TEST(include_rules, programs_see_the_public_api_and_their_own_folder) {
     EXPECT_NE(verdict("apps/one/main.cpp", "\"low/a.hpp\""), "");
     EXPECT_NE(verdict("apps/one/main.cpp", "\"two/other.hpp\""), "");
     EXPECT_NE(verdict("apps/one/main.cpp", "\"../two/other.hpp\""), "");
+}
+
+TEST(include_rules, a_folder_beside_src_is_shared_with_those_who_name_it) {
+    EXPECT_EQ(verdict("apps/one/main.cpp", "\"shared/common.hpp\""), "");
+    EXPECT_EQ(verdict("shared/more.hpp", "\"shared/common.hpp\""), "");
+    EXPECT_NE(verdict("src/high/c.cpp", "\"shared/common.hpp\""), "");
+    EXPECT_NE(verdict("shared/common.hpp", "\"apps/one/own.hpp\""), "");
+    EXPECT_NE(verdict("apps/one/main.cpp", "\"apps/two/other.hpp\""), "");
 }
 
 TEST(include_rules, an_include_is_found_however_it_is_spaced) {

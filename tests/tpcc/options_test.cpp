@@ -70,7 +70,7 @@ TEST(tpcc_options, refuse_in_one_line) {
         try {
             static_cast<void>(parsed(arguments));
             ADD_FAILURE() << arguments[0] << " was accepted";
-        } catch (const command_line_error& e) {
+        } catch (const cli::command_line_error& e) {
             EXPECT_EQ(std::string_view{e.what()}.find('\n'), std::string_view::npos) << e.what();
             EXPECT_NE(std::string_view{e.what()}.find(arguments[0]), std::string_view::npos) << e.what();
         }

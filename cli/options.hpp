@@ -1,0 +1,79 @@
+// Parsing with CLI11, and checks whose answers say what to give instead.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+#include <tutti/algorithm.hpp>
+#include <tutti/policy.hpp>
+
+#include "cli/program.hpp"
+
+namespace cli {
+
+/// The text to print if that is what was asked for. `where` says where the options are listed.
+/// @throws command_line_error
+inline std::optional<help_text> parse(CLI::App& app, int argc, const char* const* argv, std::string_view where) {
+    try {
+        app.parse(argc, argv);
+        return std::nullopt;
+    } catch (const CLI::CallForHelp&) {
+        return help_text{app.help()};
+    } catch (const CLI::CallForVersion&) {
+        return help_text{app.version() + "\n"};
+    } catch (const CLI::ParseError& e) {
+        std::string line = e.what();
+        std::ranges::replace(line, '\n', ' ');
+        throw command_line_error{fmt::format("{} ({})", line, where)};
+    }
+}
+
+/// The whole of `from` as a number, or nothing.
+template <class Number>
+std::optional<Number> number_in(std::string_view from) {
+    Number n{};
+    const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), n);
+    if (error != std::errc{} || end != from.data() + from.size()) return std::nullopt;
+    return n;
+}
+
+/// Checks an option's text before it is converted; "nan" is not within anything.
+template <class Number>
+CLI::Validator within(Number low, Number high, std::string_view what) {
+    const auto check = [=, what = std::string{what}](const std::string& given) {
+        const std::optional<Number> n = number_in<Number>(given);
+        if (n && *n >= low && *n <= high) return std::string{};
+        return fmt::format("give {} from {} to {}, not '{}'", what, low, high, given);
+    };
+    return CLI::Validator{check, "", "within"};
+}
+
+inline CLI::Validator one_of(const std::vector<std::string>& names) {
+    const auto check = [=](const std::string& given) {
+        if (std::ranges::find(names, given) != names.end()) return std::string{};
+        return fmt::format("give one of {}, not '{}'", fmt::join(names, ", "), given);
+    };
+    return CLI::Validator{check, "", "one of"};
+}
+
+/// What `described` calls itself, in its order.
+template <class Descriptions>
+std::vector<std::string> names_of(const Descriptions& described) {
+    std::vector<std::string> names;
+    for (const auto& d : described) names.emplace_back(d.name);
+    return names;
+}
+
+/// The default one first.
+inline std::vector<std::string> algorithm_names() { return names_of(tutti::available_algorithms()); }
+inline std::vector<std::string> policy_names() { return names_of(tutti::available_policies()); }
+
+}  // namespace cli

@@ -1,0 +1,44 @@
+// A file for results.
+#pragma once
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "cli/program.hpp"
+
+namespace cli {
+
+/// Opened before the work starts, so that a path nobody can write to is known at once.
+class output_file {
+public:
+    /// An empty path: there is no file, and nothing to write. @throws command_line_error
+    output_file(std::string option, std::string path) : option_{std::move(option)}, path_{std::move(path)} {
+        if (path_.empty()) return;
+        file_.reset(std::fopen(path_.c_str(), "w"));
+        if (file_ == nullptr) throw command_line_error{why()};
+    }
+
+    [[nodiscard]] bool wanted() const noexcept { return file_ != nullptr; }
+    /// REQUIRES: wanted. @throws std::runtime_error
+    void write(const std::string& text) {
+        if (std::fputs(text.c_str(), file_.get()) < 0 || std::fflush(file_.get()) != 0) throw std::runtime_error{why()};
+    }
+
+private:
+    struct closer {
+        void operator()(std::FILE* f) const noexcept { std::fclose(f); }
+    };
+    [[nodiscard]] std::string why() const {
+        return fmt::format("{}: {} cannot be written: {}", option_, path_, std::strerror(errno));
+    }
+
+    std::string option_;
+    std::string path_;
+    std::unique_ptr<std::FILE, closer> file_;
+};
+
+}  // namespace cli

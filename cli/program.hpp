@@ -1,0 +1,57 @@
+// The life of a program: what its command line asks for, what it does, and how it ends.
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace cli {
+
+enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2 };
+
+/// Why the command line cannot be followed, in one line that says what to do instead.
+class command_line_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Text to print instead of a run: --help or --version.
+struct help_text {
+    std::string text;
+};
+
+/// The body of a main. `parse()` returns a variant of help_text and what can be run; `run(wanted)` runs it and returns the
+/// exit status. `spare` says what to ask less of when memory runs out.
+template <class Parse, class Run>
+int run_program(std::string_view name, std::string_view spare, Parse&& parse, Run&& run) {
+    const auto end = [name](exit_status status, std::string_view why) {
+        fmt::print(stderr, "{}: {}\n", name, why);
+        return static_cast<int>(status);
+    };
+    try {
+        return std::visit(
+            [&run]<class Wanted>(const Wanted& wanted) -> int {
+                if constexpr (std::same_as<Wanted, help_text>) {
+                    fmt::print("{}", wanted.text);
+                    return all_is_well;
+                } else {
+                    return run(wanted);
+                }
+            },
+            parse());
+    } catch (const command_line_error& e) {
+        return end(bad_usage, e.what());
+    } catch (const std::bad_alloc&) {
+        return end(failed, fmt::format("out of memory; {}", spare));
+    } catch (const std::exception& e) {
+        return end(failed, e.what());
+    }
+}
+
+}  // namespace cli
