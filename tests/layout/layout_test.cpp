@@ -116,7 +116,7 @@ std::string contents(const fs::path& path) {
 std::vector<fs::path> source_files() {
     static const std::vector<std::string> endings = {".hpp", ".h", ".cpp", ".c", ".S"};
     std::vector<fs::path> found;
-    for (const char* top : {"include", "src", "apps", "tools", "bench", "examples"}) {
+    for (const char* top : {"include", "src", "cli", "apps", "tools", "bench", "examples"}) {
         if (!fs::is_directory(root / top)) continue;
         for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
             if (std::ranges::find(endings, entry.path().extension().string()) != endings.end())
