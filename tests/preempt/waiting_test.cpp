@@ -61,24 +61,28 @@ TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
     EXPECT_EQ(x.load(), 11);
 }
 
+/// A procedure that goes on after its transaction.
+struct owner_then_spinner {
+    owner first;
+    spinner then;
+};
+
+void own_then_spin(void* of) noexcept {
+    auto& both = *static_cast<owner_then_spinner*>(of);
+    own(&both.first);
+    spin(&both.then);
+}
+
 // After the transaction for which it was lent, the level goes back: the one between runs before the rest of the owner.
 TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
-    struct both {
-        owner first;
-        spinner then;
-    } low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
+    owner_then_spinner low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
     owner high{.of = &x, .adds = 10};
     spinner between;
     scheduler s{{.workers = 1}};
     add_procedures(s);
-    const auto run_both = [](void* of) noexcept {
-        auto& b = *static_cast<both*>(of);
-        own(&b.first);
-        spin(&b.then);
-    };
-    ASSERT_TRUE(s.submit({run_both, &low, 1}));
+    ASSERT_TRUE(s.submit({own_then_spin, &low, 1}));
     wait_for_count(low.first.attempts, 1);
     ASSERT_TRUE(s.submit({spin, &between, 2}));
     wait_until(between.started);
@@ -98,24 +102,16 @@ TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
 TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
-    struct both {
-        owner first;
-        spinner then;
-    } low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
+    owner_then_spinner low{{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, {}};
     owner waiter{.of = &x, .adds = 10};
     spinner first, busy;
     std::atomic<int> clock{0};
     marker between{&clock};
     scheduler s{{.workers = 2}};
     add_procedures(s);
-    const auto run_both = [](void* of) noexcept {
-        auto& b = *static_cast<both*>(of);
-        own(&b.first);
-        spin(&b.then);
-    };
     ASSERT_TRUE(s.submit({spin, &first, 4}));
     wait_until(first.started);
-    ASSERT_TRUE(s.submit({run_both, &low, 1}));
+    ASSERT_TRUE(s.submit({own_then_spin, &low, 1}));
     wait_for_count(low.first.attempts, 1);
     first.stop = true;
     while (s.statistics().finished == 0) std::this_thread::yield();
