@@ -28,6 +28,16 @@ struct top_options {
     int looks = 0;       ///< then it ends; 0: never
 };
 
+struct run_options {
+    std::vector<std::string> program;  ///< and its arguments
+    std::string report;                ///< TUTTI_REPORT; empty: as it is
+};
+
+struct report_options {
+    std::string file;
+    std::string html;  ///< where to write a page to; -: standard output; empty: text
+};
+
 /// Why the command line cannot be followed, in one line that says what to do instead.
 class command_line_error : public std::runtime_error {
 public:
@@ -39,7 +49,9 @@ struct help_text {
     std::string text;
 };
 
+using command = std::variant<serve_options, top_options, run_options, report_options, help_text>;
+
 /// @throws command_line_error
-[[nodiscard]] std::variant<serve_options, top_options, help_text> parse_command_line(int argc, const char* const* argv);
+[[nodiscard]] command parse_command_line(int argc, const char* const* argv);
 
 }  // namespace tutti::tools

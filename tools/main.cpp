@@ -3,6 +3,8 @@
 #include <exception>
 
 #include "command_line.hpp"
+#include "report.hpp"
+#include "run.hpp"
 #include "serve.hpp"
 #include "top.hpp"
 
@@ -23,11 +25,19 @@ int main(int argc, char** argv) {
             tutti::tools::top(*top);
             return all_is_well;
         }
+        if (const auto* run = std::get_if<tutti::tools::run_options>(&parsed)) tutti::tools::run(*run);
+        if (const auto* report = std::get_if<tutti::tools::report_options>(&parsed)) {
+            tutti::tools::report(*report);
+            return all_is_well;
+        }
         tutti::tools::serve(std::get<tutti::tools::serve_options>(parsed));
         return all_is_well;
     } catch (const tutti::tools::command_line_error& e) {
         std::fprintf(stderr, "tutti: %s\n", e.what());
         return bad_usage;
+    } catch (const tutti::tools::cannot_run& e) {
+        std::fprintf(stderr, "tutti: %s\n", e.what());
+        return e.status;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "tutti: %s\n", e.what());
         return failed;
