@@ -105,7 +105,7 @@ struct account {
     counter executions;  ///< as an outermost block, or the outermost one of the language
     counter commits;
     counter cancelled;
-    counter only_one;  ///< executions of the only thread that has used transactions: without barriers
+    counter only_one;  ///< further executions, which committed: of the only thread that has used transactions
     counter nested;    ///< times that it was entered inside another
     counter lost_ticks;
     tally<abort_key, counter> aborts;
@@ -119,6 +119,7 @@ public:
 
     void begin(const void* block) noexcept {
         now_ = account_of(block);
+        switched_ = nullptr;
         if (now_ == nullptr) [[unlikely]]
             return;
         const std::uint64_t before = now_->executions.get();
@@ -131,8 +132,10 @@ public:
             weight_ = before < always_timed ? 1 : sampling;
         }
     }
-    void note_only_one() noexcept {
-        if (now_ != nullptr) now_->only_one.add_one();
+    /// In the place of begin and commit: it cannot but commit, and takes little longer than its counting would.
+    void note_only_one(const void* block) noexcept {
+        now_ = nullptr;
+        if (account* const a = account_of(block)) a->only_one.add_one();
     }
     void commit() noexcept {
         if (now_ == nullptr) [[unlikely]]
@@ -144,11 +147,9 @@ public:
     void note_nested(const void* block) noexcept {
         if (account* const a = account_of(block)) a->nested.add_one();
     }
-    /// The outermost block, or one inside it, is left without effect.
+    /// The block, which may be one inside the outermost, is left without effect.
     void note_cancel(const void* block) noexcept {
         if (account* const a = account_of(block)) a->cancelled.add_one();
-        if (now_ == nullptr) return;
-        switched_ = nullptr;
     }
     /// The attempt has been, or is about to be, rolled back. `partial`: only a nested block of it.
     void note_abort(abort_cause cause, const void* with, bool partial) noexcept;

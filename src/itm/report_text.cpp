@@ -32,7 +32,7 @@ sums add_up() {
     journal::for_each([&](const void* at, const account& a) {
         block_sum& to = all[at];
         // The parts before the whole: what is counted meanwhile must not make more parts than there are executions.
-        to.commits += a.commits.get();
+        to.commits += a.commits.get() + a.only_one.get();
         to.cancelled += a.cancelled.get();
         to.only_one += a.only_one.get();
         to.nested += a.nested.get();
@@ -49,7 +49,7 @@ sums add_up() {
             s.before += c.ticks_before.get();
             s.whole += c.ticks_whole.get();
         });
-        to.executions += a.executions.get();
+        to.executions += a.executions.get() + a.only_one.get();
     });
     std::erase_if(all, [](const auto& entry) {
         const block_sum& b = entry.second;

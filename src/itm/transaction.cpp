@@ -40,6 +40,7 @@ bool must_run_alone(std::uint32_t properties) noexcept {
 }
 
 TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
+    if (s.notes != nullptr) s.notes->begin(b.at.resume);
     d.algorithm->open_plainly(d, b, site_of(b.at.resume), irrevocable_at_once);
     api::go_alone(d);
     if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
@@ -181,17 +182,17 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     b.exceptions = mark_exceptions(d);
     s.why = nullptr;
     d.landing = reinterpret_cast<std::uintptr_t>(at->frame);
-    if (s.notes != nullptr) [[unlikely]]
-        s.notes->begin(at->resume);
     if (must_run_alone(properties)) [[unlikely]]
         return begin_alone(d, s, b);
     if (may_run_directly(properties) && tutti::api::open_as_only_one(d, b, site_of(at->resume), ordinary)) {
         s.direct = true;
         b.final = true;
         if (s.notes != nullptr) [[unlikely]]
-            s.notes->note_only_one();
+            s.notes->note_only_one(at->resume);
         return run_uninstrumented | save_live_variables;
     }
+    if (s.notes != nullptr) [[unlikely]]
+        s.notes->begin(at->resume);
     d.algorithm->open_plainly(d, b, site_of(at->resume), ordinary);
     return run_instrumented | save_live_variables;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # report.sh <tutti> <program made of reported.cpp> <reported.cpp>: the report says what the program is known to do.
 set -euo pipefail
-tutti=$1 program=$2 source=$3
+tutti=$1 program=$(realpath "$2") source=$(realpath "$3")
 work=$(mktemp -d --tmpdir "language.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -40,7 +40,8 @@ expect overtaken "against $(basename "$source"):$(line_of overtaker) in "
 
 # The page stands alone, and names what the text names.
 "$tutti" report "$work"/*.json --html="$work/page.html"
-grep -q '^<!doctype html>' "$work/page.html" && grep -q '</html>$' "$work/page.html" || fail "the page is not whole"
+grep -q '^<!doctype html>' "$work/page.html" || fail "the page has no beginning"
+grep -q '</html>$' "$work/page.html" || fail "the page has no end"
 grep -q '<svg' "$work/page.html" || fail "the page has no chart"
 if grep -Eq 'https?:|<script|src=|url\(' "$work/page.html"; then fail "the page needs something else"; fi
 grep -q "$(basename "$source"):$(line_of plain)" "$work/page.html" || fail "the page does not name a block"
@@ -65,7 +66,7 @@ refuse() {
 good=$(echo "$work"/[0-9]*.json)
 head -c 300 "$good" >cut.json
 sed 's/"version":1/"version":7/' "$good" >newer.json
-sed 's/"with":[0-9]*/"with":99999/' "$good" >astray.json
+sed 's/"with":[0-9][0-9]*/"with":99999/' "$good" >astray.json
 sed 's/"commits":/"commit":/' "$good" >lacking.json
 sed 's/"executions":[0-9]*/"executions":-1/' "$good" >negative.json
 echo '[]' >list.json
