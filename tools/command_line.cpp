@@ -96,7 +96,6 @@ void add_top(CLI::App& top, top_options& options, std::string& password_file) {
 
 void add_run(CLI::App& run, run_options& options) {
     run.prefix_command();
-    run.usage("tutti run [OPTIONS] [--] program [arguments]");
     // A flag, so that it takes no word of the program's for its value.
     run.add_flag("--report{1}", options.report,
                  "Say at the end what each atomic block did; with =FILE write that to FILE for tutti report");

@@ -46,6 +46,13 @@ grep -q '<svg' "$work/page.html" || fail "the page has no chart"
 if grep -Eq 'https?:|<script|src=|url\(' "$work/page.html"; then fail "the page needs something else"; fi
 grep -q "$(basename "$source"):$(line_of plain)" "$work/page.html" || fail "the page does not name a block"
 
+"$tutti" run --report="$work/forks" -- "$program" forks
+for file in "$work"/forks "$work"/forks.*; do
+    "$tutti" report "$file" >"$work/text"
+    expect forks "executions 1  commits 1  cancelled 0"
+done
+compgen -G "$work/forks.*" >/dev/null || fail "the child has written no report"
+
 # By the variable alone the text comes at exit, where `tutti` is found; where not, the command that shows it.
 cd "$work"
 TUTTI_COMMAND=$tutti TUTTI_REPORT=1 "$tutti" run -- "$program" nothing 2>shown

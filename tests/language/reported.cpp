@@ -1,5 +1,8 @@
 // A program whose report is known beforehand. Each block is alone on a line that report.sh finds by the word behind
 // "line:"; what it does is counted so that the report must say the same.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -127,12 +130,27 @@ void overtaken() {
     if (sum != 2) std::abort();
 }
 
+/// A child that ends by itself reports what it alone did.
+void forks() {
+    for (int i = 0; i != 2; ++i) {
+        if (i == 1 && ::fork() != 0) {
+            ::wait(nullptr);
+            return;
+        }
+        __transaction_atomic { ++first; }  // line: forks
+    }
+}
+
 // clang-format on
 
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "nothing") == 0) return 0;
+    if (argc > 1 && std::strcmp(argv[1], "forks") == 0) {
+        forks();
+        return 0;
+    }
     only_one();
     const another_context there;
     plain();
