@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <tuple>
 
 namespace tutti::tools {
 namespace {
@@ -39,8 +39,10 @@ public:
     report_view view() const {
         report_view v{report_.program, report_.algorithm, static_cast<double>(report_.nanoseconds) / 1e9, {}};
         for (const block_figures& b : report_.blocks) v.blocks.push_back(block(b));
-        const auto cost = [](const block_view& b) { return std::pair{b.figures.lost_nanoseconds, b.irrevocable}; };
-        std::ranges::stable_sort(v.blocks, std::ranges::greater{}, cost);
+        std::ranges::sort(v.blocks, [](const block_view& a, const block_view& b) {
+            return std::tie(b.figures.lost_nanoseconds, b.irrevocable, a.name) <
+                   std::tie(a.figures.lost_nanoseconds, a.irrevocable, b.name);
+        });
         return v;
     }
 
@@ -64,9 +66,14 @@ private:
             show_switch(v, s);
         }
         for (auto* const lines : {&v.aborts, &v.switches}) {
-            std::ranges::stable_sort(*lines, std::ranges::greater{}, &counted_line::times);
+            std::ranges::sort(*lines, [](const counted_line& a, const counted_line& b) {
+                return std::tie(b.times, a.text) < std::tie(a.times, b.text);
+            });
         }
         hint_at_conflicts(v, b);
+        // The same function may be called at several places.
+        std::ranges::sort(v.hints);
+        v.hints.erase(std::unique(v.hints.begin(), v.hints.end()), v.hints.end());
         return v;
     }
 

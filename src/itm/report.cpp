@@ -34,7 +34,7 @@ wish read_environment() {
     return {.file = ::strdup(given), .shown = text == "1" || text == "on", .child = false, .began = now()};
 }
 
-// A function's static: objects are registered, and may run blocks, before this file's statics are made.
+// A function's static: objects are registered, and may run blocks, before the objects of this file are made.
 wish& what_is_wanted() noexcept {
     static wish w = read_environment();
     return w;
