@@ -66,8 +66,8 @@ private:
             show_switch(v, s);
         }
         for (auto* const lines : {&v.aborts, &v.switches}) {
-            std::ranges::sort(*lines, [](const counted_line& a, const counted_line& b) {
-                return std::tie(b.times, a.text) < std::tie(a.times, b.text);
+            std::ranges::sort(*lines, [](const counted_line& one, const counted_line& other) {
+                return std::tie(other.times, one.text) < std::tie(one.times, other.text);
             });
         }
         hint_at_conflicts(v, b);
