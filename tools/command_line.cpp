@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 
 namespace tutti::tools {
 namespace {
@@ -95,7 +96,6 @@ void add_top(CLI::App& top, top_options& options, std::string& password_file) {
 }
 
 void add_run(CLI::App& run, run_options& options) {
-    run.prefix_command();
     // A flag, so that it takes no word of the program's for its value.
     run.add_flag("--report{1}", options.report,
                  "Say at the end what each atomic block did; with =FILE write that to FILE for tutti report");
@@ -106,9 +106,18 @@ void add_report(CLI::App& report, report_options& options) {
     report.add_flag("--html{-}", options.html, "A page with charts instead of text; with =FILE in that file");
 }
 
+/// Where the program of `tutti run` begins: all from there on is its own, whatever it looks like.
+int end_of_ours(int argc, const char* const* argv) {
+    if (argc < 2 || std::string_view{argv[1]} != "run") return argc;
+    int end = 2;
+    while (end < argc && argv[end][0] == '-' && std::string_view{argv[end]} != "--") ++end;
+    return end;
+}
+
 }  // namespace
 
 command parse_command_line(int argc, const char* const* argv) {
+    const int ours = end_of_ours(argc, argv);
     CLI::App app{"Programs with atomic blocks, and transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
@@ -130,7 +139,7 @@ command parse_command_line(int argc, const char* const* argv) {
     add_serve(*serve, options, password_file, no_tcp, port, settings);
 
     try {
-        app.parse(argc, argv);
+        app.parse(ours, argv);
     } catch (const CLI::CallForHelp&) {
         return help_text{app.help()};
     } catch (const CLI::CallForVersion&) {
@@ -141,8 +150,8 @@ command parse_command_line(int argc, const char* const* argv) {
         throw command_line_error{line + " (tutti --help lists the commands, and each has --help)"};
     }
     if (run->parsed()) {
-        running.program = run->remaining();
-        if (!running.program.empty() && running.program.front() == "--") running.program.erase(running.program.begin());
+        const bool dashes = ours != argc && std::string_view{argv[ours]} == "--";
+        running.program.assign(argv + ours + (dashes ? 1 : 0), argv + argc);
         if (running.program.empty())
             throw command_line_error{"which program? tutti run [--report[=FILE]] -- program [arguments]"};
         return running;
