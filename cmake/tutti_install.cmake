@@ -45,7 +45,7 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/tutti.pc.in" "${PROJECT_BINARY_DIR}/
 install(FILES "${PROJECT_BINARY_DIR}/tutti.pc.install" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         RENAME tutti.pc)
 
-foreach(section IN ITEMS 3 7)
+foreach(section IN ITEMS 1 3 7)
   file(GLOB tutti_man_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.${section}")
   install(FILES ${tutti_man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()

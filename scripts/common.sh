@@ -87,7 +87,8 @@ step() {
 # Debian's names. A command asks only for the groups it needs.
 packages_build=(g++ cmake ninja-build)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
-packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev)
+packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
+    nlohmann-json3-dev)
 packages_test=("${packages_apps[@]}" "${packages_server[@]}" redis-tools libgtest-dev librapidcheck-dev pkgconf
     gcc-12-source)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
@@ -112,6 +113,7 @@ installed() {
         systemtap-sdt-dev) has_header sys/sdt.h || has_header "$(uname -m)-linux-gnu/sys/sdt.h" ;;
         libssl-dev) has_header openssl/ssl.h ;;
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
+        nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
         libhiredis-dev) has_header hiredis/hiredis.h ;;
         redis-tools) command -v redis-cli ;;
         libgtest-dev) has_header gtest/gtest.h ;;

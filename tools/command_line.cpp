@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <fstream>
+#include <string_view>
 
 #include "cli/options.hpp"
 
@@ -93,10 +94,30 @@ void add_top(CLI::App& top, top_options& options, std::string& password_file) {
         ->capture_default_str();
 }
 
+void add_run(CLI::App& run, run_options& options) {
+    // A flag, so that it takes no word of the program's for its value.
+    run.add_flag("--report{1}", options.report,
+                 "Say at the end what each atomic block did; with =FILE write that to FILE for tutti report");
+}
+
+void add_report(CLI::App& report, report_options& options) {
+    report.add_option("file", options.file, "What TUTTI_REPORT has written")->required();
+    report.add_flag("--html{-}", options.html, "A page with charts instead of text; with =FILE in that file");
+}
+
+/// Where the program of `tutti run` begins: all from there on is its own, whatever it looks like.
+int end_of_ours(int argc, const char* const* argv) {
+    if (argc < 2 || std::string_view{argv[1]} != "run") return argc;
+    int end = 2;
+    while (end < argc && argv[end][0] == '-' && std::string_view{argv[end]} != "--") ++end;
+    return end;
+}
+
 }  // namespace
 
-std::variant<serve_options, top_options, cli::help_text> parse_command_line(int argc, const char* const* argv) {
-    CLI::App app{"Transactional procedures behind a socket", "tutti"};
+command parse_command_line(int argc, const char* const* argv) {
+    const int ours = end_of_ours(argc, argv);
+    CLI::App app{"Programs with atomic blocks, and transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
     CLI::App* const serve = app.add_subcommand("serve", "Serve the procedures of a shared object");
@@ -107,11 +128,25 @@ std::variant<serve_options, top_options, cli::help_text> parse_command_line(int 
     std::vector<std::string> settings;
     CLI::App* const top = app.add_subcommand("top", "Show what a server does, again and again");
     top_options looking;
+    run_options running;
+    CLI::App* const run = app.add_subcommand("run", "Run a program that uses atomic blocks on Tutti");
+    add_run(*run, running);
+    report_options reporting;
+    CLI::App* const report = app.add_subcommand("report", "Show what a program's atomic blocks did");
+    add_report(*report, reporting);
     add_top(*top, looking, password_file);
     add_serve(*serve, options, password_file, no_tcp, port, settings);
 
-    if (const auto help = cli::parse(app, argc, argv, "tutti serve --help and tutti top --help list the options"))
+    if (const auto help = cli::parse(app, ours, argv, "tutti --help lists the commands, and each has --help"))
         return *help;
+    if (run->parsed()) {
+        const bool dashes = ours != argc && std::string_view{argv[ours]} == "--";
+        running.program.assign(argv + ours + (dashes ? 1 : 0), argv + argc);
+        if (running.program.empty())
+            throw cli::command_line_error{"which program? tutti run [--report[=FILE]] -- program [arguments]"};
+        return running;
+    }
+    if (report->parsed()) return reporting;
     if (top->parsed()) {
         if (!password_file.empty()) looking.password = first_line_of(password_file);
         return looking;

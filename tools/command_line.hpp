@@ -28,8 +28,19 @@ struct top_options {
     int looks = 0;       ///< then it ends; 0: never
 };
 
+struct run_options {
+    std::vector<std::string> program;  ///< and its arguments
+    std::string report;                ///< TUTTI_REPORT; empty: as it is
+};
+
+struct report_options {
+    std::string file;
+    std::string html;  ///< where to write a page to; -: standard output; empty: text
+};
+
+using command = std::variant<serve_options, top_options, run_options, report_options, cli::help_text>;
+
 /// @throws cli::command_line_error
-[[nodiscard]] std::variant<serve_options, top_options, cli::help_text> parse_command_line(int argc,
-                                                                                          const char* const* argv);
+[[nodiscard]] command parse_command_line(int argc, const char* const* argv);
 
 }  // namespace tutti::tools

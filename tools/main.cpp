@@ -1,5 +1,7 @@
 // The command `tutti`.
 #include "command_line.hpp"
+#include "report.hpp"
+#include "run.hpp"
 #include "serve.hpp"
 #include "top.hpp"
 
@@ -13,6 +15,20 @@ int run(const tutti::tools::serve_options& options) {
 int run(const tutti::tools::top_options& options) {
     tutti::tools::top(options);
     return cli::all_is_well;
+}
+
+int run(const tutti::tools::report_options& options) {
+    tutti::tools::report(options);
+    return cli::all_is_well;
+}
+
+int run(const tutti::tools::run_options& options) {
+    try {
+        tutti::tools::run(options);
+    } catch (const tutti::tools::cannot_run& e) {
+        fmt::print(stderr, "tutti: {}\n", e.what());
+        return e.status;
+    }
 }
 
 }  // namespace

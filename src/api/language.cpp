@@ -6,6 +6,7 @@
 #include "base/panic.hpp"
 #include "core/algorithm.hpp"
 #include "core/deferred.hpp"
+#include "core/encounter.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/registry.hpp"
@@ -59,6 +60,8 @@ void end_as_only_one(core::descriptor& d) noexcept {
 void go_alone(core::descriptor& d) noexcept { core::go_alone(d); }
 
 void await_quiescence(core::descriptor& d) noexcept { core::await_quiescence(d); }
+
+std::uint32_t last_killer_of(const core::descriptor& victim) noexcept { return core::last_killer_of(victim); }
 
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
     core::put_off(d, core::deferred::kind::allocated, memory, free);

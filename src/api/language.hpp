@@ -27,6 +27,9 @@ TUTTI_EXPORT void end_as_only_one(core::descriptor& d) noexcept;
 /// core::await_quiescence.
 TUTTI_EXPORT void await_quiescence(core::descriptor& d) noexcept;
 
+/// core::last_killer_of.
+TUTTI_EXPORT std::uint32_t last_killer_of(const core::descriptor& victim) noexcept;
+
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);
 

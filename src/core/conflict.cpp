@@ -3,6 +3,7 @@
 #include "core/apart.hpp"
 #include "core/critical.hpp"
 #include "core/deadline.hpp"
+#include "core/encounter.hpp"
 #include "core/kill.hpp"
 #include "core/policy.hpp"
 #include "core/seats.hpp"
@@ -87,6 +88,7 @@ bool carry_out(descriptor& d, const encounter& e) {
     if (out_of_patience(d)) abort_attempt(d, e.where);
     switch (judge(d, e)) {
         case verdict::kill_other:
+            note_kill(e.other, d);
             if (kill(e.other, e.state)) {
                 evict(e.other);
                 return true;

@@ -3,6 +3,7 @@
 #include "base/fence.hpp"
 #include "core/algorithm.hpp"
 #include "core/apart.hpp"
+#include "core/encounter.hpp"
 #include "core/execution.hpp"
 #include "core/kill.hpp"
 #include "core/waiting.hpp"
@@ -21,6 +22,7 @@ void go_alone(descriptor& d) noexcept {
         if (&other == &d || encloses(other, d)) continue;
         const word state = other.state.load(std::memory_order_acquire);
         if (!memory::is_running(state)) continue;
+        note_kill(other, d);
         if (kill(other, state)) evict(other);
         wait_for(d, other, state);
     }

@@ -10,6 +10,16 @@
 #define _CET_ENDBR
 #endif
 
+	// Pops %rcx > 0 entries of the shadow stack. Clobbers %rcx and %rdx.
+	.macro pop_shadow
+1:	movl	$255, %edx
+	cmpq	%rdx, %rcx
+	cmovbq	%rcx, %rdx
+	incsspq	%rdx
+	subq	%rdx, %rcx
+	ja	1b
+	.endm
+
 	.text
 
 	.globl	_ITM_beginTransaction
@@ -64,12 +74,7 @@ tutti_itm_return_again:
 	// The saved pointer is begin's: its own return address is popped, too.
 	shrq	$3, %rcx
 	incq	%rcx
-1:	movl	$255, %edx
-	cmpq	%rdx, %rcx
-	cmovbq	%rcx, %rdx
-	incsspq	%rdx
-	subq	%rdx, %rcx
-	ja	1b
+	pop_shadow
 2:	movq	8(%rsi), %rbx
 	movq	16(%rsi), %rbp
 	movq	24(%rsi), %r12
@@ -83,5 +88,40 @@ tutti_itm_return_again:
 	jmp	*%rdx
 	.cfi_endproc
 	.size	tutti_itm_return_again, .-tutti_itm_return_again
+
+	// [[noreturn]] void tutti_itm_throw_from(const registers* from)
+	// Calls tutti_itm_throw as the frame that the registers describe would: it returns to `resume` there. `shadow` is
+	// how many frames that one is further out than the caller's.
+	.globl	tutti_itm_throw_from
+	.hidden	tutti_itm_throw_from
+	.type	tutti_itm_throw_from, @function
+	.p2align 4
+tutti_itm_throw_from:
+	.cfi_startproc
+	_CET_ENDBR
+	xorl	%edx, %edx
+	rdsspq	%rdx
+	testq	%rdx, %rdx
+	jz	2f
+	movq	64(%rdi), %rcx
+	testq	%rcx, %rcx
+	jz	2f
+	pop_shadow
+2:	movq	8(%rdi), %rbx
+	movq	16(%rdi), %rbp
+	movq	24(%rdi), %r12
+	movq	32(%rdi), %r13
+	movq	40(%rdi), %r14
+	movq	48(%rdi), %r15
+	movq	56(%rdi), %rdx
+	movq	(%rdi), %rsp
+	.cfi_def_cfa %rsp, 0
+	.cfi_register %rip, %rdx
+	pushq	%rdx
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset %rip, -8
+	jmp	tutti_itm_throw
+	.cfi_endproc
+	.size	tutti_itm_throw_from, .-tutti_itm_throw_from
 
 	.section .note.GNU-stack, "", @progbits

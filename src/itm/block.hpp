@@ -46,8 +46,12 @@ struct exception_object {
     bool in_flight;  ///< thrown and not caught yet
 };
 
+class journal;
+struct switch_key;
+
 struct side {
     block outermost;
+    journal* notes = nullptr;  ///< for the report, if one is wanted
     bool direct = false;
     bool wants_alone = false;  ///< the next attempt runs alone from its begin on
     const char* why = nullptr;
@@ -62,6 +66,11 @@ TUTTI_ALWAYS_INLINE side& side_of(const descriptor& d) noexcept { return *static
 /// REQUIRES: the innermost frame is a block.
 TUTTI_ALWAYS_INLINE block& innermost(const descriptor& d) noexcept { return *static_cast<block*>(d.frame_); }
 inline bool is_block(const detail::frame* f) noexcept { return f != nullptr && f->receive != nullptr; }
+/// The first block of the language from `f` on, going outwards.
+inline block* next_block(detail::frame* f) noexcept {
+    while (f != nullptr && !is_block(f)) f = f->parent;
+    return static_cast<block*>(f);
+}
 
 /// The descriptor of the calling context, with a side. Ends the process with a message if memory runs out.
 descriptor& attach() noexcept;
@@ -72,8 +81,8 @@ descriptor& attach() noexcept;
 /// Ends the process: the block is to be undone, and cannot be.
 [[noreturn]] void refuse_undo(const block& b, const side& s) noexcept;
 
-/// Makes the transaction run alone. May restart it. `why` lives on.
-void run_alone(descriptor& d, const char* why);
+/// Makes the transaction run alone, for what `key` says to the report. May restart it. `why` lives on.
+void run_alone(descriptor& d, const char* why, const switch_key& key);
 
 /// Undoes what exceptions the block had made since `mark`.
 void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept;

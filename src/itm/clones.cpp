@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "itm/block.hpp"
+#include "itm/journal.hpp"
 
 namespace tutti::itm {
 namespace {
@@ -98,7 +99,10 @@ TUTTI_ITM void _ITM_deregisterTMCloneTable(void* entries) noexcept {
 TUTTI_ITM void* _ITM_getTMCloneOrIrrevocable(void* function) noexcept {
     if (void* const found = find(function)) return found;
     descriptor& d = current();
-    if (!side_of(d).direct) run_alone(d, "a call of a function without a transactional clone");
+    if (!side_of(d).direct) {
+        run_alone(d, "a call of a function without a transactional clone",
+                  {switch_reason::no_clone, __builtin_return_address(0), function});
+    }
     return function;
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/algorithm.hpp"
 #include "itm/block.hpp"
+#include "itm/report.hpp"
 #include "itm/site.hpp"
 #include "tutti/options.hpp"
 
@@ -36,7 +37,12 @@ void after() {
     d.operations_->commit(d);
 }
 
-[[gnu::constructor]] void arrange() { ::pthread_atfork(before, after, after); }
+void after_in_child() {
+    after();
+    report_anew();
+}
+
+[[gnu::constructor]] void arrange() { ::pthread_atfork(before, after, after_in_child); }
 
 }  // namespace
 }  // namespace tutti::itm

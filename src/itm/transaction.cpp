@@ -4,6 +4,8 @@
 
 #include "core/algorithm.hpp"
 #include "itm/block.hpp"
+#include "itm/journal.hpp"
+#include "itm/passage.hpp"
 #include "itm/site.hpp"
 #include "tutti/detail/runtime.hpp"
 #include "tutti/options.hpp"
@@ -38,8 +40,10 @@ bool must_run_alone(std::uint32_t properties) noexcept {
 }
 
 TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
+    if (s.notes != nullptr) s.notes->begin(b.at.resume);
     d.algorithm->open_plainly(d, b, site_of(b.at.resume), irrevocable_at_once);
     api::go_alone(d);
+    if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
     s.direct = true;
     b.final = true;
     return code_of(b.properties, true) | save_live_variables;
@@ -55,20 +59,32 @@ block& deeper(block& b) {
     return *b.deeper;
 }
 
-/// The first block of the language below `f`, going outwards.
-block* next_block(detail::frame* f) noexcept {
-    while (f != nullptr && !is_block(f)) f = f->parent;
-    return static_cast<block*>(f);
+/// Runs what may send a signal to the library's block before a block of the language is open that could receive it: the
+/// compiler takes begin for a function that does not throw.
+template <class F>
+void opening(descriptor& d, F&& f) {
+    bool signalled = false;
+    try {
+        f();
+    } catch (const detail::unwind&) {
+        signalled = true;  // and over, before the stack is left
+    }
+    if (signalled) pass_to_library(d);
 }
 
 TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t properties, const registers& at) {
     side& s = side_of(d);
-    if (!s.direct && must_run_alone(properties)) run_alone(d, "a block that has no instrumented code");
+    if (!s.direct && must_run_alone(properties)) {
+        opening(d, [&] {
+            run_alone(d, "a block that has no instrumented code", {switch_reason::from_begin, at.resume, nullptr});
+        });
+    }
     // Such a block has barriers even where the compiler says that its code is not instrumented: inside code that is not.
     const bool can_end_alone = (properties & has_no_cancel) == 0;
     block* const around = next_block(d.frame_);
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
+        if (s.notes != nullptr) s.notes->note_nested(at.resume);
         return code_of(properties, s.direct) | save_live_variables;
     }
     block& b = around != nullptr ? deeper(*around) : s.outermost;
@@ -77,7 +93,11 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     b.read_only = false;
     b.exceptions = mark_exceptions(d);
     if (around == nullptr) d.landing = reinterpret_cast<std::uintptr_t>(at.frame);
-    detail::open_nested(d, b);
+    opening(d, [&] { detail::open_nested(d, b); });
+    if (s.notes != nullptr) {
+        if (around == nullptr) s.notes->begin(at.resume);
+        else s.notes->note_nested(at.resume);
+    }
     b.was_direct = s.direct;
     s.direct = s.direct && !can_end_alone;
     return code_of(properties, s.direct) | save_live_variables;
@@ -91,7 +111,9 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
     }
     detail::close_nested(d, b);
     s.direct = s.direct || b.was_direct;
-    if (next_block(d.frame_) == nullptr) d.landing = 0;
+    if (next_block(d.frame_) != nullptr) return;
+    d.landing = 0;
+    if (s.notes != nullptr) s.notes->commit();
 }
 
 /// What the transaction keeps until its end.
@@ -121,15 +143,17 @@ descriptor& attach() noexcept {
     if (d.language == nullptr) {
         auto* const s = new side;
         s->outermost.receive = receive;
+        s->notes = journal::make(d);
         d.language = s;
     }
     return d;
 }
 
-void run_alone(descriptor& d, const char* why) {
+void run_alone(descriptor& d, const char* why, const switch_key& key) {
     side& s = side_of(d);
     s.why = why;
     if (!d.alone) {
+        if (s.notes != nullptr) s.notes->note_switch(key);
         s.wants_alone = true;  // also if this restarts it
         d.become_irrevocable(why);
         api::go_alone(d);
@@ -163,8 +187,12 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     if (may_run_directly(properties) && tutti::api::open_as_only_one(d, b, site_of(at->resume), ordinary)) {
         s.direct = true;
         b.final = true;
+        if (s.notes != nullptr) [[unlikely]]
+            s.notes->note_only_one(at->resume);
         return run_uninstrumented | save_live_variables;
     }
+    if (s.notes != nullptr) [[unlikely]]
+        s.notes->begin(at->resume);
     d.algorithm->open_plainly(d, b, site_of(at->resume), ordinary);
     return run_instrumented | save_live_variables;
 }
@@ -179,7 +207,10 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
         receive(d);
     if (alone) tutti::api::end_as_only_one(d);
     if (only_read) tutti::api::await_quiescence(d);
-    close(d, side_of(d));
+    side& s = side_of(d);
+    if (s.notes != nullptr) [[unlikely]]
+        s.notes->commit();
+    close(d, s);
 }
 
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
@@ -202,5 +233,6 @@ TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
 }
 
 TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
-    run_alone(current(), "an operation that is not transaction-safe");
+    run_alone(current(), "an operation that is not transaction-safe",
+              {switch_reason::unsafe_operation, __builtin_return_address(0), nullptr});
 }

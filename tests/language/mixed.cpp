@@ -1,7 +1,9 @@
 // Blocks of the library and of the language in one program are one transaction when one stands inside the other.
+#include <atomic>
 #include <cstdio>
 #include <thread>
 #include <tutti/tutti.hpp>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -55,6 +57,54 @@ void library_in_language() {
     EXPECT(left.load() == 2 && right == 2);
 }
 
+struct local {
+    local() noexcept { ++alive; }
+    ~local() { --alive; }
+    static inline std::atomic<int> alive{0};
+};
+
+bool overtaken = false;
+
+/// Another thread changes what the library's block has read and what the language's is about to read, so that the whole
+/// has to start over from inside the latter.
+[[gnu::transaction_pure]] void overtake_once() {
+    if (std::exchange(overtaken, true)) return;
+    std::thread{[] {
+        tutti::atomically({.privatization = tutti::privatization::waived}, [](tutti::tx& t) {
+            left.set(t, left.get(t) + 10);
+            tutti::store(t, &right, tutti::load(t, &right) + 10);
+        });
+    }}.join();
+}
+
+/// A frame with something to clean up, around a barrier that the compiler takes for a call that does not throw.
+[[gnu::noinline]] long read_right() {
+    const local here;
+    long seen = 0;
+    __transaction_atomic {
+        overtake_once();
+        seen = right;
+    }
+    return seen;
+}
+
+void restarted_from_inside() {
+    const long sum = left.load() + right;
+    int attempts = 0;
+    for (int i = 0; i != 100; ++i) {
+        overtaken = false;
+        tutti::atomically([&](tutti::tx& t) {
+            const local in_the_library;
+            ++attempts;
+            const long l = left.get(t);
+            const long r = read_right();
+            EXPECT(l + r == sum + 20 * (i + 1));
+        });
+    }
+    EXPECT(attempts == 200);
+    EXPECT(left.load() + right == sum + 2000);
+}
+
 /// Neither form sees the other's transactions in between.
 void side_by_side() {
     std::vector<std::thread> crew;
@@ -88,5 +138,6 @@ int main() {
     language_in_library();
     library_in_language();
     side_by_side();
+    restarted_from_inside();
     return failures == 0 ? 0 : 1;
 }

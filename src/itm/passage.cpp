@@ -1,0 +1,118 @@
+#include "itm/passage.hpp"
+
+#include <unwind.h>
+
+#include <cstring>
+
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti::itm {
+namespace {
+
+// What a C++ frame can be left from is written in its language-specific data: a header, and a table of the ranges of
+// code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings are those of DWARF's .eh_frame.
+constexpr unsigned char omitted = 0xff;
+constexpr unsigned char unsigned_leb = 0x01;
+constexpr unsigned char unsigned_four = 0x03;
+
+class table_reader {
+public:
+    explicit table_reader(const void* at) noexcept : at_{static_cast<const unsigned char*>(at)} {}
+
+    unsigned char byte() noexcept { return *at_++; }
+    std::uintptr_t leb() noexcept {
+        std::uintptr_t value = 0;
+        unsigned char part = 0;
+        unsigned shift = 0;
+        do {
+            part = byte();
+            value |= static_cast<std::uintptr_t>(part & 0x7f) << shift;
+            shift += 7;
+        } while ((part & 0x80) != 0);
+        return value;
+    }
+    std::uintptr_t number(unsigned char encoding) noexcept {
+        if (encoding == unsigned_leb) return leb();
+        std::uint32_t value = 0;
+        std::memcpy(&value, at_, sizeof value);
+        at_ += sizeof value;
+        return value;
+    }
+    [[nodiscard]] const unsigned char* here() const noexcept { return at_; }
+
+private:
+    const unsigned char* at_;
+};
+
+/// Whether an exception that comes from the call at `offset` in a function with this data passes, or is caught.
+bool covers(const void* data, std::uintptr_t offset) noexcept {
+    table_reader read{data};
+    if (read.byte() != omitted) return false;  // landing pads that are not relative to the function: not GCC's
+    if (read.byte() != omitted) read.leb();    // where the types are
+    const unsigned char encoding = read.byte();
+    if (encoding != unsigned_leb && encoding != unsigned_four) return false;
+    const std::uintptr_t size = read.leb();
+    const unsigned char* const end = read.here() + size;
+    while (read.here() < end) {
+        const std::uintptr_t begin = read.number(encoding);
+        const std::uintptr_t length = read.number(encoding);
+        read.number(encoding);
+        read.leb();
+        if (offset >= begin && offset - begin < length) return true;
+    }
+    return false;
+}
+
+struct search {
+    std::uintptr_t library;  // where the frame object of the library's block is
+    registers from{};        // of the frame to throw from, if `found`
+    bool found = false;
+    bool arrived = false;
+    std::uint64_t depth = 0;
+};
+
+std::uintptr_t saved(_Unwind_Context* frame, int number) noexcept { return _Unwind_GetGR(frame, number); }
+void* saved_pointer(_Unwind_Context* frame, int number) noexcept {
+    return reinterpret_cast<void*>(saved(frame, number));
+}
+
+_Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
+    search& s = *static_cast<search*>(argument);
+    // libgcc names a frame by the stack pointer that it has after the call in it returns.
+    const auto stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
+    if (stack > s.library) {
+        s.arrived = true;
+        return _URC_END_OF_STACK;
+    }
+    const std::uintptr_t resume = _Unwind_GetIP(frame);
+    const void* const data = _Unwind_GetLanguageSpecificData(frame);
+    if (data != nullptr && !covers(data, resume - 1 - _Unwind_GetRegionStart(frame))) {
+        s.found = false;
+    } else if (!s.found) {
+        // By DWARF's numbers: 3 is rbx, 6 is rbp.
+        s.from = {reinterpret_cast<void*>(stack), saved_pointer(frame, 3),         saved_pointer(frame, 6),
+                  saved_pointer(frame, 12),       saved_pointer(frame, 13),        saved_pointer(frame, 14),
+                  saved_pointer(frame, 15),       reinterpret_cast<void*>(resume), s.depth};
+        s.found = true;
+    }
+    ++s.depth;
+    return _URC_NO_REASON;
+}
+
+}  // namespace
+
+void pass_to_library(descriptor& d) {
+    search s{.library = reinterpret_cast<std::uintptr_t>(d.frame_)};
+    d.landing = 0;
+    _Unwind_Backtrace(look_at, &s);
+    if (!s.found || !s.arrived) {
+        api::refuse(
+            "a block of the library has to start over, and the stack between it and the block of the language "
+            "inside it cannot be read; compile with -funwind-tables");
+    }
+    tutti_itm_throw_from(&s.from);
+}
+
+}  // namespace tutti::itm
+
+extern "C" void tutti_itm_throw() { tutti::detail::propagate(tutti::itm::current()); }

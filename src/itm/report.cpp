@@ -1,0 +1,125 @@
+#include "itm/report.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "itm/report_text.hpp"
+
+extern "C" char** environ;
+
+namespace tutti::itm {
+namespace {
+
+struct wish {
+    const char* file = nullptr;  ///< a copy of what was asked for, for good; null: nothing was
+    bool shown = false;          ///< as text, at exit
+    bool child = false;          ///< this process is a forked copy of the one that read the environment
+    instant began{};
+};
+
+wish read_environment() {
+    const char* const given = std::getenv("TUTTI_REPORT");
+    const std::string_view text = given != nullptr ? given : "";
+    if (text.empty() || text == "0" || text == "off") return {};
+    return {.file = ::strdup(given), .shown = text == "1" || text == "on", .child = false, .began = now()};
+}
+
+// A function's static: objects are registered, and may run blocks, before the objects of this file are made.
+wish& what_is_wanted() noexcept {
+    static wish w = read_environment();
+    return w;
+}
+
+// The time counts from here on, and the environment may be changed later.
+[[gnu::constructor]] void read_at_load() { what_is_wanted(); }
+
+std::string file_name(const wish& w) {
+    const std::string number = std::to_string(::getpid());
+    if (w.shown) return "tutti-report." + number + ".json";
+    std::string name = w.file;
+    if (const std::size_t at = name.find("%p"); at != std::string::npos) return name.replace(at, 2, number);
+    return w.child ? name + '.' + number : name;
+}
+
+bool write(const std::string& file, const std::string& text) {
+    const auto complain = [&] {
+        std::fprintf(stderr, "tutti: TUTTI_REPORT: %s cannot be written: %s\n", file.c_str(), std::strerror(errno));
+        return false;
+    };
+    std::FILE* const to = std::fopen(file.c_str(), "we");
+    if (to == nullptr) return complain();
+    const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size();
+    if (std::fclose(to) != 0 || !written) return complain();
+    return true;
+}
+
+/// The environment without what would make the command report on itself.
+std::vector<char*> quiet_environment() {
+    std::vector<char*> all;
+    for (char** e = environ; *e != nullptr; ++e) {
+        const std::string_view entry = *e;
+        if (!entry.starts_with("TUTTI_REPORT=") && !entry.starts_with("LD_PRELOAD=")) all.push_back(*e);
+    }
+    all.push_back(nullptr);
+    return all;
+}
+
+/// False: the command is not there, or has not done it.
+bool show(const std::string& file) {
+    const char* const named = std::getenv("TUTTI_COMMAND");
+    std::string command = named != nullptr && *named != '\0' ? named : "tutti";
+    std::string verb = "report";
+    std::string path = file;
+    char* const arguments[] = {command.data(), verb.data(), path.data(), nullptr};
+    posix_spawn_file_actions_t streams;
+    if (::posix_spawn_file_actions_init(&streams) != 0) return false;
+    ::posix_spawn_file_actions_adddup2(&streams, STDERR_FILENO, STDOUT_FILENO);
+    pid_t child = 0;
+    const int failed =
+        ::posix_spawnp(&child, command.c_str(), &streams, nullptr, arguments, quiet_environment().data());
+    ::posix_spawn_file_actions_destroy(&streams);
+    if (failed != 0) return false;
+    int status = 0;
+    pid_t ended = 0;
+    do {
+        ended = ::waitpid(child, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+    // A program that ignores the ends of its children has none to wait for.
+    return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+[[gnu::destructor]] void report_at_exit() {
+    const wish& w = what_is_wanted();
+    if (w.file == nullptr) return;
+    try {
+        const std::string file = file_name(w);
+        if (!write(file, report_text(w.began)) || !w.shown || show(file)) return;
+        std::fprintf(stderr, "tutti: the report is in %s; 'tutti report %s' shows it\n", file.c_str(), file.c_str());
+    } catch (const std::bad_alloc&) {
+        std::fputs("tutti: TUTTI_REPORT: no memory is left for the report\n", stderr);
+    }
+}
+
+}  // namespace
+
+bool report_wanted() noexcept { return what_is_wanted().file != nullptr; }
+
+void report_anew() noexcept {
+    wish& w = what_is_wanted();
+    if (w.file == nullptr) return;
+    journal::reset();
+    w.child = true;
+    w.began = now();
+}
+
+}  // namespace tutti::itm

@@ -1,0 +1,156 @@
+#include "itm/report_text.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "itm/landmarks.hpp"
+#include "observe/json.hpp"
+#include "tutti/algorithm.hpp"
+
+namespace tutti::itm {
+namespace {
+
+using observe::json_writer;
+
+struct switch_sum {
+    std::uint64_t times = 0, accesses = 0, timed = 0, before = 0, whole = 0;
+};
+
+/// One block, of all contexts.
+struct block_sum {
+    std::uint64_t executions = 0, commits = 0, cancelled = 0, only_one = 0, nested = 0, lost = 0;
+    std::map<std::tuple<abort_cause, bool, const void*>, std::uint64_t> aborts;
+    std::map<std::tuple<switch_reason, const void*, const void*>, switch_sum> switches;
+};
+
+using sums = std::map<const void*, block_sum>;
+
+sums add_up() {
+    sums all;
+    journal::for_each([&](const void* at, const account& a) {
+        block_sum& to = all[at];
+        // The parts before the whole: what is counted meanwhile must not make more parts than there are executions.
+        to.commits += a.commits.get() + a.only_one.get();
+        to.cancelled += a.cancelled.get();
+        to.only_one += a.only_one.get();
+        to.nested += a.nested.get();
+        to.lost += a.lost_ticks.get();
+        a.aborts.for_each([&](const abort_key& k, const counter& c) {
+            if (c.get() != 0) to.aborts[{k.cause, k.partial, k.with}] += c.get();
+        });
+        a.switches.for_each([&](const switch_key& k, const switch_count& c) {
+            if (c.times.get() == 0) return;
+            switch_sum& s = to.switches[{k.reason, k.where, k.callee}];
+            s.times += c.times.get();
+            s.accesses += c.accesses.get();
+            s.timed += c.timed.get();
+            s.before += c.ticks_before.get();
+            s.whole += c.ticks_whole.get();
+        });
+        to.executions += a.executions.get() + a.only_one.get();
+    });
+    std::erase_if(all, [](const auto& entry) {
+        const block_sum& b = entry.second;
+        return b.executions + b.nested == 0 && b.aborts.empty();
+    });
+    return all;
+}
+
+const char* name_of_reason(switch_reason r) noexcept {
+    constexpr const char* names[switch_reason_count] = {"unsafe-operation", "no-clone", "from-begin", "restarts"};
+    return names[static_cast<std::size_t>(r)];
+}
+
+class writer {
+public:
+    writer(sums all, const instant& began) : all_{std::move(all)} {
+        const instant ended = now();
+        elapsed_ = static_cast<std::uint64_t>((ended.time - began.time).count());
+        nanoseconds_per_tick_ =
+            static_cast<double>(elapsed_) / static_cast<double>(std::max<std::uint64_t>(ended.ticks - began.ticks, 1));
+    }
+
+    std::string write() {
+        out_.begin_object().field("format", "tutti-report").field("version", std::uint64_t{1});
+        out_.field("program", path_of_program());
+        out_.field("algorithm", std::string_view{algorithm()}).field("nanoseconds", elapsed_);
+        out_.key("blocks").begin_array();
+        for (const auto& [at, sum] : all_) write_block(at, sum);
+        out_.end_array();
+        write_objects();
+        out_.end_object();
+        return out_.text() + '\n';
+    }
+
+private:
+    [[nodiscard]] std::uint64_t nanoseconds(std::uint64_t ticks) const {
+        return static_cast<std::uint64_t>(static_cast<double>(ticks) * nanoseconds_per_tick_);
+    }
+
+    void write_block(const void* at, const block_sum& b) {
+        out_.begin_object();
+        write_place("at", at);
+        out_.field("executions", b.executions).field("commits", b.commits).field("cancelled", b.cancelled);
+        out_.field("only_one", b.only_one).field("nested", b.nested).field("lost_nanoseconds", nanoseconds(b.lost));
+        out_.key("aborts").begin_array();
+        for (const auto& [key, times] : b.aborts) {
+            const auto& [cause, partial, with] = key;
+            out_.begin_object().field("cause", name_of(cause)).field("partial", partial);
+            write_other(with);
+            out_.field("times", times).end_object();
+        }
+        out_.end_array().key("switches").begin_array();
+        for (const auto& [key, s] : b.switches) write_switch(std::get<0>(key), std::get<1>(key), std::get<2>(key), s);
+        out_.end_array().end_object();
+    }
+
+    void write_switch(switch_reason reason, const void* where, const void* callee, const switch_sum& s) {
+        out_.begin_object().field("reason", name_of_reason(reason)).field("times", s.times);
+        out_.field("accesses", s.accesses).field("timed", s.timed);
+        out_.field("nanoseconds_before", nanoseconds(s.before)).field("nanoseconds_whole", nanoseconds(s.whole));
+        write_place("where", where);
+        write_place("callee", callee);
+        out_.end_object();
+    }
+
+    /// Which block of the list it is, or null.
+    void write_other(const void* with) {
+        out_.key("with");
+        const auto found = with != nullptr ? all_.find(with) : all_.end();
+        if (found == all_.end()) out_.null();
+        else out_.value(static_cast<std::uint64_t>(std::distance(all_.begin(), found)));
+    }
+
+    void write_place(const char* name, const void* address) {
+        out_.key(name);
+        if (address == nullptr) {
+            out_.null();
+            return;
+        }
+        const landmark l = landmark_of(address);
+        const auto known = std::find(objects_.begin(), objects_.end(), l.object);
+        const auto number = static_cast<std::uint64_t>(known - objects_.begin());
+        if (known == objects_.end()) objects_.push_back(l.object);
+        out_.begin_object().field("object", number).field("offset", l.offset).field("symbol", l.symbol).end_object();
+    }
+
+    void write_objects() {
+        out_.key("objects").begin_array();
+        for (const std::string& o : objects_) out_.value(o);
+        out_.end_array();
+    }
+
+    sums all_;
+    std::uint64_t elapsed_ = 0;
+    double nanoseconds_per_tick_ = 1;
+    std::vector<std::string> objects_;
+    json_writer out_;
+};
+
+}  // namespace
+
+std::string report_text(const instant& began) { return writer{add_up(), began}.write(); }
+
+}  // namespace tutti::itm

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# report.sh <tutti> <program made of reported.cpp> <reported.cpp>: the report says what the program is known to do.
+set -euo pipefail
+tutti=$1 program=$(realpath "$2") source=$(realpath "$3")
+work=$(mktemp -d --tmpdir "language.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    printf 'report.sh: %s\n' "$*"
+    exit 1
+}
+
+line_of() { grep -n "// line: $1\$" "$source" | cut -d: -f1; }
+
+# expect <block> <regular expression>: a line of what is said of that block matches.
+expect() {
+    local name
+    name="$(basename "$source"):$(line_of "$1") in "
+    awk -v name="$name" 'BEGIN { RS = "" } index($0, name) == 1' "$work/text" | grep -Eq -- "$2" ||
+        fail "block $1 ($name): no line matches '$2'"
+}
+
+"$tutti" run --report="$work/%p.json" -- "$program" 2>"$work/errors" || fail "the program: $(cat "$work/errors")"
+"$tutti" report "$work"/*.json >"$work/text"
+cat "$work/text"
+
+expect only-one "executions 5  commits 5  cancelled 0"
+expect only-one "5 without barriers"
+expect another "executions 1  commits 1  cancelled 0"
+expect plain "executions 300  commits 300  cancelled 0"
+expect cancelled "executions 10  commits 3  cancelled 7"
+expect no-clone "irrevocable 20 times"
+expect no-clone " 20  call of .*without_clone\(\) at .*:$(line_of call) in .* no transactional clone"
+expect no-clone "hint: annotate .*without_clone\(\)"
+expect unsafe "executions 40  commits 40  cancelled 0"
+expect unsafe " 10  unsafe call of perror at .*:$(line_of perror) in "
+expect restarted "rolled back 6 times"
+expect restarted " 6  explicit_restart"
+expect overtaken "against $(basename "$source"):$(line_of overtaker) in "
+
+# The page stands alone, and names what the text names.
+"$tutti" report "$work"/*.json --html="$work/page.html"
+grep -q '^<!doctype html>' "$work/page.html" || fail "the page has no beginning"
+grep -q '</html>$' "$work/page.html" || fail "the page has no end"
+grep -q '<svg' "$work/page.html" || fail "the page has no chart"
+if grep -Eq 'https?:|<script|src=|url\(' "$work/page.html"; then fail "the page needs something else"; fi
+grep -q "$(basename "$source"):$(line_of plain)" "$work/page.html" || fail "the page does not name a block"
+
+"$tutti" run --report="$work/forks" -- "$program" forks
+for file in "$work"/forks "$work"/forks.*; do
+    "$tutti" report "$file" >"$work/text"
+    expect forks "executions 1  commits 1  cancelled 0"
+done
+compgen -G "$work/forks.*" >/dev/null || fail "the child has written no report"
+
+# By the variable alone the text comes at exit, where `tutti` is found; where not, the command that shows it.
+cd "$work"
+TUTTI_COMMAND=$tutti TUTTI_REPORT=1 "$tutti" run -- "$program" nothing 2>shown
+grep -q "0 blocks in " shown || fail "no text at exit: $(cat shown)"
+TUTTI_COMMAND=/nonexistent/tutti TUTTI_REPORT=1 "$tutti" run -- "$program" nothing 2>told
+grep -q "'tutti report tutti-report\.[0-9]*\.json' shows it" told || fail "no advice at exit: $(cat told)"
+TUTTI_REPORT=/nonexistent/file "$tutti" run -- "$program" nothing 2>refused
+grep -q "tutti: TUTTI_REPORT: /nonexistent/file cannot be written: No such file" refused || fail "$(cat refused)"
+
+# refuse <status> <regular expression> <argument of tutti>...
+refuse() {
+    local status=0 said
+    said=$("$tutti" "${@:3}" 2>&1) || status=$?
+    ((status == $1)) || fail "tutti ${*:3}: status $status, $said"
+    grep -Eq -- "$2" <<<"$said" || fail "tutti ${*:3}: '$said' does not match '$2'"
+    (($(wc -l <<<"$said") == 1)) || fail "tutti ${*:3}: more than one line: $said"
+}
+good=$(echo "$work"/[0-9]*.json)
+head -c 300 "$good" >cut.json
+sed 's/"version":1/"version":7/' "$good" >newer.json
+sed 's/"with":[0-9][0-9]*/"with":99999/' "$good" >astray.json
+sed 's/"commits":/"commit":/' "$good" >lacking.json
+sed 's/"executions":[0-9]*/"executions":-1/' "$good" >negative.json
+echo '[]' >list.json
+refuse 1 "cut.json is not JSON: " report cut.json
+refuse 1 "newer.json is not a report of a program: 'version' is not 1" report newer.json
+refuse 1 "astray.json is not .*: 'with' is not the number of anything" report astray.json
+refuse 1 "lacking.json is not .*: it lacks 'commits'" report lacking.json
+refuse 1 "negative.json is not .*: 'executions' is not a whole number" report negative.json
+refuse 1 "list.json is not .*: it lacks 'format'" report list.json
+refuse 1 "none.json cannot be read: No such file" report none.json
+refuse 127 "./none: there is no such file" run -- ./none
+refuse 127 "no folder of PATH has such a program" run -- tutti-no-such-program
+refuse 126 "list.json is not a file that may be executed" run -- ./list.json
+refuse 2 "which program" run --report

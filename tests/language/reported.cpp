@@ -1,0 +1,163 @@
+// A program whose report is known beforehand. Each block is alone on a line that report.sh finds by the word behind
+// "line:"; what it does is counted so that the report must say the same.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+extern "C" {
+[[gnu::transaction_pure]] void _ITM_abortTransaction(int why);
+}
+
+namespace {
+
+// clang-format off
+
+long first = 0;
+long second = 0;
+
+/// A thread that has run a transaction: as long as it lives, blocks need barriers.
+class another_context {
+public:
+    another_context() {
+        thread_ = std::thread{[this] {
+            __transaction_atomic { ++first; }  // line: another
+            ready_ = true;
+            ready_.notify_one();
+            done_.wait(false);
+        }};
+        ready_.wait(false);
+    }
+    ~another_context() {
+        done_ = true;
+        done_.notify_one();
+        thread_.join();
+    }
+
+private:
+    std::atomic<bool> ready_{false};
+    std::atomic<bool> done_{false};
+    std::thread thread_;
+};
+
+void only_one() {
+    for (int i = 0; i != 5; ++i) {
+        __transaction_atomic { ++first; }  // line: only-one
+    }
+}
+
+void plain() {
+    for (int i = 0; i != 300; ++i) {
+        __transaction_atomic { ++first; }  // line: plain
+    }
+}
+
+void cancelled() {
+    for (int i = 0; i != 10; ++i) {
+        __transaction_atomic {  // line: cancelled
+            ++first;
+            if (i < 7) __transaction_cancel;
+        }
+    }
+}
+
+/// Reached by a pointer, so that only the running program knows that it has no clone.
+void without_clone() { ++second; }
+void (*volatile some_function)() = without_clone;
+
+void calls_without_clone() {
+    void (*const function)() = some_function;
+    for (int i = 0; i != 20; ++i) {
+        __transaction_relaxed {  // line: no-clone
+            ++first;
+            function();  // line: call
+        }
+    }
+}
+
+void unsafe_now_and_then() {
+    for (int i = 0; i != 40; ++i) {
+        __transaction_relaxed {  // line: unsafe
+            ++first;
+            if (first % 4 == 0) std::perror(nullptr);  // line: perror
+        }
+    }
+}
+
+int restarts_left = 0;
+[[gnu::transaction_pure]] void restart_some_times() {
+    if (restarts_left == 0) return;
+    --restarts_left;
+    _ITM_abortTransaction(4);
+}
+
+void restarted() {
+    restarts_left = 6;
+    __transaction_atomic {  // line: restarted
+        ++first;
+        restart_some_times();
+    }
+}
+
+long shared_one = 0;
+long shared_two = 0;
+
+/// Lets the other begin, and returns once it has written: it waits with what follows its commit, not with its writes.
+[[gnu::transaction_pure]] void let_the_other_write(std::atomic<bool>& go) {
+    if (go) return;
+    go = true;
+    go.notify_one();
+    while (__atomic_load_n(&shared_two, __ATOMIC_ACQUIRE) == 0) std::this_thread::yield();
+}
+
+void overtaken() {
+    std::atomic<bool> go{false};
+    std::thread other{[&] {
+        go.wait(false);
+        __transaction_atomic { ++shared_one; ++shared_two; }  // line: overtaker
+    }};
+    long sum = 0;
+    __transaction_atomic {  // line: overtaken
+        sum = shared_one;
+        let_the_other_write(go);
+        sum += shared_two;
+    }
+    other.join();
+    if (sum != 2) std::abort();
+}
+
+/// A child that ends by itself reports what it alone did.
+void forks() {
+    for (int i = 0; i != 2; ++i) {
+        if (i == 1 && ::fork() != 0) {
+            ::wait(nullptr);
+            return;
+        }
+        __transaction_atomic { ++first; }  // line: forks
+    }
+}
+
+// clang-format on
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1 && std::strcmp(argv[1], "nothing") == 0) return 0;
+    if (argc > 1 && std::strcmp(argv[1], "forks") == 0) {
+        forks();
+        return 0;
+    }
+    only_one();
+    const another_context there;
+    plain();
+    cancelled();
+    calls_without_clone();
+    unsafe_now_and_then();
+    restarted();
+    overtaken();
+    return 0;
+}

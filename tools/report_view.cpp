@@ -1,0 +1,151 @@
+#include "report_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace tutti::tools {
+namespace {
+
+std::string name_of(const named_code& code) {
+    return code.source.empty() ? code.function : fmt::format("{} in {}", code.source, code.function);
+}
+
+/// How late in the block, as far as it was measured.
+std::string lateness(const switch_count& s) {
+    const std::uint64_t accesses = s.times != 0 ? s.accesses / s.times : 0;
+    std::string text = fmt::format("after {} logged access{}", accesses, accesses == 1 ? "" : "es");
+    if (s.timed != 0 && s.nanoseconds_whole != 0) {
+        text += fmt::format(" and {} % of the block's time", 100 * s.nanoseconds_before / s.nanoseconds_whole);
+    }
+    return text;
+}
+
+class viewer {
+public:
+    explicit viewer(const report_figures& report) : report_{report} {
+        std::vector<place> wanted;
+        for (const block_figures& b : report.blocks) {
+            wanted.push_back(before(b.at));
+            for (const switch_count& s : b.switches) {
+                if (s.where) wanted.push_back(before(*s.where));
+                if (s.callee) wanted.push_back(*s.callee);
+            }
+        }
+        names_.look_up(wanted);
+    }
+
+    report_view view() const {
+        report_view v{report_.program, report_.algorithm, static_cast<double>(report_.nanoseconds) / 1e9, {}};
+        for (const block_figures& b : report_.blocks) v.blocks.push_back(block(b));
+        std::ranges::sort(v.blocks, [](const block_view& a, const block_view& b) {
+            return std::tie(b.figures.lost_nanoseconds, b.irrevocable, a.name) <
+                   std::tie(a.figures.lost_nanoseconds, a.irrevocable, b.name);
+        });
+        return v;
+    }
+
+private:
+    std::string block_name(const block_figures& b) const { return name_of(names_[before(b.at)]); }
+
+    block_view block(const block_figures& b) const {
+        block_view v{.name = block_name(b),
+                     .figures = b,
+                     .restarts = 0,
+                     .irrevocable = 0,
+                     .aborts = {},
+                     .switches = {},
+                     .hints = {}};
+        for (const abort_count& a : b.aborts) {
+            if (!a.partial) v.restarts += a.times;
+            v.aborts.push_back({a.times, abort_text(a)});
+        }
+        for (const switch_count& s : b.switches) {
+            v.irrevocable += s.times;
+            show_switch(v, s);
+        }
+        for (auto* const lines : {&v.aborts, &v.switches}) {
+            std::ranges::sort(*lines, [](const counted_line& one, const counted_line& other) {
+                return std::tie(other.times, one.text) < std::tie(one.times, other.text);
+            });
+        }
+        hint_at_conflicts(v, b);
+        // The same function may be called at several places.
+        std::ranges::sort(v.hints);
+        v.hints.erase(std::unique(v.hints.begin(), v.hints.end()), v.hints.end());
+        return v;
+    }
+
+    std::string abort_text(const abort_count& a) const {
+        std::string text = a.cause;
+        if (a.with) text += " against " + block_name(report_.blocks[*a.with]);
+        if (a.partial) text += "; only a nested block ran again";
+        return text;
+    }
+
+    void show_switch(block_view& v, const switch_count& s) const {
+        const std::string at = s.where ? " at " + name_of(names_[before(*s.where)]) : std::string{};
+        if (s.reason == "no-clone" && s.callee) {
+            const std::string callee = names_[*s.callee].function;
+            v.switches.push_back(
+                {s.times, fmt::format("call of {}{}, which has no transactional clone, {}", callee, at, lateness(s))});
+            hint_at_callee(v, callee);
+        } else if (s.reason == "unsafe-operation") {
+            const std::string callee = s.where ? symbols::next_call(*s.where) : std::string{};
+            v.switches.push_back(
+                {s.times, fmt::format("{}{}, {}", callee.empty() ? "unsafe operation" : "unsafe call of " + callee, at,
+                                      lateness(s))});
+            if (!callee.empty()) hint_at_callee(v, callee);
+            else
+                v.hints.push_back("move the unsafe operation" + at +
+                                  " out of the block: volatile accesses, atomics and asm can not be undone");
+        } else if (s.reason == "from-begin") {
+            v.switches.push_back({s.times, "from its begin on: every way through the block is unsafe"});
+            v.hints.push_back("write it as __transaction_atomic once: the compiler then names each unsafe operation");
+        } else if (s.reason == "restarts") {
+            v.switches.push_back({s.times, "restarted too often"});
+        } else {
+            v.switches.push_back({s.times, s.reason + at});
+        }
+        if (s.nanoseconds_before * 2 > s.nanoseconds_whole) {
+            v.hints.push_back(
+                "it becomes irrevocable late: do what is unsafe after the block, or in a commit action, and the whole "
+                "block runs beside others");
+        }
+    }
+
+    static void hint_at_callee(block_view& v, const std::string& callee) {
+        v.hints.push_back(
+            fmt::format("annotate {} with __attribute__((transaction_callable)), or with transaction_safe if nothing "
+                        "in it is unsafe, and compile it with -fgnu-tm; what is not yours belongs after the block",
+                        callee));
+    }
+
+    void hint_at_conflicts(block_view& v, const block_figures& b) const {
+        const auto worst = std::ranges::max_element(b.aborts, {}, &abort_count::times);
+        if (worst == b.aborts.end() || !worst->with || v.restarts * 10 < b.executions) return;
+        v.hints.push_back(fmt::format(
+            "it runs {:.1f} times for each commit, mostly because of {}: make what both write smaller, or write it "
+            "later in the block",
+            1.0 + static_cast<double>(v.restarts) / static_cast<double>(std::max<std::uint64_t>(b.executions, 1)),
+            block_name(report_.blocks[*worst->with])));
+    }
+
+    const report_figures& report_;
+    symbols names_;
+};
+
+}  // namespace
+
+report_view view_of(const report_figures& report) { return viewer{report}.view(); }
+
+std::string duration(std::uint64_t nanoseconds) {
+    const auto n = static_cast<double>(nanoseconds);
+    if (nanoseconds < 1000) return fmt::format("{} ns", nanoseconds);
+    if (nanoseconds < 1000000) return fmt::format("{:.1f} us", n / 1e3);
+    if (nanoseconds < 1000000000) return fmt::format("{:.1f} ms", n / 1e6);
+    return fmt::format("{:.2f} s", n / 1e9);
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,104 @@
+#include "run.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+
+#include "elf_file.hpp"
+
+namespace tutti::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// As shells have it.
+constexpr int not_found = 127;
+constexpr int not_executable = 126;
+
+fs::path own_path() {
+    std::error_code failed;
+    fs::path self = fs::read_symlink("/proc/self/exe", failed);
+    if (failed) throw cannot_run{"this command cannot find itself: " + failed.message(), 1};
+    return self;
+}
+
+/// The folder of libitm.so.1: beside this command in a build folder, or where both were installed.
+fs::path runtime_folder(const fs::path& self) {
+    for (const char* const from_here : {TUTTI_LANGUAGE_BUILT, TUTTI_LANGUAGE_INSTALLED}) {
+        const fs::path folder = (self.parent_path() / from_here).lexically_normal();
+        if (fs::exists(folder / "libitm.so.1")) return folder;
+    }
+    throw cannot_run{"libitm.so.1 of Tutti is not where this command was installed with it (" +
+                         (self.parent_path() / TUTTI_LANGUAGE_INSTALLED).lexically_normal().string() +
+                         "); it is built for x86-64 and shared libraries only",
+                     1};
+}
+
+/// As execvp finds it.
+fs::path find_program(const std::string& name) {
+    if (name.find('/') != std::string::npos) {
+        if (!fs::exists(name)) throw cannot_run{name + ": there is no such file", not_found};
+        return name;
+    }
+    const char* const path = std::getenv("PATH");
+    std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
+    while (true) {
+        const std::string_view folder = rest.substr(0, rest.find(':'));
+        const fs::path candidate = fs::path{folder.empty() ? "." : folder} / name;
+        if (::access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate)) return candidate;
+        if (folder.size() == rest.size()) break;
+        rest.remove_prefix(folder.size() + 1);
+    }
+    throw cannot_run{name + ": no folder of PATH has such a program", not_found};
+}
+
+/// REQUIRES: it exists.
+void require_executable(const fs::path& program) {
+    struct stat status{};
+    if (!fs::is_regular_file(program) || ::access(program.c_str(), X_OK) != 0)
+        throw cannot_run{program.string() + " is not a file that may be executed", not_executable};
+    if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
+        throw cannot_run{
+            program.string() + " runs with the rights of its owner, and the system lets nobody choose its libraries",
+            not_executable};
+}
+
+void put_in_front(const char* variable, const std::string& what, char separator) {
+    const char* const there = std::getenv(variable);
+    const std::string all = there != nullptr && *there != '\0' ? what + separator + there : what;
+    ::setenv(variable, all.c_str(), 1);
+}
+
+}  // namespace
+
+void run(const run_options& options) {
+    const fs::path self = own_path();
+    const fs::path runtime = runtime_folder(self);
+    const fs::path program = find_program(options.program.front());
+    require_executable(program);
+    if (const auto elf = examine(program.string())) {
+        if (!elf->dynamic)
+            throw cannot_run{
+                program.string() + " is linked statically: it brings its own runtime, and no other can be put in front",
+                not_executable};
+        // By name, its own list of folders would come first; children that need no libitm.so.1 are spared this.
+        if (elf->prefers_its_own_folders) put_in_front("LD_PRELOAD", (runtime / "libitm.so.1").string(), ':');
+    }
+    put_in_front("LD_LIBRARY_PATH", runtime.string(), ':');
+    if (!options.report.empty()) {
+        ::setenv("TUTTI_REPORT", options.report.c_str(), 1);
+        ::setenv("TUTTI_COMMAND", self.c_str(), 1);
+    }
+    std::vector<char*> words;
+    for (const std::string& w : options.program) words.push_back(const_cast<char*>(w.c_str()));
+    words.push_back(nullptr);
+    ::execv(program.c_str(), words.data());
+    throw cannot_run{program.string() + " cannot be started: " + std::strerror(errno), not_executable};
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,36 @@
+// From code addresses to names: by addr2line and objdump of binutils, which come with GCC. What they cannot tell, the
+// symbol that the running program knew, or the address, stands for.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report_file.hpp"
+
+namespace tutti::tools {
+
+struct named_code {
+    std::string function;  ///< demangled; never empty
+    std::string source;    ///< "file.cpp:12", or empty
+};
+
+class symbols {
+public:
+    /// Asks for many addresses at once: a process for each object file.
+    void look_up(const std::vector<place>& places);
+    /// REQUIRES: it was looked up.
+    [[nodiscard]] const named_code& operator[](const place& p) const;
+
+    /// The function that the code at `p` calls next, or empty: it calls none before it jumps away, or none by name.
+    [[nodiscard]] static std::string next_call(const place& p);
+
+private:
+    std::map<std::pair<std::string, std::uint64_t>, named_code> known_;
+};
+
+/// The place of the instruction before: where a call that returns to `p` stands.
+inline place before(const place& p) { return {p.object, p.offset == 0 ? 0 : p.offset - 1, p.symbol}; }
+
+}  // namespace tutti::tools
