@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 
 namespace tutti::tools {
 namespace {
@@ -64,6 +65,25 @@ void add_serve(CLI::App& serve, serve_options& options, std::string& password_fi
     serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that receivers leave")
         ->type_name("N")
         ->capture_default_str();
+    const std::map<std::string, server::execution> executors{{"preemptive", server::execution::preemptive},
+                                                             {"threads", server::execution::threads}};
+    serve
+        .add_option("--executor", how.executor,
+                    "Whether what is more urgent interrupts what runs: preemptive or threads; preemptive on x86-64")
+        ->transform(CLI::CheckedTransformer(executors))
+        ->type_name("NAME");
+    serve.add_option("--ticks", how.preemption.ticks, "What interrupts a worker: on-demand, periodic or none")
+        ->capture_default_str();
+    counted("--contexts", how.preemption.contexts, "Calls that may have begun at once, preempted ones included");
+    serve
+        .add_option_function<unsigned>(
+            "--c-max", [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
+            "Preemptions of a call until it goes before all others; without: no bound")
+        ->check(CLI::PositiveNumber)
+        ->type_name("N");
+    serve.add_flag("--lazy-promotion", how.preemption.lazy_promotion,
+                   "Raise a call by one priority with each preemption");
+    serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker");
     counted("--receivers", how.receivers, "Threads that own sockets");
     counted("--queue", how.queue, "Calls that may wait for a worker; what comes then is answered BUSY");
     counted("--max-clients", how.max_clients, "Clients at once");
@@ -81,11 +101,23 @@ void add_serve(CLI::App& serve, serve_options& options, std::string& password_fi
     serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
 }
 
+void add_address(CLI::App& command, server_address& to, std::string& password_file) {
+    command.add_option("--host", to.host, "Where the server listens")->capture_default_str();
+    command.add_option("--port", to.port, "Its port")->capture_default_str();
+    command.add_option("--unix", to.unix_socket, "Its unix socket instead")->type_name("PATH");
+    command.add_option("--password-file", password_file, "AUTH with the first line of this file")->type_name("FILE");
+}
+
+void add_timeline(CLI::App& timeline, timeline_options& options, std::string& password_file) {
+    add_address(timeline, options.to, password_file);
+    timeline.add_option("--seconds", options.seconds, "Time to record")
+        ->check(CLI::Range(0.001, 3600.0))
+        ->capture_default_str();
+    timeline.add_option("--output", options.output, "File for the trace")->type_name("FILE")->capture_default_str();
+}
+
 void add_top(CLI::App& top, top_options& options, std::string& password_file) {
-    top.add_option("--host", options.host, "Where the server listens")->capture_default_str();
-    top.add_option("--port", options.port, "Its port")->capture_default_str();
-    top.add_option("--unix", options.unix_socket, "Its unix socket instead")->type_name("PATH");
-    top.add_option("--password-file", password_file, "AUTH with the first line of this file")->type_name("FILE");
+    add_address(top, options.to, password_file);
     top.add_option("--seconds", options.seconds, "Time between two looks")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
@@ -96,7 +128,8 @@ void add_top(CLI::App& top, top_options& options, std::string& password_file) {
 
 }  // namespace
 
-std::variant<serve_options, top_options, help_text> parse_command_line(int argc, const char* const* argv) {
+std::variant<serve_options, top_options, timeline_options, help_text> parse_command_line(int argc,
+                                                                                         const char* const* argv) {
     CLI::App app{"Transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
@@ -108,6 +141,10 @@ std::variant<serve_options, top_options, help_text> parse_command_line(int argc,
     std::vector<std::string> settings;
     CLI::App* const top = app.add_subcommand("top", "Show what a server does, again and again");
     top_options looking;
+    CLI::App* const timeline =
+        app.add_subcommand("timeline", "Record what a server runs where, as a trace of Chrome's format");
+    timeline_options recording;
+    add_timeline(*timeline, recording, password_file);
     add_top(*top, looking, password_file);
     add_serve(*serve, options, password_file, no_tcp, port, settings);
 
@@ -120,11 +157,15 @@ std::variant<serve_options, top_options, help_text> parse_command_line(int argc,
     } catch (const CLI::ParseError& e) {
         std::string line = e.what();
         std::ranges::replace(line, '\n', ' ');
-        throw command_line_error{line + " (tutti serve --help and tutti top --help list the options)"};
+        throw command_line_error{line + " (tutti <command> --help lists the options)"};
     }
     if (top->parsed()) {
-        if (!password_file.empty()) looking.password = first_line_of(password_file);
+        if (!password_file.empty()) looking.to.password = first_line_of(password_file);
         return looking;
+    }
+    if (timeline->parsed()) {
+        if (!password_file.empty()) recording.to.password = first_line_of(password_file);
+        return recording;
     }
     if (!no_tcp) options.how.port = port;
     if (no_tcp && options.how.unix_socket.empty()) throw command_line_error{"--no-tcp needs --unix PATH"};

@@ -4,6 +4,7 @@
 
 #include "command_line.hpp"
 #include "serve.hpp"
+#include "timeline.hpp"
 #include "top.hpp"
 
 namespace {
@@ -21,6 +22,10 @@ int main(int argc, char** argv) {
         }
         if (const auto* top = std::get_if<tutti::tools::top_options>(&parsed)) {
             tutti::tools::top(*top);
+            return all_is_well;
+        }
+        if (const auto* timeline = std::get_if<tutti::tools::timeline_options>(&parsed)) {
+            tutti::tools::timeline(*timeline);
             return all_is_well;
         }
         tutti::tools::serve(std::get<tutti::tools::serve_options>(parsed));

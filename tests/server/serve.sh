@@ -141,6 +141,24 @@ case $case in
         wait "$client"
         [[ $(<"$folder/answer") == OK ]] || fail "what was accepted was answered by '$(<"$folder/answer")'"
         ;;
+    timeline)
+        start --workers 1
+        "$tutti" timeline --port "$port" --seconds 1 --output "$folder/trace" >"$folder/said" &
+        recorder=$!
+        while kill -0 "$recorder" 2>/dev/null; do
+            redis-cli -p "$port" CALL count >/dev/null
+        done
+        wait "$recorder" || fail "tutti timeline failed: $(<"$folder/said")"
+        python3 - "$folder/trace" <<'PYTHON' || fail "the trace is wrong"
+import json, sys
+events = json.load(open(sys.argv[1], encoding="utf-8"))["traceEvents"]
+slices = [e for e in events if e["ph"] == "X"]
+assert slices and all(e["name"] == "count" and e["args"]["then"] == "finished" and e["dur"] >= 0 for e in slices)
+assert len({e["args"]["call"] for e in slices}) == len(slices)
+PYTHON
+        redis-cli -p "$port" TIMELINE SOON | grep -q START || fail "nonsense was taken"
+        stop
+        ;;
     tpcc)
         start --set shrink=100 --set warehouses=2
         expect 31 CALL new_order 1 1 1 1 1 5 2 1 5 3 2 5 4 1 5 5 1 5
