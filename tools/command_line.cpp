@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <map>
 
 namespace tutti::tools {
 namespace {
@@ -65,12 +64,14 @@ void add_serve(CLI::App& serve, serve_options& options, std::string& password_fi
     serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that receivers leave")
         ->type_name("N")
         ->capture_default_str();
-    const std::map<std::string, server::execution> executors{{"preemptive", server::execution::preemptive},
-                                                             {"threads", server::execution::threads}};
     serve
-        .add_option("--executor", how.executor,
-                    "Whether what is more urgent interrupts what runs: preemptive or threads; preemptive on x86-64")
-        ->transform(CLI::CheckedTransformer(executors))
+        .add_option_function<std::string>(
+            "--executor",
+            [&how](const std::string& given) {
+                how.executor = given == "threads" ? server::execution::threads : server::execution::preemptive;
+            },
+            "Whether what is more urgent interrupts what runs: preemptive (the default on x86-64) or threads")
+        ->check(CLI::IsMember({"preemptive", "threads"}))
         ->type_name("NAME");
     serve.add_option("--ticks", how.preemption.ticks, "What interrupts a worker: on-demand, periodic or none")
         ->capture_default_str();

@@ -35,7 +35,8 @@ TEST_F(preemption, an_urgent_call_is_answered_while_every_worker_is_busy) {
         client urgent{bank.port()};
         while (number_of(urgent({"INFO"}), "running") != 2) std::this_thread::yield();
         for (int i = 0; i < 100; ++i) ASSERT_EQ(urgent({"CALL", "transfer", "3", "4", "1", "PRIORITY", "5"}), "OK");
-        EXPECT_GE(number_of(urgent({"INFO"}), "preemptions"), 1U) << "a worker may find the next call before it goes on";
+        EXPECT_GE(number_of(urgent({"INFO"}), "preemptions"), 1U)
+            << "a worker may find the next call before it goes on";
         EXPECT_EQ(urgent({"CALL", "release"}), "OK");
         EXPECT_EQ(busy.receive(), "OK");
         EXPECT_EQ(busy.receive(), "2000") << "what it read is of one moment, or it has run again";
