@@ -3,7 +3,6 @@
 #   tutti             what users link: shared by default, only TUTTI_EXPORT symbols visible
 #   tutti_internal    the same object files as a static library, for white-box tests that include headers of src/;
 #                     hidden symbols are out of reach across a shared library's border, not inside one program
-#   tutti_preempt     src/preempt on top of tutti_internal (x86-64 only)
 #   tutti_interleave  the same sources with TUTTI_INTERLEAVE=1: a hook is called at every shared access
 
 find_package(Threads REQUIRED)
@@ -17,6 +16,16 @@ file(
   "${PROJECT_SOURCE_DIR}/src/algorithms/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/policies/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/api/*.cpp")
+
+# The preemption layer is in the library, because the server and what it loads must share one engine with it.
+set(tutti_preempt_sources "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(TUTTI_PREEMPTS ON)
+  file(GLOB tutti_preempt_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/preempt/*.cpp")
+else()
+  set(TUTTI_PREEMPTS OFF)
+  message(STATUS "src/preempt/ is left out: it switches contexts by x86-64 instructions")
+endif()
 
 # What the engine's own translation units are compiled with.
 function(tutti_engine target)
@@ -42,7 +51,7 @@ function(tutti_usage target)
   target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_CHECK}>:TUTTI_CHECK=1>)
 endfunction()
 
-add_library(tutti_objects OBJECT ${tutti_sources})
+add_library(tutti_objects OBJECT ${tutti_sources} ${tutti_preempt_sources})
 tutti_engine(tutti_objects)
 tutti_usage(tutti_objects)
 target_link_libraries(tutti_objects PRIVATE Threads::Threads)
@@ -62,16 +71,6 @@ tutti_usage(tutti_internal)
 target_include_directories(tutti_internal PUBLIC "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(tutti_internal PUBLIC Threads::Threads)
 set_target_properties(tutti_internal PROPERTIES LINKER_LANGUAGE CXX)
-
-# The preemption layer: what the server links, with the engine's object files; user code never does.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  file(GLOB tutti_preempt_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/preempt/*.cpp")
-  add_library(tutti_preempt STATIC EXCLUDE_FROM_ALL ${tutti_preempt_sources})
-  tutti_engine(tutti_preempt)
-  target_link_libraries(tutti_preempt PUBLIC tutti_internal)
-else()
-  message(STATUS "src/preempt/ is left out: it switches contexts by x86-64 instructions")
-endif()
 
 add_library(tutti_interleave STATIC EXCLUDE_FROM_ALL ${tutti_sources})
 tutti_engine(tutti_interleave)

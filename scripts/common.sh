@@ -182,11 +182,12 @@ preset_packages() {
     esac
 }
 
-# build_preset <preset> <target> [cmake arguments]
+# build_preset <preset> <targets> [cmake arguments]: `targets` is a list of words.
 build_preset() {
-    local preset=$1 target=$2
+    local preset=$1 targets
+    read -ra targets <<<"$2"
     shift 2
-    cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --target "$target" -j "$jobs"
+    cmake --preset "$preset" "$@" && cmake --build --preset "$preset" --target "${targets[@]}" -j "$jobs"
 }
 
 project_version() { sed -n 's/^ *VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt | head -n 1; }

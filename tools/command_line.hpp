@@ -19,11 +19,22 @@ struct serve_options {
     bool quiet = false;
 };
 
-struct top_options {
+/// Where a running server is to be found.
+struct server_address {
     std::string host = "127.0.0.1";
     int port = 7411;
     std::string unix_socket;
     std::string password;
+};
+
+struct timeline_options {
+    server_address to;
+    double seconds = 1;
+    std::string output = "timeline.json";
+};
+
+struct top_options {
+    server_address to;
     double seconds = 1;  ///< between two looks
     int looks = 0;       ///< then it ends; 0: never
 };
@@ -38,7 +49,7 @@ struct report_options {
     std::string html;  ///< where to write a page to; -: standard output; empty: text
 };
 
-using command = std::variant<serve_options, top_options, run_options, report_options, cli::help_text>;
+using command = std::variant<serve_options, top_options, timeline_options, run_options, report_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

@@ -3,6 +3,7 @@
 #include "report.hpp"
 #include "run.hpp"
 #include "serve.hpp"
+#include "timeline.hpp"
 #include "top.hpp"
 
 namespace {
@@ -14,6 +15,11 @@ int run(const tutti::tools::serve_options& options) {
 
 int run(const tutti::tools::top_options& options) {
     tutti::tools::top(options);
+    return cli::all_is_well;
+}
+
+int run(const tutti::tools::timeline_options& options) {
+    tutti::tools::timeline(options);
     return cli::all_is_well;
 }
 

@@ -1,14 +1,14 @@
 #include "top.hpp"
 
 #include <fmt/format.h>
-#include <hiredis/hiredis.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <thread>
+
+#include "connection.hpp"
 
 namespace tutti::tools {
 namespace {
@@ -19,34 +19,6 @@ std::string text_of(const facts& from, const std::string& key) {
 }
 
 double number_of(const facts& from, const std::string& key) { return std::atof(text_of(from, key).c_str()); }
-
-class connection {
-public:
-    explicit connection(const top_options& to)
-        : context_{to.unix_socket.empty() ? ::redisConnect(to.host.c_str(), to.port)
-                                          : ::redisConnectUnix(to.unix_socket.c_str()),
-                   ::redisFree} {
-        if (context_ == nullptr || context_->err != 0)
-            throw std::runtime_error{
-                fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
-        if (!to.password.empty()) static_cast<void>(ask("AUTH", to.password));
-    }
-
-    std::string ask(const char* command, const std::string& argument = {}) {
-        const char* words[] = {command, argument.data()};
-        const std::size_t sizes[] = {std::string_view{command}.size(), argument.size()};
-        const std::unique_ptr<redisReply, void (*)(void*)> reply{
-            static_cast<redisReply*>(::redisCommandArgv(context_.get(), argument.empty() ? 1 : 2, words, sizes)),
-            ::freeReplyObject};
-        if (reply == nullptr) throw std::runtime_error{fmt::format("the server went away: {}", context_->errstr)};
-        std::string text{reply->str, static_cast<std::size_t>(reply->len)};
-        if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{"the server refuses: " + text};
-        return text;
-    }
-
-private:
-    std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
-};
 
 }  // namespace
 
@@ -101,7 +73,7 @@ std::string table_of(const facts& before, const facts& now, double seconds) {
 }
 
 void top(const top_options& options) {
-    connection server{options};
+    connection server{options.to};
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
     facts before = parse_info(server.ask("INFO"));
     auto last = std::chrono::steady_clock::now();

@@ -6,7 +6,10 @@
 namespace tpcc {
 
 input_source::input_source(const database& db, random_source random)
-    : size_{db.size()}, constants_{db.constants()}, warehouses_{db.warehouse_count()}, random_{random} {}
+    : input_source{db.size(), db.constants(), db.warehouse_count(), random} {}
+
+input_source::input_source(const scale& size, const nurand_constants& constants, int warehouses, random_source random)
+    : size_{size}, constants_{constants}, warehouses_{warehouses}, random_{random} {}
 
 /// Any but the home one; with a single warehouse everything is at home (clauses 2.4.1.5 and 2.5.1.2).
 warehouse_id input_source::other_warehouse(warehouse_id home) {

@@ -61,6 +61,8 @@ struct stock_level_input {
 class input_source {
 public:
     input_source(const database& db, random_source random);
+    /// For a database elsewhere.
+    input_source(const scale& size, const nurand_constants& constants, int warehouses, random_source random);
 
     [[nodiscard]] new_order_input new_order(warehouse_id home);
     [[nodiscard]] payment_input payment(warehouse_id home);

@@ -8,9 +8,12 @@
 //   CALL delivery     w carrier                                       -> the order delivered in each district
 //   CALL stock_level  w d threshold                                   -> items
 //   CALL scale                                                        -> what a generator of inputs has to know
+//   CALL attempts                                                     -> executions and restarts, by profile
 //
 // A customer is a number, or a last name. Settings: warehouses, seed, shrink (divides items, customers and orders).
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -24,6 +27,7 @@
 
 #include "tpcc/clock.hpp"
 #include "tpcc/consistency.hpp"
+#include "tpcc/driver.hpp"
 #include "tpcc/populate.hpp"
 #include "tpcc/profiles.hpp"
 #include "tpcc/report.hpp"
@@ -81,6 +85,32 @@ private:
     const database& db_;
 };
 
+/// How often each profile ran, and ran again.
+class attempt_counts {
+public:
+    template <class Result>
+    Result count(profile of, execution<Result> done) {
+        one& o = all_[static_cast<std::size_t>(of)];
+        o.executions.fetch_add(1, std::memory_order_relaxed);
+        o.restarts.fetch_add(static_cast<long>(done.attempts) - 1, std::memory_order_relaxed);
+        return std::move(done.result);
+    }
+    [[nodiscard]] std::vector<long> list() const {
+        std::vector<long> numbers;
+        for (const one& o : all_) {
+            numbers.push_back(o.executions.load(std::memory_order_relaxed));
+            numbers.push_back(o.restarts.load(std::memory_order_relaxed));
+        }
+        return numbers;
+    }
+
+private:
+    struct one {
+        std::atomic<long> executions{0}, restarts{0};
+    };
+    std::array<one, profile_count> all_;
+};
+
 const customer& somebody(const customer* found) {
     if (found == nullptr) throw bad_argument{"no customer has that name"};
     return *found;
@@ -112,36 +142,41 @@ void check(const database& db) {
 void add_procedures(registry& server) {
     const std::shared_ptr<database> db = load(server);
     const reader read{*db};
+    const auto counts = std::make_shared<attempt_counts>();
 
-    server.add("new_order", {.priority = of_new_order}, [db, read](int w, int d, int c, const std::vector<int>& lines) {
-        const auto done = new_order(*db, read.order(w, d, c, lines)).result;
-        using shown = std::pair<order_id, cents>;
-        return done ? std::optional<shown>{{done->order, done->total}} : std::nullopt;
-    });
+    server.add("new_order", {.priority = of_new_order},
+               [db, read, counts](int w, int d, int c, const std::vector<int>& lines) {
+                   const auto done = counts->count(profile::new_order, new_order(*db, read.order(w, d, c, lines)));
+                   using shown = std::pair<order_id, cents>;
+                   return done ? std::optional<shown>{{done->order, done->total}} : std::nullopt;
+               });
     server.add("payment", {.priority = of_payment},
-               [db, read](int w, int d, int customer_w, int customer_d, const std::string& who, cents amount) {
+               [db, read, counts](int w, int d, int customer_w, int customer_d, const std::string& who, cents amount) {
                    if (amount < 1) throw bad_argument{"a payment is at least one cent"};
-                   const auto done = payment(*db, {read.warehouse(w), reader::district(d),
-                                                   read.choice(customer_w, customer_d, who), amount, wall_clock()})
-                                         .result;
+                   const payment_input in{read.warehouse(w), reader::district(d),
+                                          read.choice(customer_w, customer_d, who), amount, wall_clock()};
+                   const auto done = counts->count(profile::payment, payment(*db, in));
                    return std::pair{somebody(done.payer).id, done.balance};
                });
-    server.add("order_status", {.priority = of_order_status}, [db, read](int w, int d, const std::string& who) {
-        const auto done = order_status(*db, {read.choice(w, d, who)}).result;
+    server.add("order_status", {.priority = of_order_status}, [db, read, counts](int w, int d, const std::string& who) {
+        const auto done = counts->count(profile::order_status, order_status(*db, {read.choice(w, d, who)}));
         return std::tuple{somebody(done.who).id, done.balance, done.order, done.line_count};
     });
-    server.add("delivery", {.priority = of_delivery}, [db, read](int w, int carrier) {
-        const auto done = delivery(*db, {read.warehouse(w), within(carrier, 1, 10, "a carrier"), wall_clock()}).result;
+    server.add("delivery", {.priority = of_delivery}, [db, read, counts](int w, int carrier) {
+        const delivery_input in{read.warehouse(w), within(carrier, 1, 10, "a carrier"), wall_clock()};
+        const auto done = counts->count(profile::delivery, delivery(*db, in));
         return std::vector<order_id>(done.orders.begin(), done.orders.end());
     });
-    server.add("stock_level", {.priority = of_stock_level}, [db, read](int w, int d, int threshold) {
-        return stock_level(*db, {read.warehouse(w), reader::district(d), threshold}).result.low_stock;
+    server.add("stock_level", {.priority = of_stock_level}, [db, read, counts](int w, int d, int threshold) {
+        const stock_level_input in{read.warehouse(w), reader::district(d), threshold};
+        return counts->count(profile::stock_level, stock_level(*db, in)).low_stock;
     });
     server.add("scale", {.priority = of_payment}, [db] {
         const nurand_constants& c = db->constants();
         return std::vector<int>{db->warehouse_count(), db->size().items, db->size().customers_per_district,
                                 c.last_name_run,       c.customer,       c.item};
     });
+    server.add("attempts", {.priority = of_payment}, [counts] { return counts->list(); });
     server.at_end([db] { check(*db); });
 }
 

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::preempt {
 
 class code_map {
@@ -20,7 +22,7 @@ public:
     void add(const void* begin, const void* end);
     /// All code of the shared object or program that `address` lies in: where a procedure is, its siblings and what
     /// the compiler has instantiated for it are. False if there is none.
-    bool add_object_of(const void* address);
+    TUTTI_EXPORT bool add_object_of(const void* address);
 
     [[nodiscard]] bool contains(std::uintptr_t instruction) const noexcept {
         // Acquire; partner: the release in `add`, after the range that is counted.

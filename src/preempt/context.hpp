@@ -52,6 +52,10 @@ struct context : listed {
     condition state = condition::pooled;
     worker* home = nullptr;
 
+    // --- while others interrupt it, it is not used again
+    unsigned visitors = 0;
+    bool over = false;  // its work has ended; the last of them recycles it
+
     // --- while it is parked
     bool waits = false;                   // it is, or is about to be, and has not been woken
     core::descriptor* awaited = nullptr;  // null: nobody in particular

@@ -52,8 +52,8 @@ struct control_words {
 };
 
 /// Who is being entered, seen from the first instruction on its stack, which has no argument yet.
-thread_local fiber* arriving = nullptr;
-thread_local fiber* departed = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local fiber* arriving = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local fiber* departed = nullptr;
 
 // Out of line, so that no address of a thread's variable is kept across a switch that may end on another thread.
 [[gnu::noinline]] void note_switch(fiber* from, fiber* to) noexcept {

@@ -1,9 +1,11 @@
 // How a scheduler is set up, and what it tells whom.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "preempt/level_lists.hpp"
 #include "preempt/tick_source.hpp"
 #include "preempt/work.hpp"
 
@@ -29,7 +31,7 @@ struct options {
     unsigned workers = 1;
     unsigned contexts = 1024;              // NUM_CONTEXTS: so much is admitted to processing at once
     std::size_t stack_bytes = 256 * 1024;  // of each; taken as it is touched
-    std::size_t backlog = 4096;            // so much more is accepted, and admitted as contexts come free
+    std::size_t waiting = 5120;            // so much may be accepted and not begun, with a context or without
     unsigned highest_level = 5;            // P_max; levels go from 0 to it, at most 63
     promotion promote = {};
     bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
@@ -50,6 +52,7 @@ struct counts {
     std::uint64_t signals = 0;    // ticks that came as a signal
     std::uint64_t postponed = 0;  // of those, outside application code or in a critical region
     std::uint64_t standing = 0, active = 0, parked = 0, backlog = 0;  // at the moment
+    std::array<std::uint64_t, most_levels> waiting{};                 // of those, what has not begun, by level
 };
 
 }  // namespace tutti::preempt

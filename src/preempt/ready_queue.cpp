@@ -15,6 +15,7 @@ void ready_queue::admit(context& c) noexcept {
     c.due = c.what.due;
     standing_.insert(c, c.level);
     ++standing_count_;
+    ++standing_at_[c.level];
 }
 
 void ready_queue::put_back(context& c, unsigned worker) noexcept {
@@ -34,6 +35,7 @@ context* ready_queue::take(unsigned worker) noexcept {
     const bool hot = active.highest() == level;
     auto& c = static_cast<context&>((hot ? active : standing_).take_first(static_cast<unsigned>(level)));
     --(hot ? active_count_ : standing_count_);
+    if (!hot) --standing_at_[c.level];
     c.state = condition::running;
     return &c;
 }

@@ -11,6 +11,7 @@
 // Not synchronized: the scheduler's lock guards it.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "preempt/context.hpp"
@@ -39,6 +40,7 @@ public:
     void count_preemption(context& c) const noexcept;
 
     [[nodiscard]] std::size_t standing() const noexcept { return standing_count_; }
+    [[nodiscard]] std::size_t standing(unsigned level) const noexcept { return standing_at_[level]; }
     [[nodiscard]] std::size_t active() const noexcept { return active_count_; }
 
 private:
@@ -50,6 +52,7 @@ private:
     level_lists standing_;
     std::vector<level_lists> active_;
     std::size_t standing_count_ = 0;
+    std::array<std::size_t, most_levels> standing_at_{};
     std::size_t active_count_ = 0;
 };
 

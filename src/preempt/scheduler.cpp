@@ -1,9 +1,11 @@
 #include "preempt/scheduler.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
 #include "base/futex.hpp"
+#include "core/interrupt.hpp"
 #include "core/registry.hpp"
 
 namespace tutti::preempt {
@@ -68,14 +70,15 @@ bool scheduler::submit(const work& w) {
     calls whom;
     {
         const base::lock_guard guard{lock_};
-        const bool full = pooled_ == nullptr && backlog_.size() >= how_.backlog;
+        const bool full = ready_.standing() + backlog_.size() >= how_.waiting;
         if (full || (stopping_ && current() == nullptr)) {
             ++counts_.refused;
             return false;
         }
-        const waiting_work now{w, base::ticks()};
+        backlog::item now{w, base::ticks()};
+        now.what.priority = std::min(w.priority, how_.highest_level);
         if (pooled_ == nullptr) {
-            backlog_.push_back(now);
+            backlog_.push(now);
         } else {
             context& c = *pooled_;
             equip(c);
@@ -95,7 +98,7 @@ bool scheduler::submit(const work& w) {
     return true;
 }
 
-void scheduler::admit(context& c, const waiting_work& w) noexcept {
+void scheduler::admit(context& c, const backlog::item& w) noexcept {
     c.what = w.what;
     c.arrived = w.arrived;
     c.home = nullptr;
@@ -103,18 +106,44 @@ void scheduler::admit(context& c, const waiting_work& w) noexcept {
 }
 
 void scheduler::recycle(context& c) noexcept {
+    c.over = c.visitors != 0;
+    if (c.over) return;
+    c.descriptor->interrupted.store(0, std::memory_order_relaxed);
     ++counts_.finished;
     if (backlog_.empty()) {
         c.state = condition::pooled;
         c.next = pooled_;
         pooled_ = &c;
     } else {
-        admit(c, backlog_.front());
-        backlog_.pop_front();
+        admit(c, backlog_.pop());
     }
     if (--outstanding_ == 0) {
         drained_.fetch_add(1, std::memory_order_release);
         base::futex_wake_all(drained_);
+    }
+}
+
+void scheduler::interrupt(const void* argument) noexcept {
+    const auto visit = [&](context& c) {
+        const base::lock_guard guard{lock_};
+        const bool begun = c.state != condition::pooled && c.state != condition::standing && !c.over;
+        const bool is_it = begun && c.what.argument == argument;
+        if (is_it) ++c.visitors;
+        return is_it;
+    };
+    // Outside the lock, which whoever wakes a sleeper takes.
+    for (const auto& c : contexts_) {
+        if (!visit(*c)) continue;
+        core::interrupt(*c->descriptor);
+        calls whom;
+        {
+            const base::lock_guard guard{lock_};
+            if (--c->visitors == 0 && c->over) {
+                recycle(*c);
+                if (c->state == condition::standing) call_any(c->level, whom);
+            }
+        }
+        deliver(whom);
     }
 }
 
@@ -203,6 +232,7 @@ counts scheduler::statistics() noexcept {
     c.active = ready_.active();
     c.parked = parked_.size();
     c.backlog = backlog_.size();
+    for (unsigned l = 0; l < most_levels; ++l) c.waiting[l] = ready_.standing(l) + backlog_.size(l);
     return c;
 }
 

@@ -2,7 +2,7 @@
 //
 //   scheduler s{{.workers = 2}};
 //   s.application().add_object_of(procedure);
-//   if (!s.submit({procedure, &parameters, 3})) …   // refused: pool and backlog are full
+//   if (!s.submit({procedure, &parameters, 3})) …   // refused: too much waits already
 //   s.stop();
 //
 // One scheduler at a time in a process: ticks are signals, and the runtime has one seam for it.
@@ -12,11 +12,11 @@
 // runtime (an eviction, a bucket of sleepers), and none of those inside it.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "base/lock.hpp"
+#include "preempt/backlog.hpp"
 #include "preempt/code_map.hpp"
 #include "preempt/options.hpp"
 #include "preempt/ready_queue.hpp"
@@ -28,9 +28,9 @@ class scheduler {
 public:
     /// Starts the workers. Throws std::invalid_argument for options that make no sense, std::bad_alloc,
     /// std::system_error.
-    explicit scheduler(const options& how);
+    TUTTI_EXPORT explicit scheduler(const options& how);
     /// stop()
-    ~scheduler();
+    TUTTI_EXPORT ~scheduler();
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
 
@@ -39,14 +39,20 @@ public:
 
     /// Hands in work, from any thread, procedures included. False if there is no room or the scheduler stops: then
     /// it will not run. Throws std::bad_alloc.
-    [[nodiscard]] bool submit(const work& w);
+    [[nodiscard]] TUTTI_EXPORT bool submit(const work& w);
     /// Returns when everything accepted so far, and what it handed in, has run.
     void drain() noexcept;
+    /// Interrupts the transaction of the work that was handed in with that argument, if it has begun (core/interrupt.hpp),
+    /// until that work ends. From any thread but in a transaction.
+    TUTTI_EXPORT void interrupt(const void* argument) noexcept;
     /// Accepts nothing from now on but what procedures hand in, drains, and ends the workers. Idempotent; from one
     /// thread.
-    void stop() noexcept;
+    TUTTI_EXPORT void stop() noexcept;
 
-    [[nodiscard]] counts statistics() noexcept;
+    [[nodiscard]] TUTTI_EXPORT counts statistics() noexcept;
+
+    /// Whether the process has one.
+    [[nodiscard]] TUTTI_EXPORT static bool exists() noexcept;
 
     /// The context that the caller runs on, or null.
     [[nodiscard]] static context* current() noexcept;
@@ -54,15 +60,11 @@ public:
 private:
     friend class worker;
 
-    struct waiting_work {
-        work what;
-        std::uint64_t arrived;
-    };
     void deliver(const calls& whom) noexcept;
 
     // REQUIRES: the lock is held.
     void equip(context& c);  // throws std::bad_alloc
-    void admit(context& c, const waiting_work& w) noexcept;
+    void admit(context& c, const backlog::item& w) noexcept;
     void recycle(context& c) noexcept;
     void call_for(const context& c, calls& whom) noexcept;
     void call_any(unsigned level, calls& whom) noexcept;
@@ -98,7 +100,7 @@ private:
     base::lock lock_;
     ready_queue ready_;
     context* pooled_ = nullptr;
-    std::deque<waiting_work> backlog_;
+    backlog backlog_;
     std::vector<context*> parked_;  // with those that are about to be
     std::uint64_t outstanding_ = 0;
     bool stopping_ = false;

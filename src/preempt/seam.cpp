@@ -32,6 +32,8 @@ bool runs_a_transaction(const core::descriptor& d) noexcept {
 
 }  // namespace
 
+bool scheduler::exists() noexcept { return the_scheduler != nullptr; }
+
 void scheduler::open_seam() {
     if (the_scheduler != nullptr) throw std::logic_error{"tutti: a process has one scheduler at a time"};
     the_scheduler = this;

@@ -14,7 +14,8 @@
 namespace tutti::preempt {
 namespace {
 
-thread_local worker* of_this_thread = nullptr;
+// Read by signal handlers, so nothing may be allocated for it when it is first looked at.
+[[gnu::tls_model("initial-exec")]] thread_local worker* of_this_thread = nullptr;
 
 const sigset_t only_ticks = [] {
     sigset_t s;

@@ -48,7 +48,7 @@ const entry* catalog::find(std::string_view name) const noexcept {
     return found == by_name_.end() ? nullptr : found->second;
 }
 
-void load_shared_object(const std::string& path, registry& to) {
+void catalog::load(const std::string& path) {
     // Without a slash the dynamic linker would search its own folders and not the current one.
     const std::string where = path.find('/') == std::string::npos ? "./" + path : path;
     // It stays: procedures, and exceptions on their way, refer to its code.
@@ -59,8 +59,9 @@ void load_shared_object(const std::string& path, registry& to) {
         throw registration_error{path + " registers no procedures: it lacks " + entry_symbol +
                                  ", which TUTTI_PROCEDURES of <tutti/server/procedure.hpp> defines"};
     }
+    objects_.push_back(reinterpret_cast<const void*>(register_all));
     try {
-        register_all(&to);
+        register_all(this);
     } catch (const std::exception& e) {
         throw registration_error{path + ": " + e.what()};
     }

@@ -26,6 +26,12 @@ public:
     [[nodiscard]] std::string setting(std::string_view name, std::string_view otherwise) const override;
     void at_end(std::function<void()> f) override { closing_.push_back(std::move(f)); }
 
+    /// Loads a shared object for good and lets it register its procedures.
+    /// @throws registration_error  when it is missing or broken, is not one of ours, or its registration fails
+    void load(const std::string& path);
+    /// An address in each shared object that was loaded.
+    [[nodiscard]] const std::vector<const void*>& objects() const noexcept { return objects_; }
+
     void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
     [[nodiscard]] const entry* find(std::string_view name) const noexcept;
     [[nodiscard]] const std::deque<entry>& all() const noexcept { return entries_; }
@@ -39,10 +45,7 @@ private:
     std::map<std::string, std::string, std::less<>> settings_;
     mutable std::set<std::string, std::less<>> asked_;
     std::vector<std::function<void()>> closing_;
+    std::vector<const void*> objects_;
 };
-
-/// Loads a shared object for good and lets it register its procedures.
-/// @throws registration_error  when it is missing or broken, is not one of ours, or its registration fails
-void load_shared_object(const std::string& path, registry& to);
 
 }  // namespace tutti::server

@@ -30,7 +30,7 @@ struct commands::command {
     void (*run)(const commands& self, session& who, words given, reply& to);
 };
 
-const commands::command commands::list[9] = {
+const commands::command commands::list[10] = {
     {"PING", 1, 2,
      [](const commands&, session&, words given, reply& to) {
          if (given.size() == 1) to.status("PONG");
@@ -59,6 +59,13 @@ const commands::command commands::list[9] = {
          if (same_word(given[1], "ID")) return to.integer(static_cast<std::int64_t>(who.id));
          if (same_word(given[1], "GETNAME")) return to.text(who.name);
          if (same_word(given[1], "SETNAME") && given.size() == 3) who.name = given[2];
+         to.status("OK");
+     }},
+    {"TIMELINE", 2, 2,
+     [](const commands& self, session&, words given, reply& to) {
+         if (same_word(given[1], "STOP")) return to.text(self.shown_.stop());
+         if (!same_word(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START or STOP");
+         self.shown_.start();
          to.status("OK");
      }},
     // redis-benchmark asks for `save` and `appendonly`. There is nothing to configure from outside.
@@ -152,6 +159,7 @@ bool commands::take_call(const session& who, words given, request& r) const {
     if (!takes(*which, arguments.size(), to)) return false;
     r.what = {.which = which, .how = {}, .spoken = who.spoken};
     plan(r.what, priority, deadline, r.arrived);
+    r.name = which->what.name.c_str();
     r.priority = r.what.how.priority;
     r.due = r.what.due;
     r.keep(arguments);

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "tutti/server/procedure.hpp"
 
@@ -35,6 +36,7 @@ public:
 
     int priority = 0;
     instant due = no_deadline;
+    const char* name = "";  // of what it runs, for who watches; stays as long as the executor
 
 protected:
     ~job() = default;
@@ -50,6 +52,11 @@ struct load {
     std::array<std::size_t, priority_levels> standing{};  ///< accepted and not begun, by priority
     std::size_t running = 0;
     std::size_t capacity = 0;  ///< the bound of all that stand
+
+    // Of an executor that preempts.
+    std::size_t preempted = 0;  ///< begun, and ready to go on
+    std::size_t parked = 0;     ///< begun, and waiting for another transaction or in `retry`
+    std::uint64_t preemptions = 0, promotions = 0, parkings = 0;  ///< since the start
 };
 
 class executor {
@@ -58,6 +65,8 @@ public:
     executor(const executor&) = delete;
     executor& operator=(const executor&) = delete;
     virtual ~executor() = default;
+
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
     /// Accepts jobs from the first on until the queue is full; returns how many. Any thread.
     [[nodiscard]] virtual std::size_t submit(std::span<job* const> jobs) = 0;

@@ -107,6 +107,16 @@ public:
         }
         all.push_back(std::move(standing));
         all.push_back(single("tutti_running_calls", "Calls that run", MetricType::Gauge, s.busy.running));
+        all.push_back(
+            single("tutti_preempted_calls", "Calls that gave way and can go on", MetricType::Gauge, s.busy.preempted));
+        all.push_back(single("tutti_parked_calls", "Calls that wait for a transaction, or in retry", MetricType::Gauge,
+                             s.busy.parked));
+        all.push_back(single("tutti_preemptions_total", "How often a call gave way to a higher priority",
+                             MetricType::Counter, s.busy.preemptions));
+        all.push_back(single("tutti_promotions_total", "How often a call that gave way rose in priority",
+                             MetricType::Counter, s.busy.promotions));
+        all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait",
+                             MetricType::Counter, s.busy.parkings));
         all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
         all.push_back(
             single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));

@@ -3,6 +3,9 @@
 //
 //   tutti:dispatch  name of the procedure, priority, nanoseconds that it stood in the queue
 //   tutti:answer    name of the procedure, priority, how it ended (server::ending)
+//   tutti:preempt   name, priority, how often it has been preempted: it gives way to a higher priority
+//   tutti:park      the same: it waits for another transaction, or sleeps in retry
+//   tutti:resume    the same: it goes on where it was
 #pragma once
 
 #if defined(TUTTI_PROBES)

@@ -7,11 +7,11 @@
 
 #include "server/catalog.hpp"
 #include "server/commands.hpp"
+#include "server/executors.hpp"
 #include "server/metrics.hpp"
 #include "server/receiver.hpp"
 #include "server/snapshot.hpp"
 #include "server/sockets.hpp"
-#include "server/thread_pool.hpp"
 #include "server/tls.hpp"
 
 namespace tutti::server {
@@ -85,6 +85,7 @@ private:
     instant start_time_;
     handle tcp_, local_;
     std::optional<tls> tls_;
+    std::unique_ptr<timeline> shown_;
     std::unique_ptr<executor> executor_;
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
@@ -108,8 +109,9 @@ void service::body::listen() {
 
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
-    executor_ = std::make_unique<thread_pool>(workers_for(how), how.queue);
-    commands_ = std::make_unique<commands>(procedures, how.password, [this] { return to_text(look()); });
+    shown_ = std::make_unique<timeline>(workers_for(how));
+    executor_ = make_executor(how, workers_for(how), procedures.objects(), *shown_);
+    commands_ = std::make_unique<commands>(procedures, how.password, *shown_, [this] { return to_text(look()); });
     shared_.reset(new common{.how = how, .known = *commands_, .runs = *executor_, .entrances = {}});
     started_ = true;
     start_time_ = std::chrono::steady_clock::now();
@@ -148,6 +150,7 @@ snapshot service::body::look() const {
     if (!started_) return s;
     s.up = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_time_);
     s.workers = workers_for(how);
+    s.executor = executor_->name();
     s.busy = executor_->current_load();
     for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, {}, {}});
     for (const auto& r : receivers_) add(s, r->counted());
@@ -166,6 +169,7 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
         made->what = {.which = which, .how = {}, .spoken = protocol::resp3};
         try {
             plan(made->what, options.priority, options.deadline, std::chrono::steady_clock::now());
+            made->name = which->what.name.c_str();
             made->priority = made->what.how.priority;
             made->due = made->what.due;
             job* const one = made.get();
@@ -192,7 +196,7 @@ service::~service() {
 }
 
 registry& service::procedures() noexcept { return body_->procedures; }
-void service::load(const std::string& shared_object) { load_shared_object(shared_object, body_->procedures); }
+void service::load(const std::string& shared_object) { body_->procedures.load(shared_object); }
 void service::set(std::string name, std::string value) { body_->procedures.set(std::move(name), std::move(value)); }
 std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
 void service::start() { body_->start(); }

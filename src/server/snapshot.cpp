@@ -39,6 +39,7 @@ std::string to_text(const snapshot& s) {
     text.append("# server\r\nserver:tutti\r\nversion:" TUTTI_SERVER_VERSION "\r\n");
     line("uptime_in_seconds", static_cast<std::uint64_t>(s.up.count()));
     line("workers", s.workers);
+    text.append("executor:").append(s.executor).append("\r\n");
     text.append("\r\n# clients\r\n");
     line("connected_clients", s.clients);
     line("clients_in_all", s.clients_in_all);
@@ -53,6 +54,11 @@ std::string to_text(const snapshot& s) {
     for (std::size_t level = 0; level < priority_levels; ++level) {
         if (s.busy.standing[level] != 0) line("standing_" + std::to_string(level), s.busy.standing[level]);
     }
+    line("preempted", s.busy.preempted);
+    line("parked", s.busy.parked);
+    line("preemptions", s.busy.preemptions);
+    line("promotions", s.busy.promotions);
+    line("parkings", s.busy.parkings);
     text.append("\r\n# procedures\r\n");
     for (const snapshot::of_procedure& p : s.procedures) {
         text.append("procedure_").append(p.name).append(":");

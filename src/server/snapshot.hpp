@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/figures.hpp"
@@ -23,6 +24,7 @@ struct snapshot {
     };
     std::chrono::seconds up{0};
     unsigned workers = 0;
+    std::string_view executor = {};
     load busy;
     std::uint64_t clients = 0, clients_in_all = 0, clients_refused = 0;
     std::uint64_t commands = 0, malformed = 0, bytes_read = 0, bytes_written = 0;

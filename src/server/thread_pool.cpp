@@ -33,9 +33,9 @@ private:
     bool raised_ = false;
 };
 
-thread_pool::thread_pool(unsigned workers, std::size_t capacity) : capacity_{capacity} {
+thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown) : capacity_{capacity}, shown_{shown} {
     for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>());
-    for (const auto& w : workers_) threads_.emplace_back([this, &w] { work(*w); });
+    for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
 }
 
 thread_pool::~thread_pool() = default;
@@ -54,7 +54,7 @@ std::size_t thread_pool::submit(std::span<job* const> jobs) {
     return accepted;
 }
 
-void thread_pool::work(worker& self) {
+void thread_pool::work(worker& self, unsigned number) {
     interruption handle;
     self.attach(handle);
     std::unique_lock lock{mutex_};
@@ -67,9 +67,12 @@ void thread_pool::work(worker& self) {
         }
         job& next = queue_.pop();
         ++running_;
+        const std::uint64_t call = ++begun_;
         lock.unlock();
         self.take_up(next);
+        shown_.begin(number, next.name, next.priority, call);
         next.run();
+        shown_.end(number, "finished");
         self.put_down();
         lock.lock();
         --running_;

@@ -9,16 +9,18 @@
 
 #include "server/executor.hpp"
 #include "server/standing_queue.hpp"
+#include "server/timeline.hpp"
 
 namespace tutti::server {
 
 class thread_pool final : public executor {
 public:
     /// `capacity`: how many jobs may stand. REQUIRES: both at least 1.
-    thread_pool(unsigned workers, std::size_t capacity);
+    thread_pool(unsigned workers, std::size_t capacity, timeline& shown);
     /// REQUIRES: drained.
     ~thread_pool() override;
 
+    [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
     std::size_t submit(std::span<job* const> jobs) override;
     void interrupt(job& which) noexcept override;
     void drain() override;
@@ -26,15 +28,17 @@ public:
 
 private:
     class worker;
-    void work(worker& self);
+    void work(worker& self, unsigned number);
 
     const std::size_t capacity_;
+    timeline& shown_;
     mutable std::mutex mutex_;  // of all up to workers_
     std::condition_variable arrived_;
     std::condition_variable ended_;
     standing_queue queue_;
     std::size_t idle_ = 0;
     std::size_t running_ = 0;
+    std::uint64_t begun_ = 0;
     bool draining_ = false;
     std::vector<std::unique_ptr<worker>> workers_;
     std::vector<std::jthread> threads_;

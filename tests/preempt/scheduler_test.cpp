@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <thread>
 
 #include "preempt/procedures/accounts.hpp"
@@ -20,7 +21,7 @@ TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
     const support::watchdog dog{"scheduler"};
     std::atomic<int> clock{0};
     std::deque<marker> marks;
-    scheduler s{{.workers = 2, .contexts = 8, .backlog = 100}};
+    scheduler s{{.workers = 2, .contexts = 8, .waiting = 100}};
     const std::size_t count = support::rounds(5000);
     std::size_t accepted = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -36,12 +37,12 @@ TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
     EXPECT_EQ(c.standing + c.active + c.parked + c.backlog, 0u);
 }
 
-TEST(scheduler, refuses_what_pool_and_backlog_cannot_hold) {
+TEST(scheduler, refuses_when_too_much_waits) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
     marker m[4] = {{&clock}, {&clock}, {&clock}, {&clock}};
-    scheduler s{{.workers = 1, .contexts = 2, .backlog = 1}};
+    scheduler s{{.workers = 1, .contexts = 2, .waiting = 2}};
     ASSERT_TRUE(s.submit({spin, &busy, 5}));
     wait_until(busy.started);
     EXPECT_TRUE(s.submit({mark, &m[0], 1}));   // the second context

@@ -1,7 +1,9 @@
-// A server of the bank's procedures in this process, on ports that the system chooses.
+// A server of the bank's procedures in this process, on ports that the system chooses. Its executor is that of the default,
+// or threads if the environment has TUTTI_TEST_THREADS: the tests run with both.
 #pragma once
 
 #include <atomic>
+#include <cstdlib>
 #include <future>
 
 #include "server/client.hpp"
@@ -48,6 +50,7 @@ public:
 private:
     static settings with_port(settings how) {
         how.port = 0;
+        if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
         return how;
     }
     service service_;

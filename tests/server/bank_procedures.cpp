@@ -25,6 +25,7 @@ struct bank {
     }
     std::vector<tutti::var<long>> accounts;
     tutti::var<long> calls{0};
+    std::atomic<bool> released{false};
 };
 
 /// Transactional steps for ever.
@@ -80,6 +81,18 @@ TUTTI_PROCEDURES(server) {
             if (b->accounts[0].get(t) != -1) tutti::retry(t);
         });
     });
+    // Endless work that only another call ends: in plain code, and in a transaction.
+    server.add("hold", {.priority = 1}, [b] {
+        while (!b->released.load(std::memory_order_acquire)) {}
+    });
+    server.add("hold_reading", {.priority = 1}, [b] {
+        return tutti::atomically({.read_only = true}, [&](tutti::tx& t) {
+            long sum = 0;
+            while (!b->released.load(std::memory_order_acquire)) sum = b->accounts[0].get(t) + b->accounts[1].get(t);
+            return sum;
+        });
+    });
+    server.add("release", {.priority = 5}, [b] { b->released.store(true, std::memory_order_release); });
     server.add("late", {.refuse_late = true}, [] {});
     server.add("busy", {.priority = 1}, [](long microseconds) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{microseconds};

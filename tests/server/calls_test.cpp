@@ -122,8 +122,9 @@ TEST(calls, answers_keep_the_order_of_their_requests) {
     }
 }
 
+// Also where hardly any call has a context yet.
 TEST(calls, the_highest_priority_runs_first) {
-    bank_server bank{{.workers = 1}};
+    bank_server bank{{.workers = 1, .preemption = {.contexts = 2}}};
     std::mutex mutex;
     std::vector<int> order;
     const auto finished = bank->call<void>("gate", {});

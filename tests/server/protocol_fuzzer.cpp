@@ -69,7 +69,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         made->add("maybe", {}, [](std::optional<double> x, std::optional<bool> y) { return std::pair{x, y}; });
         return made;
     }();
-    static const commands known{*procedures, "", [] { return std::string{"nothing"}; }};
+    static timeline shown{1};
+    static const commands known{*procedures, "", shown, [] { return std::string{"nothing"}; }};
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     const auto whole = cut(bytes, bytes.size() + 1, &known);
     const auto pieces = cut(bytes, data[0] % 32 + 1, nullptr);

@@ -59,7 +59,8 @@ TEST(thread_pool, every_accepted_job_runs_once_and_no_refused_one) {
     std::deque<counted_job> jobs;
     std::vector<job*> all;
     for (int i = 0; i < 5000; ++i) all.push_back(&jobs.emplace_back(ran));
-    thread_pool pool{3, 100};
+    timeline shown{3};
+    thread_pool pool{3, 100, shown};
     std::vector<bool> taken;
     for (std::size_t from = 0; from < all.size(); from += 50) {
         const std::size_t accepted = pool.submit(std::span{all}.subspan(from, 50));

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What users do with `tutti serve`, by the clients of Redis: serve.sh <case> <tutti> <shared object> [expected output]
+# What users do with `tutti serve`, by the clients of Redis: serve.sh <case> <tutti> <shared object> [another program]
 set -euo pipefail
 
 case=$1 tutti=$2 object=$3
@@ -140,6 +140,44 @@ case $case in
         stop
         wait "$client"
         [[ $(<"$folder/answer") == OK ]] || fail "what was accepted was answered by '$(<"$folder/answer")'"
+        ;;
+    timeline)
+        start --workers 1
+        "$tutti" timeline --port "$port" --seconds 1 --output "$folder/trace" >"$folder/said" &
+        recorder=$!
+        while kill -0 "$recorder" 2>/dev/null; do
+            redis-cli -p "$port" CALL count >/dev/null
+        done
+        wait "$recorder" || fail "tutti timeline failed: $(<"$folder/said")"
+        python3 - "$folder/trace" <<'PYTHON' || fail "the trace is wrong"
+import json, sys
+events = json.load(open(sys.argv[1], encoding="utf-8"))["traceEvents"]
+slices = [e for e in events if e["ph"] == "X"]
+assert slices and all(e["name"] == "count" and e["args"]["then"] == "finished" and e["dur"] >= 0 for e in slices)
+assert len({e["args"]["call"] for e in slices}) == len(slices)
+PYTHON
+        redis-cli -p "$port" TIMELINE SOON | grep -q START || fail "nonsense was taken"
+        stop
+        ;;
+    tpcc_load)
+        load=$4
+        start --set shrink=100
+        for how in "--rate 500" "--closed 8"; do
+            # shellcheck disable=SC2086  # a list of words
+            "$load" --port "$port" $how --seconds 0.5 --warm-up 0 --json >"$folder/figures" || fail "the generator failed"
+            python3 - "$folder/figures" <<'PYTHON' || fail "its figures are wrong: $(<"$folder/figures")"
+import json, sys
+profiles = json.load(open(sys.argv[1], encoding="utf-8"))["profiles"]
+assert sorted(p["priority"] for p in profiles) == [1, 2, 3, 4, 5]
+assert sum(p["sent"] for p in profiles) > 0
+for p in profiles:
+    assert p["answered"] == p["sent"] and p["refused"] == p["failed"] == 0
+    assert p["p50"] <= p["p99"] <= p["p999"]
+PYTHON
+        done
+        if "$load" --port 1 2>/dev/null; then fail "there is no server"; fi
+        stop
+        grep -q 'consistency after the run' "$folder/log" || fail "consistency was not checked"
         ;;
     tpcc)
         start --set shrink=100 --set warehouses=2

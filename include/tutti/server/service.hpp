@@ -30,6 +30,23 @@ struct tls_files {
     std::string client_authority{};  ///< if given, clients must show a certificate that it has signed
 };
 
+/// Who runs procedures.
+enum class execution : std::uint8_t {
+    automatic,  ///< preemptive where the processor has it (x86-64) and the process no other such server; threads otherwise
+    threads,     ///< a worker ends what it runs before it looks for what is more urgent
+    preemptive,  ///< what is more urgent interrupts what runs, which goes on later where it was
+};
+
+/// Of preemptive execution.
+struct preemption_settings {
+    std::string ticks = "on-demand";             ///< what interrupts a worker: on-demand, periodic, none
+    unsigned contexts = 1024;                    ///< calls that may have begun at once; others wait
+    std::size_t stack = 256 * 1024;              ///< bytes for each; taken as they are touched
+    std::optional<unsigned> most_preemptions{};  ///< of a call; then it goes before all others (C_max). None: no bound
+    bool lazy_promotion = false;                 ///< before that, one priority up with each preemption
+    bool migrate = false;                        ///< a preempted call may go on on another worker
+};
+
 /// What a server is to be, written with designated initialisers. Without an address it has no socket.
 struct settings {
     std::optional<std::uint16_t> port{};          ///< of TCP; 0: one that the system chooses
@@ -42,6 +59,9 @@ struct settings {
 
     unsigned receivers = 1;  ///< threads that own sockets
     unsigned workers = 0;    ///< threads that run procedures; 0: the processors that receivers leave, at least one
+
+    execution executor = execution::automatic;
+    preemption_settings preemption{};
 
     std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
     std::size_t max_clients = 10'000;

@@ -1,0 +1,37 @@
+// A socket to the server that never blocks: requests go out as it takes them, answers come in the order of requests.
+#pragma once
+
+#include <memory>
+#include <string>
+
+struct redisReader;
+struct redisReply;
+
+namespace tpcc::load {
+
+using answer = std::unique_ptr<redisReply, void (*)(void*)>;
+
+class connection {
+public:
+    /// @throws std::runtime_error  when the server cannot be reached
+    connection(const std::string& host, const std::string& port);
+    ~connection();
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+
+    [[nodiscard]] int descriptor() const noexcept { return socket_; }
+    /// What is to be sent; `flush` takes it away as far as the socket does.
+    [[nodiscard]] std::string& unsent() noexcept { return unsent_; }
+    void flush();
+    /// Reads what is there. @throws std::runtime_error  when the server has closed the connection
+    void receive();
+    /// The next whole answer, or null.
+    [[nodiscard]] answer next();
+
+private:
+    int socket_ = -1;
+    std::string unsent_;
+    redisReader* reader_;
+};
+
+}  // namespace tpcc::load

@@ -1,0 +1,93 @@
+// tutti-tpcc-load: see generator.hpp. Prints a table, or JSON for programs.
+#include "cli/options.hpp"
+#include "tpcc/load/generator.hpp"
+
+namespace {
+
+using namespace tpcc;
+using namespace tpcc::load;
+
+struct program_options {
+    load_settings how;
+    bool json = false;
+};
+
+/// As procedures.cpp has them.
+constexpr std::array<int, profile_count> priorities{3, 5, 4, 1, 2};
+
+double share(std::uint64_t of, std::uint64_t in) {
+    return in == 0 ? 0.0 : static_cast<double>(of) / static_cast<double>(in);
+}
+double microseconds(std::uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1000; }
+double mean(const load_tally& t) { return share(t.nanoseconds, t.answered) / 1000; }
+
+void print_json(const load_result& r) {
+    fmt::print("{{\"seconds\": {}, \"throughput\": {:.1f}, \"profiles\": [", r.seconds,
+               static_cast<double>(r.answered_in_time) / r.seconds);
+    for (std::size_t p = 0; p < profile_count; ++p) {
+        const load_tally& t = r.profiles[p];
+        fmt::print(
+            "{}{{\"name\": \"{}\", \"priority\": {}, \"sent\": {}, \"answered\": {}, \"refused\": {}, "
+            "\"failed\": {}, \"mean\": {:.2f}, \"p50\": {:.2f}, \"p99\": {:.2f}, \"p999\": {:.2f}, "
+            "\"aborts\": {:.6f}}}",
+            p == 0 ? "" : ", ", profile_names[p], priorities[p], t.sent, t.answered, t.refused, t.failed, mean(t),
+            microseconds(t.turnaround.percentile(0.5)), microseconds(t.turnaround.percentile(0.99)),
+            microseconds(t.turnaround.percentile(0.999)), share(t.restarts, t.restarts + t.executions));
+    }
+    fmt::print("]}}\n");
+}
+
+void print_table(const load_result& r) {
+    fmt::print("{:<14}{:>9}{:>10}{:>9}{:>9}{:>12}{:>12}{:>12}{:>12}{:>9}\n", "profile", "priority", "answered", "busy",
+               "failed", "mean us", "p50 us", "p99 us", "p99.9 us", "aborts");
+    for (std::size_t p = 0; p < profile_count; ++p) {
+        const load_tally& t = r.profiles[p];
+        fmt::print("{:<14}{:>9}{:>10}{:>9}{:>9}{:>12.0f}{:>12.0f}{:>12.0f}{:>12.0f}{:>8.2f}%\n", profile_names[p],
+                   priorities[p], t.answered, t.refused, t.failed, mean(t), microseconds(t.turnaround.percentile(0.5)),
+                   microseconds(t.turnaround.percentile(0.99)), microseconds(t.turnaround.percentile(0.999)),
+                   100 * share(t.restarts, t.restarts + t.executions));
+    }
+    fmt::print("{:.0f} calls a second were answered\n", static_cast<double>(r.answered_in_time) / r.seconds);
+}
+
+std::variant<program_options, cli::help_text> parse_command_line(int argc, const char* const* argv) {
+    CLI::App app{"Drives `tutti serve tpcc-procedures.so` with the five profiles of TPC-C in equal shares",
+                 "tutti-tpcc-load"};
+    program_options options;
+    load_settings& how = options.how;
+    app.add_option("--host", how.host, "Where the server listens")->capture_default_str();
+    app.add_option("--port", how.port, "Its port")->capture_default_str();
+    app.add_option("--rate", how.rate, "Calls a second, all profiles together")
+        ->check(CLI::Range(0.1, 1e7))
+        ->capture_default_str();
+    app.add_option("--closed", how.closed, "Keep so many calls under way instead of sending at a rate; 0: off")
+        ->check(CLI::Range(0, 100'000))
+        ->capture_default_str();
+    app.add_option("--seconds", how.seconds, "To measure")->check(CLI::Range(0.01, 86'400.0))->capture_default_str();
+    app.add_option("--warm-up", how.warm_up, "Seconds before, unmeasured")
+        ->check(CLI::Range(0.0, 3600.0))
+        ->capture_default_str();
+    app.add_option("--connections", how.connections, "For each profile")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--seed", how.seed, "Of inputs and arrivals")->capture_default_str();
+    app.add_flag("--json", options.json, "Print JSON");
+    if (const auto help = cli::parse(app, argc, argv, "tutti-tpcc-load --help lists the options")) return *help;
+    return options;
+}
+
+int run(const program_options& options) {
+    const load_result r = generate_load(options.how);
+    options.json ? print_json(r) : print_table(r);
+    if (r.first_failure.empty()) return cli::all_is_well;
+    fmt::print(stderr, "tutti-tpcc-load: a call failed: {}\n", r.first_failure);
+    return cli::failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return cli::run_program(
+        "tutti-tpcc-load", "give less to --connections", [&] { return parse_command_line(argc, argv); },
+        [](const program_options& options) { return run(options); });
+}

@@ -1,0 +1,31 @@
+// The executor with preemption: a job of a higher priority interrupts one of a lower, which goes on later where it was.
+// What may be interrupted anywhere is the code of the shared objects that procedures were loaded from. Procedures of the
+// program itself give way where a transaction's critical regions end: nobody knows what else is in the program's code.
+#pragma once
+
+#include "preempt/scheduler.hpp"
+#include "server/executor.hpp"
+#include "server/timeline.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+class preemptive final : public executor {
+public:
+    /// `objects`: an address in each shared object whose code may be preempted anywhere.
+    /// @throws std::invalid_argument for settings that make no sense, std::logic_error if the process has such an executor
+    preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how,
+               std::span<const void* const> objects, timeline& shown);
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
+    std::size_t submit(std::span<job* const> jobs) override;
+    void interrupt(job& which) noexcept override { scheduler_.interrupt(&which); }
+    void drain() override { scheduler_.stop(); }
+    [[nodiscard]] load current_load() const override;
+
+private:
+    const std::size_t capacity_;
+    mutable preempt::scheduler scheduler_;
+};
+
+}  // namespace tutti::server

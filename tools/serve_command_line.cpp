@@ -1,0 +1,126 @@
+#include <cstdint>
+#include <memory>
+
+#include "subcommand.hpp"
+
+namespace tutti::tools {
+namespace {
+
+struct serve_words {
+    serve_options options;
+    std::string password_file;
+    bool no_tcp = false;
+    std::uint16_t port = 7411;
+    std::vector<std::string> settings;
+};
+
+/// A duration in milliseconds, as an option.
+void add_milliseconds(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
+                      const std::string& text) {
+    to.add_option_function<std::int64_t>(
+          name, [&value](const std::int64_t& given) { value = std::chrono::milliseconds{given}; }, text)
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("MS")
+        ->default_str(std::to_string(value.count()));
+}
+
+void add_options(CLI::App& serve, serve_words& words) {
+    auto& [options, password_file, no_tcp, port, settings] = words;
+    server::settings& how = options.how;
+    const auto counted = [&](const std::string& name, auto& value, const std::string& text) {
+        serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
+    };
+    serve.add_option("object", options.shared_object, "Shared object with the procedures")->required();
+    serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
+        ->type_name("NAME=VALUE");
+    serve.add_option("--host", how.host, "Address to listen on")->capture_default_str();
+    CLI::Option* const tcp =
+        serve.add_option("--port", port, "TCP port; 0: one that the system chooses")->capture_default_str();
+    serve.add_flag("--no-tcp", no_tcp, "Listen on a unix socket only")->excludes(tcp);
+    CLI::Option* const key = serve.add_option("--tls-key", how.tls.key, "Its private key, PEM")->type_name("FILE");
+    CLI::Option* const certificate =
+        serve.add_option("--tls-certificate", how.tls.certificate, "Speak TLS on TCP with this certificate, PEM")
+            ->type_name("FILE")
+            ->needs(key);
+    key->needs(certificate);
+    serve
+        .add_option("--tls-client-authority", how.tls.client_authority,
+                    "Clients must show a certificate signed by this")
+        ->type_name("FILE")
+        ->needs(certificate);
+    serve.add_option("--unix", how.unix_socket, "Unix socket to listen on, too")->type_name("PATH");
+    serve.add_option("--port-file", options.port_file, "Write the port to this file once it is listened on")
+        ->type_name("FILE");
+    serve.add_option("--password-file", password_file, "Clients must AUTH with the first line of this file")
+        ->type_name("FILE");
+    serve
+        .add_option_function<std::uint16_t>(
+            "--metrics-port", [&how](const std::uint16_t& given) { how.metrics_port = given; },
+            "HTTP port where Prometheus may ask; 0: one that the system chooses")
+        ->type_name("PORT");
+    serve.add_option("--metrics-host", how.metrics_host, "Address for Prometheus")->capture_default_str();
+    serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that receivers leave")
+        ->type_name("N")
+        ->capture_default_str();
+    serve
+        .add_option_function<std::string>(
+            "--executor",
+            [&how](const std::string& given) {
+                how.executor = given == "threads" ? server::execution::threads : server::execution::preemptive;
+            },
+            "Whether what is more urgent interrupts what runs: preemptive (the default on x86-64) or threads")
+        ->check(CLI::IsMember({"preemptive", "threads"}))
+        ->type_name("NAME");
+    serve.add_option("--ticks", how.preemption.ticks, "What interrupts a worker: on-demand, periodic or none")
+        ->capture_default_str();
+    counted("--contexts", how.preemption.contexts, "Calls that may have begun at once, preempted ones included");
+    serve
+        .add_option_function<unsigned>(
+            "--c-max", [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
+            "Preemptions of a call until it goes before all others; without: no bound")
+        ->check(CLI::PositiveNumber)
+        ->type_name("N");
+    serve.add_flag("--lazy-promotion", how.preemption.lazy_promotion,
+                   "Raise a call by one priority with each preemption");
+    serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker");
+    counted("--receivers", how.receivers, "Threads that own sockets");
+    counted("--queue", how.queue, "Calls that may wait for a worker; what comes then is answered BUSY");
+    counted("--max-clients", how.max_clients, "Clients at once");
+    counted("--max-request", how.max_request, "Bytes of a request");
+    counted("--max-arguments", how.max_arguments, "Words of a request");
+    counted("--max-pipeline", how.max_pipeline, "Requests of a client that are not answered yet");
+    counted("--max-unsent", how.max_unsent,
+            "Bytes of answers that a client may leave unread before it is not read from");
+    add_milliseconds(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
+    add_milliseconds(serve, "--idle-timeout", how.idle_timeout,
+                     "Close clients without a request for so long; 0: never");
+    add_milliseconds(serve, "--write-timeout", how.write_timeout,
+                     "Close clients that read nothing of an answer for so long");
+    add_milliseconds(serve, "--login-timeout", how.login_timeout, "Close clients that have not sent AUTH for so long");
+    serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
+}
+
+serve_options options_of(serve_words words) {
+    auto& [options, password_file, no_tcp, port, settings] = words;
+    if (!no_tcp) options.how.port = port;
+    if (no_tcp && options.how.unix_socket.empty()) throw cli::command_line_error{"--no-tcp needs --unix PATH"};
+    options.how.password = password_in(password_file);
+    for (const std::string& s : settings) {
+        const std::size_t equals = s.find('=');
+        if (equals == 0 || equals == std::string::npos)
+            throw cli::command_line_error{"--set: give name=value, not " + s};
+        options.settings.emplace_back(s.substr(0, equals), s.substr(equals + 1));
+    }
+    return std::move(options);
+}
+
+}  // namespace
+
+subcommand add_serve(CLI::App& to) {
+    const auto words = std::make_shared<serve_words>();
+    CLI::App* const serve = to.add_subcommand("serve", "Serve the procedures of a shared object");
+    add_options(*serve, *words);
+    return {serve, [words] { return options_of(*words); }};
+}
+
+}  // namespace tutti::tools
