@@ -52,6 +52,8 @@ struct context : listed {
     condition state = condition::pooled;
     worker* home = nullptr;
 
+    bool steps = false;  // instruction by instruction, to where it may be cut off; touched on its own thread
+
     // --- while others interrupt it, it is not used again
     unsigned visitors = 0;
     bool over = false;  // its work has ended; the last of them recycles it

@@ -9,6 +9,7 @@
 
 #include "base/futex.hpp"
 #include "core/kill.hpp"
+#include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
 namespace tutti::preempt {
@@ -21,6 +22,13 @@ const sigset_t only_ticks = [] {
     sigset_t s;
     sigemptyset(&s);
     sigaddset(&s, tick_signal);
+    return s;
+}();
+
+const sigset_t faults_and_ticks = [] {
+    sigset_t s = only_ticks;
+    sigaddset(&s, SIGSEGV);
+    sigaddset(&s, SIGTRAP);
     return s;
 }();
 
@@ -51,6 +59,8 @@ void worker::start() {
 }
 
 void worker::run() noexcept {
+    const signal_stack for_faults;
+    ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);
     run_as(this, nullptr);
     if (of_.how_.migrate) own_block_ = tls_block::current();
     source().start(target_);
