@@ -52,7 +52,9 @@ struct context : listed {
     condition state = condition::pooled;
     worker* home = nullptr;
 
-    bool steps = false;  // instruction by instruction, to where it may be cut off; touched on its own thread
+    // --- once its stack has not sufficed; touched on its own thread
+    bool overrun = false;
+    bool steps = false;  // instruction by instruction, to where it may be cut off
 
     // --- while others interrupt it, it is not used again
     unsigned visitors = 0;

@@ -128,12 +128,13 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     if (!c.room.is_beyond(address) || (!of_signal && address < sp - red_zone)) return false;
 
     const bool fits = sp - signal_frame > c.room.next_edge();
-    if (of_signal && fits && c.room.open_reserve()) {
+    if (of_signal && !c.overrun && fits && c.room.open_reserve()) {
         tick_after(target_, target_.timing.repetition);  // in place of the one that is lost
         return true;
     }
     core::descriptor* const d = innermost_transaction();
-    if (fits && runs_transaction(d) && c.room.open_reserves() == 0 && c.room.open_reserve()) {
+    const bool again = std::exchange(c.overrun, true);
+    if (fits && !again && runs_transaction(d) && c.room.open_reserve()) {
         core::interrupt_for_stack(*d);
         return true;
     }
@@ -159,11 +160,11 @@ bool worker::steps_on(ucontext_t& where) noexcept {
     }
     context& c = *running_;
     if (!of_.application_.contains(instruction_of(where))) return true;
-    const bool is_back = stack_pointer_of(where) >= c.room.bottom() || c.descriptor->exceptions->uncaught != 0;
-    if (!is_back && !may_cut_off(c, where)) return true;
+    const bool leaves = c.descriptor->exceptions->uncaught != 0;
+    if (!leaves && !may_cut_off(c, where)) return true;
     c.steps = false;
     flags &= ~trap_flag;
-    return is_back || cut_off(c, where);
+    return leaves || cut_off(c, where);
 }
 
 void worker::handle_fault(int signal, siginfo_t* what, void* interrupted) noexcept {

@@ -2,13 +2,13 @@
 // has a stack of its own, decides:
 //
 //   interrupt    If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::out_of_stack, as any
-//                exception does. The first reserve of the stack is opened for that.
-//   cut off      If none runs, or the first reserve was not enough: what the context was doing is given up where it
+//                exception does. A reserve of the stack is opened for that.
+//   cut off      If none runs, or that reserve was not enough: what the context was doing is given up where it
 //                stands. Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context is
 //                free again.
 //   step on      If it may not be cut off there, a reserve is opened, and the processor traps after each instruction
-//                until it may. If it comes back to its stack before, or an exception is on its way, it is let go.
-//   go under     When both reserves are used up, the fault goes on to the handler that was there before, which ends the
+//                until it may. If an exception is on its way by then, it is let go.
+//   go under     When all reserves are used up, the fault goes on to the handler that was there before, which ends the
 //                process, as a rule.
 //
 // Cutting off passes over frames, so it is for those of application code only, from the instruction that runs up to the

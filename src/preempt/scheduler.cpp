@@ -109,7 +109,7 @@ void scheduler::recycle(context& c) noexcept {
     c.over = c.visitors != 0;
     if (c.over) return;
     core::forget_interruption(*c.descriptor);
-    c.steps = false;
+    c.overrun = c.steps = false;
     c.room.close();
     ++counts_.finished;
     if (backlog_.empty()) {

@@ -1,6 +1,6 @@
 // The stack of a context, and what lies below it for the case that it does not suffice.
 //
-//   mapping | brink | last resort | second reserve | first reserve | the stack itself | top
+//   mapping | brink | last resort | reserves | the stack itself | top
 //
 //   reserves     fault until they are opened: the stack has been run over, and what was being called must be able to return
 //   last resort  faults until it is opened: a context is ended on it, whose frames above are still looked at
@@ -41,7 +41,7 @@ public:
     /// REQUIRES: nobody runs on it.
     void close() noexcept;
 
-    static constexpr unsigned reserves = 2;
+    static constexpr unsigned reserves = 3;                   // for a signal, for an exception to leave, to step on
     static constexpr std::size_t reserve_bytes = 256 * 1024;  // of each
     static constexpr std::size_t last_resort_bytes = 64 * 1024;
     static constexpr std::size_t brink_bytes = 64 * 1024;
