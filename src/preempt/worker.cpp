@@ -1,6 +1,7 @@
 #include "preempt/worker.hpp"
 
 #include <cxxabi.h>
+#include <pthread.h>
 #include <ucontext.h>
 
 #include <cerrno>
@@ -51,6 +52,7 @@ void worker::start() {
 }
 
 void worker::run() noexcept {
+    ::pthread_setname_np(::pthread_self(), "tutti-worker");  // as tools show it
     run_as(this, nullptr);
     if (of_.how_.migrate) own_block_ = tls_block::current();
     source().start(target_);
