@@ -40,18 +40,6 @@ bench/README.md says how to read the result.
 EOF
 }
 
-# with_matplotlib: a Python that has it. A Python from elsewhere may come first in PATH and lack Debian's packages.
-with_matplotlib() {
-    local python
-    for python in python3 /usr/bin/python3; do
-        if "$python" -c 'import matplotlib' 2>/dev/null; then
-            printf '%s\n' "$python"
-            return 0
-        fi
-    done
-    return 1
-}
-
 # measure <folder> [arguments]: each program writes <folder>/<program>.json. It is an error only if none of them has
 # what was asked for.
 measure() {

@@ -161,6 +161,18 @@ need() {
     done
 }
 
+# with_matplotlib: a Python that has it. A Python from elsewhere may come first in PATH and lack Debian's packages.
+with_matplotlib() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        if "$python" -c 'import matplotlib' 2>/dev/null; then
+            printf '%s\n' "$python"
+            return 0
+        fi
+    done
+    return 1
+}
+
 # ---- presets --------------------------------------------------------------------------------------------------
 
 # asan has ubsan's checks, too: one build less.

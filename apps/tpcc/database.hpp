@@ -13,6 +13,7 @@
 #include <tutti/containers/vector.hpp>
 
 #include "tpcc/customer_names.hpp"
+#include "tpcc/demand.hpp"
 #include "tpcc/random.hpp"
 #include "tpcc/rows.hpp"
 
@@ -73,6 +74,9 @@ public:
 
     [[nodiscard]] const scale& size() const noexcept { return size_; }
     [[nodiscard]] const nurand_constants& constants() const noexcept { return constants_; }
+    /// What its transactions compute beside their accesses. Set it while none runs.
+    demand computing;
+
     [[nodiscard]] int warehouse_count() const noexcept { return static_cast<int>(warehouses_.size()); }
 
     [[nodiscard]] warehouse& warehouse_at(warehouse_id w) const { return *warehouses_[index(w)]; }

@@ -29,7 +29,10 @@ execution<delivery_result> delivery(database& db, const delivery_input& in) {
     const delivery_result result = tutti::atomically(tutti::no_unwind, {.name = "delivery"}, [&](tutti::tx& t) {
         attempts = t.attempt();
         delivery_result out;
-        for (std::size_t d = 0; d < out.orders.size(); ++d) out.orders[d] = deliver_oldest(t, from.districts[d], in);
+        for (std::size_t d = 0; d < out.orders.size(); ++d) {
+            out.orders[d] = deliver_oldest(t, from.districts[d], in);
+            db.computing.compute(demand::delivery / districts_per_warehouse);
+        }
         return out;
     });
     return {result, attempts};

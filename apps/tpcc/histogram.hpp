@@ -38,6 +38,14 @@ public:
         return max_;
     }
 
+    /// f(nanoseconds, count) for every length that occurs, shortest first.
+    template <class F>
+    void for_each(F&& f) const {
+        for (std::size_t i = 0; i < bucket_count; ++i) {
+            if (counts_[i] != 0) f(std::min(upper_bound_of(i), max_), counts_[i]);
+        }
+    }
+
     [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
     [[nodiscard]] std::uint64_t max() const noexcept { return max_; }
 

@@ -40,6 +40,7 @@ new_order_result run(tutti::tx& t, database& db, const new_order_input& in) {
                                             in.line_count, in.all_local);
     cents sum = 0;
     for (std::size_t l = 0; l < static_cast<std::size_t>(in.line_count); ++l) {
+        db.computing.compute(demand::new_order / in.line_count);
         const new_order_line_input& wanted = in.lines[l];
         const item* const what = db.find_item(wanted.item);
         if (what == nullptr) tutti::cancel(t);

@@ -14,6 +14,7 @@ execution<order_status_result> order_status(database& db, const order_status_inp
         out.who = who;
         out.balance = who->balance.get(t);
         const order* const latest = who->last_order.get(t);
+        db.computing.compute(demand::order_status);
         if (latest == nullptr) return out;
         out.order = latest->id;
         out.entered = latest->entered;

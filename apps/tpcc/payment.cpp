@@ -48,6 +48,7 @@ execution<payment_result> payment(database& db, const payment_input& in) {
         attempts = t.attempt();
         w.ytd.set(t, w.ytd.get(t) + in.amount);
         d.ytd.set(t, d.ytd.get(t) + in.amount);
+        db.computing.compute(demand::payment);
         const cents balance = payer.balance.get(t) - in.amount;
         payer.balance.set(t, balance);
         payer.ytd_payment.set(t, payer.ytd_payment.get(t) + in.amount);

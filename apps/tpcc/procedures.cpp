@@ -10,7 +10,8 @@
 //   CALL scale                                                        -> what a generator of inputs has to know
 //   CALL attempts                                                     -> executions and restarts, by profile
 //
-// A customer is a number, or a last name. Settings: warehouses, seed, shrink (divides items, customers and orders).
+// A customer is a number, or a last name. Settings: warehouses, seed, shrink (divides items, customers and orders), demand
+// (demand.hpp; 100 makes transactions as long as the paper's).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -128,8 +129,10 @@ std::unique_ptr<database> load(const registry& from) {
     size.items /= shrink;
     size.customers_per_district /= shrink;
     size.orders_per_district /= shrink;
-    return populate(size, warehouses, static_cast<std::uint64_t>(seed),
-                    std::max(1U, std::thread::hardware_concurrency()));
+    std::unique_ptr<database> db =
+        populate(size, warehouses, static_cast<std::uint64_t>(seed), std::max(1U, std::thread::hardware_concurrency()));
+    db->computing = demand{number("demand", 0, 0, 10'000)};
+    return db;
 }
 
 void check(const database& db) {

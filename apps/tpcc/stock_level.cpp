@@ -37,6 +37,7 @@ execution<stock_level_result> stock_level(database& db, const stock_level_input&
                 // Few are low: repetitions are dropped afterwards, among those.
                 if (db.stock_at(in.warehouse, id).quantity.get(t) < in.threshold) low.ids[low.count++] = id;
             }
+            db.computing.compute(demand::stock_level / stock_level_orders);
         }
     });
     return {{low.distinct()}, attempts};

@@ -1,11 +1,33 @@
-"""Processes: a server in each configuration, and the generator that drives it."""
+"""Processes: a server in each configuration, the generators that drive it, and who has which processor."""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
 import tempfile
 import time
+
+
+class Processors:
+    """Each worker has a processor to itself; what is left is for receivers and generators. With one there is no choice."""
+
+    def __init__(self):
+        mine = sorted(os.sched_getaffinity(0))
+        spare = 2 if len(mine) >= 4 else 1
+        self.workers = mine[:-spare] or mine
+        self.receivers = mine[-spare : -spare + 1] or mine
+        self.generators = mine[-1:]
+
+    def share_out(self, process):
+        """Moves the threads of a server to where they belong."""
+        workers = 0
+        for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+            where = self.receivers
+            if (task / "comm").read_text(encoding="utf-8").strip() == "tutti-worker":
+                where = [self.workers[workers % len(self.workers)]]
+                workers += 1
+            os.sched_setaffinity(int(task.name), where)
 
 
 class Server:
@@ -14,11 +36,12 @@ class Server:
     def __init__(self, programs, name, options, settings):
         self.name = name
         self.programs = programs
+        self.processors = Processors()
         self.folder = tempfile.TemporaryDirectory(prefix="tutti-serving-")
         self.port_file = pathlib.Path(self.folder.name) / "port"
         self.log = pathlib.Path(self.folder.name) / "log"
         command = [str(programs / "tutti"), "serve", str(programs / "tpcc-procedures.so"), "--port", "0"]
-        command += ["--port-file", str(self.port_file), *options]
+        command += ["--port-file", str(self.port_file), "--workers", str(len(self.processors.workers)), *options]
         for setting in settings:
             command += ["--set", setting]
         with self.log.open("w", encoding="utf-8") as log:
@@ -28,14 +51,27 @@ class Server:
                 raise RuntimeError(f"the server '{name}' did not start: {self.log.read_text(encoding='utf-8')}")
             time.sleep(0.02)
         self.port = self.port_file.read_text(encoding="utf-8").strip()
+        self.processors.share_out(self.process.pid)
 
-    def drive(self, *options):
-        """One run of the generator; what it measured."""
-        command = [str(self.programs / "tutti-tpcc-load"), "--port", self.port, "--json", *map(str, options)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"server '{self.name}': {done.stderr.strip()}")
-        return json.loads(done.stdout)
+    def drive(self, generators, rate=0, closed=0, **options):
+        """So many generators at once, which share the rate, or the calls under way. What each of them measured."""
+        load = ["--closed", closed // generators] if closed else ["--rate", rate / generators]
+        seed = options.pop("seed", 7)
+        running = []
+        for number in range(generators):
+            command = [str(self.programs / "tutti-tpcc-load"), "--port", self.port, "--json", *map(str, load)]
+            command += ["--seed", str(seed * 1000 + number)]
+            for name, value in options.items():
+                command += [f"--{name.replace('_', '-')}", str(value)]
+            running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+            os.sched_setaffinity(running[-1].pid, self.processors.generators)
+        results = []
+        for process in running:
+            output, errors = process.communicate()
+            if process.returncode != 0:
+                raise RuntimeError(f"server '{self.name}': {errors.strip()}")
+            results.append(json.loads(output))
+        return results
 
     def end(self):
         """Ends it in good order. It fails if TPC-C's conditions do not hold."""

@@ -7,10 +7,12 @@ import statistics
 import sys
 
 from servers import Server
+from tables import combine, show
 
 COMMON = ["--executor", "preemptive", "--queue", "1000000"]  # overload is to wait, not to be refused
 BASELINE = ("baseline", [*COMMON, "--ticks", "none"])
 PREEMPTIVE = ("preemptive", COMMON)
+PAPER = "demand=100"
 
 
 def sweep():
@@ -23,115 +25,114 @@ def sweep():
             yield name, [*COMMON, *options]
 
 
-def combine(rounds):
-    """One table of several rounds: by priority."""
-    table = {}
-    for profiles in zip(*(r["profiles"] for r in rounds)):
-        answered = sum(p["answered"] for p in profiles)
-        row = {
-            "name": profiles[0]["name"],
-            "answered": answered,
-            "refused": sum(p["refused"] for p in profiles),
-            "mean": sum(p["mean"] * p["answered"] for p in profiles) / answered if answered else 0,
-            "aborts": statistics.mean(p["aborts"] for p in profiles),
-        }
-        for key in ("p50", "p99", "p999"):
-            row[key] = statistics.median(p[key] for p in profiles)
-        table[profiles[0]["priority"]] = row
-    return dict(sorted(table.items()))
+class Runs:
+    """Starts servers and ends them all, whatever happens."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.running = []
+
+    def start(self, configuration, *settings):
+        self.running.append(Server(self.arguments.programs, *configuration, [*settings, *self.arguments.set]))
+        return self.running[-1]
+
+    def end(self, server):
+        self.running.remove(server)
+        server.end()
+
+    def kill(self):
+        for server in self.running:
+            server.kill()
+
+    def drive(self, server, **options):
+        a = self.arguments
+        return server.drive(a.generators, warm_up=a.warm_up, districts=a.districts, connections=a.connections, **options)
+
+    def capacity(self, baseline, seconds):
+        return sum(r["throughput"] for r in self.drive(baseline, closed=64, seconds=seconds))
+
+    def alternate(self, servers, rate, seconds, rounds):
+        """Rounds in turn; for each server its table and its throughput."""
+        results = {s.name: [] for s in servers}
+        for number in range(rounds):
+            for server in servers:
+                results[server.name].append(self.drive(server, rate=rate, seconds=seconds, seed=7 + number))
+        return (
+            {name: combine([p for processes in r for p in processes]) for name, r in results.items()},
+            {name: statistics.mean(sum(p["throughput"] for p in processes) for processes in r) for name, r in results.items()},
+        )
 
 
-def alternate(servers, options, rounds):
-    """Rounds in turn; for each server its table and its throughput."""
-    results = {s.name: [] for s in servers}
-    for number in range(rounds):
-        for server in servers:
-            results[server.name].append(server.drive(*options, "--seed", 7 + number))
-    return (
-        {name: combine(r) for name, r in results.items()},
-        {name: statistics.mean(x["throughput"] for x in r) for name, r in results.items()},
-    )
+def compare(runs, title, settings, seconds, rounds):
+    """Baseline and preemptive beside each other at each load. Returns the baseline's capacity."""
+    baseline, preemptive = runs.start(BASELINE, *settings), runs.start(PREEMPTIVE, *settings)
+    capacity = runs.capacity(baseline, seconds)
+    print(f"\n{title}\ncapacity of the baseline: {capacity:.0f} calls a second")
+    for load in runs.arguments.loads:
+        rate = capacity * load / 100
+        show(f"{load} % of capacity, {rate:.0f} calls a second", *runs.alternate([baseline, preemptive], rate, seconds, rounds))
+    for server in (baseline, preemptive):
+        runs.end(server)
+    return capacity
 
 
-def show(load, rate, tables, throughput):
-    print(f"\n{load} % of capacity: {rate:.0f} calls a second; turnarounds in microseconds")
-    columns = ("mean", "p50", "p99", "p999")
-    print(f"{'priority':<22}{'server':<18}" + "".join(f"{c:>11}" for c in columns) + f"{'aborts':>9}{'busy':>9}{'to base':>9}")
-    base = tables["baseline"]
-    for priority in reversed(base):
-        for name, table in tables.items():
-            row = table[priority]
-            label = f"{priority} {row['name']}" if name == "baseline" else ""
-            ratio = f"{100 * (row['mean'] / base[priority]['mean'] - 1):+8.0f}%" if base[priority]["mean"] else ""
-            print(
-                f"{label:<22}{name:<18}" + "".join(f"{row[c]:>11.0f}" for c in columns)
-                + f"{100 * row['aborts']:>8.2f}%{row['refused']:>9}{ratio if name != 'baseline' else '':>9}"
-            )
-    for name, calls in throughput.items():
-        print(f"throughput, {name}: {calls:.0f} calls a second, {calls / throughput['baseline']:.3f} of the baseline's")
-    sys.stdout.flush()
-
-
-def measure(arguments, running, start):
-    configurations = list(sweep()) if arguments.full else [PREEMPTIVE]
-    baseline = start(BASELINE)
-    closed = ["--closed", 64, "--seconds", arguments.seconds, "--warm-up", arguments.warm_up]
-    capacity = statistics.median(baseline.drive(*closed)["throughput"] for _ in range(3 if arguments.full else 1))
-    print(f"capacity of the baseline: {capacity:.0f} calls a second")
-    figures = {load: {} for load in arguments.loads}
-    for configuration in configurations:
-        other = start(configuration)
-        for load in arguments.loads:
-            rate = capacity * load / 100
-            options = ["--rate", rate, "--seconds", arguments.seconds, "--warm-up", arguments.warm_up]
-            tables, throughput = alternate([baseline, other], options, arguments.rounds)
-            show(load, rate, tables, throughput)
-            figures[load].setdefault("baseline", tables["baseline"])
-            figures[load][other.name] = tables[other.name]
-            for priority, row in tables[other.name].items():
-                row["base"] = tables["baseline"][priority]  # that of the same rounds
-        running.remove(other)
-        other.end()
-    running.remove(baseline)
-    baseline.end()
-    print("\nTPC-C's consistency conditions hold on every server")
+def vary(runs, capacity, load, seconds, rounds):
+    """The sweep; for each configuration its table, with the baseline of the same rounds."""
+    print(f"\nC_max and lazy promotion at {load} % of capacity; mean turnaround in microseconds, by priority")
+    baseline = runs.start(BASELINE, PAPER)
+    figures = {}
+    for configuration in sweep():
+        other = runs.start(configuration, PAPER)
+        if runs.arguments.full or not figures:
+            beside = runs.alternate([baseline], capacity * load / 100, seconds, rounds)[0]["baseline"]
+        tables, throughput = runs.alternate([other], capacity * load / 100, seconds, rounds)
+        if not figures:
+            print(f"{'':<16}" + "".join(f"{p:>10}" for p in reversed(beside)) + f"{'calls/s':>10}")
+            print(f"{'baseline':<16}" + "".join(f"{r['mean']:>10.0f}" for r in reversed(beside.values())))
+        figures.setdefault("baseline", beside)
+        figures[other.name] = {p: {**row, "base": beside[p]} for p, row in tables[other.name].items()}
+        means = "".join(f"{row['mean']:>10.0f}" for row in reversed(tables[other.name].values()))
+        print(f"{other.name:<16}{means}{throughput[other.name]:>10.0f}")
+        sys.stdout.flush()
+        runs.end(other)
+    runs.end(baseline)
     return figures
+
+
+def measure(runs):
+    import charts  # what it draws with is not needed to say what is wrong with the command line  pylint: disable=import-outside-toplevel
+
+    a = runs.arguments
+    capacity = compare(runs, "Transactions as long as the paper's (table I)", [PAPER], a.seconds, a.rounds)
+    compare(runs, "Transactions as they are: microseconds", [], a.seconds / 3, a.rounds)
+    a.charts.mkdir(parents=True, exist_ok=True)
+    for load in a.loads if a.full else a.loads[-1:]:
+        figures = vary(runs, capacity, load, a.seconds if a.full else a.seconds / 3, a.rounds if a.full else 1)
+        charts.draw_figures(a.charts, load, figures)
+    print(f"\nTPC-C's consistency conditions hold on every server; figures 7, 8 and 9 are in {a.charts}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of tutti and tutti-tpcc-load")
-    parser.add_argument("--full", action="store_true", help="the whole sweep of C_max and lazy promotion, with charts")
-    parser.add_argument("--charts", type=pathlib.Path, help="folder for charts (with --full: build/serving)")
-    parser.add_argument("--seconds", type=float, default=4, help="of each round (default: 4)")
-    parser.add_argument("--warm-up", type=float, default=0.5, help="seconds before each round (default: 0.5)")
-    parser.add_argument("--rounds", type=int, default=3, help="of each configuration and load (default: 3)")
+    parser.add_argument("--full", action="store_true", help="the sweep of C_max as long as the rest, at every load")
+    parser.add_argument("--charts", type=pathlib.Path, default=pathlib.Path("build/serving"), help="folder for charts")
+    parser.add_argument("--seconds", type=float, default=5, help="of each round (default: 5)")
+    parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each round (default: 0.3)")
+    parser.add_argument("--rounds", type=int, default=2, help="of each configuration and load (default: 2)")
     parser.add_argument("--loads", type=int, nargs="+", default=[95, 120], help="percent of capacity (default: 95 120)")
+    parser.add_argument("--generators", type=int, default=2, help="processes that send (default: 2)")
+    parser.add_argument("--connections", type=int, default=8, help="of each, for each profile (default: 8)")
+    parser.add_argument("--districts", type=int, default=1, help="of the warehouse that are asked for (default: 1)")
     parser.add_argument("--set", action="append", default=[], help="setting of the procedures, name=value")
-    arguments = parser.parse_args()
-    if arguments.full and arguments.charts is None:
-        arguments.charts = pathlib.Path("build/serving")
-    running = []
-
-    def start(configuration):
-        running.append(Server(arguments.programs, *configuration, arguments.set))
-        return running[-1]
-
+    runs = Runs(parser.parse_args())
     try:
-        figures = measure(arguments, running, start)
+        measure(runs)
     except RuntimeError as failure:
         print(f"serving.py: {failure}", file=sys.stderr)
         return 1
     finally:
-        for server in running:
-            server.kill()
-    if arguments.charts is not None:
-        import charts  # only who draws needs what it draws with  pylint: disable=import-outside-toplevel
-
-        arguments.charts.mkdir(parents=True, exist_ok=True)
-        for load, table in figures.items():
-            charts.draw_figures(arguments.charts, load, table)
-        print(f"charts are in {arguments.charts}")
+        runs.kill()
     return 0
 
 

@@ -14,8 +14,7 @@ bool goes_after(const backlog::item& a, const backlog::item& b) noexcept {
 
 }  // namespace
 
-void backlog::push(item i) {
-    i.order = pushed_++;
+void backlog::push(const item& i) {
     heap_.push_back(i);
     std::ranges::push_heap(heap_, goes_after);
     ++by_priority_[i.what.priority];

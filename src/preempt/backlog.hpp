@@ -18,11 +18,11 @@ public:
     struct item {
         work what;
         std::uint64_t arrived;  // ticks of the base clock
-        std::uint64_t order = 0;
+        std::uint64_t order;    // of arrival, among all
     };
 
     /// REQUIRES: its priority is less than most_levels. Throws std::bad_alloc.
-    void push(item i);
+    void push(const item& i);
     /// REQUIRES: !empty()
     item pop() noexcept;
     [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
@@ -32,7 +32,6 @@ public:
 private:
     std::vector<item> heap_;
     std::array<std::size_t, most_levels> by_priority_{};
-    std::uint64_t pushed_ = 0;
 };
 
 }  // namespace tutti::preempt

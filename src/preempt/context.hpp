@@ -46,6 +46,7 @@ struct context : listed {
     // --- what it is for
     work what{};
     std::uint64_t arrived = 0;  // ticks of the base clock
+    std::uint64_t order = 0;    // of arrival
     unsigned level = 0;         // P_T
     unsigned preemptions = 0;   // C_T
     unsigned lent = 0;          // one more than the level lent by who waits for it; 0: nobody

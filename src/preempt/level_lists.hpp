@@ -27,6 +27,10 @@ class level_lists {
 public:
     /// The highest level with a context, or -1.
     [[nodiscard]] int highest() const noexcept { return int{most_levels} - 1 - std::countl_zero(occupied_); }
+    /// The one that goes after all others, or null.
+    [[nodiscard]] listed* last() const noexcept {
+        return occupied_ == 0 ? nullptr : levels_[static_cast<std::size_t>(std::countr_zero(occupied_))].last;
+    }
 
     void insert(listed& l, unsigned level) noexcept;
     void remove(listed& l) noexcept;

@@ -18,6 +18,17 @@ void ready_queue::admit(context& c) noexcept {
     ++standing_at_[c.level];
 }
 
+context* ready_queue::last_below(unsigned level) const noexcept {
+    auto* const last = static_cast<context*>(standing_.last());
+    return last != nullptr && last->in_level < level ? last : nullptr;
+}
+
+void ready_queue::withdraw(context& c) noexcept {
+    standing_.remove(c);
+    --standing_count_;
+    --standing_at_[c.level];
+}
+
 void ready_queue::put_back(context& c, unsigned worker) noexcept {
     c.state = condition::active;
     active_of(worker).insert(c, c.effective_level());

@@ -27,6 +27,10 @@ public:
 
     /// A context that has not been started.
     void admit(context& c) noexcept;
+    /// The one that would be started after all others, if it is of a lower level than that; or null.
+    [[nodiscard]] context* last_below(unsigned level) const noexcept;
+    /// Takes it out, as if it had never been admitted. REQUIRES: it is standing.
+    void withdraw(context& c) noexcept;
     /// One that has, and can go on on the worker with that number.
     void put_back(context& c, unsigned worker) noexcept;
     /// The next context for that worker, or null.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/futex.hpp"
 #include "core/interrupt.hpp"
@@ -75,16 +76,13 @@ bool scheduler::submit(const work& w) {
             ++counts_.refused;
             return false;
         }
-        backlog::item now{w, base::ticks()};
+        backlog::item now{w, base::ticks(), counts_.accepted};
         now.what.priority = std::min(w.priority, how_.highest_level);
-        if (pooled_ == nullptr) {
-            backlog_.push(now);
+        if (context* const c = context_for(now.what.priority)) {
+            admit(*c, now);
+            call_any(c->level, whom);
         } else {
-            context& c = *pooled_;
-            equip(c);
-            pooled_ = static_cast<context*>(c.next);
-            admit(c, now);
-            call_any(c.level, whom);
+            backlog_.push(now);
         }
         ++outstanding_;
         ++counts_.accepted;
@@ -98,9 +96,24 @@ bool scheduler::submit(const work& w) {
     return true;
 }
 
+context* scheduler::context_for(unsigned level) {
+    if (pooled_ != nullptr) {
+        equip(*pooled_);
+        return std::exchange(pooled_, static_cast<context*>(pooled_->next));
+    }
+    // One that has not begun needs none yet. Otherwise a crowd of the lowest level would keep the highest from
+    // preempting anybody.
+    context* const last = ready_.last_below(level);
+    if (last == nullptr) return nullptr;
+    backlog_.push({last->what, last->arrived, last->order});
+    ready_.withdraw(*last);
+    return last;
+}
+
 void scheduler::admit(context& c, const backlog::item& w) noexcept {
     c.what = w.what;
     c.arrived = w.arrived;
+    c.order = w.order;
     c.home = nullptr;
     ready_.admit(c);
 }

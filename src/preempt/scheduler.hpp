@@ -63,7 +63,8 @@ private:
     void deliver(const calls& whom) noexcept;
 
     // REQUIRES: the lock is held.
-    void equip(context& c);  // throws std::bad_alloc
+    void equip(context& c);                // throws std::bad_alloc, std::system_error
+    context* context_for(unsigned level);  // the same; null: there is none
     void admit(context& c, const backlog::item& w) noexcept;
     void recycle(context& c) noexcept;
     void call_for(const context& c, calls& whom) noexcept;

@@ -1,6 +1,7 @@
 #include "preempt/worker.hpp"
 
 #include <cxxabi.h>
+#include <pthread.h>
 #include <ucontext.h>
 
 #include <cerrno>
@@ -61,6 +62,7 @@ void worker::start() {
 void worker::run() noexcept {
     const signal_stack for_faults;
     ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);
+    ::pthread_setname_np(::pthread_self(), "tutti-worker");  // as tools show it
     run_as(this, nullptr);
     if (of_.how_.migrate) own_block_ = tls_block::current();
     source().start(target_);

@@ -1,5 +1,6 @@
 #include "server/receiver.hpp"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -75,6 +76,7 @@ void receiver::begin_drain() noexcept {
 bool receiver::finished() const noexcept { return draining_ && connections_.empty() && under_way_count_ == 0; }
 
 void receiver::work() {
+    ::pthread_setname_np(::pthread_self(), "tutti-receiver");  // as tools show it
     // Signals are for the program's own threads. SIGPIPE, which OpenSSL's writes raise, is left pending.
     sigset_t all;
     ::sigfillset(&all);

@@ -1,5 +1,7 @@
 #include "server/thread_pool.hpp"
 
+#include <pthread.h>
+
 #include "tutti/interrupt.hpp"
 
 namespace tutti::server {
@@ -55,6 +57,7 @@ std::size_t thread_pool::submit(std::span<job* const> jobs) {
 }
 
 void thread_pool::work(worker& self, unsigned number) {
+    ::pthread_setname_np(::pthread_self(), "tutti-worker");  // as tools show it
     interruption handle;
     self.attach(handle);
     std::unique_lock lock{mutex_};

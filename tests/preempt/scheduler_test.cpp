@@ -124,6 +124,28 @@ TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     EXPECT_EQ(high.at, 1);
 }
 
+// The pool is exhausted by what has not begun. Catches a scheduler in which that keeps the urgent waiting, and one that
+// forgets whose context it has taken, or changes its turn.
+TEST_P(ticking, a_crowd_that_has_not_begun_keeps_nobody_from_preempting) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    std::deque<marker> crowd;
+    marker high{&clock};
+    scheduler s{{.workers = 1, .contexts = 4, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({spin, &busy, 2}));
+    wait_until(busy.started);
+    for (int i = 0; i < 8; ++i) ASSERT_TRUE(s.submit({mark, &crowd.emplace_back(&clock), 1}));
+    EXPECT_EQ(s.statistics().waiting[1], 8u);
+    ASSERT_TRUE(s.submit({mark, &high, 3}));
+    while (high.at == 0) std::this_thread::yield();
+    EXPECT_EQ(s.statistics().waiting[1], 8u);
+    busy.stop = true;
+    s.drain();
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(crowd[static_cast<std::size_t>(i)].at, i + 2);
+}
+
 // Every wave preempts the context that never ends, and finds it on the processor: it has moved on.
 TEST_P(ticking, registers_errno_and_exceptions_survive) {
     const support::watchdog dog{"scheduler"};

@@ -161,8 +161,8 @@ PYTHON
         ;;
     tpcc_load)
         load=$4
-        start --set shrink=100
-        for how in "--rate 500" "--closed 8"; do
+        start --set shrink=100 --set demand=1
+        for how in "--rate 500" "--closed 8 --districts 1"; do
             # shellcheck disable=SC2086  # a list of words
             "$load" --port "$port" $how --seconds 0.5 --warm-up 0 --json >"$folder/figures" || fail "the generator failed"
             python3 - "$folder/figures" <<'PYTHON' || fail "its figures are wrong: $(<"$folder/figures")"
@@ -172,7 +172,9 @@ assert sorted(p["priority"] for p in profiles) == [1, 2, 3, 4, 5]
 assert sum(p["sent"] for p in profiles) > 0
 for p in profiles:
     assert p["answered"] == p["sent"] and p["refused"] == p["failed"] == 0
-    assert p["p50"] <= p["p99"] <= p["p999"]
+    assert sum(count for _, count in p["turnarounds"]) == p["answered"] <= p["executions"]
+    lengths = [length for length, _ in p["turnarounds"]]
+    assert lengths == sorted(set(lengths)) and (not lengths or lengths[0] > 0)
 PYTHON
         done
         if "$load" --port 1 2>/dev/null; then fail "there is no server"; fi

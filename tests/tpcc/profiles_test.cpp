@@ -24,6 +24,21 @@ protected:
     const std::unique_ptr<database> db = tiny_database(2);
 };
 
+// Catches computing that is placed where it takes part in the result, or is left out by a division of nothing.
+TEST_F(tpcc_profiles, computing_on_top_changes_no_result) {
+    const std::unique_ptr<database> slow = tiny_database(2);
+    slow->computing = demand{1};
+    payment_input paid{.warehouse = 1, .district = 3, .customer = {2, 4, 5, {}}, .amount = 100, .date = 1'000'000};
+    for (database* const each : {db.get(), slow.get()}) {
+        EXPECT_TRUE(new_order(*each, plain_order()).result.has_value());
+        EXPECT_NE(payment(*each, paid).result.payer, nullptr);
+        EXPECT_EQ(order_status(*each, {{1, 3, 7, {}}}).result.order, 61);
+        EXPECT_NE(delivery(*each, {1, 5, 1'000'000}).result.orders[2], 0);
+    }
+    EXPECT_EQ(stock_level(*db, {1, 3, 15}).result.low_stock, stock_level(*slow, {1, 3, 15}).result.low_stock);
+    EXPECT_EQ(contents(*db), contents(*slow));
+}
+
 TEST_F(tpcc_profiles, new_order_inserts_its_rows) {
     const new_order_input in = plain_order();
     district& d = db->district_at(1, 3);

@@ -31,8 +31,9 @@ std::string shown(const customer_choice& c) { return c.id != 0 ? std::to_string(
 
 }  // namespace
 
-call_source::call_source(const served_scale& of, std::uint64_t seed)
+call_source::call_source(const served_scale& of, int districts, std::uint64_t seed)
     : warehouses_{of.warehouses},
+      districts_{districts},
       random_{derive_seed(seed, purpose::worker, 1)},
       inputs_{of.size, of.constants, of.warehouses, random_source{derive_seed(seed, purpose::worker, 2)}} {}
 
@@ -43,7 +44,7 @@ void call_source::append(std::string& to, profile which) {
     switch (which) {
         case profile::new_order: {
             const new_order_input in = inputs_.new_order(home);
-            w << "new_order" << in.warehouse << in.district << in.customer;
+            w << "new_order" << in.warehouse << among_ours(in.district) << in.customer;
             for (int l = 0; l < in.line_count; ++l) {
                 const new_order_line_input& line = in.lines[static_cast<std::size_t>(l)];
                 w << line.item << line.supply_warehouse << line.quantity;
@@ -52,13 +53,13 @@ void call_source::append(std::string& to, profile which) {
         }
         case profile::payment: {
             const payment_input in = inputs_.payment(home);
-            w << "payment" << in.warehouse << in.district << in.customer.warehouse << in.customer.district
-              << shown(in.customer) << in.amount;
+            w << "payment" << in.warehouse << among_ours(in.district) << in.customer.warehouse
+              << among_ours(in.customer.district) << shown(in.customer) << in.amount;
             break;
         }
         case profile::order_status: {
             const order_status_input in = inputs_.order_status(home);
-            w << "order_status" << in.customer.warehouse << in.customer.district << shown(in.customer);
+            w << "order_status" << in.customer.warehouse << among_ours(in.customer.district) << shown(in.customer);
             break;
         }
         case profile::delivery: {
@@ -67,7 +68,7 @@ void call_source::append(std::string& to, profile which) {
             break;
         }
         case profile::stock_level: {
-            const stock_level_input in = inputs_.stock_level(home, random_.uniform(1, districts_per_warehouse));
+            const stock_level_input in = inputs_.stock_level(home, random_.uniform(1, districts_));
             w << "stock_level" << in.warehouse << in.district << in.threshold;
             break;
         }

@@ -17,7 +17,8 @@ struct served_scale {
 
 class call_source {
 public:
-    call_source(const served_scale& of, std::uint64_t seed);
+    /// Of the first so many districts of each warehouse.
+    call_source(const served_scale& of, int districts, std::uint64_t seed);
 
     /// Appends a request of that profile, in RESP.
     void append(std::string& to, profile which);
@@ -26,7 +27,10 @@ public:
     [[nodiscard]] double draw_gap(double rate) noexcept;
 
 private:
+    [[nodiscard]] district_id among_ours(district_id d) const { return 1 + (d - 1) % districts_; }
+
     int warehouses_;
+    int districts_;
     random_source random_;
     input_source inputs_;
 };

@@ -64,7 +64,7 @@ served_scale scale_of(const load_settings& to) {
 
 class generator {
 public:
-    explicit generator(const load_settings& how) : how_{how}, calls_{scale_of(how), how.seed} {
+    explicit generator(const load_settings& how) : how_{how}, calls_{scale_of(how), how.districts, how.seed} {
         ::prctl(PR_SET_TIMERSLACK, 1UL);
         if (poll_ < 0) throw std::runtime_error{"epoll is not available"};
         for (std::size_t p = 0; p < profile_count; ++p) {

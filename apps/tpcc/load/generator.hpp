@@ -18,11 +18,12 @@ namespace tpcc::load {
 struct load_settings {
     std::string host = "127.0.0.1";
     std::string port = "7411";
-    double rate = 1000;        ///< calls a second, all profiles together
-    unsigned closed = 0;       ///< so many calls under way instead; 0: open
-    double seconds = 5;        ///< that are measured
-    double warm_up = 1;        ///< before, unmeasured
-    unsigned connections = 8;  ///< for each profile
+    double rate = 1000;                       ///< calls a second, all profiles together
+    unsigned closed = 0;                      ///< so many calls under way instead; 0: open
+    double seconds = 5;                       ///< that are measured
+    double warm_up = 1;                       ///< before, unmeasured
+    unsigned connections = 8;                 ///< for each profile
+    int districts = districts_per_warehouse;  ///< that are asked for: the fewer, the more conflicts
     std::uint64_t seed = 7;
 };
 

@@ -28,11 +28,15 @@ void print_json(const load_result& r) {
         const load_tally& t = r.profiles[p];
         fmt::print(
             "{}{{\"name\": \"{}\", \"priority\": {}, \"sent\": {}, \"answered\": {}, \"refused\": {}, "
-            "\"failed\": {}, \"mean\": {:.2f}, \"p50\": {:.2f}, \"p99\": {:.2f}, \"p999\": {:.2f}, "
-            "\"aborts\": {:.6f}}}",
-            p == 0 ? "" : ", ", profile_names[p], priorities[p], t.sent, t.answered, t.refused, t.failed, mean(t),
-            microseconds(t.turnaround.percentile(0.5)), microseconds(t.turnaround.percentile(0.99)),
-            microseconds(t.turnaround.percentile(0.999)), share(t.restarts, t.restarts + t.executions));
+            "\"failed\": {}, \"executions\": {}, \"restarts\": {}, \"mean\": {:.2f}, \"turnarounds\": [",
+            p == 0 ? "" : ", ", profile_names[p], priorities[p], t.sent, t.answered, t.refused, t.failed, t.executions,
+            t.restarts, mean(t));
+        bool first = true;
+        t.turnaround.for_each([&](std::uint64_t nanoseconds, std::uint64_t count) {
+            fmt::print("{}[{:.2f}, {}]", first ? "" : ", ", microseconds(nanoseconds), count);
+            first = false;
+        });
+        fmt::print("]}}");
     }
     fmt::print("]}}\n");
 }
@@ -69,6 +73,9 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->capture_default_str();
     app.add_option("--connections", how.connections, "For each profile")
         ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_option("--districts", how.districts, "So many of each warehouse are asked for")
+        ->check(CLI::Range(1, districts_per_warehouse))
         ->capture_default_str();
     app.add_option("--seed", how.seed, "Of inputs and arrivals")->capture_default_str();
     app.add_flag("--json", options.json, "Print JSON");
