@@ -64,7 +64,7 @@ struct settings {
     execution executor = execution::automatic;
     preemption_settings preemption{};
 
-    std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
+    std::size_t queue = 10'000;           ///< calls that may wait for a worker; what comes then is answered BUSY
     std::size_t max_clients = 10'000;     ///< connections at once; a further one is answered MAXCLIENTS and closed
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request
