@@ -100,21 +100,27 @@ struct parameter<std::vector<T>> {
 template <class... P>
 struct types {};
 
-template <class F>
-struct signature : signature<decltype(&F::operator())> {};
+template <class Pointer>
+struct pointed;
 template <class R, class... P>
-struct signature<R (*)(P...)> {
+struct pointed<R (*)(P...)> {
     using result = R;
     using parameters = types<std::remove_cvref_t<P>...>;
 };
 template <class R, class C, class... P>
-struct signature<R (C::*)(P...) const> : signature<R (*)(P...)> {};
+struct pointed<R (C::*)(P...) const> : pointed<R (*)(P...)> {};
 template <class R, class C, class... P>
-struct signature<R (C::*)(P...)> : signature<R (*)(P...)> {};
+struct pointed<R (C::*)(P...)> : pointed<R (*)(P...)> {};
 template <class R, class C, class... P>
-struct signature<R (C::*)(P...) const noexcept> : signature<R (*)(P...)> {};
+struct pointed<R (C::*)(P...) const noexcept> : pointed<R (*)(P...)> {};
 template <class R, class... P>
-struct signature<R (*)(P...) noexcept> : signature<R (*)(P...)> {};
+struct pointed<R (*)(P...) noexcept> : pointed<R (*)(P...)> {};
+
+template <class F>
+struct signature : pointed<F> {};
+template <class F>
+    requires requires { &F::operator(); }
+struct signature<F> : pointed<decltype(&F::operator())> {};
 
 /// Calls f with what `given` decodes to, after `first`.
 template <class R, class... P, class F, class... First>
