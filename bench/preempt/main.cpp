@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "preempt/options.hpp"
+#include "preempt/command_line.hpp"
 #include "preempt/procedures.hpp"
 #include "preempt/scheduler.hpp"
 

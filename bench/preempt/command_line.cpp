@@ -1,4 +1,4 @@
-#include "preempt/options.hpp"
+#include "preempt/command_line.hpp"
 
 #include "cli/options.hpp"
 
