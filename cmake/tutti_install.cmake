@@ -1,4 +1,5 @@
-# What `cmake --install` puts where: the library, its headers, the CMake package, tutti.pc and the man pages.
+# What `cmake --install` puts where: the library, its headers, the CMake package, tutti.pc, the documents and the man
+# pages. What not every build has installs itself and its man page: libitm.so.1, the wrappers, the server, the command.
 
 include(CMakePackageConfigHelpers)
 
@@ -14,7 +15,8 @@ install(
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING
   PATTERN "*.hpp"
-  PATTERN "*.h")
+  PATTERN "*.h"
+  PATTERN "tutti/server" EXCLUDE)
 install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION "${tutti_package_dir}")
 
 configure_package_config_file(
@@ -23,8 +25,8 @@ configure_package_config_file(
 # Before 1.0 every minor version may break its users.
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_SOURCE_DIR}/cmake/tutti_enable_language_tm.cmake" "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake"
-        DESTINATION "${tutti_package_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/tutti_enable_language_tm.cmake" DESTINATION "${tutti_package_dir}")
 
 # A shared library brings what it needs along; a static one must name it.
 set(tutti_pc_cflags "")
@@ -45,7 +47,11 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/tutti.pc.in" "${PROJECT_BINARY_DIR}/
 install(FILES "${PROJECT_BINARY_DIR}/tutti.pc.install" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
         RENAME tutti.pc)
 
-foreach(section IN ITEMS 1 3 7)
+# Headers refer to the documents, and the documents to the licence.
+file(GLOB tutti_documents CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" ${tutti_documents} DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+
+foreach(section IN ITEMS 3 7)
   file(GLOB tutti_man_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.${section}")
   install(FILES ${tutti_man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()

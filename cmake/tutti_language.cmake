@@ -39,20 +39,28 @@ set_target_properties(
              INSTALL_RPATH "$ORIGIN/..")
 set_target_properties(tutti_itm PROPERTIES EXPORT_NAME language)
 add_library(tutti::language ALIAS tutti_itm)
-install(
-  TARGETS tutti_itm
-  EXPORT tuttiTargets
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")
+if(TUTTI_INSTALL)
+  install(
+    TARGETS tutti_itm
+    EXPORT tuttiTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")
+  install(FILES "${PROJECT_SOURCE_DIR}/docs/man/tutti-cc.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+elseif(NOT PROJECT_IS_TOP_LEVEL)
+  set_target_properties(tutti_itm PROPERTIES EXCLUDE_FROM_ALL ON) # built for whoever links tutti::language
+endif()
 
-# tutti_wrapper(<name> <CC or CXX> <compiler>)
+# tutti_wrapper(<name> <CC or CXX> <compiler>): it finds the library by its own place, because whoever installs may
+# choose another prefix than whoever configured.
 function(tutti_wrapper name lang compiler)
   set(template "${PROJECT_SOURCE_DIR}/src/itm/tutti-cc.in")
-  set(libraries "${PROJECT_BINARY_DIR}/language")
+  set(libraries ".")
   configure_file("${template}" "${PROJECT_BINARY_DIR}/language/${name}" @ONLY FILE_PERMISSIONS OWNER_READ OWNER_WRITE
                  OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-  set(libraries "${CMAKE_INSTALL_FULL_LIBDIR}/tutti")
+  file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}/tutti")
   configure_file("${template}" "${PROJECT_BINARY_DIR}/language/installed/${name}" @ONLY)
-  install(PROGRAMS "${PROJECT_BINARY_DIR}/language/installed/${name}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  if(TUTTI_INSTALL)
+    install(PROGRAMS "${PROJECT_BINARY_DIR}/language/installed/${name}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
 endfunction()
 tutti_wrapper(tutti-cc CC gcc)
 tutti_wrapper(tutti-c++ CXX g++)

@@ -56,6 +56,12 @@ tutti_engine(tutti_objects)
 tutti_usage(tutti_objects)
 target_link_libraries(tutti_objects PRIVATE Threads::Threads)
 
+# Before 1.0 every minor version may break its users, so each is a library of its own to the dynamic linker.
+set(tutti_soversion ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION VERSION_LESS 1.0)
+  set(tutti_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endif()
+
 add_library(tutti $<TARGET_OBJECTS:tutti_objects>)
 add_library(tutti::tutti ALIAS tutti)
 tutti_usage(tutti)
@@ -63,7 +69,7 @@ target_link_libraries(tutti PRIVATE Threads::Threads)
 set_target_properties(
   tutti
   PROPERTIES VERSION ${PROJECT_VERSION}
-             SOVERSION ${PROJECT_VERSION_MAJOR}
+             SOVERSION ${tutti_soversion}
              LINKER_LANGUAGE CXX)
 
 add_library(tutti_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:tutti_objects>)

@@ -3,14 +3,19 @@
 # AUTO parts are built when what they need is found. `./dev` asks for them with ON, so that there a missing package
 # is an error and never a silently smaller build.
 
-option(BUILD_SHARED_LIBS "Build libtutti as a shared library" ON)
+# In another project this is the other project's to say.
+if(PROJECT_IS_TOP_LEVEL)
+  option(BUILD_SHARED_LIBS "Build libtutti as a shared library" ON)
+endif()
+option(TUTTI_INSTALL "Make `cmake --install` install Tutti" ${PROJECT_IS_TOP_LEVEL})
 option(TUTTI_CHECK "Assert every invariant (defines TUTTI_CHECK=1)" OFF)
 option(TUTTI_WERROR "Treat warnings as errors" OFF)
 option(TUTTI_EXAMPLES "Build examples/" ON)
-set(TUTTI_TESTS AUTO CACHE STRING "Build tests/ (needs GoogleTest)")
-set(TUTTI_BENCH AUTO CACHE STRING "Build bench/ (needs Google Benchmark)")
+set(TUTTI_TESTS AUTO CACHE STRING "Build tests/ (needs GoogleTest and RapidCheck)")
+set(TUTTI_BENCH AUTO CACHE STRING "Build bench/ (needs Google Benchmark and CLI11)")
 set(TUTTI_APPS AUTO CACHE STRING "Build apps/ (needs CLI11 and fmt; apps/swarm also libpng and giflib)")
-set(TUTTI_SERVER AUTO CACHE STRING "Build src/server and tools/ (needs OpenSSL, prometheus-cpp, CLI11, fmt and hiredis)")
+set(TUTTI_SERVER AUTO CACHE STRING "Build src/server (needs OpenSSL and prometheus-cpp) and tools/ (also CLI11, fmt, \
+hiredis and nlohmann-json)")
 set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers for every target, as -fsanitize takes them, or nothing")
 set(TUTTI_TIMEOUT_SCALE 1 CACHE STRING "Factor for test timeouts; slow builds set it above 1")
 set_property(CACHE TUTTI_TESTS TUTTI_APPS TUTTI_BENCH TUTTI_SERVER PROPERTY STRINGS AUTO ON OFF)

@@ -7,6 +7,7 @@ bench_usage() {
     cat <<'EOF'
 usage: ./dev bench [family]... [options]
        ./dev bench policies|deadlines [options]
+       ./dev bench preempt [milliseconds]
        ./dev bench serving redis [options]
 
   family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter (default: all)
@@ -34,6 +35,7 @@ usage: ./dev bench [family]... [options]
   --limit <seconds>      a run that takes longer is stopped, and reported so (default: 20)
   --out <folder>         where tables, charts and figures go (default: build/bench/policies, build/bench/deadlines)
 
+  preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
   serving redis          the transaction server beside redis-server; two minutes; --help lists options
 
 bench/README.md says how to read the result.
@@ -64,7 +66,8 @@ bench_contention() {
     while (($# > 0)); do
         case $1 in
             --out)
-                out=${2:?--out needs a folder}
+                out=${2:-}
+                [[ -n $out ]] || die "--out needs a folder"
                 shift
                 ;;
             *) arguments+=("$1") ;;
@@ -114,13 +117,18 @@ command_bench() {
             bench_contention "$@"
             return
             ;;
+        " preempt "*)
+            local build_options=(-DTUTTI_BENCH=ON)
+            build_and_run tutti-bench-preempt "${packages_bench[@]}" libfmt-dev -- "${@:2}"
+            ;;
     esac
     local out=build/bench list=0 arguments=() for_report=() program
     while (($# > 0)); do
         case $1 in
-            policies | deadlines) die "$1 is measured alone: ./dev bench $1" ;;
+            policies | deadlines | preempt) die "$1 is measured alone: ./dev bench $1" ;;
             --out)
-                out=${2:?--out needs a folder}
+                out=${2:-}
+                [[ -n $out ]] || die "--out needs a folder"
                 shift
                 ;;
             --best) for_report+=(--best) ;;

@@ -2,7 +2,6 @@
 # What every command of ./dev shares: messages, numbered steps with progress, packages, and building a preset.
 
 log_dir=build/logs
-jobs=${TUTTI_JOBS:-$(nproc)}
 
 # ---- messages -------------------------------------------------------------------------------------------------
 
@@ -12,6 +11,18 @@ die() {
     printf 'dev: %s\n' "$*" >&2
     exit 2
 }
+
+# is_among <word> [words]
+is_among() {
+    local word
+    for word in "${@:2}"; do
+        [[ $word == "$1" ]] && return 0
+    done
+    return 1
+}
+
+jobs=${TUTTI_JOBS:-$(nproc)}
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || die "TUTTI_JOBS is a number of parallel jobs, from 1 on, not '$jobs'"
 
 # A tool that ends in good order when it is interrupted must not make us go on with the next step.
 trap 'exit 130' INT
@@ -84,16 +95,17 @@ step() {
 
 # ---- packages -------------------------------------------------------------------------------------------------
 
-# Debian's names. A command asks only for the groups it needs.
-packages_build=(g++ cmake ninja-build)
+# Debian's names. A command asks only for the groups it needs. pkgconf is for those who use what was built.
+packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     nlohmann-json3-dev)
-packages_test=("${packages_apps[@]}" "${packages_server[@]}" redis-tools libgtest-dev librapidcheck-dev pkgconf
-    gcc-12-source)
-packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 packages_redis=(redis-server redis-tools)
 packages_charts=(python3-matplotlib)
+# The tests of the server make certificates, and those of the language unpack the tests of GCC.
+packages_test=("${packages_apps[@]}" "${packages_server[@]}" "${packages_charts[@]}" redis-tools libgtest-dev
+    librapidcheck-dev gcc-12-source openssl xz-utils)
+packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 packages_clang=(clang-19 libclang-rt-19-dev)
 packages_check=(clang-format-19 shellcheck codespell mandoc)
 
@@ -106,6 +118,7 @@ installed() {
         gcc-12-source) compgen -G '/usr/src/gcc-12/gcc-*.tar.xz' ;;
         clang-19) command -v clang++-19 ;;
         pkgconf) command -v pkg-config ;;
+        xz-utils) command -v xz ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libfmt-dev) has_header fmt/format.h ;;
@@ -175,17 +188,10 @@ with_matplotlib() {
 
 # ---- presets --------------------------------------------------------------------------------------------------
 
-# asan has ubsan's checks, too: one build less.
-presets_test=(release check asan tsan)
-presets_all=("${presets_test[@]}" ubsan clang aarch64)
-
-known_preset() {
-    local preset
-    for preset in "${presets_all[@]}"; do
-        [[ $preset == "$1" ]] && return 0
-    done
-    return 1
-}
+# What `./dev test` tests. asan has ubsan's checks, too: one build less.
+presets_everything=(release check asan tsan)
+presets_test=("${presets_everything[@]}" clang ubsan) # those with a test preset
+presets_all=("${presets_test[@]}" aarch64)
 
 # preset_packages <preset>: what its compiler comes in.
 preset_packages() {

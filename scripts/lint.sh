@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # ./dev lint, and the fast part of it that ./dev test runs too.
 
-source_dirs=(include src apps tools bench tests examples)
+source_dirs=(include src cli apps tools bench tests examples)
 
 # sources <find arguments>: files below the source folders.
 sources() {
@@ -23,7 +23,7 @@ check_scripts() {
 
 check_spelling() {
     local path present=()
-    for path in "${source_dirs[@]}" docs cmake scripts .ci README.md dev; do
+    for path in "${source_dirs[@]}" docs cmake scripts .ci README.md CONTRIBUTING.md dev; do
         [[ -e $path ]] && present+=("$path")
     done
     codespell "${present[@]}"
@@ -81,12 +81,14 @@ tidy() {
 }
 
 command_lint() {
+    [[ $# == 0 || $* == --all ]] || die "lint takes --all or nothing, not: $*"
     local bad=0
     steps 4
-    step "packages" need "${packages_build[@]}" "${packages_test[@]}" "${packages_clang[@]}" "${packages_check[@]}" \
-        clang-tidy-19
+    step "packages" need "${packages_build[@]}" "${packages_test[@]}" "${packages_bench[@]}" "${packages_clang[@]}" \
+        "${packages_check[@]}" clang-tidy-19
     try_step "static checks" static_checks || bad=1
-    step "configure clang" cmake --preset clang -DTUTTI_TESTS=ON -DTUTTI_APPS=ON
+    step "configure clang" cmake --preset clang -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_SERVER=ON \
+        -DTUTTI_BENCH=ON
     try_step "clang-tidy" tidy "$@" || bad=1
     if ((bad)); then
         say "lint: something is to be mended, see above"

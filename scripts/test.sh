@@ -80,25 +80,26 @@ test_preset() {
 }
 
 command_test() {
-    local presets=() arguments=() everything=1
+    local presets=() arguments=() quick=0 everything=0
     while (($# > 0)); do
         case $1 in
-            --quick)
-                presets=(release)
-                arguments+=(-L quick)
-                everything=0
-                ;;
+            --quick) quick=1 ;;
             --preset)
-                known_preset "${2:-}" || die "--preset needs one of: ${presets_test[*]}"
+                is_among "${2:-}" "${presets_test[@]}" || die "--preset needs one of: ${presets_test[*]}"
                 presets+=("$2")
-                everything=0
                 shift
                 ;;
             *) arguments+=("$1") ;;
         esac
         shift
     done
-    ((everything == 0)) || presets=("${presets_test[@]}")
+    if ((quick)); then
+        arguments+=(-L quick)
+        ((${#presets[@]} > 0)) || presets=(release)
+    elif ((${#presets[@]} == 0)); then
+        everything=1
+        presets=("${presets_everything[@]}")
+    fi
     # A filter may leave nothing of a flavour to run, which is only an error when it leaves nothing at all.
     ((${#arguments[@]} == 0)) || arguments+=(--no-tests=ignore)
 
@@ -126,7 +127,8 @@ command_test() {
         test_preset "$preset" "${arguments[@]}"
     done
     if ((everything)); then
-        check_step "clang: build" build_preset clang all -DTUTTI_TESTS=OFF -DTUTTI_APPS=ON -DTUTTI_BENCH=ON
+        check_step "clang: build" build_preset clang all -DTUTTI_TESTS=OFF -DTUTTI_APPS=ON -DTUTTI_SERVER=ON \
+            -DTUTTI_BENCH=ON
         check_step "aarch64: build" build_preset aarch64 all
     fi
 

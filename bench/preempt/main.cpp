@@ -1,7 +1,6 @@
 // The latencies of a high priority beside long transactions, by tick source.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "preempt/command_line.hpp"
 #include "preempt/procedures.hpp"
 #include "preempt/scheduler.hpp"
 
@@ -70,10 +70,7 @@ void report(const char* source, figures& f, figures& baseline) {
                 quantile(baseline.turnaround, 0.99) / t99, f.preemptions, f.long_ones);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    const std::chrono::milliseconds time{argc > 1 ? std::atoi(argv[1]) : 3000};
+int measure_all(const preempt_options& wanted) {
     const unsigned workers = std::max(2u, std::thread::hardware_concurrency()) - 1;
     constexpr const char* sources[] = {"none", "on-demand", "periodic"};
     static_cast<void>(tutti::base::nanoseconds_per_tick());
@@ -82,7 +79,7 @@ int main(int argc, char** argv) {
         figures f[3];
         // In turns, so that what else the machine does meets all of them.
         for (int turn = 0; turn < 5; ++turn) {
-            for (int i = 0; i < 3; ++i) measure(sources[i], reads, workers, time / 5, f[i]);
+            for (int i = 0; i < 3; ++i) measure(sources[i], reads, workers, wanted.time / 5, f[i]);
         }
         std::printf("\n%u worker%s busy with transactions of 5 ms that %s; priority 5 in microseconds\n", workers,
                     workers == 1 ? "" : "s", reads ? "write all the time" : "compute");
@@ -90,4 +87,12 @@ int main(int argc, char** argv) {
                     "p99", "base p99 /", "preemptions", "long");
         for (int i = 0; i < 3; ++i) report(sources[i], f[i], f[0]);
     }
+    return cli::all_is_well;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return cli::run_program(
+        "tutti-bench-preempt", "end what else runs", [&] { return parse_command_line(argc, argv); }, measure_all);
 }

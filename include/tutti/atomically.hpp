@@ -205,7 +205,7 @@ template <class F>
 /// Rolls back the innermost block and leaves it without effect.
 [[noreturn]] inline void cancel(tx& t) { detail::raise_cancel(t); }
 
-/// Rolls back the innermost block and runs it again at once.
+/// Rolls back the innermost block and runs it again at once. An error of use in an irrevocable transaction.
 [[noreturn]] inline void restart(tx& t) { detail::raise_restart(t); }
 
 template <class T>

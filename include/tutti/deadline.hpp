@@ -72,11 +72,12 @@ struct deadline_outcome {
 ///
 /// That duration, L, is the percentile `options::qos` of a random sample of the site's undisturbed commits. An attempt
 /// that starts less than `visible_factor * L` before the deadline reads visibly; one that starts less than
-/// `irrevocable_factor * L` before it is irrevocable. The defaults are the paper's.
+/// `irrevocable_factor * L` before it is irrevocable. The defaults are the paper's. A value out of range is an error of
+/// use, diagnosed when a block with a deadline starts.
 struct deadline_tuning {
-    double visible_factor = 6;
+    double visible_factor = 6;      ///< finite
     double irrevocable_factor = 4;  ///< at least 1 and at most visible_factor
-    /// Size of the sample, up to 4096. The first block with a deadline at a site decides for the site.
+    /// Size of the sample, from 1 to 4096. The first block with a deadline at a site decides for the site.
     unsigned samples = 128;
 };
 

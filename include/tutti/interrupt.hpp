@@ -21,12 +21,13 @@ public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// Stands for the thread that made it, for others that may want to end what its transactions do: a time limit, a shutdown.
+/// Stands for the thread that made it, for others that may want to end what its transactions do: a time limit, a
+/// shutdown.
 ///
-/// While it is raised, a transaction of that thread that is aborted, by `raise` or by anybody, throws `interrupted` instead
-/// of being run again. The others of the thread go on: whoever wants to stop a loop of short transactions raises again until
-/// it has ended. A transaction that makes no access, or is irrevocable, or sleeps in an `or_else` that nothing wakes,
-/// goes on.
+/// While it is raised, a transaction of that thread that is aborted, by `raise` or by anybody, throws `interrupted`
+/// instead of being run again. The others of the thread go on: whoever wants to stop a loop of short transactions
+/// raises again until it has ended. A transaction that makes no access, or is irrevocable, or sleeps in an `or_else`
+/// that nothing wakes, goes on.
 class TUTTI_EXPORT interruption {
 public:
     /// Of the calling thread, which must not make a second one while the first lives. @throws std::bad_alloc

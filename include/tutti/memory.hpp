@@ -13,17 +13,20 @@ template <class T>
 concept plain_word =
     std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 
-/// Reads an ordinary word transactionally. `from` must be aligned to sizeof(T).
+/// Reads an ordinary word transactionally. `from` must be aligned to sizeof(T). Costs a call out of
+/// line under every algorithm.
 ///
 /// Every access to that memory while transactions can reach it must go through `load` and `store`; memory that a
 /// transaction has made private may be used directly as soon as its `atomically` has returned (unless the block
 /// waived `options::privatization`).
+/// @throws usage_error     for another address
+/// @throws std::bad_alloc  when memory for the logs runs out
 template <plain_word T>
 [[nodiscard]] T load(tx& t, const T* from) {
     return detail::from_word<T>(detail::access::ops(t).load(t, from, sizeof(T)));
 }
 
-/// Writes an ordinary word transactionally; see `load`.
+/// Writes an ordinary word transactionally; see `load`, also for what it throws.
 template <plain_word T>
 void store(tx& t, T* to, const std::type_identity_t<T>& value) {
     detail::access::ops(t).store(t, to, sizeof(T), detail::to_word(value));
@@ -31,6 +34,8 @@ void store(tx& t, T* to, const std::type_identity_t<T>& value) {
 
 /// Makes an object that exists only if the block commits; after a roll-back its destructor has run and its memory is
 /// free. What the constructor throws leaves the block.
+/// @throws std::bad_alloc  when memory for it or for the log of allocations runs out
+/// @throws usage_error     when T wants an alignment beyond 4096 bytes
 template <class T, class... Args>
 [[nodiscard]] T* create(tx& t, Args&&... args) {
     void* const memory = detail::allocate(t, sizeof(T), alignof(T));
@@ -44,6 +49,7 @@ template <class T, class... Args>
 /// Destroys an object that was made by `create` or by `new`, if and when the transaction commits; its destructor
 /// runs, outside any transaction and on any thread, once no running transaction can still see it. Null is ignored.
 /// T may be a base with a virtual destructor; it must not have an `operator delete` of its own.
+/// @throws std::bad_alloc  when memory for the logs runs out: the commit itself must not
 template <class T>
 void destroy(tx& t, T* object) {
     if (object == nullptr) return;

@@ -80,9 +80,9 @@ private:
 
 }  // namespace detail
 
-/// Runs `body(tx&)` as a transaction of its own inside the block of `t`, and commits it at once: its effects are seen by
-/// all, and no later conflict over what it read can roll back `t`. If `t` is rolled back after that (or the nested block
-/// that this call is in), `undo(tx&)`, or `undo(tx&, const R& result)` with what the body returned, runs as a
+/// Runs `body(tx&)` as a transaction of its own inside the block of `t`, and commits it at once: its effects are seen
+/// by all, and no later conflict over what it read can roll back `t`. If `t` is rolled back after that (or the nested
+/// block that this call is in), `undo(tx&)`, or `undo(tx&, const R& result)` with what the body returned, runs as a
 /// transaction and takes the effects back, newest first.
 ///
 /// Two such operations that do not commute must share an abstract lock, taken first and held to the end of `t`:
@@ -95,8 +95,8 @@ private:
 ///
 /// The body and the undo see memory as it is outside of `t`: what `t` has written is not there yet, and touching it is
 /// an error of use (under norec it is not noticed: the old value is seen). What `t` has read and the body changes rolls
-/// `t` back. Undo must not fail: an exception out of it ends the program. It is copied when it is registered: capture by
-/// value, or what outlives `t`.
+/// `t` back. Undo must not fail: an exception out of it ends the program. It is copied when it is registered: capture
+/// by value, or what outlives `t`.
 ///
 /// In an irrevocable transaction, and where one transaction runs at a time, the body is a closed nested block and undo
 /// is not needed.

@@ -41,8 +41,8 @@ struct options {
     tutti::nesting nesting = tutti::nesting::closed;
     /// By when the block should have committed. Only looked at in an outermost block, as are the members below.
     tutti::deadline deadline{};
-    /// The share of executions that should meet the deadline, between 0 and 1: the percentile of past durations that
-    /// the block is expected to take.
+    /// The share of executions that should meet the deadline, between 0 and 1 and neither of them: the percentile of
+    /// past durations that the block is expected to take. Another value is an error of use in a block with a deadline.
     double qos = 0.99;
     /// What to do when the deadline cannot be met.
     tutti::missed_deadline when_missed = tutti::missed_deadline::run_anyway;

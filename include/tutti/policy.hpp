@@ -10,8 +10,8 @@
 
 namespace tutti {
 
-/// The contention managers and transaction schedulers, for `options::policy`. What a conflict is, and what waiting means
-/// under each, is in `docs/policies.md`; the names of `use_policy` are these with `-` for `_`.
+/// The contention managers and transaction schedulers, for `options::policy`. What a conflict is, and what waiting
+/// means under each, is in `docs/policies.md`; the names of `use_policy` are these with `-` for `_`.
 ///
 /// Under every policy but `suicide` and `aggressive` a transaction is restarted by others a bounded number of times:
 /// after 16 it wins by age, after 64 it runs irrevocably.

@@ -1,5 +1,5 @@
 /// @file
-/// What every atomic block did: counters per site.
+/// What every atomic block did: counters per site. Any thread may make these calls at any time.
 #pragma once
 
 #include <array>
@@ -33,7 +33,8 @@ struct site_statistics {
     /// Durations of committed attempts, sampled one in `statistics_sampling`: bucket i counts those of 2^i up to
     /// 2^(i+1) nanoseconds.
     std::array<std::uint64_t, 40> durations{};
-    /// Commits of blocks with a deadline that were in time, by the `mode` that they committed in; and those that were not.
+    /// Commits of blocks with a deadline that were in time, by the `mode` that they committed in; and those that were
+    /// not.
     std::array<std::uint64_t, mode_count> deadlines_met{};
     std::array<std::uint64_t, mode_count> deadlines_missed{};
     std::uint64_t deadlines_refused = 0;  ///< times that a block threw deadline_missed
@@ -46,13 +47,15 @@ inline constexpr unsigned statistics_sampling = 32;
 /// also prints the table to standard error when the process exits. Off costs nothing.
 TUTTI_EXPORT void enable_statistics(bool on);
 
-/// All sites that have counted anything, busiest first. The counters of running threads are read as they stand.
+/// All sites that have counted anything, busiest first. The counters of running threads are read as they stand. Takes
+/// time in proportion to the sites times the descriptors, of which there are as many as threads have run transactions
+/// at once. @throws std::bad_alloc
 [[nodiscard]] TUTTI_EXPORT std::vector<site_statistics> statistics();
 
 /// Sets every counter to zero. Counts of transactions that run meanwhile may be lost.
 TUTTI_EXPORT void reset_statistics();
 
-/// Prints `statistics()` as a table.
+/// Prints `statistics()` as a table. @throws std::bad_alloc, and what `to` throws
 TUTTI_EXPORT void print_statistics(std::ostream& to);
 
 }  // namespace tutti

@@ -1,5 +1,6 @@
 /// @file
-/// All of Tutti for C++ but the containers, which are headers of their own in `tutti/containers/`.
+/// All of Tutti for C++ but the containers and the server, which are headers of their own in `tutti/containers/` and
+/// `tutti/server/`.
 #pragma once
 
 #include "tutti/algorithm.hpp"

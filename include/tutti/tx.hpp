@@ -72,6 +72,8 @@ private:
 
 /// A running transaction. `atomically` makes it and passes it to the body; it proves, in the type, that a
 /// transaction is running. It must not be kept beyond the body nor handed to another thread.
+///
+/// Registering a handler or a participant throws std::bad_alloc where memory for it runs out.
 class TUTTI_EXPORT tx {
 public:
     tx(const tx&) = delete;
@@ -102,7 +104,8 @@ public:
     void on_abort(F f) {
         add(detail::handler_point::on_abort, std::make_unique<detail::handler_of<F>>(std::move(f)));
     }
-    /// Makes the commit depend on `p`, once for this attempt.
+    /// Makes the commit depend on `p`, once for this attempt. May restart the block first, when it is read-only and
+    /// logs nothing: a vote needs reads that can be validated.
     void join(participant& p);
 
     /// From here on nothing but the block itself can abort it, so that effects which cannot be undone are safe. May
@@ -113,6 +116,8 @@ public:
     /// From here on readers of this transaction are visible. May restart the block first. Idempotent.
     void become_visible();
 
+    /// Whether nothing but the block itself can abort it, because it asked for that. What the runtime does on its own,
+    /// for a deadline or after too many restarts, does not count: it promises the body nothing. Costs two loads.
     [[nodiscard]] bool irrevocable() const noexcept;
     /// 1 in the first attempt of the outermost block, one more after each restart.
     [[nodiscard]] unsigned attempt() const noexcept;

@@ -85,8 +85,9 @@ public:
     var& operator=(const var&) = delete;
     ~var() { delete as_node(cell_.value.raw().load(std::memory_order_relaxed)); }
 
-    /// The value as of the transaction's snapshot. The reference is good until the outermost block ends (to a value that
-    /// a nested block set, until that block is rolled back): copy what has to live longer (returning `get(t)` from a body without a declared return type copies).
+    /// The value as of the transaction's snapshot. The reference is good until the outermost block ends (to a value
+    /// that a nested block set, until that block is rolled back): copy what has to live longer (returning `get(t)` from
+    /// a body without a declared return type copies).
     [[nodiscard]] const T& get(tx& t) const { return as_node(detail::access::read(t, cell_))->value; }
     /// Copies `value` into a new node. What T's copy constructor throws leaves the block.
     void set(tx& t, const T& value) {

@@ -38,3 +38,8 @@ refusal=$(TUTTI_CC=/nonexistent/cc TUTTI_CXX=/nonexistent/cc "$wrapper" -c x.c 2
 status=0
 refusal=$(TUTTI_CC=true TUTTI_CXX=true "$wrapper" -c x.c 2>&1) || status=$?
 [[ $status == 2 && $refusal == *"is not GCC"* ]] || fail "status $status, '$refusal'"
+# Away from its library it must not have the program linked with GCC's.
+cp "$wrapper" "$work/alone"
+status=0
+refusal=$("$work/alone" "$work/object.o" -o "$work/program" 2>&1) || status=$?
+[[ $status == 2 && $refusal == *"no libitm.so"* ]] || fail "status $status, '$refusal'"

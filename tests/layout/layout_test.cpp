@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "include_rules.hpp"
@@ -146,6 +148,36 @@ TEST(tree, the_table_and_the_architecture_page_name_the_same_layers) {
     const std::string text = contents(page);
     for (const auto& [folder, allowed] : parse_table(contents(root / "docs/layers.txt"))) {
         EXPECT_NE(text.find("`" + folder + "/`"), std::string::npos) << "docs/architecture.md lacks " << folder;
+    }
+}
+
+/// The folders of the page's table, and of each whether it is said to be planned: from rows such as
+/// "| `src/libc/` *(planned)* | ...".
+std::vector<std::pair<std::string, bool>> folders_of(const std::string& page) {
+    std::vector<std::pair<std::string, bool>> found;
+    std::istringstream lines{page};
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("| `")) continue;
+        const std::string cell = line.substr(0, line.find(" | "));
+        const bool planned = cell.find("*(planned)*") != std::string::npos;
+        for (std::size_t from = cell.find('`'); from != std::string::npos;) {
+            const std::size_t to = cell.find('`', from + 1);
+            const std::string name = cell.substr(from + 1, to - from - 1);
+            if (name.ends_with("/")) found.emplace_back(name, planned);
+            from = cell.find('`', to + 1);
+        }
+    }
+    return found;
+}
+
+TEST(tree, a_folder_of_the_architecture_page_exists_or_is_planned) {
+    const fs::path page = root / "docs/architecture.md";
+    if (!fs::exists(page)) GTEST_SKIP() << "docs/architecture.md is not written yet";
+    const auto folders = folders_of(contents(page));
+    EXPECT_GT(folders.size(), 15U);
+    for (const auto& [folder, planned] : folders) {
+        EXPECT_EQ(fs::is_directory(root / folder), !planned)
+            << "docs/architecture.md says of " << folder << " that it is " << (planned ? "planned" : "there");
     }
 }
 

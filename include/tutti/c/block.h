@@ -95,13 +95,14 @@ typedef struct tutti_options {
     /// Give one of the two.
     uint64_t deadline_at;
     /// The share of executions that should be in time, between 0 and 1: the percentile of past durations that the block
-    /// is expected to take. 0: 0.99.
+    /// is expected to take. 0: 0.99. A value out of range is an error of use, as is one of the members below.
     double qos;
     /// A tutti_missed_deadline.
     int when_missed;
     /// Size of the sample of past durations, up to 4096. The site's first block with a deadline decides. 0: 128.
     unsigned deadline_samples;
-    /// So many expected durations before the deadline attempts begin to read visibly, and to be irrevocable. 0: 6 and 4.
+    /// So many expected durations before the deadline attempts begin to read visibly, and to be irrevocable: the second
+    /// at least 1 and at most the first. 0: 6 and 4.
     double visible_factor;
     double irrevocable_factor;
     /// Where to write how it ended, or null.
@@ -149,8 +150,9 @@ typedef struct tutti_site {
 ///
 /// @param how  null for the defaults
 /// @return TUTTI_COMMITTED; TUTTI_CANCELLED after `tutti_cancel` or a participant's vote to cancel;
-///         TUTTI_DEADLINE_MISSED; TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY, with a text in `tutti_last_error`. A C++ exception that leaves the body rolls the block
-///         back and goes on to the caller, but for the library's own and std::bad_alloc, which become results.
+///         TUTTI_DEADLINE_MISSED; TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY, with a text in `tutti_last_error`. A C++
+///         exception that leaves the body rolls the block back and goes on to the caller, but for the library's own and
+///         std::bad_alloc, which become results.
 TUTTI_API int tutti_atomically(const tutti_options* how, tutti_body* body, void* argument);
 
 /// The same with the caller's place in the source. The function without it is for callers that have no macros.

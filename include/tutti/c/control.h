@@ -45,6 +45,8 @@ TUTTI_API void tutti_become_irrevocable(tutti_tx* tx, const char* reason);
 /// From here on readers of this transaction are visible. May restart the outermost block first. Idempotent.
 TUTTI_API void tutti_become_visible(tutti_tx* tx);
 
+/// Whether nothing but the block itself can abort it, because it asked for that. What the library does on its own, for
+/// a deadline or after too many restarts, does not count: it promises the body nothing. Costs two loads.
 TUTTI_API bool tutti_is_irrevocable(const tutti_tx* tx);
 /// 1 in the first attempt of the outermost block, one more after each restart.
 TUTTI_API unsigned tutti_attempt(const tutti_tx* tx);

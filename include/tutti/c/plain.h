@@ -12,6 +12,8 @@
 
 TUTTI_C_BEGIN
 
+/// The value as of the transaction's snapshot, or what it wrote itself. Cost: a call and, under the default algorithm,
+/// a look at the record before and after the load and an entry in the log of reads, unless the block is read-only.
 TUTTI_API uint8_t tutti_load_u8(tutti_tx* tx, const uint8_t* from);
 TUTTI_API uint16_t tutti_load_u16(tutti_tx* tx, const uint16_t* from);
 TUTTI_API uint32_t tutti_load_u32(tutti_tx* tx, const uint32_t* from);
@@ -22,6 +24,8 @@ TUTTI_API double tutti_load_double(tutti_tx* tx, const double* from);
 /// result the pointer's type.
 TUTTI_API void* tutti_load_ptr(tutti_tx* tx, const void* from);
 
+/// Others see it when the transaction has committed. An error of use in a read-only block. Cost: a call and, under the
+/// default algorithm, an entry in the log of writes and, at the first store to a stripe of 32 bytes, taking its record.
 TUTTI_API void tutti_store_u8(tutti_tx* tx, uint8_t* to, uint8_t value);
 TUTTI_API void tutti_store_u16(tutti_tx* tx, uint16_t* to, uint16_t value);
 TUTTI_API void tutti_store_u32(tutti_tx* tx, uint32_t* to, uint32_t value);

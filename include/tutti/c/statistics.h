@@ -29,8 +29,8 @@ typedef struct tutti_site_statistics {
     /// Partial roll-backs: a conflict took the attempt back to a nested block or a checkpoint, and it went on from
     /// there. They are no aborts.
     uint64_t rewinds;
-    /// Commits of blocks with a deadline that were in time, indexed by the tutti_mode that they committed in; those that
-    /// were not; and how often TUTTI_DEADLINE_MISSED was returned.
+    /// Commits of blocks with a deadline that were in time, indexed by the tutti_mode that they committed in; those
+    /// that were not; and how often TUTTI_DEADLINE_MISSED was returned.
     const uint64_t* deadlines_met;
     const uint64_t* deadlines_missed;
     size_t modes;

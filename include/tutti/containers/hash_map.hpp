@@ -22,9 +22,9 @@ namespace tutti {
 /// A map from keys to values by hash, which transactions read and change.
 ///
 /// **Who conflicts with whom.** Two operations conflict if they use the same key and one of them changes it; or if one
-/// inserts or erases a key of a bucket that the other one searches, and there are one to three buckets for each element.
-/// Assigning to a key conflicts only with uses of that key. `size`, `empty` and `for_each` conflict with all that is
-/// inserted or erased meanwhile. Nothing counts the elements, so nothing makes all updates meet.
+/// inserts or erases a key of a bucket that the other one searches, and there are one to three buckets for each
+/// element. Assigning to a key conflicts only with uses of that key. `size`, `empty` and `for_each` conflict with all
+/// that is inserted or erased meanwhile. Nothing counts the elements, so nothing makes all updates meet.
 ///
 /// **Growth** is a few buckets at a time: an insertion opens the bucket of its key and, at its first attempt and while
 /// there are any left, the next two; it moves there what is theirs, and so conflicts with uses of these, too. How many
@@ -33,8 +33,8 @@ namespace tutti {
 /// from Shalev, Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash Tables", J. ACM 53(3), 2006. The map does not
 /// shrink.
 ///
-/// **Memory.** 16 bytes a bucket, in chunks of 2 KiB, the first of them made with the map; 24 bytes, the key and a `var`
-/// for an element.
+/// **Memory.** 16 bytes a bucket, in chunks of 2 KiB, the first of them made with the map; 24 bytes, the key and a
+/// `var` for an element.
 ///
 /// @tparam Key    its copies are constant once they are in
 /// @tparam T      any copyable type
@@ -152,8 +152,8 @@ private:
     // one, and so on down to number 0, which always has a chain.
     //
     // Why stale hints do no harm. There are two: how many bits to use, and that a bucket has not been made.
-    //  1. Whoever splits off a bucket has read a hint of that many bits, and made the bucket; bits only become more, and
-    //     buckets stay. So whoever sees anything that the split has written finds both afterwards (the writes are
+    //  1. Whoever splits off a bucket has read a hint of that many bits, and made the bucket; bits only become more,
+    //     and buckets stay. So whoever sees anything that the split has written finds both afterwards (the writes are
     //     released and acquired).
     //  2. A key that is found is there, whatever the hints.
     //  3. A key is found to be absent, or inserted, only after both hints have been looked at once more, behind the
@@ -190,7 +190,8 @@ private:
         word head;
         bool certain;  // nothing was passed over that nobody had reached, which no variable tells
     };
-    /// The chain where the elements of the bucket of those bits are. `bucket_at` finds buckets by number, or makes them.
+    /// The chain where the elements of the bucket of those bits are. `bucket_at` finds buckets by number, or makes
+    /// them.
     template <class F>
     [[gnu::always_inline]] static chain enter(tx& t, std::uint64_t bits, const F& bucket_at) {
         for (bool certain = true;; bits &= bits - 1) {
@@ -281,10 +282,10 @@ private:
     }
 
     /// An insertion passes as many elements as its bucket has. The pressure is the sum of how many these were beyond
-    /// 3/8: it rises when there are more on average, and stays low when there are fewer. So it tells when to grow without
-    /// a count that every insertion would have to write in its transaction, and roll-backs do not mislead it. In a large
-    /// map only one hash in 8 counts, so that threads rarely meet at the word; lost updates do not matter. There end up
-    /// to be about one to three buckets for each element.
+    /// 3/8: it rises when there are more on average, and stays low when there are fewer. So it tells when to grow
+    /// without a count that every insertion would have to write in its transaction, and roll-backs do not mislead it.
+    /// In a large map only one hash in 8 counts, so that threads rarely meet at the word; lost updates do not matter.
+    /// There end up to be about one to three buckets for each element.
     void consider_growth(const position& p) noexcept {
         const long weight = p.level < 12 ? 1 : 8;
         if (p.hash % static_cast<std::uint64_t>(weight) != 0) return;

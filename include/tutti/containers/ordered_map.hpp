@@ -16,13 +16,13 @@ namespace tutti {
 
 /// A map in the order of its keys, with range scans, which transactions read and change.
 ///
-/// **Who conflicts with whom.** An insertion or erasure conflicts with whatever looks up, inserts or erases a key of the
-/// same leaf, that is one of up to 15 neighbours; when a leaf splits or runs empty (about one update in eight, or
+/// **Who conflicts with whom.** An insertion or erasure conflicts with whatever looks up, inserts or erases a key of
+/// the same leaf, that is one of up to 15 neighbours; when a leaf splits or runs empty (about one update in eight, or
 /// fewer), with updates in the leaves beside it, too. Assigning to a key conflicts only with uses of that key. A scan
 /// conflicts with what is inserted, erased and assigned in its range, to the borders of its outer leaves.
 ///
-/// **Structure.** A B+-tree whose leaves are replaced rather than changed (`element_tree`). Look-ups read one variable a
-/// level, four or five for 64 Ki elements.
+/// **Structure.** A B+-tree whose leaves are replaced rather than changed (`element_tree`). Look-ups read one variable
+/// a level, four or five for 64 Ki elements.
 ///
 /// **Memory.** An element takes its key and a `var`, and 16 to 32 bytes in its leaf.
 ///

@@ -21,9 +21,9 @@ TUTTI_ALWAYS_INLINE tx& current_or_attach() {
     return t != nullptr ? *t : attach();
 }
 
-// --- Outermost blocks. operations::open begins the first attempt; `reopen`, after the body unwound or the commit failed,
-// runs the compensation, waits as the cause asks, and begins the next one or says why not; `fail` rolls back for an
-// exception that is leaving.
+// --- Outermost blocks. operations::open begins the first attempt; `reopen`, after the body unwound or the commit
+// failed, runs the compensation, waits as the cause asks, and begins the next one or says why not; `fail` rolls back
+// for an exception that is leaving.
 TUTTI_EXPORT sequel reopen(tx& t);
 TUTTI_EXPORT void fail(tx& t) noexcept;
 

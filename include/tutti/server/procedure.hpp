@@ -7,7 +7,8 @@
 ///         server.add("transfer", {.priority = 5, .deadline = 10ms}, [](long from, long to, long amount) { … });
 ///     }
 ///
-/// A shared object with such a function is what `tutti serve` loads; a program that embeds the server calls `add` itself.
+/// A shared object with such a function is what `tutti serve` loads; a program that embeds the server calls `add`
+/// itself.
 #pragma once
 
 #include <chrono>
@@ -32,8 +33,8 @@ namespace tutti::server {
 inline constexpr int highest_priority = 31;
 
 struct procedure_options {
-    int priority = 1;
-    /// Counted from the arrival of a call. Zero: none.
+    int priority = 1;  ///< from 0 to highest_priority: the higher runs sooner. A call may bring another
+    /// Counted from the arrival of a call, which may bring another one. Zero: none.
     std::chrono::microseconds deadline{0};
     /// After so long its caller gets TIMEOUT, and it is cancelled at its next transactional access. Zero: the server's.
     std::chrono::milliseconds time_limit{0};
@@ -99,21 +100,27 @@ struct parameter<std::vector<T>> {
 template <class... P>
 struct types {};
 
-template <class F>
-struct signature : signature<decltype(&F::operator())> {};
+template <class Pointer>
+struct pointed;
 template <class R, class... P>
-struct signature<R (*)(P...)> {
+struct pointed<R (*)(P...)> {
     using result = R;
     using parameters = types<std::remove_cvref_t<P>...>;
 };
 template <class R, class C, class... P>
-struct signature<R (C::*)(P...) const> : signature<R (*)(P...)> {};
+struct pointed<R (C::*)(P...) const> : pointed<R (*)(P...)> {};
 template <class R, class C, class... P>
-struct signature<R (C::*)(P...)> : signature<R (*)(P...)> {};
+struct pointed<R (C::*)(P...)> : pointed<R (*)(P...)> {};
 template <class R, class C, class... P>
-struct signature<R (C::*)(P...) const noexcept> : signature<R (*)(P...)> {};
+struct pointed<R (C::*)(P...) const noexcept> : pointed<R (*)(P...)> {};
 template <class R, class... P>
-struct signature<R (*)(P...) noexcept> : signature<R (*)(P...)> {};
+struct pointed<R (*)(P...) noexcept> : pointed<R (*)(P...)> {};
+
+template <class F>
+struct signature : pointed<F> {};
+template <class F>
+    requires requires { &F::operator(); }
+struct signature<F> : pointed<decltype(&F::operator())> {};
 
 /// Calls f with what `given` decodes to, after `first`.
 template <class R, class... P, class F, class... First>
@@ -159,7 +166,8 @@ public:
     virtual ~registry() = default;
 
     /// `f` takes its arguments by value or const reference, of types that have a codec, and returns one or nothing. It
-    /// runs on many threads at once. What it throws is answered by an error: the code EXCEPTION and `what()`.
+    /// runs on many threads at once. What it throws is answered by an error: the code EXCEPTION and `what()`. A name is
+    /// 1 to 100 printable ASCII characters without blanks.
     /// @throws registration_error  when the name is taken or unfit, or an option out of range
     template <class F>
     void add(std::string name, const procedure_options& options, F f) {
@@ -170,7 +178,8 @@ public:
 
     /// What the server's operator gave for `name` (`tutti serve --set name=value`).
     [[nodiscard]] virtual std::string setting(std::string_view name, std::string_view otherwise) const = 0;
-    /// Runs `f` once the last call has ended. What it throws makes the server end in failure.
+    /// Runs `f` once the last call has ended, in the order of registration, on the thread that drains the server. What
+    /// one throws makes the server end in failure, after the others have run. A server that never started runs none.
     virtual void at_end(std::function<void()> f) = 0;
 };
 

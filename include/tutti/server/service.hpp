@@ -32,7 +32,8 @@ struct tls_files {
 
 /// Who runs procedures.
 enum class execution : std::uint8_t {
-    automatic,  ///< preemptive where the processor has it (x86-64) and the process no other such server; threads otherwise
+    /// Preemptive where the processor has it (x86-64) and the process no other such server; threads otherwise.
+    automatic,
     threads,     ///< a worker ends what it runs before it looks for what is more urgent
     preemptive,  ///< what is more urgent interrupts what runs, which goes on later where it was
 };
@@ -52,7 +53,7 @@ struct settings {
     std::optional<std::uint16_t> port{};          ///< of TCP; 0: one that the system chooses
     std::string host = "127.0.0.1";               ///< to listen on
     std::string unix_socket{};                    ///< path; empty: none
-    std::string password{};                       ///< empty: nobody has to AUTH
+    std::string password{};                       ///< that a connection has to AUTH with first; empty: none has to
     tls_files tls{};                              ///< for TCP
     std::optional<std::uint16_t> metrics_port{};  ///< where Prometheus may ask; 0: the system chooses
     std::string metrics_host = "127.0.0.1";
@@ -63,17 +64,17 @@ struct settings {
     execution executor = execution::automatic;
     preemption_settings preemption{};
 
-    std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
-    std::size_t max_clients = 10'000;
+    std::size_t queue = 10'000;           ///< calls that may wait for a worker; what comes then is answered BUSY
+    std::size_t max_clients = 10'000;     ///< connections at once; a further one is answered MAXCLIENTS and closed
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request
     std::size_t max_pipeline = 1024;      ///< requests of a connection that are not answered yet
-    std::size_t max_unsent =
-        1'048'576;  ///< bytes of answers that a connection may leave unread before it is not read from
+    /// Bytes of answers that a connection may leave unread before it is not read from.
+    std::size_t max_unsent = 1'048'576;
     std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
     std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
-    std::chrono::milliseconds write_timeout{
-        10'000};  ///< without progress of an answer; also of the end of a connection
+    /// Without progress of an answer; also of the end of a connection.
+    std::chrono::milliseconds write_timeout{10'000};
     std::chrono::milliseconds login_timeout{10'000};  ///< to AUTH, if there is a password
 };
 
@@ -93,10 +94,13 @@ private:
     std::string code_;
 };
 
+/// Thread safety: until it has started, one thread at a time uses it; from then on any thread may ask and call. `start`
+/// and `drain` are called by one thread.
 class TUTTI_EXPORT service {
 public:
+    /// @throws std::invalid_argument  when a setting makes no sense; the message says which, and what would
     explicit service(settings how);
-    /// Drains.
+    /// Drains. What `at_end` functions throw is lost here.
     ~service();
     service(const service&) = delete;
     service& operator=(const service&) = delete;
@@ -105,15 +109,21 @@ public:
     [[nodiscard]] registry& procedures() noexcept;
     /// Hands a shared object's procedures in. REQUIRES: it has not started. @throws registration_error
     void load(const std::string& shared_object);
-    /// For registry::setting.
+    /// For registry::setting; a second value for a name takes the place of the first. REQUIRES: it has not started, and
+    /// the procedures that ask for it are not loaded yet.
     void set(std::string name, std::string value);
     /// Settings that no procedure has asked for.
     [[nodiscard]] std::vector<std::string> unused_settings() const;
 
-    /// From here on it serves. Once. @throws std::system_error, std::runtime_error  when an address cannot be listened on
+    /// From here on it serves. After an exception it is good for nothing but its destructor.
+    /// @throws std::system_error      when an address cannot be listened on
+    /// @throws std::runtime_error     the same, when it cannot be found; when a certificate or key is not usable
+    /// @throws std::invalid_argument  when the executor or its ticks are not available here
+    /// @throws std::logic_error       when it has started before, or the process runs another preemptive server
     void start();
     /// Refuses new calls, ends all that were accepted, answers them, closes every connection, runs what was registered
-    /// by `at_end`. Idempotent. @throws what `at_end` functions throw, the first of it
+    /// by `at_end` on this thread. Idempotent; without a start it does nothing. Must not be called by a procedure.
+    /// @throws what `at_end` functions throw, the first of it
     void drain();
 
     [[nodiscard]] std::uint16_t port() const noexcept;          ///< 0 without TCP
@@ -122,12 +132,13 @@ public:
     [[nodiscard]] std::string info() const;
 
     /// Calls a procedure by name. `then` gets the answer in RESP3, on the thread that ran it, or at once on this one if
-    /// the call was refused. REQUIRES: it has started.
+    /// the call was refused. It must not throw, which ends the program, and must not wait for another call, whose
+    /// worker it may be holding up. REQUIRES: it has started. @throws std::bad_alloc; `then` is not called
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);
 
     /// The same with types: R is void, a number, bool or std::string; an argument is a number or a string. The future
-    /// throws call_error.
+    /// throws call_error, or bad_argument where the answer is no R.
     template <class R, class... A>
     [[nodiscard]] std::future<R> call(std::string_view name, const call_options& how, const A&... arguments);
 
