@@ -24,9 +24,6 @@ TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 /// After the end of its transaction.
 TUTTI_EXPORT void end_as_only_one(core::descriptor& d) noexcept;
 
-/// core::await_quiescence.
-TUTTI_EXPORT void await_quiescence(core::descriptor& d) noexcept;
-
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);
 
