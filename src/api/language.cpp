@@ -41,9 +41,7 @@ core::descriptor& attach_language() {
 }
 
 bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
-    if (observe::counting.load(std::memory_order_relaxed) || core::listeners.load(std::memory_order_relaxed) != 0) {
-        return false;
-    }
+    if (core::listeners.load(std::memory_order_relaxed) != 0) return false;
     d.run.where = where;
     d.run.how = &how;
     d.uncaught = ~0U;  // it never unwinds
@@ -58,8 +56,6 @@ void end_as_only_one(core::descriptor& d) noexcept {
 }
 
 void go_alone(core::descriptor& d) noexcept { core::go_alone(d); }
-
-void await_quiescence(core::descriptor& d) noexcept { core::await_quiescence(d); }
 
 std::uint32_t last_killer_of(const core::descriptor& victim) noexcept { return core::last_killer_of(victim); }
 

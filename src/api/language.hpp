@@ -24,9 +24,6 @@ TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 /// After the end of its transaction.
 TUTTI_EXPORT void end_as_only_one(core::descriptor& d) noexcept;
 
-/// core::await_quiescence.
-TUTTI_EXPORT void await_quiescence(core::descriptor& d) noexcept;
-
 /// core::last_killer_of.
 TUTTI_EXPORT std::uint32_t last_killer_of(const core::descriptor& victim) noexcept;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/descriptor.hpp"
+#include "core/quiescence.hpp"
 #include "core/waiting.hpp"
 
 namespace tutti::core {
@@ -58,7 +59,7 @@ void abandon_execution(descriptor& d) noexcept;
 void wait_in_retry(descriptor& d);
 
 /// The end of a commit with extras, from the moment its writes are published.
-void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_waiting);
+void finish_with_extras(descriptor& d, privacy owed);
 
 /// commit failed: rolls back, and leaves the rest to reopen.
 void abandon(descriptor& d, abort_cause cause) noexcept;

@@ -202,11 +202,9 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
     block& b = innermost(d);
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
     const bool alone = d.alone;
-    const bool only_read = d.writes.empty() && !alone;
     if (!d.operations_->commit(d)) [[unlikely]]
         receive(d);
     if (alone) tutti::api::end_as_only_one(d);
-    if (only_read) tutti::api::await_quiescence(d);
     side& s = side_of(d);
     if (s.notes != nullptr) [[unlikely]]
         s.notes->commit();
