@@ -93,7 +93,8 @@ void close_unstarted(descriptor& d) noexcept {
 }
 
 void start_attempt(descriptor& d) {
-    if (d.interrupted.load(std::memory_order_acquire) != 0) [[unlikely]] {
+    // A block of the language cannot be left by an exception.
+    if (d.interrupted.load(std::memory_order_acquire) != 0 && d.frame_->receive == nullptr) [[unlikely]] {
         close_unstarted(d);
         throw interrupted{};
     }

@@ -34,8 +34,8 @@ inline void reset_attempt(descriptor& d) noexcept {
 /// Closes a block whose next attempt will not begin.
 void close_unstarted(descriptor& d) noexcept;
 
-/// Begins the next attempt of d.run. Throws deadline_missed or interrupted, and then the block is closed. REQUIRES: d.frame_ is the
-/// outermost block; nothing is held.
+/// Begins the next attempt of d.run. Throws deadline_missed or interrupted, and then the block is closed. REQUIRES:
+/// d.frame_ is the outermost block; nothing is held.
 void start_attempt(descriptor& d);
 
 /// Begins the first attempt of a block that starts in a stricter mode, has a deadline, is counted, or has a policy that

@@ -31,12 +31,14 @@ class transaction {
     using guard = critical<Preemptable>;
 
 public:
-    static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
+    /// Not inlined, so that it finds the caller's stack pointer.
+    TUTTI_NOINLINE static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
         descriptor& d = descriptor::of(t);
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
         d.run.where = where;
         d.run.how = &how;
         d.uncaught = d.exceptions->uncaught;
+        f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         d.frame_ = &f;
         if (is_special(how)) [[unlikely]]
             return start_specially(d);
