@@ -7,9 +7,11 @@
 #include "core/algorithm.hpp"
 #include "core/deferred.hpp"
 #include "core/encounter.hpp"
+#include "core/fork.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/registry.hpp"
+#include "core/signal.hpp"
 #include "core/solo.hpp"
 #include "tutti/algorithm.hpp"
 
@@ -41,9 +43,7 @@ core::descriptor& attach_language() {
 }
 
 bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
-    if (observe::counting.load(std::memory_order_relaxed) || core::listeners.load(std::memory_order_relaxed) != 0) {
-        return false;
-    }
+    if (core::listeners.load(std::memory_order_relaxed) != 0) return false;
     d.run.where = where;
     d.run.how = &how;
     d.uncaught = ~0U;  // it never unwinds
@@ -59,7 +59,20 @@ void end_as_only_one(core::descriptor& d) noexcept {
 
 void go_alone(core::descriptor& d) noexcept { core::go_alone(d); }
 
-void await_quiescence(core::descriptor& d) noexcept { core::await_quiescence(d); }
+bool goes_on(core::descriptor& d) { return core::examine(d) != core::footing::detached; }
+
+void enter_language(core::descriptor& d) {
+    const core::footing found = d.healthy() ? core::footing::sound : core::examine(d);
+    d.extras |= core::extra_language;
+    if (found == core::footing::detached || !d.algorithm->privatizes_by_waiting) return;
+    if ((d.extras & core::extra_plain) != 0) return;
+    try {
+        core::enter_plain(d);
+    } catch (const detail::unwind&) {
+        // From a destructor that runs while an exception passes nothing can be thrown: the attempt is doomed.
+        if (found != core::footing::shielded) throw;
+    }
+}
 
 std::uint32_t last_killer_of(const core::descriptor& victim) noexcept { return core::last_killer_of(victim); }
 
@@ -77,6 +90,14 @@ void retire(void* object, detail::destroyer free) {
     auto& d = core::descriptor::of(detail::current_or_attach());
     d.limbo.reserve(1);
     d.limbo.retire({object, free});
+}
+
+bool transactions_have_run() noexcept { return memory::activities() != 0; }
+
+void hold_registry() noexcept { core::hold_registry(); }
+void let_go_of_registry() noexcept { core::let_go_of_registry(); }
+void forget_others() noexcept {
+    core::forget_others(static_cast<const core::descriptor*>(detail::current_transaction));
 }
 
 bool counting() noexcept { return observe::counting.load(std::memory_order_relaxed); }

@@ -24,8 +24,12 @@ TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 /// After the end of its transaction.
 TUTTI_EXPORT void end_as_only_one(core::descriptor& d) noexcept;
 
-/// core::await_quiescence.
-TUTTI_EXPORT void await_quiescence(core::descriptor& d) noexcept;
+/// A block of the language is about to open inside one of the library: it uses plain memory, without saying so at each
+/// access. May send a signal to the block of the library.
+TUTTI_EXPORT void enter_language(core::descriptor& d);
+
+/// For a descriptor that is not healthy: leaves by the signal that is due, or says whether the attempt is still under way.
+[[nodiscard]] TUTTI_EXPORT bool goes_on(core::descriptor& d);
 
 /// core::last_killer_of.
 TUTTI_EXPORT std::uint32_t last_killer_of(const core::descriptor& victim) noexcept;
@@ -38,6 +42,14 @@ TUTTI_EXPORT void note_free(core::descriptor& d, void* memory, detail::destroyer
 
 /// `object`, which nobody can find any more, goes back by `free` once nobody can see it. Throws std::bad_alloc.
 TUTTI_EXPORT void retire(void* object, detail::destroyer free);
+
+/// Whether any context has a descriptor.
+[[nodiscard]] TUTTI_EXPORT bool transactions_have_run() noexcept;
+
+/// Around a fork, core/fork.hpp.
+TUTTI_EXPORT void hold_registry() noexcept;
+TUTTI_EXPORT void let_go_of_registry() noexcept;
+TUTTI_EXPORT void forget_others() noexcept;
 
 /// Whether transactions are counted, so that blocks need a site.
 [[nodiscard]] TUTTI_EXPORT bool counting() noexcept;

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "core/descriptor.hpp"
+#include "core/policy.hpp"
 
 namespace tutti {
 namespace {
@@ -71,7 +72,11 @@ void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) 
 
 }  // namespace
 
-void enable_statistics(bool on) { observe::counting.store(on, std::memory_order_relaxed); }
+void enable_statistics(bool on) {
+    if (observe::counting.exchange(on, std::memory_order_relaxed) == on) return;
+    if (on) core::listen();
+    else core::stop_listening();
+}
 
 std::vector<site_statistics> statistics() {
     std::vector<site_statistics> sums(observe::sites());

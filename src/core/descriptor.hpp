@@ -62,7 +62,8 @@ enum extra : std::uint32_t {
     extra_plain = 16,      // the plain flag to lower
     extra_restarted = 32,  // not a first, plain attempt, or one with a deadline: `run` to reset
     extra_handlers = 64,   // handlers and participants
-    extra_abstract_locks = 128
+    extra_abstract_locks = 128,
+    extra_language = 256  // a block of the language has been open inside one of the library
 };
 
 /// Why a barrier cannot just go on.
@@ -207,7 +208,7 @@ public:
 
     // --- language-level blocks
     void* language = nullptr;    // what src/itm keeps for this descriptor, for good
-    std::uintptr_t landing = 0;  // the end of the stack that a roll-back jumps over, or 0
+    std::uintptr_t landing = 0;  // frame::stack of the block that a roll-back under way ends at, or 0
     std::size_t notes_end = 0;   // one past the newest write entry that notes memory written without barriers
     bool alone = false;          // see core/solo.hpp
 
@@ -277,12 +278,15 @@ public:
         unlogged_bound_.store(0, std::memory_order_relaxed);
     }
 
-    /// Whether `address` lies in a frame that the roll-back in progress jumps over. Asked by the owner only.
+    /// Whether `address` lies in a frame that the roll-back in progress leaves behind. What was there may have made room
+    /// for frames that the way to the block, or the roll-back itself, needs. `landing` is 0 where the roll-back runs on
+    /// another stack.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool on_dead_stack(const void* address) const noexcept {
         // The frames of the roll-back itself are below the asker's own, by less than this.
         constexpr std::uintptr_t own_frames = 4096;
         const auto low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - own_frames;
-        return landing != 0 && reinterpret_cast<std::uintptr_t>(address) - low < landing - low;
+        const auto at = reinterpret_cast<std::uintptr_t>(address);
+        return at < landing && at >= low;
     }
 
     /// An algorithm logs either records or values.

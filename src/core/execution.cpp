@@ -93,7 +93,9 @@ void close_unstarted(descriptor& d) noexcept {
 }
 
 void start_attempt(descriptor& d) {
-    if (const std::uint32_t why = d.interrupted.load(std::memory_order_acquire); why != 0) [[unlikely]] {
+    // Not what runs for the first time, nor what cannot be left from here: an undo action, or a block of the language.
+    if (const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
+        why != 0 && d.run.attempt > 1 && !d.compensating && d.frame_->receive == nullptr) [[unlikely]] {
         close_unstarted(d);
         throw_interruption(why);
     }
@@ -168,6 +170,8 @@ void abandon_execution(descriptor& d) noexcept {
 void give_up(descriptor& d, abort_cause cause) noexcept {
     conclude(d, cause);
     abandon_execution(d);
+    // Also what was cancelled has told its caller what is private.
+    if (d.algorithm->privatizes_by_waiting && plain_memory_is_used()) await_quiescence(d);
 }
 
 void abandon(descriptor& d, abort_cause cause) noexcept {
@@ -204,15 +208,10 @@ void announce_decision(descriptor& d) noexcept {
     d.troubles &= ~trouble_frozen;
 }
 
-void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_waiting) {
+void finish_with_extras(descriptor& d, privacy owed) {
     memory::log<deferred> after;
     TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
-    const bool private_from_now = privatizes_by_waiting && (attend & attention_plain) != 0 &&
-                                  d.run.how->privatization == privatization::safe &&
-                                  !broken(fault::privatize_without_waiting);
-    // Only a reader of plain memory can have been handed something private without quiescing itself.
-    const bool reads_plain = privatizes_by_waiting && (d.extras & extra_plain) != 0;
-    if (!private_from_now) end_publication(d);
+    if (owed != privacy::made) end_publication(d);
     if ((d.extras & (extra_memory | extra_handlers)) != 0) settle_committed(d, after);
     if (d.strict()) vacate_seat(d);
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
@@ -226,8 +225,8 @@ void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_
     d.captured_size_ = 0;
     make_idle(d);
     release_abstract_locks(d);
-    if (private_from_now) quiesce(d);
-    else if (reads_plain) await_quiescence(d);
+    if (owed == privacy::made) quiesce(d);
+    if (owed == privacy::received) await_quiescence(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);
     if (!after.empty()) run_on_commit(d, after);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/descriptor.hpp"
+#include "core/quiescence.hpp"
 #include "core/waiting.hpp"
 #include "observe/probes.hpp"
 
@@ -37,8 +38,8 @@ inline void reset_attempt(descriptor& d) noexcept {
 /// Closes a block whose next attempt will not begin.
 void close_unstarted(descriptor& d) noexcept;
 
-/// Begins the next attempt of d.run. Throws deadline_missed or interrupted, and then the block is closed. REQUIRES: d.frame_ is the
-/// outermost block; nothing is held.
+/// Begins the next attempt of d.run. Throws deadline_missed or interrupted, and then the block is closed. REQUIRES:
+/// d.frame_ is the outermost block; nothing is held.
 void start_attempt(descriptor& d);
 
 /// Begins the first attempt of a block that starts in a stricter mode, has a deadline, is counted, or has a policy that
@@ -62,7 +63,7 @@ void abandon_execution(descriptor& d) noexcept;
 void wait_in_retry(descriptor& d);
 
 /// The end of a commit with extras, from the moment its writes are published.
-void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_waiting);
+void finish_with_extras(descriptor& d, privacy owed);
 
 /// commit failed: rolls back, and leaves the rest to reopen.
 void abandon(descriptor& d, abort_cause cause) noexcept;

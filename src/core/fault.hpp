@@ -26,12 +26,20 @@ enum class fault : std::uint8_t {
     retry_without_recheck,
     /// A commit that may have privatized memory returns without waiting for those who can still see or write it.
     privatize_without_waiting,
+    /// A block that read that memory is private returns while the one that made it so still waits.
+    receive_without_waiting,
     /// What a commit retires is destroyed at once, under the eyes of the transactions that still read it.
     reclaim_without_waiting,
     /// A partial roll-back goes to the innermost block, whether or not it is the one that read what has changed.
     rewind_too_little,
     /// A writer takes a record although visible readers have marked it.
     ignore_visible_readers,
+    /// Who is to run alone does not wait for those that run already.
+    alone_without_waiting,
+    /// A transaction begins although another one runs alone.
+    begin_beside_who_is_alone,
+    /// Who has found itself the only one does not look again once it has said that it runs alone.
+    only_one_without_recheck,
 };
 
 #if defined(TUTTI_INTERLEAVE)

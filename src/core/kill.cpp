@@ -21,9 +21,22 @@ bool kill(descriptor& victim, word seen) noexcept {
     return true;
 }
 
+namespace {
+
+/// Code of the language reads memory of its own without barriers, so it would go on with what a roll-back behind its back
+/// has put there.
+bool has_run_language(const descriptor& d) noexcept {
+    if ((d.extras & extra_language) != 0) return true;
+    const detail::frame* f = d.frame_;
+    while (f != nullptr && f->receive == nullptr) f = f->parent;
+    return f != nullptr;
+}
+
+}  // namespace
+
 bool evict(descriptor& victim) noexcept {
     const base::lock_guard guard{victim.eviction};
-    if (victim.suspended.load(std::memory_order_acquire) == 0) return false;
+    if (victim.suspended.load(std::memory_order_acquire) == 0 || has_run_language(victim)) return false;
     // As if it had found the request itself; when it is resumed it finds the signal at its next barrier or at commit.
     if (victim.asked_to_die() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
     return true;

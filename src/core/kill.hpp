@@ -11,7 +11,8 @@ namespace tutti::core {
 bool kill(descriptor& victim, word seen) noexcept;
 
 /// Gives back, in the place of a victim that was killed and is suspended, everything it owns; false if it is not
-/// suspended. The victim finds out when it is resumed. Its handlers and memory stay for itself.
+/// suspended, or runs a block of the language: then there is no way but to wait until it has been resumed and finds out.
+/// A victim that was evicted finds out when it is resumed. Its handlers and memory stay for itself.
 bool evict(descriptor& victim) noexcept;
 
 /// A scheduler calls these around the time in which the context of `d` does not run. `resume` waits for an eviction

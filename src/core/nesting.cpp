@@ -13,7 +13,9 @@ namespace tutti::core {
 namespace {
 
 void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
+    d.landing = f.stack;
     d.algorithm->rewind(d, f.mark);
+    d.landing = 0;
     // Whoever sleeps for a record that this let go of must not sleep until we end: we may come to sleep for them.
     wake_sleepers(d);
     d.captured_size_ = 0;
@@ -63,9 +65,10 @@ namespace tutti::detail {
 using core::descriptor;
 using core::signal;
 
-void open_nested(tx& t, frame& f) {
+TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
+    if (f.receive == nullptr) f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
     f.parent = d.frame_;
     f.read_only |= f.parent->read_only;
     f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads()};

@@ -12,7 +12,17 @@
 // as anybody who starts later) or aborts before it touches the memory.
 //
 // A process that never uses plain memory never fences: `attention_plain` is raised, once, by its first plain access.
-// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over.
+// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. Only an open nested
+// one may then still be in somebody's way, with what the block around it owns, and asks those that it waits for to die.
+//
+// What one commit has made private may be handed over: whoever reads what that commit published, in a block or alone,
+// may touch the memory directly at once, while the commit still waits. So a reader waits as well:
+//
+//   a commit:                                   privatizing = a number; publish; wait as above; privatizing = 0
+//   what read and did not publish, when it ends: wait for every number that is up
+//
+// The reader has acquired a record that the commit released in publishing, so it finds the number, or that it is down. An
+// update waits for itself, and that covers what was handed to it.
 #pragma once
 
 #include "core/attention.hpp"
@@ -29,6 +39,19 @@ void use_plain_memory() noexcept;
 /// First plain access of an attempt. May abort.
 void enter_plain(descriptor& d);
 
+/// What the end of a transaction has to do for the memory that is private from then on.
+enum class privacy : std::uint8_t {
+    none,
+    made,     ///< it published: quiesce
+    received  ///< it only read: await_quiescence
+};
+
+/// Whether transactions of the process use plain memory. Relaxed: see attention.hpp; and who has read what was published
+/// after the bit went up finds it up, because whoever raised it fenced heavily before it looked at anything.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
+    return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
+}
+
 /// Before self publishes.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self) noexcept {
     self.privatizing.store(self.own_sequence, std::memory_order_relaxed);
@@ -41,11 +64,7 @@ TUTTI_ALWAYS_INLINE void end_publication(descriptor& self) noexcept {
 /// After a commit whose transaction is over (its state is idle). Ends the publication. Sleeps, never spins for long.
 void quiesce(descriptor& self) noexcept;
 
-/// After the commit of a reader of plain memory, whose transaction is over: waits until nobody quiesces who had published
-/// before. So what another transaction made private and handed over to this one is as private as if it had done so itself.
-///
-/// The reader has acquired a record that the other released in publishing, so it finds the other's announcement, which was
-/// made before, or that it has ended.
+/// After something that only read and is over: waits until nobody quiesces who had published before.
 void await_quiescence(descriptor& self) noexcept;
 
 }  // namespace tutti::core

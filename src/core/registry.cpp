@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
+#include <unwind.h>
 
 #include <mutex>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/fence.hpp"
 #include "base/panic.hpp"
 #include "core/algorithm.hpp"
+#include "core/fork.hpp"
 #include "core/solo.hpp"
 
 namespace tutti::detail {
@@ -31,17 +33,46 @@ pool& descriptors() {
     return *p;
 }
 
+/// The stack pointer of whoever called at_exit's caller: all frames of the thread's own were below. As far as the stack
+/// can be read.
+TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
+    struct walk {
+        int frames;
+        std::uintptr_t stack;
+    } w{5, 0};
+    ::_Unwind_Backtrace(
+        [](_Unwind_Context* frame, void* argument) {
+            walk& here = *static_cast<walk*>(argument);
+            if (here.frames-- == 0) return _URC_END_OF_STACK;
+            // A frame is named by the stack pointer that it has after the call in it returns.
+            here.stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
+            return _URC_NO_REASON;
+        },
+        &w);
+    return w.stack;
+}
+
+/// The thread exits in the middle of a transaction, and no frame of it was unwound on the way: code without exceptions,
+/// a language-level block in C. What ran alone cannot be undone, so it commits, as it does where frames are unwound. The
+/// frames of its open blocks are gone.
+TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
+    d.landing = stack_of_thread_start();
+    if (!d.alone || !d.operations_->commit(d)) detail::fail(d);
+    d.landing = 0;
+}
+
+void at_exit(void* d) {
+    auto& leaving = *static_cast<descriptor*>(d);
+    if (leaving.running()) end_with_thread(leaving);
+    detail::current_transaction = nullptr;
+    release_descriptor(leaving);
+}
+
 // A pthread key rather than a thread_local destructor: keys are destroyed after all of those, which may themselves
 // run transactions, and again if that makes them anew.
 pthread_key_t exit_key() {
     static const pthread_key_t key = [] {
         pthread_key_t k{};
-        const auto at_exit = [](void* d) {
-            auto& leaving = *static_cast<descriptor*>(d);
-            if (leaving.running()) detail::fail(leaving);
-            detail::current_transaction = nullptr;
-            release_descriptor(leaving);
-        };
         if (::pthread_key_create(&k, at_exit) != 0) base::panic("no pthread key is left for thread exits");
         return k;
     }();
@@ -100,10 +131,14 @@ void release_descriptor(descriptor& d) noexcept {
     d.values.trim(4096);
     d.deferred_log.trim(4096);
     d.hooks = nullptr;
+    d.notes_end = 0;
     pool& p = descriptors();
     const std::lock_guard guard{p.mutex};
     p.free.push_back(&d);
 }
+
+void hold_registry() noexcept { descriptors().mutex.lock(); }
+void let_go_of_registry() noexcept { descriptors().mutex.unlock(); }
 
 void make_preemptable(descriptor& d, const preemption& hooks) noexcept {
     d.hooks = &hooks;

@@ -59,6 +59,11 @@ void vacate_seat(descriptor& d) noexcept {
     if (seats.waiting.load(std::memory_order_seq_cst) != 0) base::futex_wake_all(seats.departures.raw());
 }
 
+void take_back_seat(unsigned seat) noexcept {
+    seats.occupants[seat].store(0, std::memory_order_relaxed);
+    seats.waiting.store(0, std::memory_order_relaxed);
+}
+
 descriptor* occupant(unsigned seat) noexcept {
     const std::uint32_t id = seats.occupants[seat].load(std::memory_order_seq_cst);
     return id == 0 ? nullptr : &descriptor::of(memory::activity_of(id - 1));

@@ -20,6 +20,9 @@ bool take_seat(descriptor& d, status mode) noexcept;
 void wait_for_seat(descriptor& d, status mode) noexcept;
 void vacate_seat(descriptor& d) noexcept;
 
+/// Takes a seat back from somebody who is gone. REQUIRES: there is no other thread.
+void take_back_seat(unsigned seat) noexcept;
+
 /// Who sits there, or null.
 [[nodiscard]] descriptor* occupant(unsigned seat) noexcept;
 /// How many visible readers there are. For algorithms without records.

@@ -12,10 +12,20 @@ namespace tutti::core {
 
 namespace {
 
+std::uintptr_t stack_of_outermost(const descriptor& d) noexcept {
+    const detail::frame* f = d.frame_;
+    while (f != nullptr && f->parent != nullptr) f = f->parent;
+    return f != nullptr ? f->stack : 0;
+}
+
 /// REQUIRES: d.eviction is held.
 void give_back_locked(descriptor& d) noexcept {
     if (!d.given_back) {
+        const bool by_owner = d.suspended.load(std::memory_order_relaxed) == 0;
+        // A thread that exits has said itself where its stack ends.
+        if (d.landing == 0 && by_owner) d.landing = stack_of_outermost(d);
         d.algorithm->roll_back(d);
+        d.landing = 0;
         d.given_back = true;
     }
     if (d.strict()) vacate_seat(d);

@@ -5,6 +5,7 @@
 #include "core/apart.hpp"
 #include "core/encounter.hpp"
 #include "core/execution.hpp"
+#include "core/fault.hpp"
 #include "core/kill.hpp"
 #include "core/waiting.hpp"
 
@@ -16,6 +17,7 @@ void go_alone(descriptor& d) noexcept {
     if (d.algorithm->one_at_a_time) return;
     soloist.store(d.id + 1, std::memory_order_seq_cst);
     base::heavy_fence();  // partner: light_fence after the status in transaction::begin
+    if (broken(fault::alone_without_waiting)) return;
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
@@ -29,10 +31,11 @@ void go_alone(descriptor& d) noexcept {
 }
 
 bool begin_as_only_one(descriptor& d) {
-    if (contexts.load(std::memory_order_relaxed) != 1 || d.algorithm->one_at_a_time) return false;
+    // Acquire: who has gone since left behind what its last transaction did (release_descriptor).
+    if (contexts.load(std::memory_order_acquire) != 1 || d.algorithm->one_at_a_time) return false;
     soloist.store(d.id + 1, std::memory_order_relaxed);
     base::light_fence();  // partner: heavy_fence in acquire_descriptor
-    if (contexts.load(std::memory_order_relaxed) != 1) {
+    if (contexts.load(std::memory_order_acquire) != 1 && !broken(fault::only_one_without_recheck)) {
         soloist.store(0, std::memory_order_relaxed);
         return false;
     }
@@ -47,7 +50,7 @@ void stand_aside(descriptor& d) noexcept {
     for (;;) {
         // Acquire: what the one before did is visible.
         const std::uint32_t who = soloist.load(std::memory_order_acquire);
-        if (who == 0) return;
+        if (who == 0 || broken(fault::begin_beside_who_is_alone)) return;
         descriptor& other = descriptor::of(memory::activity_of(who - 1));
         if (&other == &d || encloses(other, d)) return;
         d.set_status(status::idle);

@@ -8,7 +8,8 @@
 // waits until the soloist's transaction is over. It can wait for everybody because it is irrevocable: who waits for it
 // in turn is asked to die and then waits no longer, or is preparing and waits for nobody.
 //
-// Under an algorithm that runs one transaction at a time there is nothing to do. The number comes down with the seat of the irrevocable transaction, of which there is one: so there is one soloist.
+// Under an algorithm that runs one transaction at a time there is nothing to do. The number comes down with the seat of
+// the irrevocable transaction, of which there is one: so there is one soloist.
 #pragma once
 
 #include "core/descriptor.hpp"

@@ -31,12 +31,14 @@ class transaction {
     using guard = critical<Preemptable>;
 
 public:
-    static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
+    /// Not inlined, so that it finds the caller's stack pointer.
+    TUTTI_NOINLINE static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
         descriptor& d = descriptor::of(t);
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
         d.run.where = where;
         d.run.how = &how;
         d.uncaught = d.exceptions->uncaught;
+        f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         d.frame_ = &f;
         if (is_special(how)) [[unlikely]]
             return start_specially(d);
@@ -107,16 +109,18 @@ public:
         const guard g{d};
         if (d.writes.empty()) {
             A::end(d);
+            const bool receiving = receives(d);
             close_committed(d);
+            if (receiving) [[unlikely]]
+                await_quiescence(d);
             return true;
         }
         if (!prepare(d)) return false;
-        const std::uint32_t attend = publish(d);
+        const bool quiescing = quiesces(d, publish(d));
         if (d.extras != 0) [[unlikely]] {  // it met somebody while it prepared
-            finish_with_extras(d, attend, A::privatizes_by_waiting);
+            finish_with_extras(d, quiescing ? privacy::made : privacy::none);
             return true;
         }
-        const bool quiescing = quiesces(d, attend);
         if (!quiescing) [[likely]]
             end_publication(d);
         close_committed(d);
@@ -126,12 +130,11 @@ public:
     }
 
 private:
-    /// Whether there is something that only start_specially does: options that ask for it, somebody who counts or
-    /// listens. Written so that it compiles to one load and one comparison for `mode` and `policy`.
+    /// Whether there is something that only start_specially does: options that ask for it, or somebody who listens.
+    /// Written so that it compiles to one load and one comparison for `mode` and `policy`.
     static bool is_special(const options& how) noexcept {
         return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||
-               how.deadline.exists() || observe::counting.load(std::memory_order_relaxed) ||
-               listeners.load(std::memory_order_relaxed) != 0;
+               how.deadline.exists() || listeners.load(std::memory_order_relaxed) != 0;
     }
 
     template <class Place>
@@ -224,6 +227,11 @@ private:
         return A::privatizes_by_waiting && (attend & attention_plain) != 0 &&
                d.run.how->privatization == privatization::safe && !broken(fault::privatize_without_waiting);
     }
+    /// Whether what it read may have been made private for it. Who runs alone has waited for everybody else.
+    static bool receives(const descriptor& d) noexcept {
+        return A::privatizes_by_waiting && plain_memory_is_used() && !d.alone &&
+               d.run.how->privatization == privatization::safe && !broken(fault::receive_without_waiting);
+    }
 
     TUTTI_NOINLINE static bool commit_with_extras(descriptor& d) {
         if (d.pending != signal::none) return false;  // the body swallowed it; reopen knows what it was
@@ -231,17 +239,18 @@ private:
             run_before_commit(d);
             if (d.pending != signal::none) return false;
         }
-        std::uint32_t attend = 0;
+        privacy after = privacy::none;
         {
             const guard g{d};
             if (!decide(d)) return false;
             if (d.writes.empty()) {
                 A::end(d);
-            } else {
-                attend = publish(d);
+                if (receives(d)) after = privacy::received;
+            } else if (quiesces(d, publish(d))) {
+                after = privacy::made;
             }
         }
-        finish_with_extras(d, attend, A::privatizes_by_waiting);
+        finish_with_extras(d, after);
         return true;
     }
 

@@ -8,10 +8,10 @@
 //   alone, !direct    inside a block that can be cancelled and was opened since: barriers log
 //
 // Invariants
-//   B1  d.landing is the stack pointer of the block that a roll-back in progress will land in: that of the outermost
-//       block, but while restart.cpp rolls back an inner one
-//   B2  a frame with `receive` is a block
-//   B3  blocks are reused: `deeper` links those of one descriptor, from the outermost inwards
+//   B1  a frame with `receive` is a block
+//   B2  blocks are reused: `deeper` links those of one descriptor, from the outermost inwards
+//   B3  what `side` says of a transaction is set at the begin of its outermost block of the language: the one before may
+//       have ended with its thread
 // Only the owner of the descriptor touches any of this.
 #pragma once
 
@@ -37,6 +37,8 @@ struct block : detail::frame {
     std::uint64_t id = 0;
     bool final = false;       ///< what it did cannot be undone
     bool was_direct = false;  ///< side::direct, around it
+    bool returned = false;    ///< its begin has, so there are live variables to restore
+    bool wants_alone = false; ///< of an outermost one: its next attempt runs alone from its begin on
     block* deeper = nullptr;
 };
 
@@ -50,10 +52,10 @@ class journal;
 struct switch_key;
 
 struct side {
-    block outermost;
-    journal* notes = nullptr;  ///< for the report, if one is wanted
+    block first;
+    block* outermost = &first;  ///< what the next outermost block will be
+    journal* notes = nullptr;   ///< for the report, if one is wanted
     bool direct = false;
-    bool wants_alone = false;  ///< the next attempt runs alone from its begin on
     const char* why = nullptr;
     std::uint64_t ids = no_transaction;
     unsigned caught = 0;  ///< exceptions caught in the transaction and still being handled
@@ -70,6 +72,20 @@ inline bool is_block(const detail::frame* f) noexcept { return f != nullptr && f
 inline block* next_block(detail::frame* f) noexcept {
     while (f != nullptr && !is_block(f)) f = f->parent;
     return static_cast<block*>(f);
+}
+
+/// The block to use inside `b`. Throws std::bad_alloc.
+inline block& deeper(block& b) {
+    if (b.deeper == nullptr) b.deeper = new block;
+    return *b.deeper;
+}
+
+/// B3. Uninstrumented code may run if an earlier block of the transaction has made it run alone.
+inline void begin_anew(side& s, bool direct) noexcept {
+    s.direct = direct;
+    s.caught = 0;
+    s.thrown.clear();
+    s.leaving = nullptr;
 }
 
 /// The descriptor of the calling context, with a side. Ends the process with a message if memory runs out.

@@ -1,7 +1,10 @@
 // fork: the child has one thread, and none of the transactions that others were in. Before the process is copied, the
-// thread that forks runs alone: so nobody holds a record or has written in place, in the child neither.
+// thread that forks runs alone: so nobody holds a record or has written in place, in the child neither. What others have
+// said of themselves outside of transactions is taken back in the child (core/fork.hpp).
 //
-// A thread that forks in the middle of a transaction of its own does so alone already, because fork has no clone.
+// A thread that forks in a block of the language does so alone already, because fork has no clone. One that forks in a
+// block of the library, or in a function that the program calls pure, is not protected: others may be in the middle of
+// anything.
 #include <pthread.h>
 
 #include <utility>
@@ -19,25 +22,32 @@ constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable}
 
 // There is one at a time: another waits for the irrevocable seat.
 constinit descriptor* forking = nullptr;
+constinit detail::frame around{};
 
-void before() {
-    descriptor& d = attach();
+void go_alone() {
+    if (!api::transactions_have_run()) return;  // and the choice of the algorithm is still open
+    auto& d = descriptor::of(detail::current_or_attach());
     if (d.running()) return;
-    block& b = side_of(d).outermost;
-    b.final = true;
-    b.parent = nullptr;
-    d.algorithm->open_plainly(d, b, site_of(nullptr), irrevocable_at_once);
+    around = {};
+    d.operations_->open(d, around, site_of(nullptr), irrevocable_at_once);
     api::go_alone(d);
     forking = &d;
 }
 
+void before() {
+    go_alone();
+    api::hold_registry();
+}
+
 void after() {
+    api::let_go_of_registry();
     if (forking == nullptr) return;
     descriptor& d = *std::exchange(forking, nullptr);
     d.operations_->commit(d);
 }
 
 void after_in_child() {
+    api::forget_others();
     after();
     report_anew();
 }

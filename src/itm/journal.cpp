@@ -72,7 +72,8 @@ void journal::note_abort(abort_cause cause, const void* with, bool partial) noex
     if (started_ != 0) now_->lost_ticks.add((ended_ - started_) * weight_);
 }
 
-void journal::begin_again() noexcept {
+void journal::begin_again(const void* block) noexcept {
+    now_ = account_of(block);
     if (now_ == nullptr) return;
     started_ = base::ticks();
     weight_ = 1;

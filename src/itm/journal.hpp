@@ -156,8 +156,8 @@ public:
     /// The block that was in the way of the attempt whose roll-back is under way, as far as can be seen: the other may
     /// have gone on to its next block. Null: none, or one of the library. Before the core has reopened anything.
     [[nodiscard]] const void* in_the_way() const noexcept;
-    /// The next attempt begins.
-    void begin_again() noexcept;
+    /// The next attempt of `block` begins; undo actions may have run others since.
+    void begin_again(const void* block) noexcept;
     /// The transaction becomes irrevocable for `reason`.
     void note_switch(const switch_key& why) noexcept;
 

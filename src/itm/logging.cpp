@@ -8,6 +8,8 @@ namespace tutti::itm {
 void log_bytes(const void* at, std::size_t size) {
     descriptor& d = current();
     if (side_of(d).direct) return;
+    // What is over has been put back already, and what follows is not.
+    if (!d.healthy() && !api::goes_on(d)) return;
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size, [&d](std::uintptr_t piece_at, unsigned piece) {
         const auto* const piece_begin = reinterpret_cast<const void*>(piece_at);
         word* const whole = word_of(piece_begin);

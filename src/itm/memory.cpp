@@ -21,16 +21,37 @@ descriptor* running() noexcept {
     return d != nullptr && d->running() ? d : nullptr;
 }
 
+/// Throws std::bad_alloc, and then has freed the memory.
 void* made(void* memory, destroyer free) {
-    if (descriptor* const d = running(); d != nullptr && memory != nullptr)
+    descriptor* const d = running();
+    if (d == nullptr || memory == nullptr) return memory;
+    try {
         tutti::api::note_allocation(*d, memory, free);
+    } catch (const std::bad_alloc&) {
+        free(memory);
+        throw;
+    }
     return memory;
 }
 
-void unmade(void* memory, destroyer free) {
+/// For what reports by null that there is no memory.
+void* made_or_null(void* memory, destroyer free) noexcept {
+    try {
+        return made(memory, free);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+/// Without memory to remember it, what is to be freed is leaked.
+void unmade(void* memory, destroyer free) noexcept {
     if (memory == nullptr) return;
-    if (descriptor* const d = running()) tutti::api::note_free(*d, memory, free);
-    else free(memory);
+    descriptor* const d = running();
+    if (d == nullptr) return free(memory);
+    try {
+        tutti::api::note_free(*d, memory, free);
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 /// What a sized delete is told of has to wait with the pointer.
@@ -39,34 +60,46 @@ struct sized {
     std::size_t size;
 };
 
+constexpr destroyer forget_size = [](void* p) { delete static_cast<sized*>(p); };
 constexpr destroyer sized_delete = [](void* p) {
     const sized s = *static_cast<sized*>(p);
-    delete static_cast<sized*>(p);
+    forget_size(p);
     ::operator delete(s.memory, s.size);
 };
 
+void unmade_sized(void* memory, std::size_t size) {
+    if (memory == nullptr) return;
+    if (running() == nullptr) return ::operator delete(memory, size);
+    // Of the transaction's own: a roll-back forgets the delete, and takes this back.
+    unmade(made(new sized{memory, size}, forget_size), sized_delete);
+}
+
 }  // namespace
 
-TUTTI_ITM void* _ITM_malloc(std::size_t size) noexcept { return made(std::malloc(size), plain_free); }
+TUTTI_ITM void* _ITM_malloc(std::size_t size) noexcept { return made_or_null(std::malloc(size), plain_free); }
 TUTTI_ITM void* _ITM_calloc(std::size_t count, std::size_t size) noexcept {
-    return made(std::calloc(count, size), plain_free);
+    return made_or_null(std::calloc(count, size), plain_free);
 }
 TUTTI_ITM void _ITM_free(void* memory) noexcept { unmade(memory, plain_free); }
 
 TUTTI_ITM void* _ZGTtnwm(std::size_t size) { return made(::operator new(size), object_delete); }
 TUTTI_ITM void* _ZGTtnam(std::size_t size) { return made(::operator new[](size), array_delete); }
 TUTTI_ITM void* _ZGTtnwmRKSt9nothrow_t(std::size_t size, const std::nothrow_t& t) noexcept {
-    return made(::operator new(size, t), object_delete);
+    return made_or_null(::operator new(size, t), object_delete);
 }
 TUTTI_ITM void* _ZGTtnamRKSt9nothrow_t(std::size_t size, const std::nothrow_t& t) noexcept {
-    return made(::operator new[](size, t), array_delete);
+    return made_or_null(::operator new[](size, t), array_delete);
 }
 TUTTI_ITM void _ZGTtdlPv(void* memory) noexcept { unmade(memory, object_delete); }
 TUTTI_ITM void _ZGTtdaPv(void* memory) noexcept { unmade(memory, array_delete); }
 TUTTI_ITM void _ZGTtdlPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept { unmade(memory, object_delete); }
 TUTTI_ITM void _ZGTtdaPvRKSt9nothrow_t(void* memory, const std::nothrow_t&) noexcept { unmade(memory, array_delete); }
 TUTTI_ITM void _ZGTtdlPvm(void* memory, std::size_t size) noexcept {
-    if (memory != nullptr) unmade(new sized{memory, size}, sized_delete);
+    try {
+        unmade_sized(memory, size);
+    } catch (const std::bad_alloc&) {
+        unmade(memory, object_delete);
+    }
 }
 TUTTI_ITM void _ZGTtdlPvmRKSt9nothrow_t(void* memory, std::size_t size, const std::nothrow_t&) noexcept {
     _ZGTtdlPvm(memory, size);

@@ -103,7 +103,6 @@ _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
 
 void pass_to_library(descriptor& d) {
     search s{.library = reinterpret_cast<std::uintptr_t>(d.frame_)};
-    d.landing = 0;
     _Unwind_Backtrace(look_at, &s);
     if (!s.found || !s.arrived) {
         api::refuse(

@@ -2,6 +2,8 @@
 //
 // A signal is raised in a barrier or a commit, deep in the frames of the transaction. What it undoes is undone here, on
 // that stack; then the begin of the block that it is meant for returns once more, and the frames are gone.
+#include <utility>
+
 #include "itm/block.hpp"
 #include "itm/journal.hpp"
 #include "itm/passage.hpp"
@@ -10,17 +12,19 @@
 namespace tutti::itm {
 namespace {
 
-[[noreturn]] void return_again(const block& b, std::uint32_t actions) {
-    tutti_itm_return_again(actions | restore_live_variables, &b.at);
+/// A begin that has not returned yet, because its block could not be opened at once, returns for the first time.
+[[noreturn]] void return_again(block& b, std::uint32_t actions) {
+    const bool again = std::exchange(b.returned, true);
+    tutti_itm_return_again(actions | (again ? restore_live_variables : save_live_variables), &b.at);
 }
 
 std::uint32_t run_again(descriptor& d, side& s, block& b) {
     b.merged = 0;
     b.final = false;
-    if (!s.wants_alone && d.is_irrevocable() && s.notes != nullptr) {
+    if (!b.wants_alone && d.is_irrevocable() && s.notes != nullptr) {
         s.notes->note_switch({switch_reason::restarts, nullptr, nullptr});
     }
-    if (!s.wants_alone || !d.is_irrevocable()) return run_instrumented;
+    if (!b.wants_alone || !d.is_irrevocable()) return run_instrumented;
     api::go_alone(d);
     s.direct = true;
     b.final = true;
@@ -29,17 +33,19 @@ std::uint32_t run_again(descriptor& d, side& s, block& b) {
 
 [[noreturn]] void restart_outermost(descriptor& d, side& s, block& b) {
     forget_exceptions(d, b.exceptions);
-    s.direct = false;
     if (s.notes != nullptr) {
         if (d.pending == core::signal::cancel) s.notes->note_cancel(b.at.resume);
         else s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
     }
-    if (detail::reopen(d) == detail::sequel::again) {
-        if (s.notes != nullptr) s.notes->begin_again();
+    // Undo actions may run blocks on this descriptor before this one begins again.
+    if ((d.extras & core::extra_handlers) != 0) s.outermost = &deeper(b);
+    const detail::sequel next = detail::reopen(d);
+    s.outermost = &b;
+    begin_anew(s, false);
+    if (next == detail::sequel::again) {
+        if (s.notes != nullptr) s.notes->begin_again(b.at.resume);
         return_again(b, run_again(d, s, b));
     }
-    d.landing = 0;
-    s.wants_alone = false;
     return_again(b, leave_block);
 }
 
@@ -52,13 +58,9 @@ void receive(tx& t) {
         block& b = innermost(d);
         if (b.final) refuse_undo(b, s);
         if (b.parent == nullptr) restart_outermost(d, s, b);
-        // B1
-        const std::uintptr_t outermost = d.landing;
-        d.landing = reinterpret_cast<std::uintptr_t>(b.at.frame);
         const abort_cause cause = d.cause;
         const void* const other = s.notes != nullptr ? s.notes->in_the_way() : nullptr;
         const detail::sequel next = detail::reopen_nested(t, b);
-        d.landing = outermost;
         if (next != detail::sequel::propagate) forget_exceptions(d, b.exceptions);
         s.direct = b.was_direct;
         switch (next) {

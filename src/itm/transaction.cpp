@@ -20,10 +20,20 @@ constexpr options irrevocable_at_once{.mode = mode::irrevocable};
 
 void describe_block(block& b, const registers& at, std::uint32_t properties, std::uint64_t id) noexcept {
     b.at = at;
+    b.stack = reinterpret_cast<std::uintptr_t>(at.frame);
     b.properties = properties;
     b.merged = 0;
     b.id = id;
     b.final = false;
+    b.returned = false;
+    b.wants_alone = false;
+    b.receive = receive;
+}
+
+/// What begin returns at the first time.
+std::uint32_t begun(block& b, std::uint32_t code) noexcept {
+    b.returned = true;
+    return code | save_live_variables;
 }
 
 /// Which of the block's codes runs: the one without barriers where none are needed.
@@ -46,17 +56,12 @@ TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
     if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
     s.direct = true;
     b.final = true;
-    return code_of(b.properties, true) | save_live_variables;
+    return begun(b, code_of(b.properties, true));
 }
 
 /// Whether a block may run code that cannot be rolled back, when nobody runs beside it.
 bool may_run_directly(std::uint32_t properties) noexcept {
     return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
-}
-
-block& deeper(block& b) {
-    if (b.deeper == nullptr) b.deeper = new block;
-    return *b.deeper;
 }
 
 /// Runs what may send a signal to the library's block before a block of the language is open that could receive it: the
@@ -74,6 +79,8 @@ void opening(descriptor& d, F&& f) {
 
 TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t properties, const registers& at) {
     side& s = side_of(d);
+    block* const around = next_block(d.frame_);
+    if (around == nullptr) begin_anew(s, d.alone);
     if (!s.direct && must_run_alone(properties)) {
         opening(d, [&] {
             run_alone(d, "a block that has no instrumented code", {switch_reason::from_begin, at.resume, nullptr});
@@ -81,26 +88,26 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     }
     // Such a block has barriers even where the compiler says that its code is not instrumented: inside code that is not.
     const bool can_end_alone = (properties & has_no_cancel) == 0;
-    block* const around = next_block(d.frame_);
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
         if (s.notes != nullptr) s.notes->note_nested(at.resume);
         return code_of(properties, s.direct) | save_live_variables;
     }
-    block& b = around != nullptr ? deeper(*around) : s.outermost;
+    block& b = around != nullptr ? deeper(*around) : *s.outermost;
     describe_block(b, at, properties, ++s.ids);
-    b.receive = receive;
     b.read_only = false;
     b.exceptions = mark_exceptions(d);
-    if (around == nullptr) d.landing = reinterpret_cast<std::uintptr_t>(at.frame);
-    opening(d, [&] { detail::open_nested(d, b); });
+    opening(d, [&] {
+        if (around == nullptr) api::enter_language(d);
+        detail::open_nested(d, b);
+    });
     if (s.notes != nullptr) {
         if (around == nullptr) s.notes->begin(at.resume);
         else s.notes->note_nested(at.resume);
     }
     b.was_direct = s.direct;
     s.direct = s.direct && !can_end_alone;
-    return code_of(properties, s.direct) | save_live_variables;
+    return begun(b, code_of(properties, s.direct));
 }
 
 TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
@@ -111,18 +118,7 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
     }
     detail::close_nested(d, b);
     s.direct = s.direct || b.was_direct;
-    if (next_block(d.frame_) != nullptr) return;
-    d.landing = 0;
-    if (s.notes != nullptr) s.notes->commit();
-}
-
-/// What the transaction keeps until its end.
-void close(descriptor& d, side& s) noexcept {
-    d.landing = 0;
-    s.direct = false;
-    s.wants_alone = false;
-    s.caught = 0;
-    s.thrown.clear();
+    if (s.notes != nullptr && next_block(d.frame_) == nullptr) s.notes->commit();
 }
 
 }  // namespace
@@ -142,7 +138,6 @@ descriptor& attach() noexcept {
     descriptor& d = api::attach_language();
     if (d.language == nullptr) {
         auto* const s = new side;
-        s->outermost.receive = receive;
         s->notes = journal::make(d);
         d.language = s;
     }
@@ -154,10 +149,10 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
     s.why = why;
     if (!d.alone) {
         if (s.notes != nullptr) s.notes->note_switch(key);
-        s.wants_alone = true;  // also if this restarts it
+        s.outermost->wants_alone = true;  // also if this restarts it
         d.become_irrevocable(why);
         api::go_alone(d);
-        s.wants_alone = false;
+        s.outermost->wants_alone = false;
     }
     s.direct = true;
     for (detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
@@ -176,12 +171,12 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     descriptor& d = *known;
     if (d.running()) return begin_nested(d, properties, *at);
     side& s = side_of(d);
-    block& b = s.outermost;
+    block& b = *s.outermost;
     describe_block(b, *at, properties, ++s.ids);
+    begin_anew(s, false);
     b.parent = nullptr;
     b.exceptions = mark_exceptions(d);
     s.why = nullptr;
-    d.landing = reinterpret_cast<std::uintptr_t>(at->frame);
     if (must_run_alone(properties)) [[unlikely]]
         return begin_alone(d, s, b);
     if (may_run_directly(properties) && tutti::api::open_as_only_one(d, b, site_of(at->resume), ordinary)) {
@@ -189,12 +184,12 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
         b.final = true;
         if (s.notes != nullptr) [[unlikely]]
             s.notes->note_only_one(at->resume);
-        return run_uninstrumented | save_live_variables;
+        return begun(b, run_uninstrumented);
     }
     if (s.notes != nullptr) [[unlikely]]
         s.notes->begin(at->resume);
     d.algorithm->open_plainly(d, b, site_of(at->resume), ordinary);
-    return run_instrumented | save_live_variables;
+    return begun(b, run_instrumented);
 }
 
 TUTTI_ITM void _ITM_commitTransaction() noexcept {
@@ -202,15 +197,12 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
     block& b = innermost(d);
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
     const bool alone = d.alone;
-    const bool only_read = d.writes.empty() && !alone;
     if (!d.operations_->commit(d)) [[unlikely]]
         receive(d);
     if (alone) tutti::api::end_as_only_one(d);
-    if (only_read) tutti::api::await_quiescence(d);
     side& s = side_of(d);
     if (s.notes != nullptr) [[unlikely]]
         s.notes->commit();
-    close(d, s);
 }
 
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {

@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "api/language.hpp"
 #include "base/futex.hpp"
 #include "core/descriptor.hpp"
 #include "core/kill.hpp"
@@ -17,6 +18,25 @@ void wait_until_set(tutti::detail::shared<std::uint32_t>& flag) {
 }
 
 }  // namespace
+
+bool actor::transact_as_only_one(void (*body)(block&)) {
+    static const tutti::options ordinary{};
+    auto& d = descriptor_of(tutti::detail::current_or_attach());
+    tutti::detail::frame outermost{};
+    expects();
+    if (!tutti::api::open_as_only_one(d, outermost, {}, ordinary)) {
+        ended(false);
+        return false;
+    }
+    enters(d);
+    block b{*this, d};
+    body(b);
+    asks();
+    if (!d.operations_->commit(d)) here().log.complain("who ran alone could not commit");
+    tutti::api::end_as_only_one(d);
+    ended(true);
+    return true;
+}
 
 void actor::expects() { here().log.expect(number_); }
 

@@ -64,6 +64,10 @@ public:
     [[noreturn]] void fail();
     void become_visible();
     void become_irrevocable();
+    /// No other block runs from here on, so that plain words may be touched directly.
+    void become_alone();
+    value read_directly(spot plain_word);
+    void write_directly(spot plain_word);
     [[nodiscard]] unsigned number_of_attempt() const noexcept { return tx_.attempt(); }
 
     /// Creates an object and puts it into the one slot for objects.
@@ -116,6 +120,9 @@ public:
     /// With restarts that jump. The body holds nothing that has a destructor and opens no nested block.
     template <class F>
     outcome transact_jumping(F body);
+
+    /// A block that runs alone because no other thread uses transactions yet. False: it did not run, because one does.
+    bool transact_as_only_one(void (*body)(block&));
 
     /// A variable outside of any block.
     value load(spot s);

@@ -34,6 +34,23 @@ void privatize(actor& me) {
     me.peek(q);
 }
 
+/// The second half of a privatization: by whoever reads that it has happened.
+void take_over(actor& me, bool is_private) {
+    if (!is_private) return;
+    me.peek(p);
+    me.poke(p);
+}
+
+void publish_x(actor& me) {
+    me.transact([](block& b) { b.write(x); });
+}
+
+void take_over_by_a_block(actor& me) {
+    bool is_private = false;
+    me.transact([&](block& b) { is_private = b.written(x); });
+    take_over(me, is_private);
+}
+
 void make(actor& me) {
     me.transact([](block& b) { b.make(); });
 }
@@ -78,6 +95,30 @@ std::vector<program> memory_programs() {
         {"privatize_from_a_visible_reader", {privatize, read_p_q_while_public<tutti::mode::visible, false>}},
         {"privatize_from_an_irrevocable_reader", {privatize, read_p_q_while_public<tutti::mode::irrevocable, false>}},
         {"privatize_from_two", {privatize, use_p_q_while_public, read_logged}},
+        {"hand_over_to_a_block", {publish_x, use_p_q_while_public, take_over_by_a_block}},
+        {"hand_over_to_a_block_from_a_reader", {publish_x, read_unlogged, take_over_by_a_block}},
+        {"hand_over_to_a_block_with_plain_memory",
+         {publish_x, use_p_q_while_public,
+          [](actor& me) {
+              bool is_private = false;
+              me.transact([&](block& b) {
+                  b.read(r);
+                  is_private = b.written(x);
+              });
+              take_over(me, is_private);
+          }}},
+        {"hand_over_to_a_load",
+         {publish_x, use_p_q_while_public, [](actor& me) { take_over(me, me.load(x) != 0); }}},
+        {"hand_over_to_a_block_that_is_cancelled",
+         {publish_x, use_p_q_while_public,
+          [](actor& me) {
+              bool is_private = false;
+              me.transact([&](block& b) {
+                  is_private = b.written(x);
+                  b.cancel();
+              });
+              take_over(me, is_private);
+          }}},
         {"privatize_irrevocably",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::irrevocable}, [](block& b) { b.write(x); });

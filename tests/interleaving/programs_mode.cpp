@@ -66,6 +66,43 @@ void kill_and_update(actor& me) {
     });
 }
 
+/// Directly, in the middle of a block that has read or written before.
+template <bool Writes>
+void alone_with_p_q(actor& me) {
+    me.transact([](block& b) {
+        if constexpr (Writes) b.write(x);
+        else b.read(x);
+        b.become_alone();
+        b.read_directly(p);
+        b.write_directly(p);
+        b.write_directly(q);
+    });
+}
+
+void update_p_q(actor& me) {
+    me.transact([](block& b) {
+        b.read(p);
+        b.write(p);
+        b.read(q);
+        b.write(q);
+    });
+}
+
+void read_p_q(actor& me) {
+    me.transact([](block& b) {
+        b.read(p);
+        b.read(q);
+    });
+}
+
+void as_only_one(actor& me) {
+    me.transact_as_only_one([](block& b) {
+        b.read_directly(p);
+        b.write_directly(p);
+        b.write_directly(q);
+    });
+}
+
 }  // namespace
 
 std::vector<program> mode_programs() {
@@ -223,6 +260,30 @@ std::vector<program> mode_programs() {
           kill_and_update}},
         {"killed_visible_reader", {read_visibly, kill_and_update}},
         {"nobody_kills_the_irrevocable", {irrevocable_from_the_start, kill_and_update}},
+        {"alone_beside_a_writer", {alone_with_p_q<true>, update_p_q}},
+        {"alone_beside_a_reader", {alone_with_p_q<true>, read_p_q}},
+        {"alone_beside_two", {alone_with_p_q<false>, update_p_q, read_p_q}},
+        {"alone_beside_a_visible_reader",
+         {alone_with_p_q<true>,
+          [](actor& me) {
+              me.transact(visible, [](block& b) {
+                  b.read(p);
+                  b.read(q);
+              });
+          }}},
+        {"alone_beside_one_that_waits_to_be_irrevocable", {alone_with_p_q<false>, irrevocable_from_the_start}},
+        {"alone_beside_one_that_retries",
+         {alone_with_p_q<true>,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  if (!b.written(x)) b.retry();
+                  b.read(p);
+                  b.read(q);
+              });
+          }}},
+        {"two_that_want_to_be_alone", {alone_with_p_q<true>, alone_with_p_q<false>}},
+        {"the_only_one_beside_a_writer", {as_only_one, update_p_q}},
+        {"the_only_one_beside_a_reader", {as_only_one, read_p_q}},
         {"evicted_while_suspended",
          {[](actor& me) {
               me.transact([](block& b) {

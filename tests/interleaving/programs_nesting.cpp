@@ -250,6 +250,46 @@ std::vector<program> nesting_programs() {
                   b.write(x);
               });
           }}},
+        {"apart_from_a_block_that_owns_what_a_user_of_plain_memory_waits_for",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(p);
+                  b.read(x);
+              });
+          }}},
+        {"apart_from_a_block_that_owns_what_an_irrevocable_user_of_plain_memory_waits_for",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+              });
+          },
+          [](actor& me) {
+              me.transact({.mode = tutti::mode::irrevocable}, [](block& b) {
+                  b.read(p);
+                  b.write(x);
+              });
+          }}},
+        {"apart_reading_from_a_block_that_owns_what_a_user_of_plain_memory_waits_for",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.apart(1, [](block& i) { i.read(y); }, [](block&) {});
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(p);
+                  b.read(x);
+              });
+          },
+          [](actor& me) { me.transact([](block& b) { b.write(y); }); }}},
         {"two_levels",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/descriptor.hpp"
+#include "core/solo.hpp"
 
 namespace interleaving {
 namespace {
@@ -124,6 +125,24 @@ void block::become_visible() {
 void block::become_irrevocable() {
     tx_.become_irrevocable("a test wants it");
     here().log.irrevocable(actor_.number_);
+}
+
+void block::become_alone() {
+    become_irrevocable();
+    tutti::core::go_alone(tutti::core::descriptor::of(tx_));
+    here().log.note(actor_.number_, "is alone");
+}
+value block::read_directly(spot s) {
+    tutti::detail::interleaving_point();
+    const value v = here().words[static_cast<std::size_t>(s.index)].word;
+    here().log.read(actor_.number_, world::place(s), v);
+    return v;
+}
+void block::write_directly(spot s) {
+    tutti::detail::interleaving_point();
+    const value v = here().log.fresh(actor_.number_);
+    here().log.write(actor_.number_, world::place(s), v);
+    here().words[static_cast<std::size_t>(s.index)].word = v;
 }
 
 // --- Objects.

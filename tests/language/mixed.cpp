@@ -1,5 +1,9 @@
 // Blocks of the library and of the language in one program are one transaction when one stands inside the other.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <thread>
 #include <tutti/tutti.hpp>
@@ -105,6 +109,125 @@ void restarted_from_inside() {
     EXPECT(left.load() + right == sum + 2000);
 }
 
+// ---- what a block of the language wrote to frames that are gone
+
+/// A local that says at its end whether somebody has written to it.
+struct canary {
+    static constexpr long sound = 0x2222;
+    long words[256];
+    canary() noexcept { for (long& w : words) w = sound; }
+    ~canary() {
+        for (const long& w : words) damaged += w != sound;
+    }
+    static inline int damaged = 0;
+};
+
+[[gnu::transaction_safe, gnu::noinline]] void write_through(long* where, long value) { *where = value; }
+
+[[gnu::noinline]] void write_to_own_frame() {
+    long words[64];
+    for (long& w : words) w = 0x1111;
+    asm volatile("" : : "r"(words) : "memory");
+    __transaction_atomic {
+        for (long& w : words) write_through(&w, 3);
+    }
+    asm volatile("" : : "r"(words) : "memory");
+}
+
+[[gnu::noinline]] void meet_conflict(tutti::tx& t) {
+    const canary here;
+    overtake_once();
+    static_cast<void>(tutti::load(t, &right));
+}
+[[gnu::noinline]] void end_in_vain() {
+    const canary here;
+    throw refused{};
+}
+
+/// What stood there before has no place to go back to: the frames of others are there now.
+void frames_that_are_gone() {
+    overtaken = false;
+    tutti::atomically([](tutti::tx& t) {
+        static_cast<void>(left.get(t));
+        write_to_own_frame();
+        meet_conflict(t);
+    });
+    long outside = 5;
+    for (int i = 0; i != 3; ++i) {
+        bool caught = false;
+        try {
+            tutti::atomically([&](tutti::tx&) {
+                write_through(&outside, 6);
+                __transaction_atomic { write_through(&outside, 7); }
+                write_to_own_frame();
+                end_in_vain();
+            });
+        } catch (const refused&) {
+            caught = true;
+        }
+        EXPECT(caught && outside == 6);
+    }
+    EXPECT(canary::damaged == 0);
+}
+
+// ---- running alone, in a block of the library
+
+struct large { char bytes[100]; };
+large bytes{}, ones{};
+int certainly = 1;
+[[gnu::noinline]] void unsafe_step() { asm volatile("" ::: "memory"); }
+[[gnu::noinline]] void run_alone() { synchronized { unsafe_step(); } }
+
+/// It ends with the transaction of the library: what follows is instrumented and can be cancelled.
+void alone_in_library() {
+    for (char& b : ones.bytes) b = 1;
+    tutti::atomically([](tutti::tx&) { run_alone(); });
+    tutti::atomically([](tutti::tx&) {
+        __transaction_atomic { bytes = ones; if (certainly) __transaction_cancel; }
+    });
+    EXPECT(bytes.bytes[50] == 0);
+    tutti::atomically([](tutti::tx&) { run_alone(); });
+    __transaction_atomic { bytes = ones; if (certainly) __transaction_cancel; }
+    EXPECT(bytes.bytes[50] == 0);
+}
+
+// ---- privatization
+
+struct item { long value; };
+item only_item{};
+item* head = nullptr;
+std::atomic<bool> unlinked{false};
+std::atomic<bool> too_early{false};
+std::thread remover;
+
+/// While a block that has found the item goes on, another thread takes it out. Its commit must not return before the
+/// block has ended; here it is given the time in which it would do so by mistake.
+[[gnu::transaction_pure]] void let_another_unlink() {
+    if (remover.joinable()) return;
+    remover = std::thread{[] {
+        tutti::atomically([](tutti::tx& t) { tutti::store(t, &head, static_cast<item*>(nullptr)); });
+        unlinked = true;
+    }};
+    for (int i = 0; i != 50 && !unlinked; ++i) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    if (unlinked) too_early = true;
+}
+
+[[gnu::noinline]] void raise_item() {
+    __transaction_atomic {
+        if (head != nullptr) {
+            let_another_unlink();
+            ++only_item.value;
+        }
+    }
+}
+
+void private_beside_inner_block() {
+    head = &only_item;
+    tutti::atomically([](tutti::tx&) { raise_item(); });
+    remover.join();
+    EXPECT(unlinked && !too_early);
+}
+
 /// Neither form sees the other's transactions in between.
 void side_by_side() {
     std::vector<std::thread> crew;
@@ -134,10 +257,32 @@ void side_by_side() {
 
 }  // namespace
 
-int main() {
+/// With an algorithm that cannot run blocks of the language, as a program that has none may choose.
+int fork_with_other_algorithm() {
+    const auto survives = [] {
+        const pid_t child = fork();
+        if (child == 0) {
+            left.store(1);
+            _exit(left.load() == 1 ? 0 : 1);
+        }
+        int status = 0;
+        return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    };
+    EXPECT(survives());
+    tutti::use_algorithm("norec");
+    left.store(2);
+    EXPECT(survives());
+    return failures == 0 ? 0 : 1;
+}
+
+int main(int argc, char**) {
+    if (argc > 1) return fork_with_other_algorithm();
     language_in_library();
     library_in_language();
     side_by_side();
     restarted_from_inside();
+    frames_that_are_gone();
+    alone_in_library();
+    private_beside_inner_block();
     return failures == 0 ? 0 : 1;
 }

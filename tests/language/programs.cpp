@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,6 +48,7 @@ void run_crew(int threads, F body) {
 }  // namespace
 
 extern std::atomic<long> objects;  // counted_heap.cpp
+int certainly = 1;                  // which the compiler does not know
 
 namespace {
 
@@ -252,6 +254,29 @@ void undo_order() {
     EXPECT(undone == "cbda");
 }
 
+long left_by_undos = 0;
+void undo_by_block(void*) { __transaction_atomic { ++left_by_undos; } }
+TUTTI_PURE void undo_by_block_later() { _ITM_addUserUndoAction(undo_by_block, nullptr); }
+
+/// An undo of an outermost block may run blocks of its own, on the same descriptor, before that one begins again.
+void undo_by_blocks() {
+    const another_context there;
+    static long count = 0;
+    restarts_left = 3;
+    __transaction_atomic {
+        undo_by_block_later();
+        ++count;
+        restart_some_times();
+    }
+    EXPECT(count == 1 && left_by_undos == 3);
+    __transaction_atomic {
+        undo_by_block_later();
+        count = 7;
+        if (certainly != 0) __transaction_cancel;
+    }
+    EXPECT(count == 1 && left_by_undos == 4);
+}
+
 // ---- memory
 
 struct node { long value; node* next; };
@@ -278,6 +303,17 @@ void allocation() {
         }
     }
     EXPECT(sum == 998 * 500 / 2);
+}
+
+/// A delete that is rolled back leaves nothing behind, the size that it was told neither.
+void cancelled_deletes() {
+    static node* kept = new node{1, nullptr};
+    __transaction_atomic { kept->value = 2; }
+    const long before = objects;
+    for (int i = 0; i != 100; ++i) {
+        __transaction_atomic { delete kept; __transaction_cancel; }
+    }
+    EXPECT(objects == before);
 }
 
 thread_local long private_to_thread = 0;
@@ -354,6 +390,49 @@ void forks() {
     busy.join();
 }
 
+struct alignas(64) apart { long value; };
+apart of_other{};
+apart read_in_child{};
+std::atomic<bool> other_commits{false};
+std::thread other;
+TUTTI_PURE void note_commit_later() {
+    _ITM_addUserCommitAction([](void*) { other_commits = true; }, 1, nullptr);
+}
+
+/// Another thread commits while this one runs, and waits for its end, because it may have made memory private.
+TUTTI_PURE void let_another_commit() {
+    if (other_commits) return;
+    other = std::thread{[] {
+        __transaction_atomic { of_other.value = 1; note_commit_later(); }
+    }};
+    while (!other_commits) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});  // it is likely to be waiting by now
+}
+
+/// In the child nobody waits for those who are not there.
+void forks_while_another_waits() {
+    const another_context there;
+    pid_t child = -1;
+    synchronized {
+        let_another_commit();
+        if (certainly != 0) child = fork();
+    }
+    if (child == 0) {
+        alarm(30);
+        long seen = 0;
+        __transaction_atomic { seen = read_in_child.value; }
+        synchronized { seen += read_in_child.value; }
+        __transaction_atomic { read_in_child.value = seen + 1; }
+        std::thread{[] { __transaction_atomic { ++read_in_child.value; } }}.join();
+        _exit(read_in_child.value == 2 ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT(waitpid(child, &status, 0) == child);
+    EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    other.join();
+    EXPECT(of_other.value == 1);
+}
+
 typedef long (*adder)(long*, long) __attribute__((transaction_safe));
 
 void plugins(const char* file) {
@@ -392,11 +471,14 @@ int main(int argc, char** argv) {
     else if (which == "cancel-too-late") cancel_too_late();
     else if (which == "commit-order") commit_order();
     else if (which == "undo-order") undo_order();
+    else if (which == "undo-by-blocks") undo_by_blocks();
     else if (which == "allocation") allocation();
+    else if (which == "cancelled-deletes") cancelled_deletes();
     else if (which == "thread-local") thread_local_memory();
     else if (which == "bit-fields") bit_fields();
     else if (which == "thread-exits") thread_exits();
     else if (which == "forks") forks();
+    else if (which == "forks-while-another-waits") forks_while_another_waits();
     else if (which == "plugins" && argc > 2) plugins(argv[2]);
     else if (which == "corrupt-table") corrupt_table();
     else return 2;

@@ -50,6 +50,9 @@ struct frame {
     /// A block of the language: what a signal calls in the place of a jump or an unwind. It does not return, and may be
     /// called while exceptions are in flight. Such a block uses plain memory from its begin on.
     void (*receive)(tx& t) = nullptr;
+    /// The stack pointer of the function that opened the block: frames below it are gone when the block has been rolled
+    /// back. 0: not known.
+    std::uintptr_t stack = 0;
     /// An alternative of or_else: the frame that a `retry` inside it leaves to.
     bool alternative = false;
     /// The block, or one around it, promised to write nothing. A nested block sets its own promise before it opens.
