@@ -87,10 +87,7 @@ bool carry_out(descriptor& d, const encounter& e) {
     if (out_of_patience(d)) abort_attempt(d, e.where);
     switch (judge(d, e)) {
         case verdict::kill_other:
-            if (kill(e.other, e.state)) {
-                evict(e.other);
-                return true;
-            }
+            if (kill_before_waiting(d, e.other, e.state)) return true;
             if (!may_outlast(d, e)) break;
             wait_out(d, e);
             return false;
