@@ -63,6 +63,7 @@ bool replace_policy(const core::policy*& before, const core::policy& p) noexcept
     if (always_listens(&p)) core::listen();
     const bool done = chosen_policy.compare_exchange_strong(before, &p, std::memory_order_acq_rel);
     if (always_listens(done ? before : &p)) core::stop_listening();
+    if (done && before != nullptr && before->leave != nullptr && before != &p) before->leave();
     return done;
 }
 

@@ -99,7 +99,7 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
         // The irrevocable transaction wins. What it may still wait for in vain is an undo of the holder's, which would
         // need what it has marked.
         const bool wins = d.is_irrevocable();
-        if (wins && kill(*other.who, other.state)) evict(*other.who);
+        if (wins) kill_before_waiting(d, *other.who, other.state);
         if (turn >= (older && !wins ? patience_with_older : patience_with_younger)) {
             mine.reset();  // the block may jump
             if (d.bound_to_commit()) {

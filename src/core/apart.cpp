@@ -23,6 +23,8 @@ descriptor& enter_apart(descriptor& outer) {
         outer.inner->outer = &outer;
         if (outer.hooks != nullptr) make_preemptable(*outer.inner, *outer.hooks);
     }
+    // A context may have come to another thread since the descriptor was made.
+    outer.inner->exceptions = outer.exceptions;
     if (outer.frame_ != nullptr) outer.inner->masked_jump = std::exchange(outer.frame_->jump, nullptr);
     detail::current_transaction = outer.inner;
     return *outer.inner;
@@ -33,13 +35,27 @@ void leave_apart(descriptor& outer) noexcept {
     if (outer.frame_ != nullptr) outer.frame_->jump = std::exchange(outer.inner->masked_jump, nullptr);
 }
 
+bool may_restart_encloser(const descriptor& d) noexcept {
+    if (d.outer == nullptr || !d.outer->running()) return false;
+    const descriptor& outer = *d.outer;
+    return (outer.troubles & ~trouble_timed) == 0 && !outer.unwinding() && !outer.is_irrevocable();
+}
+
+void heed_enclosers(descriptor& d) {
+    if (!may_restart_encloser(d)) return;
+    for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
+        if (!o->running() || !o->asked_to_die()) continue;
+        abandon_execution(d);
+        abort_attempt(*d.outer, abort_cause::killed);
+    }
+}
+
 void back_off_apart(descriptor& d) {
-    descriptor& outer = *d.outer;
-    const bool sound = (outer.troubles & ~trouble_timed) == 0 && !outer.asked_to_die() && !outer.unwinding();
-    if (d.run.attempt % attempts_apart == 0 && sound && !outer.is_irrevocable()) {
+    heed_enclosers(d);
+    if (d.run.attempt % attempts_apart == 0 && may_restart_encloser(d)) {
         const abort_cause cause = d.run.last_cause;
         abandon_execution(d);
-        abort_attempt(outer, cause);
+        abort_attempt(*d.outer, cause);
     }
     back_off(d);
 }

@@ -33,6 +33,13 @@ namespace tutti::core {
 descriptor& enter_apart(descriptor& outer);
 void leave_apart(descriptor& outer) noexcept;
 
+/// Whether the transaction around d may be restarted in the middle of d's block.
+[[nodiscard]] bool may_restart_encloser(const descriptor& d) noexcept;
+
+/// Has the transaction around d start over if it, or one around that, was asked to die: who asked may be what d would wait
+/// for. REQUIRES: d is idle.
+void heed_enclosers(descriptor& d);
+
 /// After an attempt of an inner transaction met somebody while the outer one may own something. May have the outer one
 /// start over. REQUIRES: d is idle.
 void back_off_apart(descriptor& d);

@@ -3,7 +3,6 @@
 #include "core/apart.hpp"
 #include "core/critical.hpp"
 #include "core/deadline.hpp"
-#include "core/encounter.hpp"
 #include "core/kill.hpp"
 #include "core/policy.hpp"
 #include "core/seats.hpp"
@@ -88,11 +87,7 @@ bool carry_out(descriptor& d, const encounter& e) {
     if (out_of_patience(d)) abort_attempt(d, e.where);
     switch (judge(d, e)) {
         case verdict::kill_other:
-            note_kill(e.other, d);
-            if (kill(e.other, e.state)) {
-                evict(e.other);
-                return true;
-            }
+            if (kill_before_waiting(d, e.other, e.state)) return true;
             if (!may_outlast(d, e)) break;
             wait_out(d, e);
             return false;

@@ -216,7 +216,8 @@ public:
     execution run;
     const instance* algorithm = nullptr;
     const exception_globals* exceptions = nullptr;
-    unsigned uncaught = 0;  // exceptions in flight when the outermost block was opened
+    unsigned uncaught = 0;      // exceptions in flight when the outermost block was opened
+    bool compensating = false;  // undo actions run
 
     // --- open nesting; see core/apart.hpp
     descriptor* outer = nullptr;  // inside whose body this one's transactions run
@@ -250,7 +251,8 @@ public:
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
     /// Irrevocable because the block wants to be, not just to commit at last: what it does must not be repeated.
-    [[nodiscard]] bool bound_to_commit() const noexcept { return is_irrevocable() && !run.hurried; }
+    /// So is who runs alone because nobody else is there: it has no way back.
+    [[nodiscard]] bool bound_to_commit() const noexcept { return alone || (is_irrevocable() && !run.hurried); }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
 
     [[nodiscard]] bool asked_to_die() const noexcept {

@@ -113,6 +113,7 @@ void start_attempt(descriptor& d) {
     if (const policy& p = policy_of(d); p.start != nullptr) p.start(d);
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
+    if (d.frame_->receive != nullptr) d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered it
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
         // A block of the language has said that it uses plain memory; what it says must be seen before its snapshot is
@@ -146,8 +147,11 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
     // Handlers may run transactions of their own on this descriptor.
     execution mine = std::exchange(d.run, {});
     const unsigned uncaught = d.uncaught;
+    const bool compensating = std::exchange(d.compensating, true);
     compensate(d, cause);
+    d.compensating = compensating;
     release_abstract_locks(d);
+    if (d.inner != nullptr) pay_for_inner(d);
     mine.last_cause = cause;
     d.run = mine;
     d.uncaught = uncaught;
@@ -227,6 +231,7 @@ void finish_with_extras(descriptor& d, privacy owed) {
     release_abstract_locks(d);
     if (owed == privacy::made) quiesce(d);
     if (owed == privacy::received) await_quiescence(d);
+    if (d.inner != nullptr) pay_for_inner(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);
     if (!after.empty()) run_on_commit(d, after);
@@ -256,6 +261,7 @@ sequel reopen(tx& t) {
     }
     if (d.pending == core::signal::retry) {
         core::wait_in_retry(d);
+        core::heed_enclosers(d);
     } else {
         core::conclude(d, d.cause);
         core::count_defeat(d, d.cause);
@@ -270,7 +276,7 @@ sequel reopen(tx& t) {
     }
     core::execution& run = d.run;
     ++run.attempt;
-    if (run.rewinds != 0) d.partial.note_failure();
+    if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.partial.note_failure();
     run.rewinds = 0;
     run.in_the_way = {};
     run.retry_until.reset();

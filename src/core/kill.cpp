@@ -1,7 +1,9 @@
 #include "core/kill.hpp"
 
 #include "base/fence.hpp"
+#include "core/encounter.hpp"
 #include "core/signal.hpp"
+#include "core/waiting.hpp"
 
 namespace tutti::core {
 
@@ -39,6 +41,15 @@ bool evict(descriptor& victim) noexcept {
     if (victim.suspended.load(std::memory_order_acquire) == 0 || has_run_language(victim)) return false;
     // As if it had found the request itself; when it is resumed it finds the signal at its next barrier or at commit.
     if (victim.asked_to_die() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
+    return true;
+}
+
+bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept {
+    note_kill(victim, self);
+    if (!kill(victim, seen)) return false;
+    evict(victim);
+    // Either the victim finds the request before it sleeps, or it has said before kill's fence that it sleeps.
+    wake_sleepers(self);
     return true;
 }
 

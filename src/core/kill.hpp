@@ -15,6 +15,11 @@ bool kill(descriptor& victim, word seen) noexcept;
 /// A victim that was evicted finds out when it is resumed. Its handlers and memory stay for itself.
 bool evict(descriptor& victim) noexcept;
 
+/// kill, by `self`, which is going to wait for the victim's end: so a suspended victim is evicted, and one that sleeps for
+/// `self` hears of it. As the victim may sleep for another killer: of several, the last to ask wakes those who sleep for it
+/// after all have asked, and at the end of each of them whoever waits for that one goes on.
+bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept;
+
 /// A scheduler calls these around the time in which the context of `d` does not run. `resume` waits for an eviction
 /// that is under way. REQUIRES: no critical region is open.
 void suspend(descriptor& d) noexcept;

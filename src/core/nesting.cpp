@@ -43,7 +43,8 @@ void let_go_first(descriptor& d) {
     // Until the record is free, not until the other ends: it may be on its way back like us, and have come to wait for
     // us. Whoever owns nothing may wait for as long as that takes.
     if (d.writes.empty()) {
-        wait_for(d, *other.who, other.state, *other.at, other.seen);
+        wait_in_place(d, *other.who, other.state, other.at, other.seen);
+        abort_if_doomed(d);
     } else if (!wait_briefly(d, *other.who, other.state, *other.at, other.seen)) {
         retreat(d, d.cause);
     }

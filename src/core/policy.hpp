@@ -32,6 +32,8 @@ struct policy {
     void (*start)(descriptor& self) noexcept = nullptr;
     void (*abort)(descriptor& self) noexcept = nullptr;
     void (*end)(descriptor& self) noexcept = nullptr;
+    /// Another one has become the process's.
+    void (*leave)() noexcept = nullptr;
     /// Whether a transaction that keeps losing is helped out (core/standing.hpp): its restarts are then bounded.
     bool bounded = true;
     /// Whether it needs to hear of the starts of first attempts only while it has called `listen` itself.

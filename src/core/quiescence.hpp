@@ -12,8 +12,9 @@
 // as anybody who starts later) or aborts before it touches the memory.
 //
 // A process that never uses plain memory never fences: `attention_plain` is raised, once, by its first plain access.
-// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. Only an open nested
-// one may then still be in somebody's way, with what the block around it owns, and asks those that it waits for to die.
+// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. An open nested one
+// cannot wait, because those that it waited for may be waiting for what the block around it owns: it owes the wait, and
+// its number stays up, until the outermost block is over.
 //
 // What one commit has made private may be handed over: whoever reads what that commit published, in a block or alone,
 // may touch the memory directly at once, while the commit still waits. So a reader waits as well:
@@ -52,9 +53,10 @@ enum class privacy : std::uint8_t {
     return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
 }
 
-/// Before self publishes.
+/// Before self publishes. A number that is up already is one that is owed, and stands for both.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self) noexcept {
-    self.privatizing.store(self.own_sequence, std::memory_order_relaxed);
+    if (self.privatizing.load(std::memory_order_relaxed) == 0) [[likely]]
+        self.privatizing.store(self.own_sequence, std::memory_order_relaxed);
 }
 /// When what it published is as private as it will be. Whoever waits for that is woken at the end of the transaction.
 TUTTI_ALWAYS_INLINE void end_publication(descriptor& self) noexcept {
@@ -63,6 +65,9 @@ TUTTI_ALWAYS_INLINE void end_publication(descriptor& self) noexcept {
 
 /// After a commit whose transaction is over (its state is idle). Ends the publication. Sleeps, never spins for long.
 void quiesce(descriptor& self) noexcept;
+
+/// After an attempt that is over: pays what open nested blocks inside it owe.
+void pay_for_inner(descriptor& self) noexcept;
 
 /// After something that only read and is over: waits until nobody quiesces who had published before.
 void await_quiescence(descriptor& self) noexcept;

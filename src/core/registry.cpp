@@ -132,6 +132,8 @@ void release_descriptor(descriptor& d) noexcept {
     d.deferred_log.trim(4096);
     d.hooks = nullptr;
     d.notes_end = 0;
+    d.standing_tick.store(false, std::memory_order_relaxed);  // nobody is left to serve it
+    d.critical_depth.store(0, std::memory_order_relaxed);
     pool& p = descriptors();
     const std::lock_guard guard{p.mutex};
     p.free.push_back(&d);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/algorithm.hpp"
+#include "core/apart.hpp"
 #include "core/deadline.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
@@ -71,7 +72,14 @@ void wait_in_retry(descriptor& d) {
     // While the state says running, what was read cannot be reclaimed, so its records may be looked at.
     const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
     conclude(d, abort_cause::explicit_retry);
-    if (worth_sleeping) sleep_interruptibly(d, *me, retry_limit(d));
+    if (!worth_sleeping) return;
+    std::optional<base::deadline> until = retry_limit(d);
+    if (encloser_owns(d)) {
+        // Whoever would wake d may be waiting for what the block around it owns, and has that asked to die: look.
+        const base::deadline soon = base::now() + std::chrono::milliseconds{1};
+        if (!until || soon < *until) until = soon;
+    }
+    sleep_interruptibly(d, *me, until);
 }
 
 }  // namespace tutti::core

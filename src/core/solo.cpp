@@ -3,13 +3,36 @@
 #include "base/fence.hpp"
 #include "core/algorithm.hpp"
 #include "core/apart.hpp"
-#include "core/encounter.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
 #include "core/kill.hpp"
+#include "core/signal.hpp"
 #include "core/waiting.hpp"
+#include "core/wakeup.hpp"
 
 namespace tutti::core {
+
+namespace {
+
+/// Calls f(other, its state) for all but d and those around it.
+template <class F>
+void for_each_running(descriptor& d, F&& f) {
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        descriptor& other = descriptor::of(memory::activity_of(id));
+        if (&other == &d || encloses(other, d)) continue;
+        const word state = other.state.load(std::memory_order_acquire);
+        if (memory::is_running(state)) f(other, state);
+    }
+}
+
+/// Acquire: what the one before did is visible.
+std::uint32_t who_is_alone() noexcept {
+    const std::uint32_t who = soloist.load(std::memory_order_acquire);
+    return who != 0 ? who : only_one.load(std::memory_order_acquire);
+}
+
+}  // namespace
 
 void go_alone(descriptor& d) noexcept {
     if (d.alone) return;
@@ -18,25 +41,18 @@ void go_alone(descriptor& d) noexcept {
     soloist.store(d.id + 1, std::memory_order_seq_cst);
     base::heavy_fence();  // partner: light_fence after the status in transaction::begin
     if (broken(fault::alone_without_waiting)) return;
-    const std::uint32_t count = memory::activities();
-    for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& other = descriptor::of(memory::activity_of(id));
-        if (&other == &d || encloses(other, d)) continue;
-        const word state = other.state.load(std::memory_order_acquire);
-        if (!memory::is_running(state)) continue;
-        note_kill(other, d);
-        if (kill(other, state)) evict(other);
-        wait_for(d, other, state);
-    }
+    // All are asked before any is waited for: one may be waiting for another.
+    for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
+    for_each_running(d, [&d](descriptor& other, word state) { wait_for(d, other, state); });
 }
 
 bool begin_as_only_one(descriptor& d) {
     // Acquire: who has gone since left behind what its last transaction did (release_descriptor).
     if (contexts.load(std::memory_order_acquire) != 1 || d.algorithm->one_at_a_time) return false;
-    soloist.store(d.id + 1, std::memory_order_relaxed);
+    only_one.store(d.id + 1, std::memory_order_relaxed);
     base::light_fence();  // partner: heavy_fence in acquire_descriptor
     if (contexts.load(std::memory_order_acquire) != 1 && !broken(fault::only_one_without_recheck)) {
-        soloist.store(0, std::memory_order_relaxed);
+        only_one.store(0, std::memory_order_relaxed);
         return false;
     }
     d.alone = true;
@@ -46,17 +62,25 @@ bool begin_as_only_one(descriptor& d) {
     return true;
 }
 
-void stand_aside(descriptor& d) noexcept {
+void stand_aside(descriptor& d) {
     for (;;) {
-        // Acquire: what the one before did is visible.
-        const std::uint32_t who = soloist.load(std::memory_order_acquire);
+        const std::uint32_t who = who_is_alone();
         if (who == 0 || broken(fault::begin_beside_who_is_alone)) return;
         descriptor& other = descriptor::of(memory::activity_of(who - 1));
         if (&other == &d || encloses(other, d)) return;
+        // The one who is alone waits for whoever runs around d. A block of the language cannot be left from here.
+        if (d.frame_->receive == nullptr && may_restart_encloser(d)) {
+            give_up(d, abort_cause::killed);
+            abort_attempt(*d.outer, abort_cause::killed);
+        }
+        // Whoever follows its execution must not take the number below for that of a later one (is_settled).
+        if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
         d.set_status(status::idle);
         wake_sleepers(d);
         const word state = other.state.load(std::memory_order_acquire);
-        if (soloist.load(std::memory_order_acquire) == who) wait_for(d, other, state);
+        // Its transaction is over a little before it is alone no more.
+        if (!memory::is_running(state)) base::spin_turn();
+        else if (who_is_alone() == who) wait_for(d, other, state);
         // A new number, so that a request to die that was meant for the begin above does not reach what follows.
         ++d.own_sequence;
         d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
@@ -65,7 +89,10 @@ void stand_aside(descriptor& d) noexcept {
 
 void end_solo(descriptor& d) noexcept {
     d.alone = false;
-    if (d.algorithm->one_at_a_time) return;
+    if (only_one.load(std::memory_order_relaxed) == d.id + 1) only_one.store(0, std::memory_order_release);
+    if (soloist.load(std::memory_order_relaxed) != d.id + 1) return;
+    // Who registered before has been waited for, and nobody has registered since.
+    wake_all_waiters();
     soloist.store(0, std::memory_order_release);
 }
 

@@ -6,7 +6,10 @@
 //
 // By base/fence.hpp one of them sees the other, so nobody else is running when go_alone returns, and whoever begins later
 // waits until the soloist's transaction is over. It can wait for everybody because it is irrevocable: who waits for it
-// in turn is asked to die and then waits no longer, or is preparing and waits for nobody.
+// in turn is asked to die and then waits no longer, or is preparing and waits for nobody. Only an open nested
+// transaction that stands aside is no transaction any more that could be asked: it ends the one around it instead.
+//
+// What it writes moves no record, so at its end everybody is woken who waits in retry.
 //
 // Under an algorithm that runs one transaction at a time there is nothing to do. The number comes down with the seat of
 // the irrevocable transaction, of which there is one: so there is one soloist.
@@ -16,10 +19,12 @@
 
 namespace tutti::core {
 
-inline constinit detail::shared<std::uint32_t> soloist{0};  // descriptor number + 1, or 0
+// Descriptor number + 1, or 0. The second is of who runs alone because nobody else is there (below): a word of its own,
+// for it is stored without knowing whether somebody else has come and gone alone meanwhile.
+inline constinit detail::shared<std::uint32_t> soloist{0}, only_one{0};
 
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool somebody_is_alone() noexcept {
-    return soloist.load(std::memory_order_relaxed) != 0;
+    return (soloist.load(std::memory_order_relaxed) | only_one.load(std::memory_order_relaxed)) != 0;
 }
 
 /// From here to the end of its transaction no other runs, and d.alone holds. Idempotent.
@@ -27,7 +32,8 @@ inline constinit detail::shared<std::uint32_t> soloist{0};  // descriptor number
 void go_alone(descriptor& d) noexcept;
 
 /// d has just begun and touched nothing: waits until nobody else is alone. Its snapshot has to be taken afterwards.
-void stand_aside(descriptor& d) noexcept;
+/// In an open nested block: may close it, and restarts the transaction around it.
+void stand_aside(descriptor& d);
 
 /// REQUIRES: d.alone.
 void end_solo(descriptor& d) noexcept;

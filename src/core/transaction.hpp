@@ -67,7 +67,7 @@ public:
         d.state.exchange(memory::make_state(d.own_sequence, status::active), std::memory_order_seq_cst);
         if (somebody_is_alone()) [[unlikely]]
             stand_aside(d);
-        A::begin(d);
+        begin_in_sight(d);
     }
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
@@ -80,7 +80,7 @@ public:
             base::light_fence();  // partner: heavy_fence in go_alone
             if (somebody_is_alone() && !d.alone) [[unlikely]] {
                 stand_aside(d);
-                A::begin(d);
+                begin_in_sight(d);
             }
         }
     }
@@ -130,6 +130,14 @@ public:
     }
 
 private:
+    /// A::begin of a transaction that others see already: a killer's closed bounds must not be opened again.
+    TUTTI_ALWAYS_INLINE static void begin_in_sight(descriptor& d) {
+        A::begin(d);
+        base::light_fence();  // partner: heavy_fence in kill. We see the request, or it closes the bounds after this.
+        if (d.asked_to_die()) [[unlikely]]
+            d.close_bounds();
+    }
+
     /// Whether there is something that only start_specially does: options that ask for it, or somebody who listens.
     /// Written so that it compiles to one load and one comparison for `mode` and `policy`.
     static bool is_special(const options& how) noexcept {

@@ -28,9 +28,10 @@ void count(int change) noexcept {
 
 }  // namespace
 
+constinit waiter::bucket waiter::buckets[1024];
+
 waiter::bucket& waiter::bucket_of(const record* r) noexcept {
-    static constinit bucket table[1024];
-    return table[(reinterpret_cast<std::uintptr_t>(r) >> 3) * 0x9E3779B97F4A7C15U >> 54];
+    return buckets[(reinterpret_cast<std::uintptr_t>(r) >> 3) * 0x9E3779B97F4A7C15U >> 54];
 }
 
 waiter::waiter(descriptor& d) : self_{d} {
@@ -88,6 +89,15 @@ void wake_waiters(descriptor& d) noexcept {
         for (waiter::watch* w = b.first; w != nullptr; w = w->next) {
             if (w->on == e.record) w->who->wake();
         }
+    }
+}
+
+void wake_all_waiters() noexcept {
+    // Not looked at with a fence: who calls this has heard of everybody who raised it.
+    if ((attention.load(std::memory_order_relaxed) & attention_waiters) == 0) return;
+    for (waiter::bucket& b : waiter::buckets) {
+        const base::lock_guard guard{b.lock};
+        for (waiter::watch* w = b.first; w != nullptr; w = w->next) w->who->wake();
     }
 }
 

@@ -29,6 +29,7 @@ public:
 
 private:
     friend void wake_waiters(descriptor& d) noexcept;
+    friend void wake_all_waiters() noexcept;
     struct watch {
         const record* on;
         waiter* who;
@@ -36,6 +37,7 @@ private:
         watch** link;  // what points here, so that leaving is O(1) however long the list
     };
     struct bucket;
+    static bucket buckets[];
     static bucket& bucket_of(const record* r) noexcept;
 
     descriptor& self_;
@@ -57,5 +59,7 @@ void for_each_read(const descriptor& d, F&& f) {
 
 /// Wakes everybody who waits for a record that d's published transaction wrote. REQUIRES: its write set is still there.
 void wake_waiters(descriptor& d) noexcept;
+/// Everybody, whatever they wait for.
+void wake_all_waiters() noexcept;
 
 }  // namespace tutti::core

@@ -66,6 +66,14 @@ void look_for_idle_sites() noexcept {
     }
 }
 
+/// The policy is the process's no longer: what goes on is of blocks that name it, and they begin out of line anyway.
+void forget_sites() noexcept {
+    for (auto& place : watched) {
+        contended* const c = place.load(std::memory_order_acquire);
+        if (c != nullptr && c->trial.give_up()) stop_watching(*c);
+    }
+}
+
 observe::site& site_of(core::descriptor& d) {
     return *core::undisturbed(d, [&] { return &observe::site_of(d.run.where, d.run.how->name); });
 }
@@ -110,7 +118,8 @@ void stand_in_line(core::descriptor& self) noexcept {
 }
 
 void note_defeat(core::descriptor& self) noexcept {
-    if (!core::is_defeat(self.cause)) return;
+    // What stood in line has been given a defeat that was none, and says nothing about how often its site is.
+    if (!core::is_defeat(self.cause) || self.run.in_line) return;
     contended* const c = find_or_make(self);
     if (c == nullptr) return;
     c->intensity.note_defeat(self.own_sequence - self.last_defeat.load(std::memory_order_relaxed));
@@ -133,6 +142,7 @@ const core::policy adaptive{.name = "adaptive",
                             .start = stand_in_line,
                             .abort = note_defeat,
                             .end = count_end,
+                            .leave = forget_sites,
                             .listens_on_demand = true};
 
 void stand_in_line_for_test(standing how) {

@@ -56,6 +56,13 @@ bool trial::give_up_idle(base::deadline now) noexcept {
     return idle;
 }
 
+bool trial::give_up() noexcept {
+    const base::lock_guard guard{changing_};
+    if (rests()) return false;
+    rest(base::now());
+    return true;
+}
+
 void trial::enter(phase next, base::deadline now, std::chrono::nanoseconds lasting) noexcept {
     entered_ = now;
     ended_before_ = ended_.load(std::memory_order_relaxed);

@@ -59,6 +59,8 @@ public:
     bool count_end(base::deadline now) noexcept;
     /// True if nobody has come for so long that the trial was ended, and the site rests from now on.
     bool give_up_idle(base::deadline now) noexcept;
+    /// Ends the trial at once; false if there is none.
+    bool give_up() noexcept;
 
 private:
     void enter(phase next, base::deadline now, std::chrono::nanoseconds lasting) noexcept;

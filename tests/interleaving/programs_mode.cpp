@@ -284,6 +284,20 @@ std::vector<program> mode_programs() {
         {"two_that_want_to_be_alone", {alone_with_p_q<true>, alone_with_p_q<false>}},
         {"the_only_one_beside_a_writer", {as_only_one, update_p_q}},
         {"the_only_one_beside_a_reader", {as_only_one, read_p_q}},
+        {"killed_by_the_one_that_it_waits_for",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.become_irrevocable();
+                  b.write(y);
+              });
+          },
+          [](actor& me) {
+              me.transact(visible, [](block& b) {
+                  b.read(y);
+                  b.read(x);
+              });
+          }}},
         {"evicted_while_suspended",
          {[](actor& me) {
               me.transact([](block& b) {
