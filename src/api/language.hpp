@@ -17,12 +17,10 @@ TUTTI_EXPORT core::descriptor& attach_language();
 /// core::go_alone.
 TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 
-/// Opens an outermost block of the language that runs alone because no other context has a descriptor. False: there may be
-/// one, or something special is asked of every block; nothing has happened.
-[[nodiscard]] TUTTI_EXPORT bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where,
-                                                       const options& how);
-/// After the end of its transaction.
-TUTTI_EXPORT void end_as_only_one(core::descriptor& d) noexcept;
+/// Opens an outermost block of the language that runs alone because no other context begins any; see core/favourite.hpp.
+/// False: one may, or something special is asked of every block; nothing has happened.
+[[nodiscard]] TUTTI_EXPORT bool open_as_favourite(core::descriptor& d, detail::frame& f, detail::call_site where,
+                                                        const options& how);
 
 /// core::await_quiescence.
 TUTTI_EXPORT void await_quiescence(core::descriptor& d) noexcept;
@@ -39,8 +37,8 @@ TUTTI_EXPORT void note_free(core::descriptor& d, void* memory, detail::destroyer
 /// `object`, which nobody can find any more, goes back by `free` once nobody can see it. Throws std::bad_alloc.
 TUTTI_EXPORT void retire(void* object, detail::destroyer free);
 
-/// Whether transactions are counted, so that blocks need a site.
-[[nodiscard]] TUTTI_EXPORT bool counting() noexcept;
+/// Tells whether transactions are counted, so that blocks need a site.
+[[nodiscard]] TUTTI_EXPORT const std::atomic<bool>& counting() noexcept;
 
 /// Prints "tutti: <message>" and aborts.
 [[noreturn]] TUTTI_EXPORT void refuse(const char* message) noexcept;

@@ -13,6 +13,7 @@
 #include "core/deadline.hpp"
 #include "core/deferred.hpp"
 #include "core/fault.hpp"
+#include "core/favourite.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/seats.hpp"
@@ -43,6 +44,7 @@ void start_counting(descriptor& d) noexcept {
 }
 
 void start_strictly(descriptor& d) {
+    const without_favourite so_that_it_does_not_lack_a_seat{d};
     wait_for_seat(d, d.mode);
     d.extras |= extra_strict;
     // Before the snapshot is taken: whoever finds the seat occupied must find its occupant running, or it would take

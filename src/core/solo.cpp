@@ -28,42 +28,44 @@ void go_alone(descriptor& d) noexcept {
     }
 }
 
-bool begin_as_only_one(descriptor& d) {
-    if (contexts.load(std::memory_order_relaxed) != 1 || d.algorithm->one_at_a_time) return false;
-    soloist.store(d.id + 1, std::memory_order_relaxed);
-    base::light_fence();  // partner: heavy_fence in acquire_descriptor
-    if (contexts.load(std::memory_order_relaxed) != 1) {
-        soloist.store(0, std::memory_order_relaxed);
-        return false;
-    }
-    d.alone = true;
-    reset_attempt(d);
-    d.logging = true;
-    d.algorithm->begin(d);
-    return true;
+namespace {
+
+/// d is idle while `wait` waits for another, and begins anew.
+template <class F>
+void idle_while(descriptor& d, F&& wait) noexcept {
+    d.set_status(status::idle);
+    wake_sleepers(d);
+    wait();
+    // A new number, so that a request to die that was meant for the begin before does not reach what follows.
+    ++d.own_sequence;
+    d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
 }
+
+}  // namespace
 
 void stand_aside(descriptor& d) noexcept {
     for (;;) {
         // Acquire: what the one before did is visible.
         const std::uint32_t who = soloist.load(std::memory_order_acquire);
-        if (who == 0) return;
-        descriptor& other = descriptor::of(memory::activity_of(who - 1));
-        if (&other == &d || encloses(other, d)) return;
-        d.set_status(status::idle);
-        wake_sleepers(d);
-        const word state = other.state.load(std::memory_order_acquire);
-        if (soloist.load(std::memory_order_acquire) == who) wait_for(d, other, state);
-        // A new number, so that a request to die that was meant for the begin above does not reach what follows.
-        ++d.own_sequence;
-        d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
+        if (who != 0) {
+            descriptor& other = descriptor::of(memory::activity_of(who - 1));
+            if (&other == &d || encloses(other, d)) return;
+            idle_while(d, [&] {
+                const word state = other.state.load(std::memory_order_acquire);
+                if (soloist.load(std::memory_order_acquire) == who) wait_for(d, other, state);
+            });
+            continue;
+        }
+        const word seen = favourite.load(std::memory_order_acquire);
+        if (seen == 0 || may_run_beside(d, seen)) return;
+        idle_while(d, [&] { dismiss(d, seen); });
     }
 }
 
 void end_solo(descriptor& d) noexcept {
     d.alone = false;
-    if (d.algorithm->one_at_a_time) return;
-    soloist.store(0, std::memory_order_release);
+    // The favourite is alone without being the soloist.
+    if (soloist.load(std::memory_order_relaxed) == d.id + 1) soloist.store(0, std::memory_order_release);
 }
 
 }  // namespace tutti::core

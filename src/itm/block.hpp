@@ -52,6 +52,7 @@ struct switch_key;
 struct side {
     block outermost;
     journal* notes = nullptr;  ///< for the report, if one is wanted
+    const std::atomic<bool>& counting = api::counting();
     bool direct = false;
     bool wants_alone = false;  ///< the next attempt runs alone from its begin on
     const char* why = nullptr;

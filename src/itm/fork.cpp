@@ -8,6 +8,7 @@
 
 #include "core/algorithm.hpp"
 #include "itm/block.hpp"
+#include "itm/changes.hpp"
 #include "itm/report.hpp"
 #include "itm/site.hpp"
 #include "tutti/options.hpp"
@@ -22,16 +23,20 @@ constinit descriptor* forking = nullptr;
 
 void before() {
     descriptor& d = attach();
-    if (d.running()) return;
-    block& b = side_of(d).outermost;
-    b.final = true;
-    b.parent = nullptr;
-    d.algorithm->open_plainly(d, b, site_of(nullptr), irrevocable_at_once);
-    api::go_alone(d);
-    forking = &d;
+    if (!d.running()) {
+        side& s = side_of(d);
+        block& b = s.outermost;
+        b.final = true;
+        b.parent = nullptr;
+        d.algorithm->open_plainly(d, b, site_of(s, nullptr), irrevocable_at_once);
+        api::go_alone(d);
+        forking = &d;
+    }
+    changes.lock();
 }
 
 void after() {
+    changes.unlock();
     if (forking == nullptr) return;
     descriptor& d = *std::exchange(forking, nullptr);
     d.operations_->commit(d);

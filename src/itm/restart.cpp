@@ -40,6 +40,7 @@ std::uint32_t run_again(descriptor& d, side& s, block& b) {
     }
     d.landing = 0;
     s.wants_alone = false;
+    if (s.notes != nullptr) s.notes->name_what_is_new();
     return_again(b, leave_block);
 }
 
@@ -75,6 +76,7 @@ void receive(tx& t) {
         }
         if (is_block(d.frame_)) continue;
         if (s.notes != nullptr && next_block(d.frame_) == nullptr) s.notes->note_abort(cause, other, false);
+        s.wants_alone = false;
         pass_to_library(d);
     }
 }
