@@ -4,22 +4,21 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/output_file.hpp"
 #include "report_view.hpp"
 
 namespace tutti::tools {
 
 void report(const report_options& options) {
+    const bool in_a_file = !options.html.empty() && options.html != "-";
+    cli::output_file page{"--html", in_a_file ? options.html : std::string{}};
     const report_view view = view_of(read_report(options.file));
-    if (options.html.empty() || options.html == "-") {
-        const std::string text = options.html.empty() ? as_text(view) : as_html(view);
-        std::fputs(text.c_str(), stdout);
-        return;
+    const std::string text = options.html.empty() ? as_text(view) : as_html(view);
+    if (page.wanted()) {
+        page.write(text);
+    } else if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+        throw std::runtime_error{std::string{"the report cannot be written: "} + std::strerror(errno)};
     }
-    const std::string page = as_html(view);
-    std::FILE* const to = std::fopen(options.html.c_str(), "we");
-    const bool written = to != nullptr && std::fwrite(page.data(), 1, page.size(), to) == page.size();
-    if ((to != nullptr && std::fclose(to) != 0) || !written)
-        throw std::runtime_error{options.html + " cannot be written: " + std::strerror(errno)};
 }
 
 }  // namespace tutti::tools

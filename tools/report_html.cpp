@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "report_view.hpp"
 
@@ -27,7 +28,8 @@ struct part {
     const char* color;
 };
 constexpr part parts[] = {{"committed beside others", "#3a7d44"},
-                          {"committed alone", "#d9a300"},
+                          {"committed without barriers", "#8fc79a"},
+                          {"committed irrevocably", "#d9a300"},
                           {"cancelled", "#7a869a"},
                           {"rolled back", "#b3372f"}};
 
@@ -45,9 +47,11 @@ std::string escaped(const std::string& text) {
     return safe;
 }
 
+/// In the order of `parts`.
 std::vector<std::uint64_t> attempts_of(const block_view& b) {
-    const std::uint64_t alone = std::min(b.irrevocable + b.figures.only_one, b.figures.commits);
-    return {b.figures.commits - alone, alone, b.figures.cancelled, b.restarts};
+    const std::uint64_t bare = std::min(b.figures.only_one, b.figures.commits);
+    const std::uint64_t irrevocable = std::min(b.irrevocable, b.figures.commits - bare);
+    return {b.figures.commits - bare - irrevocable, bare, irrevocable, b.figures.cancelled, b.restarts};
 }
 
 /// A bar for each block: all its attempts, by how they ended.
@@ -61,11 +65,13 @@ std::string attempts_chart(const report_view& report) {
     int y = 0;
     for (const block_view& b : report.blocks) {
         const std::vector<std::uint64_t> counts = attempts_of(b);
-        const double all = std::max(1.0, static_cast<double>(counts[0] + counts[1] + counts[2] + counts[3]));
-        fmt::format_to(out, "<text x=\"0\" y=\"{}\">{}</text>\n", y + 14, escaped(b.name));
+        const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+        fmt::format_to(out,
+                       "<text x=\"0\" y=\"{0}\">{1}</text>\n<text x=\"{2}\" y=\"{0}\" text-anchor=\"end\">{3}</text>\n",
+                       y + 14, escaped(b.name), width, counted(all, "attempt"));
         double x = 0;
         for (std::size_t i = 0; i != counts.size(); ++i) {
-            const double length = width * static_cast<double>(counts[i]) / all;
+            const double length = width * static_cast<double>(counts[i]) / static_cast<double>(all);
             if (counts[i] == 0) continue;
             fmt::format_to(
                 out,
@@ -117,13 +123,17 @@ void add_lines(std::string& to, const char* title, const std::vector<counted_lin
 void add_block(std::string& to, const block_view& b) {
     const block_figures& f = b.figures;
     const auto out = std::back_inserter(to);
-    fmt::format_to(out,
-                   "<h2>{}</h2>\n<p>{} executions, {} commits, {} cancelled, {} inside others; rolled back {} times, "
-                   "{} lost; irrevocable {} times.",
-                   escaped(b.name), f.executions, f.commits, f.cancelled, f.nested, b.restarts,
-                   duration(f.lost_nanoseconds), b.irrevocable);
+    fmt::format_to(out, "<h2>{}</h2>\n<p>{}, {}", escaped(b.name), counted(f.executions, "execution"),
+                   counted(f.commits, "commit"));
+    if (f.cancelled != 0) fmt::format_to(out, ", {} cancelled", f.cancelled);
+    if (f.nested != 0) fmt::format_to(out, "; entered inside another block {}", counted(f.nested, "time"));
+    if (b.restarts != 0)
+        fmt::format_to(out, "; rolled back {}, about {} lost", counted(b.restarts, "time"),
+                       duration(f.lost_nanoseconds));
+    if (b.irrevocable != 0) fmt::format_to(out, "; irrevocable {}", counted(b.irrevocable, "time"));
+    to += '.';
     if (f.only_one != 0)
-        fmt::format_to(out, " {} ran without barriers: no other thread had used transactions.", f.only_one);
+        fmt::format_to(out, " {} ran without barriers: no other thread was using transactions.", f.only_one);
     to += "</p>\n";
     add_lines(to, "rolled back because of", b.aborts);
     add_lines(to, "irrevocable because of", b.switches);
@@ -136,9 +146,9 @@ std::string as_html(const report_view& report) {
     std::string page =
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Atomic blocks</title>\n";
     page += style;
-    fmt::format_to(std::back_inserter(page),
-                   "</head><body>\n<h1>Atomic blocks of {}</h1>\n<p>{} blocks in {:.2f} s under {}.</p>\n",
-                   escaped(report.program), report.blocks.size(), report.seconds, escaped(report.algorithm));
+    fmt::format_to(
+        std::back_inserter(page), "</head><body>\n<h1>Atomic blocks of {}</h1>\n<p>{} in {:.2f} s under {}.</p>\n",
+        escaped(report.program), counted(report.blocks.size(), "block"), report.seconds, escaped(report.algorithm));
     page += "<h2>How attempts ended</h2>\n<p class=\"key\">";
     for (const part& p : parts)
         fmt::format_to(std::back_inserter(page), "<span style=\"background:{}\"></span>{}", p.color, p.name);

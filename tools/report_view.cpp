@@ -92,11 +92,15 @@ private:
                 {s.times, fmt::format("call of {}{}, which has no transactional clone, {}", callee, at, lateness(s))});
             hint_at_callee(v, callee);
         } else if (s.reason == "unsafe-operation") {
-            const std::string callee = s.where ? symbols::next_call(*s.where) : std::string{};
-            v.switches.push_back(
-                {s.times, fmt::format("{}{}, {}", callee.empty() ? "unsafe operation" : "unsafe call of " + callee, at,
-                                      lateness(s))});
-            if (!callee.empty()) hint_at_callee(v, callee);
+            const called_code callee = s.where ? symbols::next_call(*s.where) : called_code{};
+            v.switches.push_back({s.times, fmt::format("{}{}, {}",
+                                                       callee.function.empty() ? "unsafe operation"
+                                                                               : "unsafe call of " + callee.function,
+                                                       at, lateness(s))});
+            if (callee.foreign)
+                v.hints.push_back(callee.function +
+                                  " comes from another library: call it after the block, or in a commit action");
+            else if (!callee.function.empty()) hint_at_callee(v, callee.function);
             else
                 v.hints.push_back("move the unsafe operation" + at +
                                   " out of the block: volatile accesses, atomics and asm can not be undone");
@@ -108,7 +112,8 @@ private:
         } else {
             v.switches.push_back({s.times, s.reason + at});
         }
-        if (s.nanoseconds_before * 2 > s.nanoseconds_whole) {
+        // Before what is so from its begin on there is only the wait for the others.
+        if (s.where && s.nanoseconds_before * 2 > s.nanoseconds_whole) {
             v.hints.push_back(
                 "it becomes irrevocable late: do what is unsafe after the block, or in a commit action, and the whole "
                 "block runs beside others");
@@ -118,7 +123,7 @@ private:
     static void hint_at_callee(block_view& v, const std::string& callee) {
         v.hints.push_back(
             fmt::format("annotate {} with __attribute__((transaction_callable)), or with transaction_safe if nothing "
-                        "in it is unsafe, and compile it with -fgnu-tm; what is not yours belongs after the block",
+                        "in it is unsafe, and compile it with -fgnu-tm",
                         callee));
     }
 
@@ -139,6 +144,10 @@ private:
 }  // namespace
 
 report_view view_of(const report_figures& report) { return viewer{report}.view(); }
+
+std::string counted(std::uint64_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
 
 std::string duration(std::uint64_t nanoseconds) {
     const auto n = static_cast<double>(nanoseconds);

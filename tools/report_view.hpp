@@ -34,6 +34,8 @@ struct report_view {
 
 report_view view_of(const report_figures& report);
 
+/// "1 time", "3 times"
+std::string counted(std::uint64_t number, const char* what);
 /// "1.25 s", "310 us"
 std::string duration(std::uint64_t nanoseconds);
 

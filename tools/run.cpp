@@ -1,6 +1,7 @@
 #include "run.hpp"
 
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -42,15 +43,17 @@ fs::path runtime_folder(const fs::path& self) {
 /// As execvp finds it.
 fs::path find_program(const std::string& name) {
     if (name.find('/') != std::string::npos) {
-        if (!fs::exists(name)) throw cannot_run{name + ": there is no such file", not_found};
-        return name;
+        std::error_code unknown;
+        if (fs::exists(name, unknown)) return name;
+        throw cannot_run{unknown ? name + ": " + unknown.message() : name + ": there is no such file", not_found};
     }
     const char* const path = std::getenv("PATH");
     std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
     while (true) {
         const std::string_view folder = rest.substr(0, rest.find(':'));
         const fs::path candidate = fs::path{folder.empty() ? "." : folder} / name;
-        if (::access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate)) return candidate;
+        std::error_code unknown;
+        if (::access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate, unknown)) return candidate;
         if (folder.size() == rest.size()) break;
         rest.remove_prefix(folder.size() + 1);
     }
@@ -60,11 +63,12 @@ fs::path find_program(const std::string& name) {
 /// REQUIRES: it exists.
 void require_executable(const fs::path& program) {
     struct stat status{};
-    if (!fs::is_regular_file(program) || ::access(program.c_str(), X_OK) != 0)
+    if (::stat(program.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || ::access(program.c_str(), X_OK) != 0)
         throw cannot_run{program.string() + " is not a file that may be executed", not_executable};
-    if (::stat(program.c_str(), &status) == 0 && (status.st_mode & (S_ISUID | S_ISGID)) != 0)
+    if ((status.st_mode & (S_ISUID | S_ISGID)) != 0 ||
+        ::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0)
         throw cannot_run{
-            program.string() + " runs with the rights of its owner, and the system lets nobody choose its libraries",
+            program.string() + " runs with rights of its own, and the system lets nobody choose its libraries",
             not_executable};
 }
 

@@ -61,7 +61,7 @@ void symbols::look_up(const std::vector<place>& places) {
 
 const named_code& symbols::operator[](const place& p) const { return known_.at({p.object, p.offset}); }
 
-std::string symbols::next_call(const place& p) {
+called_code symbols::next_call(const place& p) {
     constexpr std::uint64_t far_enough = 512;
     if (!p.object.starts_with('/')) return {};
     std::istringstream code{
@@ -77,10 +77,13 @@ std::string symbols::next_call(const place& p) {
         const std::size_t opening = instruction.find('<');
         const std::size_t closing = instruction.rfind('>');
         if (opening == std::string::npos || closing == std::string::npos) return {};
-        std::string name = instruction.substr(opening + 1, closing - opening - 1);
-        if (const std::size_t at = name.rfind('@'); at != std::string::npos) name.resize(at);
+        called_code found{instruction.substr(opening + 1, closing - opening - 1)};
+        if (const std::size_t at = found.function.rfind('@'); at != std::string::npos) {
+            found.function.resize(at);
+            found.foreign = true;
+        }
         // The block ends before it calls anything: what is unsafe is no call.
-        return name.starts_with("_ITM_") ? std::string{} : name;
+        return found.function.starts_with("_ITM_") ? called_code{} : found;
     }
     return {};
 }

@@ -16,6 +16,11 @@ struct named_code {
     std::string source;    ///< "file.cpp:12", or empty
 };
 
+struct called_code {
+    std::string function;  ///< demangled; empty: nothing is called before the code jumps away, or nothing by name
+    bool foreign = false;  ///< it is in another object
+};
+
 class symbols {
 public:
     /// Asks for many addresses at once: a process for each object file.
@@ -23,8 +28,8 @@ public:
     /// REQUIRES: it was looked up.
     [[nodiscard]] const named_code& operator[](const place& p) const;
 
-    /// The function that the code at `p` calls next, or empty: it calls none before it jumps away, or none by name.
-    [[nodiscard]] static std::string next_call(const place& p);
+    /// What the code at `p` calls next.
+    [[nodiscard]] static called_code next_call(const place& p);
 
 private:
     std::map<std::pair<std::string, std::uint64_t>, named_code> known_;

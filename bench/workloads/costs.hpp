@@ -1,14 +1,16 @@
 // What a block costs that does next to nothing: empty, one read, one read and one write, and a long sum. On data of
-// the thread's own, on lines of their own, and on one variable for all.
+// the thread's own, on lines of their own, and on one variable for all. And ten updates of words far apart.
 #pragma once
 
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "harness/cases.hpp"
 #include "harness/crew.hpp"
+#include "harness/random.hpp"
 #include "harness/worker.hpp"
 
 namespace bench {
@@ -98,6 +100,47 @@ outcome run_sum(const plan& how) {
     });
 }
 
+/// Words that all threads update.
+template <class E>
+struct scattered_words {
+    static constexpr unsigned size = 1U << 14;
+
+    scattered_words() {
+        for (auto& w : words) {
+            E::update([&w](auto& c) { w.set(c, 0); });
+        }
+    }
+
+    typename E::template cell<long> words[size];
+};
+
+/// Ten of them by one each, far apart.
+template <class E>
+outcome run_ten_updates(const plan& how) {
+    constexpr unsigned updates = 10;
+    const auto data = std::make_unique<scattered_words<E>>();
+    scattered_words<E>& all = *data;
+    outcome result = timed_round(how, [&all](unsigned index, const stop_flag& stop) {
+        worker<E> w;
+        random_numbers random{index + 2};
+        tally done;
+        done.operations = repeat(stop, [&] {
+            const unsigned first = below(all.size, random());
+            w.update([&all, first](auto& c) {
+                for (unsigned i = 0; i != updates; ++i) {
+                    auto& word = all.words[(first + i * 1237) & (all.size - 1)];
+                    word.set(c, word.get(c) + 1);
+                }
+            });
+        });
+        done.bodies = w.bodies();
+        return done;
+    });
+    for (const auto& w : all.words) result.witness += w.load();
+    if (result.witness != static_cast<std::int64_t>(result.operations * updates)) result.broken = "updates were lost";
+    return result;
+}
+
 /// The reads alone, for engines whose single accesses are atomic but not their blocks.
 template <class E>
 void add_read_costs() {
@@ -113,6 +156,7 @@ void add_costs() {
     add_case<E>("costs", "logged-read-private", run_logged_read<E>);
     add_case<E>("costs", "read-write-private", run_read_write<E, true>);
     add_case<E>("costs", "read-write-shared", run_read_write<E, false>);
+    add_case<E>("costs", "update-ten", run_ten_updates<E>);
 }
 
 }  // namespace bench

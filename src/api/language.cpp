@@ -7,6 +7,7 @@
 #include "core/algorithm.hpp"
 #include "core/deferred.hpp"
 #include "core/encounter.hpp"
+#include "core/favourite.hpp"
 #include "core/fork.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
@@ -42,19 +43,15 @@ core::descriptor& attach_language() {
     return d;
 }
 
-bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
+bool open_as_favourite(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
     if (core::listeners.load(std::memory_order_relaxed) != 0) return false;
     d.run.where = where;
     d.run.how = &how;
     d.uncaught = ~0U;  // it never unwinds
     d.frame_ = &f;
-    if (core::begin_as_only_one(d)) return true;
+    if (core::begin_as_favourite(d)) return true;
     d.frame_ = nullptr;
     return false;
-}
-
-void end_as_only_one(core::descriptor& d) noexcept {
-    if (d.alone) core::end_solo(d);
 }
 
 void go_alone(core::descriptor& d) noexcept { core::go_alone(d); }
@@ -100,7 +97,7 @@ void forget_others() noexcept {
     core::forget_others(static_cast<const core::descriptor*>(detail::current_transaction));
 }
 
-bool counting() noexcept { return observe::counting.load(std::memory_order_relaxed); }
+const std::atomic<bool>& counting() noexcept { return observe::counting; }
 
 void refuse(const char* message) noexcept { base::panic(message); }
 

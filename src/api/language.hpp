@@ -17,12 +17,10 @@ TUTTI_EXPORT core::descriptor& attach_language();
 /// core::go_alone.
 TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 
-/// Opens an outermost block of the language that runs alone because no other context has a descriptor. False: there may be
-/// one, or something special is asked of every block; nothing has happened.
-[[nodiscard]] TUTTI_EXPORT bool open_as_only_one(core::descriptor& d, detail::frame& f, detail::call_site where,
-                                                       const options& how);
-/// After the end of its transaction.
-TUTTI_EXPORT void end_as_only_one(core::descriptor& d) noexcept;
+/// Opens an outermost block of the language that runs alone because no other context begins any; see core/favourite.hpp.
+/// False: one may, or something special is asked of every block; nothing has happened.
+[[nodiscard]] TUTTI_EXPORT bool open_as_favourite(core::descriptor& d, detail::frame& f, detail::call_site where,
+                                                        const options& how);
 
 /// A block of the language is about to open inside one of the library: it uses plain memory, without saying so at each
 /// access. May send a signal to the block of the library.
@@ -51,8 +49,8 @@ TUTTI_EXPORT void hold_registry() noexcept;
 TUTTI_EXPORT void let_go_of_registry() noexcept;
 TUTTI_EXPORT void forget_others() noexcept;
 
-/// Whether transactions are counted, so that blocks need a site.
-[[nodiscard]] TUTTI_EXPORT bool counting() noexcept;
+/// Tells whether transactions are counted, so that blocks need a site.
+[[nodiscard]] TUTTI_EXPORT const std::atomic<bool>& counting() noexcept;
 
 /// Prints "tutti: <message>" and aborts.
 [[noreturn]] TUTTI_EXPORT void refuse(const char* message) noexcept;

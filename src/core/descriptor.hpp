@@ -212,6 +212,12 @@ public:
     std::size_t notes_end = 0;   // one past the newest write entry that notes memory written without barriers
     bool alone = false;          // see core/solo.hpp
 
+    // --- running alone without asking; see core/favourite.hpp
+    std::uint32_t until_favoured = 0;  // blocks before it looks again whether it may
+    std::uint32_t favours = 0;         // how often it might
+    word favour = 0;                   // what `favourite` reads while it may
+    word begun_by_others = 0;          // at its last look
+
     // --- the execution it belongs to
     execution run;
     const instance* algorithm = nullptr;

@@ -13,6 +13,7 @@
 #include "core/deadline.hpp"
 #include "core/deferred.hpp"
 #include "core/fault.hpp"
+#include "core/favourite.hpp"
 #include "core/interrupt.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
@@ -43,6 +44,7 @@ void start_counting(descriptor& d) noexcept {
 }
 
 void start_strictly(descriptor& d) {
+    const without_favourite so_that_it_does_not_lack_a_seat{d};
     wait_for_seat(d, d.mode);
     d.extras |= extra_strict;
     // Before the snapshot is taken: whoever finds the seat occupied must find its occupant running, or it would take
@@ -228,6 +230,7 @@ void finish_with_extras(descriptor& d, privacy owed) {
     }
     d.captured_size_ = 0;
     make_idle(d);
+    d.alone = false;  // handlers may run transactions, which others do not wait for
     release_abstract_locks(d);
     if (owed == privacy::made) quiesce(d);
     if (owed == privacy::received) await_quiescence(d);

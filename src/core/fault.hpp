@@ -38,8 +38,10 @@ enum class fault : std::uint8_t {
     alone_without_waiting,
     /// A transaction begins although another one runs alone.
     begin_beside_who_is_alone,
-    /// Who has found itself the only one does not look again once it has said that it runs alone.
-    only_one_without_recheck,
+    /// Who becomes the favourite does not look again at what others have begun.
+    favourite_without_second_look,
+    /// The favourite does not look whether it has been dismissed.
+    favourite_although_dismissed,
 };
 
 #if defined(TUTTI_INTERLEAVE)

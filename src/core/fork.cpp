@@ -25,18 +25,16 @@ void forget(descriptor& gone) noexcept {
 }  // namespace
 
 void forget_others(const descriptor* self) noexcept {
-    std::uint32_t here = 0;
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::activity_of(id));
-        if (is_of(d, self)) ++here;
-        else forget(d);
+        if (!is_of(d, self)) forget(d);
     }
-    contexts.store(here, std::memory_order_relaxed);
     const std::uint32_t who = soloist.load(std::memory_order_relaxed);
     if (who != 0 && !is_of(descriptor::of(memory::activity_of(who - 1)), self)) {
         soloist.store(0, std::memory_order_relaxed);
     }
+    forget_other_favourites(self);
     for (unsigned seat = 0; seat < seat_count; ++seat) {
         const descriptor* const d = occupant(seat);
         if (d != nullptr && !is_of(*d, self)) take_back_seat(seat);

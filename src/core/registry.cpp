@@ -113,7 +113,6 @@ descriptor& acquire_descriptor() {
             d = new descriptor;
         }
     }
-    if (contexts.fetch_add(1, std::memory_order_seq_cst) != 0) base::heavy_fence();  // partner: begin_as_only_one
     d->algorithm = &chosen_instance();
     d->operations_ = d->algorithm;
     d->exceptions = reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals());
@@ -122,7 +121,6 @@ descriptor& acquire_descriptor() {
 
 void release_descriptor(descriptor& d) noexcept {
     if (d.alone) end_solo(d);  // its transaction never ended: the thread exited in it
-    contexts.fetch_add(~std::uint32_t{0}, std::memory_order_release);
     if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
     d.outer = nullptr;
     d.limbo.leave(d);

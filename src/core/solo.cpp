@@ -11,7 +11,6 @@
 #include "core/wakeup.hpp"
 
 namespace tutti::core {
-
 namespace {
 
 /// Calls f(other, its state) for all but d and those around it.
@@ -26,10 +25,25 @@ void for_each_running(descriptor& d, F&& f) {
     }
 }
 
-/// Acquire: what the one before did is visible.
-std::uint32_t who_is_alone() noexcept {
-    const std::uint32_t who = soloist.load(std::memory_order_acquire);
-    return who != 0 ? who : only_one.load(std::memory_order_acquire);
+/// d is idle while `wait` waits for another, and begins anew.
+template <class F>
+void idle_while(descriptor& d, F&& wait) noexcept {
+    // Whoever follows its execution must not take the number below for that of a later one (is_settled).
+    if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
+    d.set_status(status::idle);
+    wake_sleepers(d);
+    wait();
+    // A new number, so that a request to die that was meant for the begin before does not reach what follows.
+    ++d.own_sequence;
+    d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
+}
+
+/// The one who is alone waits for whoever runs around d, which then is not to wait but to restart.
+void end_encloser(descriptor& d) {
+    // A block of the language cannot be left from here.
+    if (d.frame_->receive != nullptr || !may_restart_encloser(d)) return;
+    give_up(d, abort_cause::killed);
+    abort_attempt(*d.outer, abort_cause::killed);
 }
 
 }  // namespace
@@ -46,50 +60,32 @@ void go_alone(descriptor& d) noexcept {
     for_each_running(d, [&d](descriptor& other, word state) { wait_for(d, other, state); });
 }
 
-bool begin_as_only_one(descriptor& d) {
-    // Acquire: who has gone since left behind what its last transaction did (release_descriptor).
-    if (contexts.load(std::memory_order_acquire) != 1 || d.algorithm->one_at_a_time) return false;
-    only_one.store(d.id + 1, std::memory_order_relaxed);
-    base::light_fence();  // partner: heavy_fence in acquire_descriptor
-    if (contexts.load(std::memory_order_acquire) != 1 && !broken(fault::only_one_without_recheck)) {
-        only_one.store(0, std::memory_order_relaxed);
-        return false;
-    }
-    d.alone = true;
-    reset_attempt(d);
-    d.logging = true;
-    d.algorithm->begin(d);
-    return true;
-}
-
 void stand_aside(descriptor& d) {
+    if (broken(fault::begin_beside_who_is_alone)) return;
     for (;;) {
-        const std::uint32_t who = who_is_alone();
-        if (who == 0 || broken(fault::begin_beside_who_is_alone)) return;
-        descriptor& other = descriptor::of(memory::activity_of(who - 1));
-        if (&other == &d || encloses(other, d)) return;
-        // The one who is alone waits for whoever runs around d. A block of the language cannot be left from here.
-        if (d.frame_->receive == nullptr && may_restart_encloser(d)) {
-            give_up(d, abort_cause::killed);
-            abort_attempt(*d.outer, abort_cause::killed);
+        // Acquire: what the one before did is visible.
+        const std::uint32_t who = soloist.load(std::memory_order_acquire);
+        if (who != 0) {
+            descriptor& other = descriptor::of(memory::activity_of(who - 1));
+            if (&other == &d || encloses(other, d)) return;
+            end_encloser(d);
+            idle_while(d, [&] {
+                const word state = other.state.load(std::memory_order_acquire);
+                // Its transaction is over a little before it is alone no more.
+                if (!memory::is_running(state)) base::spin_turn();
+                else if (soloist.load(std::memory_order_acquire) == who) wait_for(d, other, state);
+            });
+            continue;
         }
-        // Whoever follows its execution must not take the number below for that of a later one (is_settled).
-        if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
-        d.set_status(status::idle);
-        wake_sleepers(d);
-        const word state = other.state.load(std::memory_order_acquire);
-        // Its transaction is over a little before it is alone no more.
-        if (!memory::is_running(state)) base::spin_turn();
-        else if (who_is_alone() == who) wait_for(d, other, state);
-        // A new number, so that a request to die that was meant for the begin above does not reach what follows.
-        ++d.own_sequence;
-        d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
+        const word seen = favourite.load(std::memory_order_acquire);
+        if (seen == 0 || may_run_beside(d, seen)) return;
+        idle_while(d, [&] { dismiss(d, seen); });
     }
 }
 
 void end_solo(descriptor& d) noexcept {
     d.alone = false;
-    if (only_one.load(std::memory_order_relaxed) == d.id + 1) only_one.store(0, std::memory_order_release);
+    // The favourite is alone without being the soloist.
     if (soloist.load(std::memory_order_relaxed) != d.id + 1) return;
     // Who registered before has been waited for, and nobody has registered since.
     wake_all_waiters();

@@ -15,16 +15,16 @@
 // the irrevocable transaction, of which there is one: so there is one soloist.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/favourite.hpp"
 
 namespace tutti::core {
 
-// Descriptor number + 1, or 0. The second is of who runs alone because nobody else is there (below): a word of its own,
-// for it is stored without knowing whether somebody else has come and gone alone meanwhile.
-inline constinit detail::shared<std::uint32_t> soloist{0}, only_one{0};
+inline constinit detail::shared<std::uint32_t> soloist{0};  // descriptor number + 1, or 0
 
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool somebody_is_alone() noexcept {
-    return (soloist.load(std::memory_order_relaxed) | only_one.load(std::memory_order_relaxed)) != 0;
+/// For a context that has just begun. Acquire: who finds nobody sees what the last one did alone.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool somebody_may_be_alone(const descriptor& d) noexcept {
+    const word f = favourite.load(std::memory_order_acquire);
+    return soloist.load(std::memory_order_acquire) != 0 || (f != 0 && f != d.favour);
 }
 
 /// From here to the end of its transaction no other runs, and d.alone holds. Idempotent.
@@ -37,18 +37,5 @@ void stand_aside(descriptor& d);
 
 /// REQUIRES: d.alone.
 void end_solo(descriptor& d) noexcept;
-
-// Running alone because nobody else is there: while one context only has a descriptor, its blocks need no fence to know
-// that nobody runs beside them.
-//
-//   the only one:      its number goes up; light fence; is it still the only one? then it runs alone
-//   another's attach:  the count goes up; heavy fence; later its begin looks for the number, as above
-
-/// How many descriptors are in use.
-inline constinit detail::shared<std::uint32_t> contexts{0};
-
-/// Tries to begin an attempt of d that runs alone because no other context is there. It is optimistic in name and meets
-/// nobody. REQUIRES: as for the begin of a first attempt that nothing special is asked of.
-[[nodiscard]] bool begin_as_only_one(descriptor& d);
 
 }  // namespace tutti::core

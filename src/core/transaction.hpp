@@ -63,9 +63,9 @@ public:
         TUTTI_ASSUME(d.seat == 0, "a seat is given back at the end of its transaction");
         reset_attempt(d);
         d.logging = true;
-        // Partner: quiesce, and go_alone.
+        // Partner: quiesce, go_alone, dismiss, and who becomes the favourite.
         d.state.exchange(memory::make_state(d.own_sequence, status::active), std::memory_order_seq_cst);
-        if (somebody_is_alone()) [[unlikely]]
+        if (somebody_may_be_alone(d)) [[unlikely]]
             stand_aside(d);
         begin_in_sight(d);
     }
@@ -77,8 +77,8 @@ public:
         // set before, so that a killer that sees the state cannot have its zero overwritten.
         d.set_status(d.mode);
         if constexpr (!A::one_at_a_time) {
-            base::light_fence();  // partner: heavy_fence in go_alone
-            if (somebody_is_alone() && !d.alone) [[unlikely]] {
+            base::light_fence();  // partner: heavy_fence in go_alone, in dismiss, and of who becomes the favourite
+            if (somebody_may_be_alone(d) && !d.alone) [[unlikely]] {
                 stand_aside(d);
                 begin_in_sight(d);
             }

@@ -55,6 +55,7 @@ struct side {
     block first;
     block* outermost = &first;  ///< what the next outermost block will be
     journal* notes = nullptr;   ///< for the report, if one is wanted
+    const std::atomic<bool>& counting = api::counting();
     bool direct = false;
     const char* why = nullptr;
     std::uint64_t ids = no_transaction;

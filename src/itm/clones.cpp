@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "itm/block.hpp"
+#include "itm/changes.hpp"
 #include "itm/journal.hpp"
 
 namespace tutti::itm {
@@ -30,7 +30,6 @@ struct table {
 
 using tables = std::vector<table>;
 
-std::mutex changes;
 std::atomic<const tables*> loaded{nullptr};
 
 [[noreturn]] void refuse_table(const char* what, const void* given, std::size_t entry) noexcept {

@@ -11,6 +11,7 @@
 
 #include "core/algorithm.hpp"
 #include "itm/block.hpp"
+#include "itm/changes.hpp"
 #include "itm/report.hpp"
 #include "itm/site.hpp"
 #include "tutti/options.hpp"
@@ -29,18 +30,20 @@ void go_alone() {
     auto& d = descriptor::of(detail::current_or_attach());
     if (d.running()) return;
     around = {};
-    d.operations_->open(d, around, site_of(nullptr), irrevocable_at_once);
+    d.operations_->open(d, around, {&uncounted_slot, {}}, irrevocable_at_once);
     api::go_alone(d);
     forking = &d;
 }
 
 void before() {
     go_alone();
+    changes.lock();
     api::hold_registry();
 }
 
 void after() {
     api::let_go_of_registry();
+    changes.unlock();
     if (forking == nullptr) return;
     descriptor& d = *std::exchange(forking, nullptr);
     d.operations_->commit(d);

@@ -50,13 +50,28 @@ journal* journal::make(const descriptor& owner) noexcept {
 }
 
 account* journal::find(const void* block) noexcept {
-    account* const found = accounts_.at(block, remember);
+    account* const found = accounts_.at(block, [this](const void* b) { name_later(b); });
     if (found != nullptr) cache_[reinterpret_cast<std::uintptr_t>(block) / 4 % cached] = {block, found};
     return found;
 }
 
+void journal::name_later(const void* address) noexcept {
+    if (address == nullptr) return;
+    try {
+        unnamed_.push(address);
+    } catch (const std::bad_alloc&) {
+        // it is named in the end, if its object is still there
+    }
+}
+
+void journal::name_all() noexcept {
+    for (const void* const address : unnamed_) remember(address);
+    unnamed_.clear();
+}
+
 const void* journal::in_the_way() const noexcept {
     const std::uint32_t other = other_of(owner_, owner_.cause);
+    if (other == core::nobody) return nullptr;
     for (const journal* j = newest_.load(std::memory_order_acquire); j != nullptr; j = j->older_) {
         if (j->owner_.id == other) return j->shown_.load(std::memory_order_relaxed);
     }
@@ -82,9 +97,9 @@ void journal::begin_again(const void* block) noexcept {
 
 void journal::note_switch(const switch_key& why) noexcept {
     if (now_ == nullptr) return;
-    switched_ = now_->switches.at(why, [](const switch_key& k) {
-        remember(k.where);
-        remember(k.callee);
+    switched_ = now_->switches.at(why, [this](const switch_key& k) {
+        name_later(k.where);
+        name_later(k.callee);
     });
     if (switched_ == nullptr) return;
     switched_->times.add_one();
@@ -103,6 +118,9 @@ void journal::end_switched() noexcept {
 void journal::reset() noexcept {
     // The lists stay: what they name is still where it was.
     for (journal* j = newest_.load(std::memory_order_acquire); j != nullptr; j = const_cast<journal*>(j->older_)) {
+        // A block that is open here began before.
+        j->now_ = nullptr;
+        j->switched_ = nullptr;
         j->accounts_.for_each_to_change([](account& a) {
             for (counter* c : {&a.executions, &a.commits, &a.cancelled, &a.only_one, &a.nested, &a.lost_ticks})
                 c->reset();

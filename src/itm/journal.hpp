@@ -46,7 +46,7 @@ public:
     tally(const tally&) = delete;
     tally& operator=(const tally&) = delete;
 
-    /// For the owner. Null if memory runs out. `made(key)` is called for a new one.
+    /// For the owner. Null if memory runs out. `made(key)`, which must not throw, is called for a new one.
     template <class F>
     Count* at(const Key& key, F&& made) noexcept {
         for (entry* e = head_.load(std::memory_order_relaxed); e != nullptr; e = e->next) {
@@ -105,7 +105,7 @@ struct account {
     counter executions;  ///< as an outermost block, or the outermost one of the language
     counter commits;
     counter cancelled;
-    counter only_one;  ///< further executions, which committed: of the only thread that has used transactions
+    counter only_one;  ///< further executions, which committed: of the only thread that used transactions then
     counter nested;    ///< times that it was entered inside another
     counter lost_ticks;
     tally<abort_key, counter> aborts;
@@ -132,7 +132,8 @@ public:
             weight_ = before < always_timed ? 1 : sampling;
         }
     }
-    /// In the place of begin and commit: it cannot but commit, and takes little longer than its counting would.
+    /// In the place of begin and commit: the favourite's block cannot but commit, and takes little longer than its counting
+    /// would.
     void note_only_one(const void* block) noexcept {
         now_ = nullptr;
         if (account* const a = account_of(block)) a->only_one.add_one();
@@ -160,6 +161,12 @@ public:
     void begin_again(const void* block) noexcept;
     /// The transaction becomes irrevocable for `reason`.
     void note_switch(const switch_key& why) noexcept;
+    /// Resolves the addresses that were seen for the first time. That takes locks of the dynamic linker, which a constructor
+    /// that waits for this transaction may hold. REQUIRES: none runs.
+    void name_what_is_new() noexcept {
+        if (!unnamed_.empty()) [[unlikely]]
+            name_all();
+    }
 
     /// f(block, account) for every block of every context. The counters may be moving.
     template <class F>
@@ -183,6 +190,8 @@ private:
         return c.block == block ? c.of : find(block);
     }
     account* find(const void* block) noexcept;
+    void name_later(const void* address) noexcept;
+    void name_all() noexcept;
     void end_switched() noexcept;
 
     struct cache_line {
@@ -201,6 +210,7 @@ private:
     std::uint64_t ended_ = 0;          // when the attempt before ended
     std::array<cache_line, cached> cache_{};
     tally<const void*, account> accounts_;
+    memory::log<const void*> unnamed_;
     const journal* older_ = nullptr;
 };
 

@@ -4,23 +4,34 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <climits>
-#include <mutex>
+#include <cstdlib>
+#include <memory>
 #include <new>
-#include <unordered_map>
 
 namespace tutti::itm {
 namespace {
 
-struct directory {
-    std::mutex mutex;
-    std::unordered_map<const void*, landmark> by_address;
+struct noted {
+    const void* address;
+    landmark what;
+    const noted* older;
 };
+constinit std::atomic<const noted*> newest{nullptr};
 
-// Never destroyed: blocks may run in static destructors.
-directory& landmarks() {
-    static auto* const d = new directory;
-    return *d;
+const landmark* find(const void* address) noexcept {
+    // Partner: release in remember.
+    for (const noted* n = newest.load(std::memory_order_acquire); n != nullptr; n = n->older) {
+        if (n->address == address) return &n->what;
+    }
+    return nullptr;
+}
+
+/// An object may have been loaded by a name that is only good in the working folder of then.
+std::string absolute(const char* path) {
+    const std::unique_ptr<char, void (*)(void*)> full{*path == '/' ? nullptr : ::realpath(path, nullptr), std::free};
+    return full != nullptr ? full.get() : path;
 }
 
 landmark resolve(const void* address) {
@@ -32,7 +43,7 @@ landmark resolve(const void* address) {
         return found;
     }
     // The program itself has no name in the list of objects, and the one it was called by may be relative.
-    found.object = map->l_name == nullptr || *map->l_name == '\0' ? path_of_program() : map->l_name;
+    found.object = map->l_name == nullptr || *map->l_name == '\0' ? path_of_program() : absolute(map->l_name);
     found.offset = reinterpret_cast<std::uintptr_t>(address) - map->l_addr;
     if (info.dli_sname != nullptr) found.symbol = info.dli_sname;
     return found;
@@ -47,21 +58,18 @@ std::string path_of_program() {
 }
 
 void remember(const void* address) noexcept {
-    if (address == nullptr) return;
+    if (find(address) != nullptr) return;
     try {
-        directory& all = landmarks();
-        const std::lock_guard guard{all.mutex};
-        if (!all.by_address.contains(address)) all.by_address.emplace(address, resolve(address));
+        auto* const n = new noted{address, resolve(address), newest.load(std::memory_order_relaxed)};
+        while (!newest.compare_exchange_weak(n->older, n, std::memory_order_release, std::memory_order_relaxed)) {}
     } catch (const std::bad_alloc&) {
         // as promised
     }
 }
 
 landmark landmark_of(const void* address) {
-    directory& all = landmarks();
-    const std::lock_guard guard{all.mutex};
-    const auto found = all.by_address.find(address);
-    return found != all.by_address.end() ? found->second : resolve(address);
+    const landmark* const found = find(address);
+    return found != nullptr ? *found : resolve(address);
 }
 
 }  // namespace tutti::itm

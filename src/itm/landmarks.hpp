@@ -1,5 +1,8 @@
-// Code addresses that a report will name. Each is resolved to its object file when it is first seen, because the object
-// may be unloaded before the report is written. Thread-safe; may allocate and take locks, so only for first sights.
+// Code addresses that a report will name. Each is resolved to its object file early, because the object may be unloaded
+// before the report is written; what is loaded in its place later keeps the names of the first.
+//
+// Thread safety: any thread. The list of landmarks only grows, at its head, without a lock: a child of fork may find it at
+// any time. Resolving allocates and takes a lock of the dynamic linker.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +16,7 @@ struct landmark {
     std::string symbol;        ///< the exported function there, mangled, or empty
 };
 
-/// Null is remembered as nothing. Memory that runs out loses the landmark.
+/// Memory that runs out loses the landmark.
 void remember(const void* address) noexcept;
 
 /// What is known of an address: one that was not remembered is resolved now.

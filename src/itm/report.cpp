@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,22 +23,38 @@ namespace tutti::itm {
 namespace {
 
 struct wish {
-    const char* file = nullptr;  ///< a copy of what was asked for, for good; null: nothing was
-    bool shown = false;          ///< as text, at exit
-    bool child = false;          ///< this process is a forked copy of the one that read the environment
+    std::string
+        file;  ///< what was asked for, as an absolute path: the program may change its working folder. Empty: nothing
+    bool shown = false;  ///< as text, at exit
+    bool child = false;  ///< this process is a forked copy of the one that read the environment
     instant began{};
 };
 
-wish read_environment() {
-    const char* const given = std::getenv("TUTTI_REPORT");
-    const std::string_view text = given != nullptr ? given : "";
-    if (text.empty() || text == "0" || text == "off") return {};
-    return {.file = ::strdup(given), .shown = text == "1" || text == "on", .child = false, .began = now()};
+std::string absolute(const std::string& path) {
+    const std::unique_ptr<char, void (*)(void*)> here{::getcwd(nullptr, 0), std::free};
+    return path.starts_with('/') || here == nullptr ? path : std::string{here.get()} + '/' + path;
 }
 
-// A function's static: objects are registered, and may run blocks, before the objects of this file are made.
+/// Not where whoever started the program has fewer rights than it: the report would write files for them.
+std::string_view asked_for(const char* variable) noexcept {
+    const char* const given = ::secure_getenv(variable);
+    return given != nullptr ? given : "";
+}
+
+wish read_environment() {
+    const std::string_view text = asked_for("TUTTI_REPORT");
+    if (text.empty() || text == "0" || text == "off") return {};
+    const bool shown = text == "1" || text == "on";
+    return {.file = absolute(shown ? "tutti-report.%p.json" : std::string{text}),
+            .shown = shown,
+            .child = false,
+            .began = now()};
+}
+
+// Made at the first need: objects are registered, and may run blocks, before the objects of this file are made. Never
+// destroyed: the report is written after that.
 wish& what_is_wanted() noexcept {
-    static wish w = read_environment();
+    static wish& w = *new wish{read_environment()};
     return w;
 }
 
@@ -45,7 +63,6 @@ wish& what_is_wanted() noexcept {
 
 std::string file_name(const wish& w) {
     const std::string number = std::to_string(::getpid());
-    if (w.shown) return "tutti-report." + number + ".json";
     std::string name = w.file;
     if (const std::size_t at = name.find("%p"); at != std::string::npos) return name.replace(at, 2, number);
     return w.child ? name + '.' + number : name;
@@ -63,12 +80,12 @@ bool write(const std::string& file, const std::string& text) {
     return true;
 }
 
-/// The environment without what would make the command report on itself.
+/// The environment without what is meant for this program: the command is not to report on itself.
 std::vector<char*> quiet_environment() {
     std::vector<char*> all;
-    for (char** e = environ; *e != nullptr; ++e) {
+    for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
         const std::string_view entry = *e;
-        if (!entry.starts_with("TUTTI_REPORT=") && !entry.starts_with("LD_PRELOAD=")) all.push_back(*e);
+        if (!entry.starts_with("TUTTI_") && !entry.starts_with("LD_PRELOAD=")) all.push_back(*e);
     }
     all.push_back(nullptr);
     return all;
@@ -76,8 +93,8 @@ std::vector<char*> quiet_environment() {
 
 /// False: the command is not there, or has not done it.
 bool show(const std::string& file) {
-    const char* const named = std::getenv("TUTTI_COMMAND");
-    std::string command = named != nullptr && *named != '\0' ? named : "tutti";
+    std::string command{asked_for("TUTTI_COMMAND")};
+    if (command.empty()) command = "tutti";
     std::string verb = "report";
     std::string path = file;
     char* const arguments[] = {command.data(), verb.data(), path.data(), nullptr};
@@ -100,7 +117,7 @@ bool show(const std::string& file) {
 
 [[gnu::destructor]] void report_at_exit() {
     const wish& w = what_is_wanted();
-    if (w.file == nullptr) return;
+    if (w.file.empty()) return;
     try {
         const std::string file = file_name(w);
         if (!write(file, report_text(w.began)) || !w.shown || show(file)) return;
@@ -112,11 +129,11 @@ bool show(const std::string& file) {
 
 }  // namespace
 
-bool report_wanted() noexcept { return what_is_wanted().file != nullptr; }
+bool report_wanted() noexcept { return !what_is_wanted().file.empty(); }
 
 void report_anew() noexcept {
     wish& w = what_is_wanted();
-    if (w.file == nullptr) return;
+    if (w.file.empty()) return;
     journal::reset();
     w.child = true;
     w.began = now();

@@ -46,6 +46,7 @@ std::uint32_t run_again(descriptor& d, side& s, block& b) {
         if (s.notes != nullptr) s.notes->begin_again(b.at.resume);
         return_again(b, run_again(d, s, b));
     }
+    if (s.notes != nullptr) s.notes->name_what_is_new();
     return_again(b, leave_block);
 }
 

@@ -5,16 +5,16 @@
 #include <cstdio>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <unordered_map>
 
 #include "itm/block.hpp"
+#include "itm/changes.hpp"
 
 namespace tutti::itm {
 namespace {
 
+/// Under `changes`.
 struct directory {
-    std::mutex mutex;
     std::deque<detail::site_slot> slots;  // they do not move
     std::unordered_map<const void*, detail::site_slot*> by_address;
 };
@@ -46,13 +46,18 @@ const char* describe(const void* address, char* into, std::size_t size) noexcept
 
 detail::site_slot& slot_of(const void* resume) {
     directory& all = sites();
-    const std::lock_guard guard{all.mutex};
+    {
+        const std::lock_guard guard{changes};
+        if (const auto known = all.by_address.find(resume); known != all.by_address.end()) return *known->second;
+    }
+    char where[256];
+    describe(resume, where, sizeof where);  // asks the dynamic linker
+    const std::lock_guard guard{changes};
     const auto [place, is_new] = all.by_address.try_emplace(resume, nullptr);
     if (is_new) {
-        char where[256];
         detail::site_slot& made = all.slots.emplace_back();
         // The texts live as long as the slot, which is for good: an object may be unloaded before they are printed.
-        made.file = ::strdup(describe(resume, where, sizeof where));
+        made.file = ::strdup(where);
         made.function = made.file;
         place->second = &made;
     }

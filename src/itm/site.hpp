@@ -1,7 +1,7 @@
 // The site of a block: where it stands in the program, as far as the running program knows.
 #pragma once
 
-#include "api/language.hpp"
+#include "itm/block.hpp"
 
 namespace tutti::itm {
 
@@ -11,8 +11,8 @@ detail::site_slot& slot_of(const void* resume);
 /// All blocks share one site while nothing is counted.
 inline constinit detail::site_slot uncounted_slot{.site{nullptr}, .file = "", .function = "", .line = 0};
 
-inline detail::call_site site_of(const void* resume) {
-    return {api::counting() ? &slot_of(resume) : &uncounted_slot, {}};
+inline detail::call_site site_of(const side& s, const void* resume) {
+    return {s.counting.load(std::memory_order_relaxed) ? &slot_of(resume) : &uncounted_slot, {}};
 }
 
 }  // namespace tutti::itm

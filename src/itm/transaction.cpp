@@ -51,7 +51,7 @@ bool must_run_alone(std::uint32_t properties) noexcept {
 
 TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
     if (s.notes != nullptr) s.notes->begin(b.at.resume);
-    d.algorithm->open_plainly(d, b, site_of(b.at.resume), irrevocable_at_once);
+    d.algorithm->open_plainly(d, b, site_of(s, b.at.resume), irrevocable_at_once);
     api::go_alone(d);
     if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
     s.direct = true;
@@ -62,6 +62,15 @@ TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
 /// Whether a block may run code that cannot be rolled back, when nobody runs beside it.
 bool may_run_directly(std::uint32_t properties) noexcept {
     return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
+}
+
+/// Opens a block that may run directly if nobody else begins any; see core/favourite.hpp.
+bool opens_as_favourite(descriptor& d, const side& s, block& b) {
+    if (d.until_favoured != 0) {
+        --d.until_favoured;
+        return false;
+    }
+    return api::open_as_favourite(d, b, site_of(s, b.at.resume), ordinary);
 }
 
 /// Runs what may send a signal to the library's block before a block of the language is open that could receive it: the
@@ -148,8 +157,9 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
     side& s = side_of(d);
     s.why = why;
     if (!d.alone) {
-        if (s.notes != nullptr) s.notes->note_switch(key);
-        s.outermost->wants_alone = true;  // also if this restarts it
+        // Once for an execution, however often this restarts it.
+        if (s.notes != nullptr && !s.outermost->wants_alone) s.notes->note_switch(key);
+        s.outermost->wants_alone = true;
         d.become_irrevocable(why);
         api::go_alone(d);
         s.outermost->wants_alone = false;
@@ -179,7 +189,7 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     s.why = nullptr;
     if (must_run_alone(properties)) [[unlikely]]
         return begin_alone(d, s, b);
-    if (may_run_directly(properties) && tutti::api::open_as_only_one(d, b, site_of(at->resume), ordinary)) {
+    if (may_run_directly(properties) && opens_as_favourite(d, s, b)) {
         s.direct = true;
         b.final = true;
         if (s.notes != nullptr) [[unlikely]]
@@ -188,7 +198,7 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     }
     if (s.notes != nullptr) [[unlikely]]
         s.notes->begin(at->resume);
-    d.algorithm->open_plainly(d, b, site_of(at->resume), ordinary);
+    d.algorithm->open_plainly(d, b, site_of(s, at->resume), ordinary);
     return begun(b, run_instrumented);
 }
 
@@ -196,13 +206,14 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
     descriptor& d = current();
     block& b = innermost(d);
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
-    const bool alone = d.alone;
     if (!d.operations_->commit(d)) [[unlikely]]
         receive(d);
-    if (alone) tutti::api::end_as_only_one(d);
+    d.alone = false;  // a soloist's is over already, the favourite's is now
     side& s = side_of(d);
-    if (s.notes != nullptr) [[unlikely]]
+    if (s.notes != nullptr) [[unlikely]] {
         s.notes->commit();
+        s.notes->name_what_is_new();
+    }
 }
 
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {

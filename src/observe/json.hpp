@@ -8,6 +8,23 @@
 
 namespace tutti::observe {
 
+/// The bytes of the character (RFC 3629) that `text` begins with; 0: of none. REQUIRES: `text` is not empty.
+inline std::size_t utf8_length(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+    const unsigned lead = byte(0);
+    if (lead < 0x80) return 1;
+    if (lead < 0xc2 || lead > 0xf4) return 0;
+    const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    // No longer forms of shorter characters, no surrogates, nothing beyond U+10FFFF.
+    const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (byte(1) < low || byte(1) > high) return 0;
+    for (std::size_t i = 2; i < length; ++i) {
+        if ((byte(i) & 0xc0) != 0x80) return 0;
+    }
+    return length;
+}
+
 class json_writer {
 public:
     json_writer& begin_object() { return open('{'); }
@@ -65,21 +82,21 @@ private:
         if (!first_) text_ += ',';
         first_ = false;
     }
-    /// File names are any bytes: those that are no ASCII are written as Latin-1 would have them, so the text is valid.
+    /// File names are any bytes: those that are no UTF-8 are written as Latin-1 would have them, so the text is valid.
     void put(std::string_view text) {
         text_ += '"';
-        for (const char c : text) {
-            const auto byte = static_cast<unsigned char>(c);
-            if (c == '"' || c == '\\') {
-                text_ += '\\';
-                text_ += c;
-            } else if (byte < 0x20 || byte >= 0x7f) {
+        while (!text.empty()) {
+            const std::size_t length = utf8_length(text);
+            const auto byte = static_cast<unsigned char>(text.front());
+            if (byte == '"' || byte == '\\') text_ += '\\';
+            if (length == 0 || byte < 0x20 || byte == 0x7f) {
                 char escaped[8];
                 std::snprintf(escaped, sizeof escaped, "\\u%04x", byte);
                 text_ += escaped;
             } else {
-                text_ += c;
+                text_ += text.substr(0, length);
             }
+            text.remove_prefix(length == 0 ? 1 : length);
         }
         text_ += '"';
     }

@@ -19,12 +19,14 @@ void wait_until_set(tutti::detail::shared<std::uint32_t>& flag) {
 
 }  // namespace
 
-bool actor::transact_as_only_one(void (*body)(block&)) {
+bool actor::transact_as_favourite(void (*body)(block&)) {
     static const tutti::options ordinary{};
     auto& d = descriptor_of(tutti::detail::current_or_attach());
     tutti::detail::frame outermost{};
+    const auto opens = [&] { return tutti::api::open_as_favourite(d, outermost, {}, ordinary); };
     expects();
-    if (!tutti::api::open_as_only_one(d, outermost, {}, ordinary)) {
+    // The first look finds out what there is, the second that it has not changed.
+    if (!opens() && !opens()) {
         ended(false);
         return false;
     }
@@ -33,7 +35,7 @@ bool actor::transact_as_only_one(void (*body)(block&)) {
     body(b);
     asks();
     if (!d.operations_->commit(d)) here().log.complain("who ran alone could not commit");
-    tutti::api::end_as_only_one(d);
+    d.alone = false;
     ended(true);
     return true;
 }

@@ -81,7 +81,9 @@ constexpr expectation expected[] = {
      "not opaque"},
     {"who_is_alone_meets_who_comes_wt", fault::begin_beside_who_is_alone, "wt_etl", "alone_beside_a_reader",
      "not opaque"},
-    {"the_only_one_was_not", fault::only_one_without_recheck, "wt_etl", "the_only_one_beside_a_writer",
+    {"the_favourite_had_not_looked", fault::favourite_without_second_look, "wt_etl", "the_favourite_beside_a_writer",
+     "not opaque"},
+    {"the_favourite_was_dismissed", fault::favourite_although_dismissed, "wt_etl", "the_favourite_again_and_again",
      "not opaque"},
 };
 

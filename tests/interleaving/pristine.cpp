@@ -6,6 +6,7 @@
 
 #include "algorithms/version_clock.hpp"
 #include "core/attention.hpp"
+#include "core/favourite.hpp"
 #include "core/registry.hpp"
 #include "memory/record.hpp"
 #include "world.hpp"
@@ -28,6 +29,8 @@ template struct key<&version_clock::clock_>;
 void reset(descriptor& d, clock_state clock) {
     d.clock = {};
     d.partial = {};
+    d.favour = d.begun_by_others = 0;
+    d.favours = d.until_favoured = 0;
     d.random = 1;
     d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {
@@ -52,6 +55,7 @@ void make_engine_pristine(clock_state clock) {
         tutti::core::release_descriptor(*d);
     }
     tutti::core::attention.reset(0);
+    tutti::core::favourite.reset(0);
     for (const world::apart& one : plain_words()) tutti::memory::record_of(&one.word).reset(0);
 }
 

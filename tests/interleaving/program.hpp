@@ -121,8 +121,9 @@ public:
     template <class F>
     outcome transact_jumping(F body);
 
-    /// A block that runs alone because no other thread uses transactions yet. False: it did not run, because one does.
-    bool transact_as_only_one(void (*body)(block&));
+    /// A block that runs alone because no other thread begins any; what comes first are blocks that show it. False: it
+    /// did not run, because one does.
+    bool transact_as_favourite(void (*body)(block&));
 
     /// A variable outside of any block.
     value load(spot s);

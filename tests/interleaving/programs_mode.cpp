@@ -95,12 +95,15 @@ void read_p_q(actor& me) {
     });
 }
 
-void as_only_one(actor& me) {
-    me.transact_as_only_one([](block& b) {
-        b.read_directly(p);
-        b.write_directly(p);
-        b.write_directly(q);
-    });
+template <int Times>
+void as_favourite(actor& me) {
+    for (int i = 0; i < Times; ++i) {
+        me.transact_as_favourite([](block& b) {
+            b.read_directly(p);
+            b.write_directly(p);
+            b.write_directly(q);
+        });
+    }
 }
 
 }  // namespace
@@ -282,8 +285,19 @@ std::vector<program> mode_programs() {
               });
           }}},
         {"two_that_want_to_be_alone", {alone_with_p_q<true>, alone_with_p_q<false>}},
-        {"the_only_one_beside_a_writer", {as_only_one, update_p_q}},
-        {"the_only_one_beside_a_reader", {as_only_one, read_p_q}},
+        {"the_favourite_beside_a_writer", {as_favourite<1>, update_p_q}},
+        {"the_favourite_beside_a_reader", {as_favourite<1>, read_p_q}},
+        {"the_favourite_again_and_again", {as_favourite<2>, read_p_q}},
+        {"the_favourite_beside_an_irrevocable_reader",
+         {as_favourite<1>,
+          [](actor& me) {
+              me.transact(irrevocable, [](block& b) {
+                  b.read(p);
+                  b.read(q);
+              });
+          }}},
+        {"the_favourite_beside_one_that_is_alone", {as_favourite<1>, alone_with_p_q<false>}},
+        {"two_favourites", {as_favourite<1>, as_favourite<1>}},
         {"killed_by_the_one_that_it_waits_for",
          {[](actor& me) {
               me.transact([](block& b) {

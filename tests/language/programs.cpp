@@ -149,6 +149,25 @@ void exceptions_under_contention() {
     EXPECT(caught == 2000 && count == 6000);
 }
 
+// ---- code without barriers
+
+/// Blocks of a thread whose like nobody else runs lose their barriers; others join in, and no update is lost.
+void turns() {
+    static long count = 0;
+    std::atomic<int> turn{0};
+    run_crew(3, [&](int me) {
+        for (int seen = turn; seen < me; seen = turn) turn.wait(seen);
+        for (int i = 0; i != 40000; ++i) {
+            if (i == 20000) {
+                turn = me + 1;
+                turn.notify_all();
+            }
+            __transaction_atomic { ++count; }
+        }
+    });
+    EXPECT(count == 3 * 40000);
+}
+
 // ---- irrevocable code
 
 std::string text;
@@ -465,6 +484,7 @@ int main(int argc, char** argv) {
     if (which == "exceptions") exceptions();
     else if (which == "restarted-exceptions") restarted_exceptions();
     else if (which == "exceptions-under-contention") exceptions_under_contention();
+    else if (which == "turns") turns();
     else if (which == "synchronized") synchronized_blocks();
     else if (which == "static-initialisation") static_initialisation();
     else if (which == "cancel-inside-irrevocable") cancel_inside_irrevocable();

@@ -53,12 +53,20 @@ for file in "$work"/forks "$work"/forks.*; do
 done
 compgen -G "$work/forks.*" >/dev/null || fail "the child has written no report"
 
+# Names are any bytes that a folder's may be.
+mkdir "$work/<prögrämme> & \"more\""
+cp "$program" "$work/<prögrämme> & \"more\"/"
+"$tutti" run --report="$work/named.json" -- "$work/<prögrämme> & \"more\"/$(basename "$program")"
+"$tutti" report "$work/named.json" >"$work/text"
+expect plain "executions 300  commits 300  cancelled 0"
+"$tutti" report "$work/named.json" --html | grep -q "&lt;prögrämme&gt; &amp; &quot;more&quot;" || fail "the page escapes nothing"
+
 # By the variable alone the text comes at exit, where `tutti` is found; where not, the command that shows it.
 cd "$work"
 TUTTI_COMMAND=$tutti TUTTI_REPORT=1 "$tutti" run -- "$program" nothing 2>shown
 grep -q "0 blocks in " shown || fail "no text at exit: $(cat shown)"
 TUTTI_COMMAND=/nonexistent/tutti TUTTI_REPORT=1 "$tutti" run -- "$program" nothing 2>told
-grep -q "'tutti report tutti-report\.[0-9]*\.json' shows it" told || fail "no advice at exit: $(cat told)"
+grep -q "'tutti report $work/tutti-report\.[0-9]*\.json' shows it" told || fail "no advice at exit: $(cat told)"
 TUTTI_REPORT=/nonexistent/file "$tutti" run -- "$program" nothing 2>refused
 grep -q "tutti: TUTTI_REPORT: /nonexistent/file cannot be written: No such file" refused || fail "$(cat refused)"
 
@@ -84,6 +92,7 @@ refuse 1 "lacking.json is not .*: it lacks 'commits'" report lacking.json
 refuse 1 "negative.json is not .*: 'executions' is not a whole number" report negative.json
 refuse 1 "list.json is not .*: it lacks 'format'" report list.json
 refuse 1 "none.json cannot be read: No such file" report none.json
+refuse 2 "--html: /nonexistent/page.html cannot be written: No such file" report "$good" --html=/nonexistent/page.html
 refuse 127 "./none: there is no such file" run -- ./none
 refuse 127 "no folder of PATH has such a program" run -- tutti-no-such-program
 refuse 126 "list.json is not a file that may be executed" run -- ./list.json

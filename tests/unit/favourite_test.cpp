@@ -1,0 +1,162 @@
+// The context that runs alone without asking: when it may, what ends it, and that nobody runs beside it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/algorithm.hpp"
+#include "core/execution.hpp"
+#include "core/favourite.hpp"
+#include "core/registry.hpp"
+#include "support/effort.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+constexpr options ordinary{};
+constinit detail::site_slot here{.site{nullptr}, .file = "favourite_test.cpp", .function = "", .line = 0};
+
+/// Runs `body` alone, as a block of the language would. False: it may not, and has not run.
+template <class F>
+bool runs_alone(F&& body) {
+    descriptor& d = descriptor::of(detail::current_or_attach());
+    detail::frame f;
+    d.run.where = {&here, {}};
+    d.run.how = &ordinary;
+    d.frame_ = &f;
+    if (!begin_as_favourite(d)) {
+        d.frame_ = nullptr;
+        return false;
+    }
+    body();
+    EXPECT_TRUE(d.operations_->commit(d));
+    d.alone = false;
+    return true;
+}
+bool runs_alone() {
+    return runs_alone([] {});
+}
+
+void elsewhere(void (*what)()) { std::thread{what}.join(); }
+void run_one() {
+    var<int> x{0};
+    atomically([&](tx& t) { x.set(t, 1); });
+}
+
+class favourite_test : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (detail::current_or_attach(); descriptor::of(*detail::current_transaction).algorithm->one_at_a_time)
+            GTEST_SKIP() << "under this algorithm everybody runs alone";
+    }
+    /// Others are quiet from here on: the second look finds it.
+    static void become() {
+        runs_alone();
+        ASSERT_TRUE(runs_alone());
+    }
+};
+
+TEST_F(favourite_test, is_found_by_two_looks_between_which_nobody_else_begins) {
+    elsewhere(run_one);
+    EXPECT_FALSE(runs_alone());
+    elsewhere(run_one);
+    EXPECT_FALSE(runs_alone());
+    EXPECT_TRUE(runs_alone());
+    EXPECT_TRUE(runs_alone());
+}
+
+TEST_F(favourite_test, is_none_after_another_has_begun) {
+    become();
+    elsewhere(run_one);
+    EXPECT_EQ(favourite.load(), 0U);
+    EXPECT_FALSE(runs_alone());
+    EXPECT_EQ(descriptor::of(*detail::current_transaction).until_favoured, blocks_between_looks);
+    EXPECT_TRUE(runs_alone());
+}
+
+TEST_F(favourite_test, stays_when_it_runs_other_transactions) {
+    become();
+    run_one();
+    atomically({.mode = mode::irrevocable}, [](tx&) {});
+    EXPECT_TRUE(runs_alone());
+}
+
+TEST_F(favourite_test, is_none_while_another_runs) {
+    become();
+    std::atomic<bool> inside{false};
+    std::atomic<bool> done{false};
+    std::thread other{[&] {
+        atomically([&](tx&) {
+            inside = true;
+            inside.notify_all();
+            done.wait(false);
+        });
+    }};
+    inside.wait(false);
+    for (int i = 0; i != 3; ++i) EXPECT_FALSE(runs_alone());
+    done = true;
+    done.notify_all();
+    other.join();
+    become();
+}
+
+TEST_F(favourite_test, is_none_while_another_sleeps_in_retry) {
+    var<int> flag{0};
+    std::atomic<bool> tried{false};
+    std::thread sleeper{[&] {
+        atomically([&](tx& t) {
+            if (flag.get(t) == 1) return;
+            tried = true;
+            retry(t);
+        });
+    }};
+    // As soon as it sleeps its state is idle, and stays so.
+    for (int looks = 0; looks != 100;) {
+        const bool began = tried;
+        const bool alone = runs_alone();
+        EXPECT_FALSE(began && alone);
+        if (began) ++looks;
+    }
+    flag.store(1);
+    sleeper.join();
+}
+
+TEST_F(favourite_test, has_the_seat_if_another_that_wants_it_waits_for_it) {
+    become();
+    std::atomic<bool> over{false};
+    std::thread other;
+    ASSERT_TRUE(runs_alone([&] {
+        other = std::thread{[&] { atomically({.mode = mode::irrevocable}, [&](tx&) { over = true; }); }};
+        while ((favourite.load() & 1) == 0) std::this_thread::yield();  // dismissed: the other waits
+        descriptor::of(*detail::current_transaction).become_irrevocable("wants it too");
+        EXPECT_FALSE(over);
+    }));
+    other.join();
+    EXPECT_TRUE(over);
+}
+
+// Under a favourite that runs beside others updates are lost; ThreadSanitizer sees it sooner.
+TEST_F(favourite_test, runs_beside_nobody) {
+    static long count = 0;
+    count = 0;
+    const int updates = static_cast<int>(support::rounds(200000));
+    constexpr int threads = 3;
+    std::thread crew[threads];
+    for (int me = 0; me != threads; ++me) {
+        crew[me] = std::thread{[me, updates] {
+            for (int i = 0; i != updates; ++i) {
+                // In bursts, so that now and then the others are quiet.
+                if (i % (64 << me) == 0) std::this_thread::yield();
+                if (!runs_alone([] { ++count; })) {
+                    atomically([](tx& t) { store(t, &count, load(t, &count) + 1); });
+                }
+            }
+        }};
+    }
+    for (std::thread& t : crew) t.join();
+    EXPECT_EQ(count, threads * long{updates});
+}
+
+}  // namespace
+}  // namespace tutti::core
