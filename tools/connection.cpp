@@ -17,9 +17,9 @@ connection::connection(const server_address& to)
     if (!to.password.empty()) static_cast<void>(ask("AUTH", to.password));
 }
 
-std::string connection::ask(const char* command, const std::string& argument) {
-    const char* words[] = {command, argument.data()};
-    const std::size_t sizes[] = {std::string_view{command}.size(), argument.size()};
+std::string connection::ask(const char* name, const std::string& argument) {
+    const char* words[] = {name, argument.data()};
+    const std::size_t sizes[] = {std::string_view{name}.size(), argument.size()};
     const std::unique_ptr<redisReply, void (*)(void*)> reply{
         static_cast<redisReply*>(::redisCommandArgv(context_.get(), argument.empty() ? 1 : 2, words, sizes)),
         ::freeReplyObject};

@@ -16,7 +16,7 @@ public:
     explicit connection(const server_address& to);
 
     /// The text of the answer. @throws std::runtime_error  when the server refuses or goes away
-    std::string ask(const char* command, const std::string& argument = {});
+    std::string ask(const char* name, const std::string& argument = {});
 
 private:
     std::unique_ptr<redisContext, void (*)(redisContext*)> context_;

@@ -8,27 +8,27 @@
 
 namespace {
 
-int run(const tutti::tools::serve_options& options) {
+int carry_out(const tutti::tools::serve_options& options) {
     tutti::tools::serve(options);
     return cli::all_is_well;
 }
 
-int run(const tutti::tools::top_options& options) {
+int carry_out(const tutti::tools::top_options& options) {
     tutti::tools::top(options);
     return cli::all_is_well;
 }
 
-int run(const tutti::tools::timeline_options& options) {
+int carry_out(const tutti::tools::timeline_options& options) {
     tutti::tools::timeline(options);
     return cli::all_is_well;
 }
 
-int run(const tutti::tools::report_options& options) {
+int carry_out(const tutti::tools::report_options& options) {
     tutti::tools::report(options);
     return cli::all_is_well;
 }
 
-int run(const tutti::tools::run_options& options) {
+int carry_out(const tutti::tools::run_options& options) {
     try {
         tutti::tools::run(options);
     } catch (const tutti::tools::cannot_run& e) {
@@ -42,5 +42,5 @@ int run(const tutti::tools::run_options& options) {
 int main(int argc, char** argv) {
     return cli::run_program(
         "tutti", "give less to --workers, --max-clients or the procedures",
-        [&] { return tutti::tools::parse_command_line(argc, argv); }, [](const auto& wanted) { return run(wanted); });
+        [&] { return tutti::tools::parse_command_line(argc, argv); }, [](const auto& wanted) { return carry_out(wanted); });
 }
