@@ -222,6 +222,7 @@ std::thread remover;
 }
 
 void private_beside_inner_block() {
+    tutti::atomically([](tutti::tx&) { raise_item(); });  // the first reads of a context are out of line
     head = &only_item;
     tutti::atomically([](tutti::tx&) { raise_item(); });
     remover.join();

@@ -114,6 +114,26 @@ TEST_F(suspension_test, the_irrevocable_transaction_takes_what_a_suspended_one_o
     EXPECT_EQ(x.load(), 11);
 }
 
+// Code of the language would go on with memory of its own that was put back behind its back.
+TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns) {
+    if (!owns_records()) return;
+    var<int> x{0};
+    int attempts = 0;
+    auto body = [&] {
+        atomically([&](tx& t) {
+            ++attempts;
+            descriptor::of(t).extras |= extra_language;
+            x.set(t, x.get(t) + 1);
+            if (attempts == 1) yield_to_main();
+        });
+    };
+    start(body);
+    atomically({.mode = mode::irrevocable}, [&](tx& t) { x.set(t, x.get(t) + 10); });
+    EXPECT_GE(worker_.donations, 1);
+    EXPECT_EQ(attempts, 2) << "it was asked to die, and noticed when it ran again";
+    EXPECT_EQ(x.load(), 11);
+}
+
 // Catches a roll-back that stores to records it no longer owns.
 TEST_F(suspension_test, what_was_taken_stays_taken_when_the_victim_rolls_back) {
     if (!owns_records()) return;
