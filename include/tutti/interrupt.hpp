@@ -14,6 +14,13 @@ public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
+/// The same, of a context of the preemption layer whose stack did not suffice. What the exception passes through has not
+/// much of one left; the server answers by STACK.
+class TUTTI_EXPORT out_of_stack : public interrupted {
+public:
+    [[nodiscard]] const char* what() const noexcept override;
+};
+
 /// Stands for the thread that made it, for others that may want to end what its transactions do: a time limit, a shutdown.
 ///
 /// While it is raised, a transaction of that thread that is aborted, by `raise` or by anybody, throws `interrupted` instead

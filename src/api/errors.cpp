@@ -9,6 +9,7 @@ usage_error::~usage_error() = default;
 const char* cancelled::what() const noexcept { return "tutti: the atomic block was cancelled"; }
 const char* deadline_missed::what() const noexcept { return "tutti: the atomic block cannot meet its deadline"; }
 const char* interrupted::what() const noexcept { return "tutti: the atomic block was interrupted from outside"; }
+const char* out_of_stack::what() const noexcept { return "tutti: the stack does not suffice for the atomic block"; }
 
 std::string_view name_of(abort_cause cause) noexcept {
     switch (cause) {

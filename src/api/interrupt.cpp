@@ -11,6 +11,6 @@ interruption::interruption() : of_{&detail::current_or_attach()} {}
 interruption::~interruption() { lower(); }
 
 void interruption::raise() noexcept { core::interrupt(descriptor::of(*of_)); }
-void interruption::lower() noexcept { descriptor::of(*of_).interrupted.store(0, std::memory_order_relaxed); }
+void interruption::lower() noexcept { core::forget_interruption(descriptor::of(*of_)); }
 
 }  // namespace tutti

@@ -13,12 +13,12 @@
 #include "core/deadline.hpp"
 #include "core/deferred.hpp"
 #include "core/fault.hpp"
+#include "core/interrupt.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/seats.hpp"
 #include "core/signal.hpp"
 #include "core/standing.hpp"
-#include "tutti/interrupt.hpp"
 
 namespace tutti::core {
 namespace {
@@ -93,9 +93,9 @@ void close_unstarted(descriptor& d) noexcept {
 }
 
 void start_attempt(descriptor& d) {
-    if (d.interrupted.load(std::memory_order_acquire) != 0) [[unlikely]] {
+    if (const std::uint32_t why = d.interrupted.load(std::memory_order_acquire); why != 0) [[unlikely]] {
         close_unstarted(d);
-        throw interrupted{};
+        throw_interruption(why);
     }
     if (d.run.timed.on) [[unlikely]]
         plan_attempt(d);

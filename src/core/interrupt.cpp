@@ -1,7 +1,10 @@
 #include "core/interrupt.hpp"
 
+#include "core/apart.hpp"
 #include "core/critical.hpp"
+#include "core/execution.hpp"
 #include "core/kill.hpp"
+#include "tutti/interrupt.hpp"
 
 namespace tutti::core {
 namespace {
@@ -16,10 +19,45 @@ void note_sleep(descriptor& d, waiter* who) noexcept {
 }  // namespace
 
 void interrupt(descriptor& d) noexcept {
-    d.interrupted.store(1, std::memory_order_release);  // partner: the acquiring load in start_attempt
+    d.interrupted.store(by_request, std::memory_order_release);  // partner: the acquiring load in start_attempt
     kill(d, d.state.load(std::memory_order_acquire));
     const base::lock_guard guard{d.eviction};
     if (d.asleep != nullptr) d.asleep->wake();
+}
+
+void interrupt_for_stack(descriptor& d) noexcept {
+    for (descriptor* each = &d; each != nullptr; each = each->outer) {
+        each->interrupted.store(short_of_stack, std::memory_order_relaxed);
+        if (!each->running() || each->is_irrevocable()) continue;
+        // As `kill` does it, but that needs no fence here: whoever commits is the caller.
+        each->kill_request.store(each->own_sequence, std::memory_order_relaxed);
+        each->close_bounds();
+    }
+}
+
+void forget_interruption(descriptor& outermost) noexcept {
+    for (descriptor* d = &outermost; d != nullptr; d = d->inner) d->interrupted.store(0, std::memory_order_relaxed);
+}
+
+void throw_interruption(std::uint32_t why) {
+    if (why == short_of_stack) throw out_of_stack{};
+    throw interrupted{};
+}
+
+bool can_end_all(const descriptor& innermost) noexcept {
+    for (const descriptor* d = &innermost; d != nullptr; d = d->outer) {
+        for (const detail::frame* f = d->frame_; f != nullptr; f = f->parent) {
+            if (f->receive != nullptr) return false;
+        }
+    }
+    return true;
+}
+
+void end_all(descriptor& innermost) noexcept {
+    for (descriptor* d = &innermost; d != nullptr; d = d->outer) {
+        if (d->running()) give_up(*d, d->pending != signal::none ? d->cause : abort_cause::exception);
+        if (d->outer != nullptr) leave_apart(*d->outer);
+    }
 }
 
 void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until) noexcept {

@@ -1,6 +1,6 @@
 // Ending what a context's transactions do, from outside and for good.
 //
-//   raiser:  interrupted = 1; kill the running attempt; wake it if it sleeps in retry
+//   raiser:  interrupted = why; kill the running attempt; wake it if it sleeps in retry
 //   context: aborted or woken, it comes to start_attempt, finds `interrupted` and throws
 //
 // The word is stored before the kill, and a killed attempt looks at it after it has found the kill. The architecture of
@@ -13,11 +13,31 @@
 
 namespace tutti::core {
 
+// What `descriptor::interrupted` says; 0: nothing.
+inline constexpr std::uint32_t by_request = 1;      // throws tutti::interrupted
+inline constexpr std::uint32_t short_of_stack = 2;  // throws tutti::out_of_stack
+
 /// Any thread, while the context has not given the descriptor back.
 void interrupt(descriptor& d) noexcept;
+
+/// For a context whose stack does not suffice, whose innermost transaction is that of `d`: all of them. On its own
+/// thread, from a signal handler, too.
+void interrupt_for_stack(descriptor& d) noexcept;
+
+/// The context does something new. On no other thread's behalf: a raiser is over.
+void forget_interruption(descriptor& outermost) noexcept;
+
+[[noreturn]] void throw_interruption(std::uint32_t why);
 
 /// me.sleep(until), which `interrupt` ends. The lock orders the two: either the one who interrupts finds who sleeps, or
 /// the word is found before the sleep.
 void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until) noexcept;
+
+/// Rolls back whatever the calling context is in the middle of, `innermost` and what is around it, as an exception would
+/// that leaves all the blocks; but their frames stay as they are, and are never gone on with. REQUIRES: can_end_all; no
+/// exception is in flight; none of those frames is the runtime's.
+void end_all(descriptor& innermost) noexcept;
+/// Blocks of the language keep books of their own.
+[[nodiscard]] bool can_end_all(const descriptor& innermost) noexcept;
 
 }  // namespace tutti::core

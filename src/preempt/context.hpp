@@ -53,6 +53,10 @@ struct context : listed {
     condition state = condition::pooled;
     worker* home = nullptr;
 
+    // --- once its stack has not sufficed; touched on its own thread
+    bool overrun = false;
+    bool steps = false;  // instruction by instruction, to where it may be cut off
+
     // --- while others interrupt it, it is not used again
     unsigned visitors = 0;
     bool over = false;  // its work has ended; the last of them recycles it

@@ -121,7 +121,9 @@ void scheduler::admit(context& c, const backlog::item& w) noexcept {
 void scheduler::recycle(context& c) noexcept {
     c.over = c.visitors != 0;
     if (c.over) return;
-    c.descriptor->interrupted.store(0, std::memory_order_relaxed);
+    core::forget_interruption(*c.descriptor);
+    c.overrun = c.steps = false;
+    c.room.close();
     ++counts_.finished;
     if (backlog_.empty()) {
         c.state = condition::pooled;

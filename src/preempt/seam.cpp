@@ -16,6 +16,7 @@
 #include "base/panic.hpp"
 #include "core/registry.hpp"
 #include "core/waiting.hpp"
+#include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
 namespace tutti::preempt {
@@ -44,11 +45,13 @@ void scheduler::open_seam() {
     tick.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&tick.sa_mask);
     ::sigaction(tick_signal, &tick, &handler_before);
+    start_catching_faults();
     core::tell_of_letting_go.store(&let_go, std::memory_order_release);
 }
 
 void scheduler::close_seam() noexcept {
     core::tell_of_letting_go.store(nullptr, std::memory_order_release);
+    stop_catching();
     ::sigaction(tick_signal, &handler_before, nullptr);
     the_scheduler = nullptr;
 }

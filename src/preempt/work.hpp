@@ -16,6 +16,9 @@ struct work {
     void* argument = nullptr;
     unsigned priority = 0;                   // the larger, the sooner; above the highest level counts as that
     std::optional<base::deadline> due = {};  // orders work of equal priority
+    // Called with `argument` in place of what is left of `run`, which is given up because its stack did not suffice and
+    // it could not be ended by an exception (overrun.hpp). Null: that ends the process.
+    void (*cut_off)(void* argument) noexcept = nullptr;
 };
 
 /// How often a transaction is preempted before it goes to the highest level: C_max of the paper's equation (1).

@@ -10,6 +10,7 @@
 
 #include "base/futex.hpp"
 #include "core/kill.hpp"
+#include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
 namespace tutti::preempt {
@@ -22,6 +23,13 @@ const sigset_t only_ticks = [] {
     sigset_t s;
     sigemptyset(&s);
     sigaddset(&s, tick_signal);
+    return s;
+}();
+
+const sigset_t faults_and_ticks = [] {
+    sigset_t s = only_ticks;
+    sigaddset(&s, SIGSEGV);
+    sigaddset(&s, SIGTRAP);
     return s;
 }();
 
@@ -52,6 +60,8 @@ void worker::start() {
 }
 
 void worker::run() noexcept {
+    const signal_stack for_faults;
+    ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);
     ::pthread_setname_np(::pthread_self(), "tutti-worker");  // as tools show it
     run_as(this, nullptr);
     if (of_.how_.migrate) own_block_ = tls_block::current();

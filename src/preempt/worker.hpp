@@ -4,6 +4,8 @@
 // enters the next one. So whoever may resume a context finds it switched away completely.
 #pragma once
 
+#include <ucontext.h>
+
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -42,6 +44,10 @@ public:
     /// The running context is to be looked at as soon as it may be switched away.
     void note_tick() noexcept;
 
+    /// Where faults and traps come to first (overrun.hpp).
+    static void handle_fault(int signal, siginfo_t* what, void* interrupted) noexcept;
+    static void handle_step(int signal, siginfo_t* what, void* interrupted) noexcept;
+
     /// Wakes an idle worker. From any thread.
     void ring() noexcept;
     /// Ticks a busy one. From any other thread.
@@ -65,6 +71,13 @@ private:
     void tell(happening what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;
     static void handle_signal(int, siginfo_t*, void* interrupted) noexcept;
+
+    // Of contexts that have run over their stack (cutting_off.cpp).
+    bool survives(const siginfo_t& fault, ucontext_t& where) noexcept;
+    bool steps_on(ucontext_t& where) noexcept;
+    [[nodiscard]] bool may_cut_off(const context& c, const ucontext_t& where) const noexcept;
+    static bool cut_off(context& c, ucontext_t& where) noexcept;
+    static void end_cut_off(context* of) noexcept;
 
     scheduler& of_;
     const unsigned number_;

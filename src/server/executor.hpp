@@ -4,7 +4,7 @@
 //
 //   mine -> submit accepts it -> the executor's -> run() begins -> what run() does last gives it back -> mine
 //
-// E1  An accepted job is run exactly once; a refused one never.
+// E1  An accepted job is run exactly once; a refused one never. A run may end in cut_off().
 // E2  The executor touches a job no more once its run() has given it back.
 // E3  Jobs begin in the order of their priority, then of their deadline (none is the latest), then of their submission.
 #pragma once
@@ -33,6 +33,9 @@ public:
 
     /// The work. The last thing that it does may be to have itself destroyed.
     virtual void run() noexcept = 0;
+    /// In place of what is left of run(), in the middle of which it was given up, because its stack did not suffice: what
+    /// run() was working on may be half done, and is not to be used again. Ends as run() does.
+    virtual void cut_off() noexcept = 0;
 
     int priority = 0;
     instant due = no_deadline;

@@ -1,5 +1,7 @@
 #include "server/invocation.hpp"
 
+#include <new>
+
 #include "tutti/errors.hpp"
 #include "tutti/interrupt.hpp"
 
@@ -20,6 +22,8 @@ ending explain(const std::string& name, reply& to) {
         throw;
     } catch (const bad_argument& e) {
         return error(ending::argument, e.what());
+    } catch (const tutti::out_of_stack&) {
+        return error(ending::stack, "its stack did not suffice; its transaction was rolled back");
     } catch (const tutti::interrupted&) {
         return error(ending::timeout, "it ran for longer than its time limit and was cancelled");
     } catch (const tutti::deadline_missed&) {
@@ -45,6 +49,7 @@ std::string_view code_of(ending e) noexcept {
         case ending::exception: return "EXCEPTION";
         case ending::timeout: return "TIMEOUT";
         case ending::shutdown: return "SHUTDOWN";
+        case ending::stack: return "STACK";
     }
     return "ERR";
 }
@@ -93,6 +98,15 @@ ending run(const invocation& i, std::span<const std::string_view> arguments, std
         start_over();
         return explain(p.name, to);
     }
+}
+
+ending run_over(const invocation& i, std::string& answer) noexcept {
+    ::new (&answer) std::string;
+    reply{answer, i.spoken}.error(code_of(ending::stack),
+                                  i.which->what.name +
+                                      ": its stack did not suffice; it was ended where it stood, and "
+                                      "what it held outside of transactions is lost");
+    return ending::stack;
 }
 
 void refuse(ending why, reply& to) {

@@ -11,8 +11,8 @@
 namespace tutti::server {
 
 /// How a call ended. The names are the codes of errors that clients get, but for `ok`.
-enum class ending : std::uint8_t { ok, busy, argument, cancelled, deadline, exception, timeout, shutdown };
-inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::shutdown) + 1;
+enum class ending : std::uint8_t { ok, busy, argument, cancelled, deadline, exception, timeout, shutdown, stack };
+inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::stack) + 1;
 [[nodiscard]] std::string_view code_of(ending e) noexcept;
 
 /// What one call is.
@@ -34,6 +34,10 @@ void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono:
 /// Runs it on this thread. `answer` is empty before and one value after.
 [[nodiscard]] ending run(const invocation& i, std::span<const std::string_view> arguments,
                          std::string& answer) noexcept;
+
+/// Answers what was given up in the middle of `run`. The old `answer` is left as it is, and a new one put in its place:
+/// it may be half changed.
+[[nodiscard]] ending run_over(const invocation& i, std::string& answer) noexcept;
 
 /// Answers without running it.
 void refuse(ending why, reply& to);

@@ -9,6 +9,7 @@ namespace tutti::server {
 namespace {
 
 void run_job(void* of) noexcept { static_cast<job*>(of)->run(); }
+void cut_off_job(void* of) noexcept { static_cast<job*>(of)->cut_off(); }
 
 void note(void* of, preempt::happening what, const preempt::context& on, unsigned worker) noexcept {
     using preempt::happening;
@@ -52,6 +53,7 @@ std::size_t preemptive::submit(std::span<job* const> jobs) {
         for (job* const j : jobs) {
             preempt::work w{run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
             if (j->due != no_deadline) w.due = j->due;
+            w.cut_off = cut_off_job;
             if (!scheduler_.submit(w)) break;
             ++accepted;
         }

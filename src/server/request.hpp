@@ -37,8 +37,12 @@ public:
         began.store(start.time_since_epoch().count(), std::memory_order_relaxed);
         TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
         how_it_ended = server::run(what, arguments, answer);
-        TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how_it_ended));
-        home_.give_back(*this);
+        hand_back();
+    }
+
+    void cut_off() noexcept override {
+        how_it_ended = server::run_over(what, answer);
+        hand_back();
     }
 
     /// Copies the arguments, whose bytes will be gone when it runs.
@@ -88,6 +92,11 @@ public:
     request* next = nullptr;
 
 private:
+    void hand_back() noexcept {
+        TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how_it_ended));
+        home_.give_back(*this);
+    }
+
     giver& home_;
     std::string text_;
 };

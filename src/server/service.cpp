@@ -27,13 +27,22 @@ public:
         const std::vector<std::string_view> words{text_.begin(), text_.end()};
         std::string answer;
         static_cast<void>(server::run(what, words, answer));
-        then_(answer);
-        delete this;
+        end(answer);
+    }
+    void cut_off() noexcept override {
+        std::string answer;
+        static_cast<void>(server::run_over(what, answer));
+        end(answer);
     }
 
     invocation what;
 
 private:
+    void end(std::string_view answer) {
+        then_(answer);
+        delete this;
+    }
+
     std::vector<std::string> text_;
     std::function<void(std::string_view)> then_;
 };

@@ -110,10 +110,27 @@ TEST(stack, knows_its_guard_and_is_as_long_as_asked_for) {
     const stack s{10'000};
     EXPECT_GE(s.bytes(), 10'000u);
     EXPECT_EQ(s.top() - s.bottom(), static_cast<std::ptrdiff_t>(s.bytes()));
-    EXPECT_TRUE(s.is_guard(s.bottom() - 1));
-    EXPECT_FALSE(s.is_guard(s.bottom()));
+    EXPECT_TRUE(s.is_beyond(s.bottom() - 1));
+    EXPECT_FALSE(s.is_beyond(s.bottom()));
     *s.bottom() = 1;
     EXPECT_DEATH(*(s.bottom() - 1) = 1, "");
+}
+
+TEST(stack, opens_what_lies_below_it_and_closes_it_again) {
+    stack s{10'000};
+    ASSERT_TRUE(s.open_reserve());
+    *(s.bottom() - 1) = 1;
+    EXPECT_FALSE(s.is_beyond(s.bottom() - 1));
+    char* const last = s.open_last_resort();
+    ASSERT_NE(last, nullptr);
+    *(last - 1) = 1;
+    EXPECT_TRUE(s.is_beyond(last - 1)) << "no access of its context's gets there";
+    s.close();
+    EXPECT_TRUE(s.is_beyond(s.bottom() - 1));
+    EXPECT_DEATH(*(s.bottom() - 1) = 1, "");
+    EXPECT_DEATH(*(last - 1) = 1, "");
+    ASSERT_TRUE(s.open_reserve());
+    EXPECT_EQ(*(s.bottom() - 1), 0) << "its memory was given back";
 }
 
 }  // namespace

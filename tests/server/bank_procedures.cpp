@@ -36,6 +36,14 @@ struct bank {
     std::abort();
 }
 
+/// Steps for ever, with a look at an account in each one if there is a transaction.
+[[gnu::noinline]] long dive(bank& b, tutti::tx* t, long depth) {
+    volatile long kept[16] = {depth};
+    if (t != nullptr) kept[1] = b.accounts[0].get(*t);
+    if (depth == -1) return 0;
+    return dive(b, t, depth + 1) + kept[depth % 16];
+}
+
 }  // namespace
 
 TUTTI_PROCEDURES(server) {
@@ -93,6 +101,13 @@ TUTTI_PROCEDURES(server) {
         });
     });
     server.add("release", {.priority = 5}, [b] { b->released.store(true, std::memory_order_release); });
+    server.add("dive", {}, [b] { return dive(*b, nullptr, 0); });
+    server.add("dive_reading", {}, [b] {
+        return tutti::atomically([&](tutti::tx& t) {
+            b->accounts[1].set(t, 0);
+            return dive(*b, &t, 0);
+        });
+    });
     server.add("late", {.refuse_late = true}, [] {});
     server.add("busy", {.priority = 1}, [](long microseconds) {
         const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{microseconds};

@@ -74,6 +74,29 @@ TEST_F(preemption, a_time_limit_ends_what_is_interrupted) {
     EXPECT_EQ(ask({"CALL", "noop", "PRIORITY", "1"}), "OK");
 }
 
+// The threads of the other executor have stacks that the system guards: running over one ends the process.
+TEST_F(preemption, a_stack_that_does_not_suffice_is_an_error_of_its_call) {
+    bank_server bank{{.workers = 1, .preemption = {.contexts = 3}}};
+    client ask{bank.port()};
+    const int rounds = 10;
+    for (int i = 1; i <= rounds; ++i) {
+        ask.send({"CALL", "dive"});
+        ask.send({"CALL", "dive_reading"});
+        ask.send({"CALL", "count"});
+        EXPECT_EQ(ask.receive().substr(0, 12), "-STACK dive:");
+        EXPECT_EQ(ask.receive().substr(0, 20), "-STACK dive_reading:");
+        EXPECT_EQ(ask.receive(), std::to_string(i));
+    }
+    EXPECT_EQ(ask({"CALL", "total"}), "100000");
+    EXPECT_NE(ask({"INFO"}).find("SHUTDOWN=0,STACK=10"), std::string::npos);
+    try {
+        bank->call<void>("dive", {}).get();
+        ADD_FAILURE() << "it came to its end";
+    } catch (const call_error& e) {
+        EXPECT_EQ(e.code(), "STACK");
+    }
+}
+
 // Every call interrupts some and is interrupted by others, in the middle of a transaction that all have in common.
 TEST_F(preemption, every_call_is_run_once_and_answered_once) {
     bank_server bank{{.workers = 2, .preemption = {.contexts = 64, .most_preemptions = 3, .lazy_promotion = true}}};

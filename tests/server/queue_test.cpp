@@ -16,6 +16,7 @@ struct idle_job final : job {
         due = d;
     }
     void run() noexcept override {}
+    void cut_off() noexcept override {}
 };
 
 instant at(int ms) { return instant{} + std::chrono::milliseconds{ms}; }
@@ -50,6 +51,7 @@ struct counted_job final : job {
         ++runs;
         all.fetch_add(1);
     }
+    void cut_off() noexcept override {}
     int runs = 0;
     std::atomic<int>& all;
 };

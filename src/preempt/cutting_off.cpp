@@ -1,0 +1,187 @@
+// The workers' part in overrun.hpp: recognizing that a stack was run over, and ending the context.
+#include <cxxabi.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include "core/interrupt.hpp"
+#include "preempt/overrun.hpp"
+#include "preempt/scheduler.hpp"
+#include "preempt/worker.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+constexpr std::size_t red_zone = 128;
+/// More than a signal's frame needs, with all of the processor's registers in it.
+constexpr std::size_t signal_frame = 16 * 1024;
+constexpr greg_t trap_flag = 0x100, direction_flag = 0x400;
+/// The first frame of a stack is that close to its top.
+constexpr std::size_t first_frame = 1024;
+
+std::uintptr_t instruction_of(const ucontext_t& c) noexcept {
+    return static_cast<std::uintptr_t>(c.uc_mcontext.gregs[REG_RIP]);
+}
+const char* stack_pointer_of(const ucontext_t& c) noexcept {
+    return reinterpret_cast<const char*>(c.uc_mcontext.gregs[REG_RSP]);
+}
+
+/// A walk from the handler of a signal through what it interrupted to the end of the stack.
+struct walk {
+    const code_map& application;
+    const std::uintptr_t from;
+    enum { handler, application_code, callers, mixed } at = handler;
+    std::uintptr_t last_frame = 0;
+
+    static _Unwind_Reason_Code step(struct _Unwind_Context* frame, void* of) noexcept {
+        auto& w = *static_cast<walk*>(of);
+        int exactly = 0;
+        const std::uintptr_t ip = _Unwind_GetIPInfo(frame, &exactly);
+        if (w.at == handler) {
+            if (ip != w.from) return _URC_NO_REASON;
+            w.at = application_code;
+        }
+        w.last_frame = _Unwind_GetCFA(frame);
+        // The address to return to may be that of whatever follows the caller.
+        const bool application = w.application.contains(exactly != 0 ? ip : ip - 1);
+        if (!application && w.at == application_code) w.at = callers;
+        if (!application || w.at == application_code) return _URC_NO_REASON;
+        w.at = mixed;
+        return _URC_NORMAL_STOP;
+    }
+};
+
+/// Whether all frames are the application's, but for those that called it.
+bool is_application_code_only(const code_map& application, const stack& room, const ucontext_t& where) noexcept {
+    const std::uintptr_t ip = instruction_of(where);
+    if (!application.contains(ip)) return false;
+    walk w{application, ip};
+    _Unwind_Backtrace(&walk::step, &w);
+    const auto top = reinterpret_cast<std::uintptr_t>(room.top());
+    return w.at == walk::callers && w.last_frame <= top && top - w.last_frame < first_frame;
+}
+
+core::descriptor* innermost_transaction() noexcept {
+    if (detail::current_transaction == nullptr) return nullptr;
+    return &core::descriptor::of(*detail::current_transaction);
+}
+
+bool runs_transaction(const core::descriptor* innermost) noexcept {
+    for (const core::descriptor* d = innermost; d != nullptr; d = d->outer) {
+        if (d->running()) return true;
+    }
+    return false;
+}
+
+/// From a signal handler.
+void complain(std::string_view what) noexcept {
+    if (::write(STDERR_FILENO, what.data(), what.size()) < 0) return;  // nobody is left to be told
+}
+
+}  // namespace
+
+bool worker::may_cut_off(const context& c, const ucontext_t& where) const noexcept {
+    const core::descriptor* const d = innermost_transaction();
+    if (c.what.cut_off == nullptr || d == nullptr || !core::can_end_all(*d)) return false;
+    return is_application_code_only(of_.application_, c.room, where);
+}
+
+/// What the signal interrupted goes on in `end_cut_off` instead, on the last resort.
+bool worker::cut_off(context& c, ucontext_t& where) noexcept {
+    char* const top = c.room.open_last_resort();
+    if (top == nullptr) return false;
+    auto& registers = where.uc_mcontext.gregs;
+    registers[REG_RIP] = reinterpret_cast<greg_t>(&worker::end_cut_off);
+    registers[REG_RSP] = reinterpret_cast<greg_t>(top - sizeof(void*));  // as if called, from nowhere
+    registers[REG_RBP] = 0;
+    registers[REG_RDI] = reinterpret_cast<greg_t>(&c);
+    registers[REG_EFL] &= ~(direction_flag | trap_flag);
+    if (auto* const units = where.uc_mcontext.fpregs; units != nullptr) {
+        units->mxcsr = 0x1f80;
+        units->cwd = 0x037f;
+        units->swd = units->ftw = 0;
+    }
+    return true;
+}
+
+void worker::end_cut_off(context* of) noexcept {
+    context& c = *of;
+    *reinterpret_cast<core::exception_globals*>(abi::__cxa_get_globals()) = {};
+    core::end_all(core::descriptor::of(*detail::current_transaction));
+    c.what.cut_off(c.what.argument);
+    worker& w = *current();
+    w.departure_ = departure::finished;
+    fiber::leave_for(c.place, w.loop_);
+}
+
+bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
+    if (running_ == nullptr) return false;
+    context& c = *running_;
+    const char* const sp = stack_pointer_of(where);
+    const bool of_signal = fault.si_code == SI_KERNEL;  // the kernel had one to deliver, and says no address
+    const char* const address = of_signal ? sp - signal_frame : static_cast<const char*>(fault.si_addr);
+    // What lies above the stack pointer or just below it is an access to the stack.
+    if (!c.room.is_beyond(address) || (!of_signal && address < sp - red_zone)) return false;
+
+    const bool fits = sp - signal_frame > c.room.next_edge();
+    if (of_signal && !c.overrun && fits && c.room.open_reserve()) {
+        tick_after(target_, target_.timing.repetition);  // in place of the one that is lost
+        return true;
+    }
+    core::descriptor* const d = innermost_transaction();
+    const bool again = std::exchange(c.overrun, true);
+    if (fits && !again && runs_transaction(d) && c.room.open_reserve()) {
+        core::interrupt_for_stack(*d);
+        return true;
+    }
+    if (may_cut_off(c, where) && cut_off(c, where)) return true;
+    if (fits && c.what.cut_off != nullptr && c.room.open_reserve()) {
+        start_catching_traps();
+        c.steps = true;
+        where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
+        return true;
+    }
+    complain(
+        "tutti: a procedure has run over its stack, and over the reserve below it, and cannot be ended alone: code "
+        "other "
+        "than its own, or a block of the language, is in the middle of something there, or there is nobody to tell\n");
+    return false;
+}
+
+bool worker::steps_on(ucontext_t& where) noexcept {
+    auto& flags = where.uc_mcontext.gregs[REG_EFL];
+    if (running_ == nullptr || !running_->steps) {
+        // Of a context that has been switched away in the middle of a step.
+        return std::exchange(flags, flags & ~trap_flag) != flags;
+    }
+    context& c = *running_;
+    if (!of_.application_.contains(instruction_of(where))) return true;
+    const bool leaves = c.descriptor->exceptions->uncaught != 0;
+    if (!leaves && !may_cut_off(c, where)) return true;
+    c.steps = false;
+    flags &= ~trap_flag;
+    return leaves || cut_off(c, where);
+}
+
+void worker::handle_fault(int signal, siginfo_t* what, void* interrupted) noexcept {
+    worker* const w = current();
+    const int error = errno;
+    const bool handled = w != nullptr && w->survives(*what, *static_cast<ucontext_t*>(interrupted));
+    errno = error;
+    if (!handled) pass_on(signal, what, interrupted);
+}
+
+void worker::handle_step(int signal, siginfo_t* what, void* interrupted) noexcept {
+    worker* const w = current();
+    const int error = errno;
+    const bool handled =
+        w != nullptr && what->si_code == TRAP_TRACE && w->steps_on(*static_cast<ucontext_t*>(interrupted));
+    errno = error;
+    if (!handled) pass_on(signal, what, interrupted);
+}
+
+}  // namespace tutti::preempt

@@ -1,0 +1,132 @@
+#include "preempt/procedures/divers.hpp"
+
+#include <cstdlib>
+
+#include "tutti/interrupt.hpp"
+#include "tutti/open_nesting.hpp"
+
+namespace procedures {
+namespace {
+
+/// Must be destroyed, wherever the way out leads through.
+struct living {
+    explicit living(diver& d) : of{d} { of.living.fetch_add(1); }
+    ~living() { of.living.fetch_sub(1); }
+    diver& of;
+};
+
+/// `before` runs in every step. What it keeps is used after the call, so that no compiler makes it a loop.
+template <class F>
+[[gnu::noinline]] std::uint64_t step(std::uint64_t depth, F& before) {
+    volatile std::uint64_t kept[8] = {depth};
+    before();
+    if (depth == ~std::uint64_t{0}) return 0;  // compilers know recursion without an end when they see it
+    const std::uint64_t below = step(depth + 1, before);
+    return below + kept[depth % 8];
+}
+
+const auto nothing = [] { asm volatile(""); };
+
+/// The end of a transaction whose frames have to be found as they were.
+void hand_over(diver& d, tutti::tx& t, volatile std::uint64_t& in_frame) {
+    in_frame = seen_in_frame;
+    t.on_abort([&d, &in_frame](tutti::abort_cause) { d.undone = in_frame; });
+    d.of->set(t, d.of->get(t) + 1);
+}
+
+int dive_and_compare(const void* a, const void* b, void* of_diver) {
+    volatile char wide[4096];  // few steps
+    wide[0] = 0;
+    dive_through_qsort(of_diver);
+    return wide[0] + *static_cast<const int*>(a) - *static_cast<const int*>(b);
+}
+
+}  // namespace
+
+void cut_off(void* of_diver) noexcept { static_cast<diver*>(of_diver)->cut.fetch_add(1); }
+
+void dive(void* of_diver) noexcept {
+    static_cast<diver*>(of_diver)->turns = step(0, nothing);
+    static_cast<diver*>(of_diver)->ended.fetch_add(1);
+}
+
+void dive_allocating(void* of_diver) noexcept {
+    auto& d = *static_cast<diver*>(of_diver);
+    const auto allocate = [] {
+        void* volatile piece = std::malloc(100);
+        std::free(piece);
+    };
+    d.turns = step(0, allocate);
+    d.ended.fetch_add(1);
+}
+
+void dive_reading(void* of_diver) noexcept {
+    auto& d = *static_cast<diver*>(of_diver);
+    try {
+        tutti::atomically([&](tutti::tx& t) {
+            const living first{d};
+            d.of->set(t, 1);
+            const auto read = [&] {
+                const living here{d};
+                d.turns.fetch_add(static_cast<std::uint64_t>(d.of->get(t)));
+            };
+            static_cast<void>(step(0, read));
+        });
+        d.ended.fetch_add(1);
+    } catch (const tutti::out_of_stack&) {
+        d.threw.fetch_add(1);
+    }
+}
+
+void dive_owning(void* of_diver) noexcept {
+    auto& d = *static_cast<diver*>(of_diver);
+    tutti::atomically([&](tutti::tx& t) {
+        volatile std::uint64_t in_frame = 0;
+        hand_over(d, t, in_frame);
+        d.turns = step(0, nothing);
+    });
+    d.ended.fetch_add(1);
+}
+
+void dive_apart(void* of_diver) noexcept {
+    auto& d = *static_cast<diver*>(of_diver);
+    tutti::var<int> inner{0};
+    tutti::atomically([&](tutti::tx& t) {
+        volatile std::uint64_t in_frame = 0;
+        hand_over(d, t, in_frame);
+        tutti::open_nested(
+            t,
+            [&](tutti::tx& own) {
+                inner.set(own, 1);
+                d.turns = step(0, nothing);
+            },
+            [](tutti::tx&) {});
+    });
+    d.ended.fetch_add(1);
+}
+
+void dive_through_qsort(void* of_diver) noexcept {
+    int two[2] = {2, 1};
+    ::qsort_r(two, 2, sizeof(int), dive_and_compare, of_diver);
+    static_cast<diver*>(of_diver)->turns = static_cast<std::uint64_t>(two[0]);
+}
+
+void dive_to_the_floor(void* of_diver) noexcept {
+    auto& d = *static_cast<diver*>(of_diver);
+    constexpr std::ptrdiff_t left = 1500;  // no frame of a signal's fits
+    const auto here = static_cast<const char*>(__builtin_frame_address(0));
+    const auto all = static_cast<std::size_t>(here - d.floor() - left);
+    volatile char* const low = static_cast<char*>(__builtin_alloca(all));
+    low[0] = 1;
+    std::uint64_t turns = 0;
+    while (!d.stop.load(std::memory_order_relaxed)) d.turns.store(++turns, std::memory_order_relaxed);
+    d.ended.fetch_add(low[0]);
+}
+
+void write_through(void* of_pointer) noexcept {
+    auto& p = *static_cast<pointer*>(of_pointer);
+    *p.to = 1;
+    p.done = true;
+}
+
+}  // namespace procedures
