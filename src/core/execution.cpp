@@ -206,6 +206,7 @@ void announce_decision(descriptor& d) noexcept {
 
 void finish_with_extras(descriptor& d, std::uint32_t attend, bool privatizes_by_waiting) {
     memory::log<deferred> after;
+    TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
     const bool private_from_now = privatizes_by_waiting && (attend & attention_plain) != 0 &&
                                   d.run.how->privatization == privatization::safe &&
                                   !broken(fault::privatize_without_waiting);

@@ -3,6 +3,7 @@
 
 #include "core/descriptor.hpp"
 #include "core/waiting.hpp"
+#include "observe/probes.hpp"
 
 namespace tutti::core {
 
@@ -17,7 +18,10 @@ TUTTI_ALWAYS_INLINE void make_idle(descriptor& d) noexcept {
 }
 
 /// The end of a commit without extras.
-TUTTI_ALWAYS_INLINE void close_committed(descriptor& d) noexcept { make_idle(d); }
+TUTTI_ALWAYS_INLINE void close_committed(descriptor& d) noexcept {
+    TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
+    make_idle(d);
+}
 
 /// What every attempt begins with, whatever its mode.
 inline void reset_attempt(descriptor& d) noexcept {

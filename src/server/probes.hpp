@@ -1,5 +1,4 @@
-// Static probes for perf, bpftrace and SystemTap: a no-op in the code and a note in the file. Where the package that
-// defines them is missing there are none.
+// The server's probes (observe/probes.hpp):
 //
 //   tutti:dispatch  name of the procedure, priority, nanoseconds that it stood in the queue
 //   tutti:answer    name of the procedure, priority, how it ended (server::ending)
@@ -8,9 +7,4 @@
 //   tutti:resume    the same: it goes on where it was
 #pragma once
 
-#if defined(TUTTI_PROBES)
-#include <sys/sdt.h>
-#define TUTTI_PROBE3(name, a, b, c) DTRACE_PROBE3(tutti, name, a, b, c)
-#else
-#define TUTTI_PROBE3(name, a, b, c) static_cast<void>(0)
-#endif
+#include "observe/probes.hpp"  // TUTTI_PROBE3
