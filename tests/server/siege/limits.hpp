@@ -1,0 +1,11 @@
+// What clients and procedures have agreed on.
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::siege {
+
+inline constexpr std::size_t most_clients = 64;
+inline constexpr std::size_t requests_of_session = 512;
+
+}  // namespace tutti::siege

@@ -1,0 +1,33 @@
+// `tutti serve` in a process of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tutti::siege {
+
+class server_process {
+public:
+    /// REQUIRES: the process has one thread, which outlives the object. @throws std::runtime_error  when it does not start
+    server_process(const std::string& tutti, const std::string& procedures, const std::vector<std::string>& options);
+    /// Kills it if it still lives.
+    ~server_process();
+    server_process(const server_process&) = delete;
+    server_process& operator=(const server_process&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    /// Kilobytes of memory that it has now.
+    [[nodiscard]] std::size_t resident() const;
+    /// Ends it in good order; its status.
+    int end();
+
+private:
+    pid_t id_ = 0;
+    std::uint16_t port_ = 0;
+};
+
+}  // namespace tutti::siege
