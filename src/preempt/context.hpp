@@ -51,7 +51,8 @@ struct context : listed {
     unsigned preemptions = 0;   // C_T
     unsigned lent = 0;          // one more than the level lent by who waits for it; 0: nobody
     condition state = condition::pooled;
-    worker* home = nullptr;
+    worker* home = nullptr;  // from the moment at which it is chosen
+    bool begun = false;
 
     // --- once its stack has not sufficed; touched on its own thread
     bool overrun = false;

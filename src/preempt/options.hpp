@@ -32,7 +32,7 @@ struct options {
     unsigned contexts = 1024;              // NUM_CONTEXTS: so much is admitted to processing at once
     std::size_t stack_bytes = 256 * 1024;  // of each; taken as it is touched
     std::size_t waiting = 5120;            // so much may be accepted and not begun, with a context or without
-    unsigned highest_level = 5;            // P_max; levels go from 0 to it, at most 63
+    unsigned highest_level = 5;            // levels go from 0 to it, at most 63
     promotion promote = {};
     bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
     std::string_view ticks = "on-demand";

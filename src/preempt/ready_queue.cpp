@@ -59,11 +59,10 @@ void ready_queue::reorder(context& c, unsigned worker) noexcept {
 
 void ready_queue::count_preemption(context& c) const noexcept {
     ++c.preemptions;
-    if (c.preemptions >= how_.most_preemptions) {
-        c.level = highest_;
-    } else if (how_.lazy) {
-        c.level = std::min(c.level + 1, highest_);
-    }
+    const unsigned ceiling = std::min(how_.highest, highest_);
+    if (c.level >= ceiling) return;
+    if (c.preemptions >= how_.most_preemptions) c.level = ceiling;
+    else if (how_.lazy) ++c.level;
 }
 
 }  // namespace tutti::preempt

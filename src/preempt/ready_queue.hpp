@@ -20,7 +20,7 @@ namespace tutti::preempt {
 
 class ready_queue {
 public:
-    /// Levels go from 0 to `highest` (P_max). REQUIRES: highest < most_levels
+    /// Levels go from 0 to `highest`. REQUIRES: highest < most_levels
     ready_queue(unsigned workers, unsigned highest, promotion how, bool migrates);
 
     [[nodiscard]] unsigned highest_level() const noexcept { return highest_; }

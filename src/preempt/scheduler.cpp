@@ -67,25 +67,20 @@ void scheduler::equip(context& c) {
     connect(c);
 }
 
-bool scheduler::submit(const work& w) {
+std::size_t scheduler::submit(std::span<const work> several) {
     calls whom;
+    std::size_t taken = 0;
+    std::array<unsigned, most_levels> admitted{};
     {
         const base::lock_guard guard{lock_};
-        const bool full = ready_.standing() + backlog_.size() >= how_.waiting;
-        if (full || (stopping_ && current() == nullptr)) {
-            ++counts_.refused;
-            return false;
+        try {
+            while (taken < several.size() && accept(several[taken], admitted)) ++taken;
+        } catch (...) {
+            if (taken == 0) throw;
         }
-        backlog::item now{w, base::ticks(), counts_.accepted};
-        now.what.priority = std::min(w.priority, how_.highest_level);
-        if (context* const c = context_for(now.what.priority)) {
-            admit(*c, now);
-            call_any(c->level, whom);
-        } else {
-            backlog_.push(now);
+        for (unsigned level = how_.highest_level + 1; level-- != 0;) {
+            for (unsigned n = std::min(admitted[level], how_.workers); n != 0; --n) call_any(level, whom);
         }
-        ++outstanding_;
-        ++counts_.accepted;
     }
     deliver(whom);
     // Handed in by a procedure: it may be the one that has to give way.
@@ -93,6 +88,25 @@ bool scheduler::submit(const work& w) {
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_standing_tick(d);
     }
+    return taken;
+}
+
+bool scheduler::accept(const work& w, std::array<unsigned, most_levels>& at) {
+    const bool full = ready_.standing() + backlog_.size() >= how_.waiting;
+    if (full || (stopping_ && current() == nullptr)) {
+        ++counts_.refused;
+        return false;
+    }
+    backlog::item now{w, base::ticks(), counts_.accepted};
+    now.what.priority = std::min(w.priority, how_.highest_level);
+    if (context* const c = context_for(now.what.priority)) {
+        admit(*c, now);
+        ++at[c->level];
+    } else {
+        backlog_.push(now);
+    }
+    ++outstanding_;
+    ++counts_.accepted;
     return true;
 }
 
@@ -115,6 +129,7 @@ void scheduler::admit(context& c, const backlog::item& w) noexcept {
     c.arrived = w.arrived;
     c.order = w.order;
     c.home = nullptr;
+    c.begun = false;
     ready_.admit(c);
 }
 

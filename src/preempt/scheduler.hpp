@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/lock.hpp"
@@ -39,7 +40,10 @@ public:
 
     /// Hands in work, from any thread, procedures included. False if there is no room or the scheduler stops: then
     /// it will not run. Throws std::bad_alloc.
-    [[nodiscard]] TUTTI_EXPORT bool submit(const work& w);
+    [[nodiscard]] bool submit(const work& w) { return submit({&w, 1}) == 1; }
+    /// The same for several at once: nobody is interrupted for one of them that gives way to the next. How many were
+    /// taken, from the front.
+    [[nodiscard]] TUTTI_EXPORT std::size_t submit(std::span<const work> several);
     /// Returns when everything accepted so far, and what it handed in, has run.
     void drain() noexcept;
     /// Interrupts the transaction of the work that was handed in with that argument, if it has begun (core/interrupt.hpp),
@@ -63,6 +67,8 @@ private:
     void deliver(const calls& whom) noexcept;
 
     // REQUIRES: the lock is held.
+    /// False: refused. `at` counts what was admitted by level. Throws std::bad_alloc, std::system_error.
+    bool accept(const work& w, std::array<unsigned, most_levels>& at);
     void equip(context& c);                // throws std::bad_alloc, std::system_error
     context* context_for(unsigned level);  // the same; null: there is none
     void admit(context& c, const backlog::item& w) noexcept;

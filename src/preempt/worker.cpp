@@ -43,6 +43,15 @@ void for_each_open(tx* t, F&& f) noexcept {
     for (core::descriptor* d = &core::descriptor::of(*t); d != nullptr; d = d->outer) f(*d);
 }
 
+/// Whether others move the version clock, and whether its deferred mode pays, is a matter of threads. A context that
+/// found out for itself would take its neighbours on the same worker for other writers (algorithms/version_clock.hpp).
+void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
+    to.own = from.own;
+    to.foreign = from.foreign;
+    to.deferred_length = from.deferred_length;
+    to.deferred_left = from.deferred_left;
+}
+
 }  // namespace
 
 // Out of line, both: compilers keep addresses of a thread's variables.
@@ -94,17 +103,20 @@ context* worker::choose() noexcept {
             settle(nobody);
             promised_ = -1;
             wake_the_late();
-            if (context* const c = of_.ready_.take(number_)) {
-                runs_ = c;
-                level_ = static_cast<int>(c->effective_level());
-                return c;
-            }
-            runs_ = nullptr;
-            level_ = -1;
+            if (context* const c = take()) return c;
             if (of_.ended_) return nullptr;
         }
         rest(seen);
     }
+}
+
+/// What is to run next, if anything is. REQUIRES: the lock is held.
+context* worker::take() noexcept {
+    context* const c = of_.ready_.take(number_);
+    runs_ = c;
+    level_ = c == nullptr ? -1 : static_cast<int>(c->effective_level());
+    if (c != nullptr) c->home = this;
+    return c;
 }
 
 void worker::rest(std::uint32_t seen) noexcept {
@@ -133,6 +145,9 @@ void worker::settle(calls& whom) noexcept {
             of_.ready_.put_back(c, number_);
             // Ticks nobody: a context that was promoted waits for the next tick, as in the paper.
             if (of_.how_.migrate) of_.ring_any(whom);
+            // Not so one that was lent a level while it was on its way here; `enter` sees to it.
+            if (c.lent != 0 && static_cast<int>(c.effective_level()) > level_)
+                target_.urgent.store(true, std::memory_order_relaxed);
             break;
         case departure::parked:
             if (std::exchange(c.woken, false)) of_.make_active(c, whom);
@@ -158,8 +173,7 @@ void worker::wake_the_late() noexcept {
 
 void worker::enter(context& c) noexcept {
     core::descriptor& d = *c.descriptor;
-    const bool fresh = c.home == nullptr;
-    c.home = this;
+    const bool fresh = !std::exchange(c.begun, true);
     tell(fresh ? happening::dispatched : happening::resumed, c);
     running_ = &c;
     if (c.block) tls_block::use(c.block->base());
@@ -172,12 +186,11 @@ void worker::enter(context& c) noexcept {
     run_as(this, c.transaction);
     target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
     // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
-    if (target_.urgent.load(std::memory_order_acquire)) {
-        note_tick();
-    } else if (nearest_ != base::deadline::max() && source().preempts) {
-        tick_after(target_, nearest_ - base::now());  // a parked context's time may come while this one runs
-    }
+    if (target_.urgent.load(std::memory_order_acquire)) note_tick();
+    else set_timer();
+    pass_on(clock_, d.clock);
     fiber::change(loop_, c.place);
+    pass_on(d.clock, clock_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
         run_as(nullptr, nullptr);  // no signal finds this worker in the block when it is used elsewhere
@@ -221,10 +234,11 @@ bool worker::must_give_way() noexcept {
     const base::lock_guard guard{of_.lock_};
     promised_ = -1;
     wake_the_late();
-    if (of_.ready_.next_level(number_) <= static_cast<int>(c.effective_level())) return false;
-    chosen_ = of_.ready_.take(number_);
-    runs_ = chosen_;
-    level_ = static_cast<int>(chosen_->effective_level());
+    if (of_.ready_.next_level(number_) <= static_cast<int>(c.effective_level())) {
+        set_timer();
+        return false;
+    }
+    chosen_ = take();
     const unsigned before = c.level;
     of_.ready_.count_preemption(c);
     ++of_.counts_.preemptions;
@@ -237,14 +251,29 @@ void worker::check() noexcept {
 }
 
 void worker::note_tick() noexcept {
-    if (detail::current_transaction == nullptr) return;
+    if (!source().preempts || detail::current_transaction == nullptr) return;
+    target_.urgent.store(true, std::memory_order_relaxed);
     core::descriptor::of(*detail::current_transaction).standing_tick.store(true, std::memory_order_relaxed);
-    if (source().preempts) tick_after(target_, target_.timing.repetition);  // there may be no barrier for long
+    tick_after(target_, target_.timing.repetition);  // there may be no barrier for long
+}
+
+/// A parked context's time may come while another one runs.
+void worker::set_timer() noexcept {
+    const bool is_periodic = target_.interval.count() != 0;  // then it is looked at anyway
+    if (nearest_ == base::deadline::max() || !source().preempts || is_periodic) return;
+    tick_after(target_, nearest_ - base::now());
+}
+
+/// Whether there is anything to look at: what a tick was for may have been served at a barrier before it came.
+bool worker::is_wanted() const noexcept {
+    return target_.urgent.load(std::memory_order_acquire) || target_.interval.count() != 0 ||
+           (nearest_ != base::deadline::max() && base::now() >= nearest_);
 }
 
 void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` looks whether it was urgent
     signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (!is_wanted()) return;
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
     const bool application = of_.application_.contains(instruction);
     if (application && core::tick(d)) {

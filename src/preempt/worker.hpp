@@ -60,6 +60,9 @@ private:
     [[nodiscard]] const tick_source& source() const noexcept;
     void run() noexcept;
     context* choose() noexcept;
+    context* take() noexcept;
+    void set_timer() noexcept;
+    [[nodiscard]] bool is_wanted() const noexcept;
     void enter(context& c) noexcept;
     bool must_give_way() noexcept;
     void leave(departure why) noexcept;
@@ -91,6 +94,7 @@ private:
     context* left_ = nullptr;  // who has just left, and why
     departure departure_ = departure::none;
     context* chosen_ = nullptr;  // for whom it left
+    core::clock_view clock_;     // as the context that has just left sees it
     std::atomic<std::uint64_t> signals_{0}, postponed_{0};
 
     // --- under the scheduler's lock

@@ -48,6 +48,12 @@ const entry* catalog::find(std::string_view name) const noexcept {
     return found == by_name_.end() ? nullptr : found->second;
 }
 
+int catalog::most_urgent() const noexcept {
+    int highest = 0;
+    for (const entry& e : entries_) highest = std::max(highest, e.what.options.priority);
+    return highest;
+}
+
 void catalog::load(const std::string& path) {
     // Without a slash the dynamic linker would search its own folders and not the current one.
     const std::string where = path.find('/') == std::string::npos ? "./" + path : path;

@@ -32,6 +32,9 @@ public:
     /// An address in each shared object that was loaded.
     [[nodiscard]] const std::vector<const void*>& objects() const noexcept { return objects_; }
 
+    /// The highest priority that a procedure has of itself.
+    [[nodiscard]] int most_urgent() const noexcept;
+
     void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
     [[nodiscard]] const entry* find(std::string_view name) const noexcept;
     [[nodiscard]] const std::deque<entry>& all() const noexcept { return entries_; }

@@ -1,5 +1,7 @@
 #include "server/preemptive.hpp"
 
+#include <algorithm>
+#include <array>
 #include <new>
 #include <system_error>
 
@@ -25,14 +27,17 @@ void note(void* of, preempt::happening what, const preempt::context& on, unsigne
     shown.end(worker, what == happening::preempted ? "preempted" : "parked");
 }
 
-preempt::options options_of(unsigned workers, std::size_t capacity, const preemption_settings& how, timeline& shown) {
+preempt::options options_of(unsigned workers, std::size_t capacity, const preemption_settings& how,
+                            const catalog& procedures, timeline& shown) {
     preempt::options o;
     o.workers = workers;
     o.contexts = std::max(how.contexts, workers);
     o.stack_bytes = how.stack;
     o.waiting = capacity;
     o.highest_level = highest_priority;
-    o.promote = {.most_preemptions = how.most_preemptions.value_or(preempt::never), .lazy = how.lazy_promotion};
+    o.promote = {.most_preemptions = how.most_preemptions.value_or(preempt::never),
+                 .lazy = how.lazy_promotion,
+                 .highest = static_cast<unsigned>(procedures.most_urgent())};
     o.migrate = how.migrate;
     o.ticks = how.ticks;
     o.watch = {&shown, note};
@@ -42,20 +47,26 @@ preempt::options options_of(unsigned workers, std::size_t capacity, const preemp
 }  // namespace
 
 preemptive::preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how,
-                       std::span<const void* const> objects, timeline& shown)
-    : capacity_{capacity}, scheduler_{options_of(workers, capacity, how, shown)} {
-    for (const void* const inside : objects) scheduler_.application().add_object_of(inside);
+                       const catalog& procedures, timeline& shown)
+    : capacity_{capacity}, scheduler_{options_of(workers, capacity, how, procedures, shown)} {
+    for (const void* const inside : procedures.objects()) scheduler_.application().add_object_of(inside);
 }
 
 std::size_t preemptive::submit(std::span<job* const> jobs) {
     std::size_t accepted = 0;
+    std::array<preempt::work, 64> some;
     try {
-        for (job* const j : jobs) {
-            preempt::work w{run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
-            if (j->due != no_deadline) w.due = j->due;
-            w.cut_off = cut_off_job;
-            if (!scheduler_.submit(w)) break;
-            ++accepted;
+        while (accepted < jobs.size()) {
+            const std::size_t count = std::min(some.size(), jobs.size() - accepted);
+            for (std::size_t i = 0; i < count; ++i) {
+                job* const j = jobs[accepted + i];
+                some[i] = {run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
+                if (j->due != no_deadline) some[i].due = j->due;
+                some[i].cut_off = cut_off_job;
+            }
+            const std::size_t taken = scheduler_.submit({some.data(), count});
+            accepted += taken;
+            if (taken < count) break;
         }
     } catch (const std::bad_alloc&) {
         // No room for the next one, which is what a full queue means to its caller.

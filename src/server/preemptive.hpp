@@ -4,6 +4,7 @@
 #pragma once
 
 #include "preempt/scheduler.hpp"
+#include "server/catalog.hpp"
 #include "server/executor.hpp"
 #include "server/timeline.hpp"
 #include "tutti/server/service.hpp"
@@ -12,10 +13,11 @@ namespace tutti::server {
 
 class preemptive final : public executor {
 public:
-    /// `objects`: an address in each shared object whose code may be preempted anywhere.
+    /// The code of the shared objects that `procedures` come from may be preempted anywhere. None is promoted beyond the
+    /// highest of their priorities.
     /// @throws std::invalid_argument for settings that make no sense, std::logic_error if the process has such an executor
     preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how,
-               std::span<const void* const> objects, timeline& shown);
+               const catalog& procedures, timeline& shown);
 
     [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
     std::size_t submit(std::span<job* const> jobs) override;

@@ -119,7 +119,7 @@ void service::body::listen() {
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     shown_ = std::make_unique<timeline>(workers_for(how));
-    executor_ = make_executor(how, workers_for(how), procedures.objects(), *shown_);
+    executor_ = make_executor(how, workers_for(how), procedures, *shown_);
     commands_ = std::make_unique<commands>(procedures, how.password, *shown_, [this] { return to_text(look()); });
     shared_.reset(new common{.how = how, .known = *commands_, .runs = *executor_, .entrances = {}});
     started_ = true;

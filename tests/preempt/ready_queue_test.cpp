@@ -159,6 +159,12 @@ TEST(promotion, lazy_goes_up_a_level_with_each_preemption_before_the_threshold) 
     EXPECT_EQ(levels_of({.most_preemptions = 8, .lazy = true}, 3, 4), (std::vector<unsigned>{4, 5, 5, 5}));
 }
 
+// Otherwise what was promoted would interrupt what is of the highest level in use.
+TEST(promotion, ends_at_its_own_bound_and_takes_no_level_away) {
+    EXPECT_EQ(levels_of({.most_preemptions = 3, .lazy = true, .highest = 4}, 1, 4), (std::vector<unsigned>{2, 3, 4, 4}));
+    EXPECT_EQ(levels_of({.most_preemptions = 1, .highest = 3}, 5, 2), (std::vector<unsigned>{5, 5}));
+}
+
 TEST(promotion, without_a_threshold_levels_stay_but_for_lazy_ones) {
     EXPECT_EQ(levels_of({}, 2, 3), (std::vector<unsigned>{2, 2, 2}));
     EXPECT_EQ(levels_of({.lazy = true}, 2, 5), (std::vector<unsigned>{3, 4, 5, 5, 5}));
