@@ -128,17 +128,21 @@ TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
 TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
-    std::atomic<int> clock{0};
-    marker m[4] = {{&clock}, {&clock}, {&clock}, {&clock}};
     scheduler s{{.workers = 1, .ticks = GetParam()}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &busy, 1}));
     wait_until(busy.started);
-    const work batch[] = {{mark, &m[0], 2}, {mark, &m[1], 3}, {mark, &m[2], 4}, {mark, &m[3], 5}};
-    EXPECT_EQ(s.submit(batch), 4u);
-    while (m[0].at == 0) std::this_thread::yield();
-    EXPECT_EQ(s.statistics().preemptions, 1u);
-    for (int i = 0; i < 4; ++i) EXPECT_EQ(m[i].at, 4 - i);
+    const std::size_t waves = support::rounds(200);
+    for (std::size_t i = 0; i < waves; ++i) {
+        wait_for_progress(busy.turns);
+        std::atomic<int> clock{0};
+        marker m[4] = {{&clock}, {&clock}, {&clock}, {&clock}};
+        const work batch[] = {{mark, &m[0], 2}, {mark, &m[1], 3}, {mark, &m[2], 4}, {mark, &m[3], 5}};
+        ASSERT_EQ(s.submit(batch), 4u);
+        while (m[0].at == 0) std::this_thread::yield();
+        for (int k = 0; k < 4; ++k) ASSERT_EQ(m[k].at, 4 - k) << "wave " << i;
+        ASSERT_EQ(s.statistics().preemptions, i + 1);
+    }
     busy.stop = true;
     s.drain();
 }
