@@ -44,7 +44,7 @@ def draw(path, title, unit, lines, logarithmic=False):
         axes.set_xticks([1, 2, 3, 4, 5])
         if logarithmic:
             axes.set_yscale("log")
-        axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+        axes.legend(fontsize=7, handlelength=3.5, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
         figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
         pyplot.close(figure)
 

@@ -69,7 +69,8 @@ class Server:
         for process in running:
             output, errors = process.communicate()
             if process.returncode != 0:
-                raise RuntimeError(f"server '{self.name}': {errors.strip()}")
+                ended = "" if self.process.poll() is None else f"\nit has ended:\n{self.log.read_text(encoding='utf-8')}"
+                raise RuntimeError(f"server '{self.name}': {errors.strip()}{ended}")
             results.append(json.loads(output))
         return results
 

@@ -26,8 +26,8 @@ inline constexpr unsigned never = std::numeric_limits<unsigned>::max();
 
 struct promotion {
     unsigned most_preemptions = never;
-    bool lazy = false;           // up one level with each preemption before that
-    unsigned highest = never;    // P_max: no promotion goes beyond it; none beyond the highest level
+    bool lazy = false;         // up one level with each preemption before that
+    unsigned highest = never;  // P_max: no promotion goes beyond it; none beyond the highest level
 };
 
 }  // namespace tutti::preempt

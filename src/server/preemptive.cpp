@@ -89,6 +89,9 @@ load preemptive::current_load() const {
     now.preemptions = c.preemptions;
     now.promotions = c.promotions;
     now.parkings = c.parkings;
+    now.signals = c.signals;
+    now.postponed = c.postponed;
+    now.loans = c.loans;
     return now;
 }
 

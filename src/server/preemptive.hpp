@@ -16,8 +16,8 @@ public:
     /// The code of the shared objects that `procedures` come from may be preempted anywhere. None is promoted beyond the
     /// highest of their priorities.
     /// @throws std::invalid_argument for settings that make no sense, std::logic_error if the process has such an executor
-    preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how,
-               const catalog& procedures, timeline& shown);
+    preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how, const catalog& procedures,
+               timeline& shown);
 
     [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
     std::size_t submit(std::span<job* const> jobs) override;

@@ -59,6 +59,9 @@ std::string to_text(const snapshot& s) {
     line("preemptions", s.busy.preemptions);
     line("promotions", s.busy.promotions);
     line("parkings", s.busy.parkings);
+    line("loans", s.busy.loans);
+    line("signals", s.busy.signals);
+    line("signals_postponed", s.busy.postponed);
     text.append("\r\n# procedures\r\n");
     for (const snapshot::of_procedure& p : s.procedures) {
         text.append("procedure_").append(p.name).append(":");

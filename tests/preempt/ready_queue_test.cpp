@@ -161,7 +161,8 @@ TEST(promotion, lazy_goes_up_a_level_with_each_preemption_before_the_threshold) 
 
 // Otherwise what was promoted would interrupt what is of the highest level in use.
 TEST(promotion, ends_at_its_own_bound_and_takes_no_level_away) {
-    EXPECT_EQ(levels_of({.most_preemptions = 3, .lazy = true, .highest = 4}, 1, 4), (std::vector<unsigned>{2, 3, 4, 4}));
+    EXPECT_EQ(levels_of({.most_preemptions = 3, .lazy = true, .highest = 4}, 1, 4),
+              (std::vector<unsigned>{2, 3, 4, 4}));
     EXPECT_EQ(levels_of({.most_preemptions = 1, .highest = 3}, 5, 2), (std::vector<unsigned>{5, 5}));
 }
 

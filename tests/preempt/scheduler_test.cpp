@@ -124,6 +124,29 @@ TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     EXPECT_EQ(high.at, 1);
 }
 
+// Catches a tick for each of them: the worker would begin all four, each interrupting the one before.
+TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({spin, &busy, 1}));
+    wait_until(busy.started);
+    const std::size_t waves = support::rounds(200);
+    for (std::size_t i = 0; i < waves; ++i) {
+        wait_for_progress(busy.turns);
+        std::atomic<int> clock{0};
+        marker m[4] = {{&clock}, {&clock}, {&clock}, {&clock}};
+        const work batch[] = {{mark, &m[0], 2}, {mark, &m[1], 3}, {mark, &m[2], 4}, {mark, &m[3], 5}};
+        ASSERT_EQ(s.submit(batch), 4u);
+        while (m[0].at == 0) std::this_thread::yield();
+        for (int k = 0; k < 4; ++k) ASSERT_EQ(m[k].at, 4 - k) << "wave " << i;
+        ASSERT_EQ(s.statistics().preemptions, i + 1);
+    }
+    busy.stop = true;
+    s.drain();
+}
+
 // The pool is exhausted by what has not begun. Catches a scheduler in which that keeps the urgent waiting, and one that
 // forgets whose context it has taken, or changes its turn.
 TEST_P(ticking, a_crowd_that_has_not_begun_keeps_nobody_from_preempting) {

@@ -45,16 +45,26 @@ connection::~connection() {
 }
 
 void connection::flush() {
-    while (!unsent_.empty()) {
-        const ssize_t sent = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+    if (full_) return;
+    while (sent_ < unsent_.size()) {
+        const ssize_t sent = ::send(socket_, unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent < 0 && errno == EAGAIN) return;
+        if (sent < 0 && errno == EAGAIN) {
+            full_ = true;
+            break;
+        }
         if (sent < 0) lost("it takes no requests");
-        unsent_.erase(0, static_cast<std::size_t>(sent));
+        sent_ += static_cast<std::size_t>(sent);
+    }
+    // Not with every send: in overload much is left, and all of it would be moved.
+    if (2 * sent_ >= unsent_.size()) {
+        unsent_.erase(0, sent_);
+        sent_ = 0;
     }
 }
 
 void connection::receive() {
+    full_ = false;
     char bytes[16 * 1024];
     for (;;) {
         const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);

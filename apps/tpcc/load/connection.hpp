@@ -20,7 +20,7 @@ public:
     connection& operator=(const connection&) = delete;
 
     [[nodiscard]] int descriptor() const noexcept { return socket_; }
-    /// What is to be sent; `flush` takes it away as far as the socket does.
+    /// To append what is to be sent; `flush` takes it away as far as the socket does.
     [[nodiscard]] std::string& unsent() noexcept { return unsent_; }
     void flush();
     /// Reads what is there. @throws std::runtime_error  when the server has closed the connection
@@ -31,6 +31,8 @@ public:
 private:
     int socket_ = -1;
     std::string unsent_;
+    std::size_t sent_ = 0;  // of it
+    bool full_ = false;     // the socket took no more; the server reads on when it has answered
     redisReader* reader_;
 };
 

@@ -81,7 +81,7 @@ public:
     generator& operator=(const generator&) = delete;
 
     load_result run() {
-        const std::vector<long> before = ask(how_, "attempts");
+        const std::vector<long> before = attempts();
         start_ = clock::now();
         measured_from_ = start_ + seconds(how_.warm_up);
         end_ = measured_from_ + seconds(how_.seconds);
@@ -98,7 +98,7 @@ public:
             flush();
             take(clock::now() + seconds(1));
         }
-        const std::vector<long> after = ask(how_, "attempts");
+        const std::vector<long> after = attempts();
         result_.seconds = how_.seconds;
         for (std::size_t p = 0; p < profile_count; ++p) {
             result_.profiles[p].executions = static_cast<std::uint64_t>(after[2 * p] - before[2 * p]);
@@ -108,6 +108,12 @@ public:
     }
 
 private:
+    [[nodiscard]] std::vector<long> attempts() const {
+        std::vector<long> numbers = ask(how_, "attempts");
+        if (numbers.size() != 2 * profile_count) throw std::runtime_error{no_tpcc};
+        return numbers;
+    }
+
     void send(instant due) {
         const profile p = calls_.draw_profile();
         const auto& mine = of_[static_cast<std::size_t>(p)];
