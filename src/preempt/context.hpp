@@ -19,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "core/critical.hpp"
@@ -51,6 +52,10 @@ struct context : listed {
     unsigned lent = 0;          // one more than the level lent by who waits for it; 0: nobody
     condition state = condition::pooled;
     worker* home = nullptr;
+
+    // --- while its code wants to be undisturbed (hold); of its thread and the handlers there
+    std::atomic<std::uint32_t> held{0};
+    std::atomic<bool> tick_kept{false};
 
     // --- while others interrupt it, it is not used again
     unsigned visitors = 0;

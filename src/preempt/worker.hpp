@@ -55,6 +55,8 @@ private:
     void run() noexcept;
     context* choose() noexcept;
     void enter(context& c) noexcept;
+    /// Whether the running context wants to be undisturbed; then the tick is kept until it does no more.
+    [[nodiscard]] bool keeps_tick() const noexcept;
     bool must_give_way() noexcept;
     void leave(departure why) noexcept;
     void settle(calls& whom) noexcept;
@@ -64,7 +66,7 @@ private:
     void on_tick(std::uintptr_t instruction) noexcept;
     void tell(happening what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;
-    static void handle_signal(int, siginfo_t*, void* interrupted) noexcept;
+    static void handle_signal(int number, siginfo_t* about, void* interrupted) noexcept;
 
     scheduler& of_;
     const unsigned number_;
