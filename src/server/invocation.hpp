@@ -35,6 +35,9 @@ void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono:
 [[nodiscard]] ending run(const invocation& i, std::span<const std::string_view> arguments,
                          std::string& answer) noexcept;
 
+/// Answers for one that has not ended although its time limit has passed.
+void tell_overdue(const invocation& i, std::string& answer);
+
 /// Answers without running it.
 void refuse(ending why, reply& to);
 

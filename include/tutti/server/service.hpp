@@ -68,13 +68,14 @@ struct settings {
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request
     std::size_t max_pipeline = 1024;      ///< requests of a connection that are not answered yet
-    std::size_t max_unsent =
-        1'048'576;  ///< bytes of answers that a connection may leave unread before it is not read from
+    /// Bytes of answers, of calls that have ended, that a connection may leave unread before it is not read from.
+    std::size_t max_unsent = 1'048'576;
     std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
     std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
-    std::chrono::milliseconds write_timeout{
-        10'000};  ///< without progress of an answer; also of the end of a connection
-    std::chrono::milliseconds login_timeout{10'000};  ///< to AUTH, if there is a password
+    /// Without progress of an answer; also of the end of a connection. Zero: none, until the server ends: then 10 s.
+    std::chrono::milliseconds write_timeout{10'000};
+    /// From a client's arrival on, for the handshake of TLS and AUTH, where they are asked for. Zero: none.
+    std::chrono::milliseconds login_timeout{10'000};
 };
 
 /// How one call is to run; what is not given is the procedure's.
@@ -112,8 +113,8 @@ public:
 
     /// From here on it serves. Once. @throws std::system_error, std::runtime_error  when an address cannot be listened on
     void start();
-    /// Refuses new calls, ends all that were accepted, answers them, closes every connection, runs what was registered
-    /// by `at_end`. Idempotent. @throws what `at_end` functions throw, the first of it
+    /// Refuses new calls, the program's too, ends all that were accepted, answers them, closes every connection, runs
+    /// what was registered by `at_end`. Idempotent. @throws what `at_end` functions throw, the first of it
     void drain();
 
     [[nodiscard]] std::uint16_t port() const noexcept;          ///< 0 without TCP
@@ -121,8 +122,9 @@ public:
     /// What the command INFO answers.
     [[nodiscard]] std::string info() const;
 
-    /// Calls a procedure by name. `then` gets the answer in RESP3, on the thread that ran it, or at once on this one if
-    /// the call was refused. REQUIRES: it has started.
+    /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one if
+    /// the call was refused, or on one of the server's if the call has run past its time limit and does not end.
+    /// REQUIRES: it has started; `then` throws nothing, and waits for no other call.
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);
 
