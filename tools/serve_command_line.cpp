@@ -12,6 +12,7 @@ struct serve_words {
     bool no_tcp = false;
     std::uint16_t port = 7411;
     std::vector<std::string> settings;
+    std::vector<const CLI::Option*> of_preemption;
 };
 
 /// A duration in milliseconds, as an option.
@@ -25,10 +26,10 @@ void add_milliseconds(CLI::App& to, const std::string& name, std::chrono::millis
 }
 
 void add_options(CLI::App& serve, serve_words& words) {
-    auto& [options, password_file, no_tcp, port, settings] = words;
+    auto& [options, password_file, no_tcp, port, settings, of_preemption] = words;
     server::settings& how = options.how;
     const auto counted = [&](const std::string& name, auto& value, const std::string& text) {
-        serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
+        return serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
     };
     serve.add_option("object", options.shared_object, "Shared object with the procedures")->required();
     serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
@@ -71,18 +72,22 @@ void add_options(CLI::App& serve, serve_words& words) {
             "Whether what is more urgent interrupts what runs: preemptive (the default on x86-64) or threads")
         ->check(CLI::IsMember({"preemptive", "threads"}))
         ->type_name("NAME");
-    serve.add_option("--ticks", how.preemption.ticks, "What interrupts a worker: on-demand, periodic or none")
-        ->capture_default_str();
-    counted("--contexts", how.preemption.contexts, "Calls that may have begun at once, preempted ones included");
-    serve
-        .add_option_function<unsigned>(
-            "--c-max", [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
-            "Preemptions of a call until it goes before all others; without: no bound")
-        ->check(CLI::PositiveNumber)
-        ->type_name("N");
-    serve.add_flag("--lazy-promotion", how.preemption.lazy_promotion,
-                   "Raise a call by one priority with each preemption");
-    serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker");
+    of_preemption.push_back(
+        serve.add_option("--ticks", how.preemption.ticks, "What interrupts a worker: on-demand, periodic or none")
+            ->capture_default_str());
+    of_preemption.push_back(
+        counted("--contexts", how.preemption.contexts, "Calls that may have begun at once, preempted ones included"));
+    of_preemption.push_back(serve
+                                .add_option_function<unsigned>(
+                                    "--c-max",
+                                    [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
+                                    "Preemptions of a call until it goes before all others; without: no bound")
+                                ->check(CLI::PositiveNumber)
+                                ->type_name("N"));
+    of_preemption.push_back(serve.add_flag("--lazy-promotion", how.preemption.lazy_promotion,
+                                           "Raise a call by one priority with each preemption"));
+    of_preemption.push_back(
+        serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
     counted("--receivers", how.receivers, "Threads that own sockets");
     counted("--queue", how.queue, "Calls that may wait for a worker; what comes then is answered BUSY");
     counted("--max-clients", how.max_clients, "Clients at once");
@@ -101,7 +106,14 @@ void add_options(CLI::App& serve, serve_words& words) {
 }
 
 serve_options options_of(serve_words words) {
-    auto& [options, password_file, no_tcp, port, settings] = words;
+    auto& [options, password_file, no_tcp, port, settings, of_preemption] = words;
+    for (const CLI::Option* const o : of_preemption) {
+        if (o->count() == 0) continue;
+        if (options.how.executor == server::execution::threads)
+            throw cli::command_line_error{o->get_name() +
+                                          " says how calls are preempted; --executor threads preempts none"};
+        options.how.executor = server::execution::preemptive;  // which a build without it refuses
+    }
     if (!no_tcp) options.how.port = port;
     if (no_tcp && options.how.unix_socket.empty()) throw cli::command_line_error{"--no-tcp needs --unix PATH"};
     options.how.password = password_in(password_file);

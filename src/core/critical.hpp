@@ -26,6 +26,9 @@ struct preemption {
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
     /// Whether `self` takes what `other` owns, which is suspended, instead of waiting for it. Null: the policy decides.
     bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;
+    /// In user code: no tick takes the processor from the context of `self` until it has ended as often as it has begun.
+    /// Null: there are no ticks.
+    void (*hold)(descriptor& self, bool begins) noexcept = nullptr;
 };
 
 /// For a tick: whether it may switch contexts now. If not, it has been noted. Async-signal-safe.

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #include "core/critical.hpp"
@@ -57,6 +58,10 @@ struct context : listed {
     // --- once its stack has not sufficed; touched on its own thread
     bool overrun = false;
     bool steps = false;  // instruction by instruction, to where it may be cut off
+
+    // --- while its code wants to be undisturbed (hold); of its thread and the handlers there
+    std::atomic<std::uint32_t> held{0};
+    std::atomic<bool> tick_kept{false};
 
     // --- while others interrupt it, it is not used again
     unsigned visitors = 0;

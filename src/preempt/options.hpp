@@ -27,6 +27,9 @@ struct observer {
     void (*tell)(void* self, happening what, const context& whom, unsigned worker) noexcept = nullptr;
 };
 
+/// A bit of a word stands for each.
+inline constexpr unsigned most_workers = 64;
+
 struct options {
     unsigned workers = 1;
     unsigned contexts = 1024;              // NUM_CONTEXTS: so much is admitted to processing at once

@@ -23,7 +23,7 @@ const tick_source& chosen_source(std::string_view name) {
 }
 
 const options& checked(const options& how) {
-    if (how.workers == 0 || how.workers > 64) throw std::invalid_argument{"tutti: workers: 1 to 64"};
+    if (how.workers == 0 || how.workers > most_workers) throw std::invalid_argument{"tutti: workers: 1 to 64"};
     if (how.contexts < how.workers) throw std::invalid_argument{"tutti: fewer contexts than workers"};
     if (how.highest_level >= most_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
     if (how.migrate && !tls_block::available()) {
@@ -154,27 +154,29 @@ void scheduler::recycle(context& c) noexcept {
 }
 
 void scheduler::interrupt(const void* argument) noexcept {
-    const auto visit = [&](context& c) {
-        const base::lock_guard guard{lock_};
-        const bool begun = c.state != condition::pooled && c.state != condition::standing && !c.over;
-        const bool is_it = begun && c.what.argument == argument;
-        if (is_it) ++c.visitors;
-        return is_it;
+    const auto is_it = [&](const std::unique_ptr<context>& c) {
+        return c->what.argument == argument && c->state != condition::pooled && c->state != condition::standing &&
+               !c->over;
     };
-    // Outside the lock, which whoever wakes a sleeper takes.
-    for (const auto& c : contexts_) {
-        if (!visit(*c)) continue;
-        core::interrupt(*c->descriptor);
-        calls whom;
-        {
-            const base::lock_guard guard{lock_};
-            if (--c->visitors == 0 && c->over) {
-                recycle(*c);
-                if (c->state == condition::standing) call_any(c->level, whom);
-            }
-        }
-        deliver(whom);
+    context* c = nullptr;
+    {
+        const base::lock_guard guard{lock_};
+        const auto found = std::ranges::find_if(contexts_, is_it);
+        if (found == contexts_.end()) return;
+        c = found->get();
+        ++c->visitors;
     }
+    // Outside the lock, which whoever wakes a sleeper takes.
+    core::interrupt(*c->descriptor);
+    calls whom;
+    {
+        const base::lock_guard guard{lock_};
+        if (--c->visitors == 0 && c->over) {
+            recycle(*c);
+            if (c->state == condition::standing) call_any(c->level, whom);
+        }
+    }
+    deliver(whom);
 }
 
 void scheduler::call_any(unsigned level, calls& whom) noexcept {

@@ -96,6 +96,9 @@ private:
     static void wake_sleeper(core::descriptor& sleeper) noexcept;
     static bool outranks(core::descriptor& self, core::descriptor& other) noexcept;
     static void let_go(core::descriptor& d) noexcept;
+    static void hold(core::descriptor& self, bool begins) noexcept;
+    /// A signal that came to a thread that is no worker is for who had it before.
+    static void pass_on(int number, siginfo_t* about, void* interrupted) noexcept;
     static context* context_of(const core::descriptor& d) noexcept;
 
     const options how_;

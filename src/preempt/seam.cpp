@@ -44,7 +44,8 @@ void scheduler::open_seam() {
     // context for another one, which has to be interruptible.
     tick.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&tick.sa_mask);
-    ::sigaction(tick_signal, &tick, &handler_before);
+    ::sigaction(tick_signal, nullptr, &handler_before);  // before a signal can come that is passed on
+    ::sigaction(tick_signal, &tick, nullptr);
     start_catching_faults();
     core::tell_of_letting_go.store(&let_go, std::memory_order_release);
 }
@@ -56,12 +57,20 @@ void scheduler::close_seam() noexcept {
     the_scheduler = nullptr;
 }
 
+void scheduler::pass_on(int number, siginfo_t* about, void* interrupted) noexcept {
+    const struct sigaction& before = handler_before;
+    if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) return;
+    if ((before.sa_flags & SA_SIGINFO) != 0) before.sa_sigaction(number, about, interrupted);
+    else before.sa_handler(number);
+}
+
 void scheduler::connect(context& c) const noexcept {
     c.hooks.serve_tick = &serve_tick;
     c.hooks.wait = &wait;
     c.hooks.sleep = &sleep;
     c.hooks.wake = &wake_sleeper;
     c.hooks.outranks = &outranks;
+    c.hooks.hold = &hold;
     c.hooks.of = &c;
     // Without ticks nothing is interrupted, and the critical regions are left out.
     if (source_.preempts) core::make_preemptable(*c.descriptor, c.hooks);
@@ -74,6 +83,20 @@ context* scheduler::context_of(const core::descriptor& d) noexcept {
 }
 
 void scheduler::serve_tick(core::descriptor&) noexcept { worker::current()->check(); }
+
+// Signal fences: the handlers of the same thread see what is between, or nothing of it.
+void scheduler::hold(core::descriptor& self, bool begins) noexcept {
+    context& c = *context_of(self);
+    const std::uint32_t before = c.held.load(std::memory_order_relaxed);
+    if (begins) {
+        c.held.store(before + 1, std::memory_order_relaxed);
+        return std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    c.held.store(before - 1, std::memory_order_relaxed);
+    if (before != 1 || !c.tick_kept.exchange(false, std::memory_order_relaxed)) return;
+    if (core::tick(self)) worker::current()->check();
+}
 
 bool scheduler::outranks(core::descriptor& self, core::descriptor& other) noexcept {
     const context* const mine = context_of(self);

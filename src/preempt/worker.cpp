@@ -75,6 +75,7 @@ void worker::run() noexcept {
     run_as(this, nullptr);
     if (of_.how_.migrate) own_block_ = tls_block::current();
     source().start(target_);
+    ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);  // the program's threads may have them blocked
     for (;;) {
         context* c = std::exchange(chosen_, nullptr);
         if (c != nullptr) {
@@ -181,6 +182,8 @@ void worker::enter(context& c) noexcept {
         c.transaction = &d;
         d.exceptions = reinterpret_cast<const core::exception_globals*>(abi::__cxa_get_globals());
         d.standing_tick.store(false, std::memory_order_relaxed);
+        c.held.store(0, std::memory_order_relaxed);
+        c.tick_kept.store(false, std::memory_order_relaxed);
         c.place.prepare(c.room, run_context, &c);
     }
     run_as(this, c.transaction);
@@ -246,8 +249,14 @@ bool worker::must_give_way() noexcept {
     return true;
 }
 
+bool worker::keeps_tick() const noexcept {
+    if (running_->held.load(std::memory_order_relaxed) == 0) return false;
+    running_->tick_kept.store(true, std::memory_order_relaxed);
+    return true;
+}
+
 void worker::check() noexcept {
-    if (must_give_way()) leave(departure::preempted);
+    if (!keeps_tick() && must_give_way()) leave(departure::preempted);
 }
 
 void worker::note_tick() noexcept {
@@ -276,7 +285,7 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (!is_wanted()) return;
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
     const bool application = of_.application_.contains(instruction);
-    if (application && core::tick(d)) {
+    if (application && core::tick(d) && !keeps_tick()) {
         if (!must_give_way()) return;
         // The handler is left in the middle, and ticks are held back while it runs.
         ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);
@@ -286,9 +295,9 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (!application) note_tick();
 }
 
-void worker::handle_signal(int, siginfo_t*, void* interrupted) noexcept {
+void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noexcept {
     worker* const w = current();
-    if (w == nullptr) return;
+    if (w == nullptr) return scheduler::pass_on(number, about, interrupted);
     const int error = errno;
     const auto& registers = static_cast<const ucontext_t*>(interrupted)->uc_mcontext.gregs;
     w->on_tick(static_cast<std::uintptr_t>(registers[REG_RIP]));

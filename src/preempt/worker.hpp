@@ -64,6 +64,8 @@ private:
     void set_timer() noexcept;
     [[nodiscard]] bool is_wanted() const noexcept;
     void enter(context& c) noexcept;
+    /// Whether the running context wants to be undisturbed; then the tick is kept until it does no more.
+    [[nodiscard]] bool keeps_tick() const noexcept;
     bool must_give_way() noexcept;
     void leave(departure why) noexcept;
     void settle(calls& whom) noexcept;
@@ -73,7 +75,7 @@ private:
     void on_tick(std::uintptr_t instruction) noexcept;
     void tell(happening what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;
-    static void handle_signal(int, siginfo_t*, void* interrupted) noexcept;
+    static void handle_signal(int number, siginfo_t* about, void* interrupted) noexcept;
 
     // Of contexts that have run over their stack (cutting_off.cpp).
     bool survives(const siginfo_t& fault, ucontext_t& where) noexcept;

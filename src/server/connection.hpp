@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "server/byte_queue.hpp"
 #include "server/executor.hpp"
 #include "server/request.hpp"
 #include "server/request_parser.hpp"
@@ -35,26 +36,15 @@ struct session {
 class connection {
 public:
     explicit connection(std::unique_ptr<stream> s, instant now)
-        : io{std::move(s)}, last_request{now}, last_progress{now} {}
+        : io{std::move(s)}, arrived{now}, last_request{now}, last_progress{now} {}
 
-    // ---- what came in
-    /// Adds bytes behind those that are not understood yet.
-    void append(std::string_view bytes) {
-        if (start_ == in_.size()) {
-            in_.clear();
-            start_ = 0;
-        } else if (start_ > in_.size() / 2) {
-            in_.erase(0, start_);
-            start_ = 0;
-        }
-        in_.append(bytes);
-    }
-    [[nodiscard]] std::string_view pending() const noexcept { return std::string_view{in_}.substr(start_); }
-    void consume(std::size_t bytes) noexcept { start_ += bytes; }
-    void throw_away_input() {
-        in_ = {};
-        start_ = 0;
-    }
+    /// What came in and was not understood yet.
+    byte_queue in;
+    /// What goes out and was not taken yet.
+    byte_queue out;
+    [[nodiscard]] std::size_t unsent() const noexcept { return out.size(); }
+    /// Bytes of answers that it makes the server hold, with those that wait for an earlier one.
+    [[nodiscard]] std::size_t held() const noexcept { return out.size() + waiting_; }
 
     // ---- requests
     void line_up(request& r) noexcept {
@@ -64,10 +54,14 @@ public:
         last_ = &r;
         ++in_flight;
     }
-    /// The first one if it is answered; takes it out.
-    request* take_answered() noexcept {
-        if (first_ == nullptr || !first_->answered) return nullptr;
-        return take_first();
+    /// Its answer may go out in its turn. REQUIRES: it is in the order.
+    void mark_answered(request& r) noexcept {
+        r.answered = true;
+        waiting_ += r.answer.size();
+    }
+    /// The first one if it is answered.
+    [[nodiscard]] const request* first_answered() const noexcept {
+        return first_ != nullptr && first_->answered ? first_ : nullptr;
     }
     request* take_first() noexcept {
         request* const r = first_;
@@ -75,6 +69,7 @@ public:
         first_ = r->behind;
         if (first_ == nullptr) last_ = nullptr;
         --in_flight;
+        if (r->answered) waiting_ -= r->answer.size();
         return r;
     }
     /// REQUIRES: `old` is in the order.
@@ -89,11 +84,6 @@ public:
         old.behind = nullptr;
     }
 
-    // ---- what goes out
-    std::string out;
-    std::size_t written = 0;  // of out
-    [[nodiscard]] std::size_t unsent() const noexcept { return out.size() - written; }
-
     std::unique_ptr<stream> io;
     request_parser parser;
     session who;
@@ -103,14 +93,14 @@ public:
     bool lingering = false;
     bool broken = false;
     std::uint32_t interest = 0;  // what epoll watches
+    const instant arrived;
     instant last_request;
     instant last_progress;  // of writing, or since when there is nothing to write
 
 private:
-    std::string in_;
-    std::size_t start_ = 0;
     request* first_ = nullptr;
     request* last_ = nullptr;
+    std::size_t waiting_ = 0;  // bytes of answered requests in the order
 };
 
 }  // namespace tutti::server

@@ -1,5 +1,6 @@
 #include "server/executors.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "server/thread_pool.hpp"
@@ -9,16 +10,32 @@
 
 namespace tutti::server {
 
-std::unique_ptr<executor> make_executor(const settings& how, unsigned workers,
-                                        [[maybe_unused]] const catalog& procedures, timeline& shown) {
+execution executor_of(const settings& how) noexcept {
+    if (how.executor != execution::automatic) return how.executor;
 #if defined(TUTTI_PREEMPTS)
-    const bool may = how.executor == execution::automatic && !preempt::scheduler::exists();
-    if (may || how.executor == execution::preemptive)
+    if (!preempt::scheduler::exists()) return execution::preemptive;
+#endif
+    return execution::threads;
+}
+
+unsigned workers_for(const settings& how, [[maybe_unused]] execution chosen, unsigned processors) noexcept {
+    if (how.workers != 0) return how.workers;
+    const unsigned left = processors > how.receivers ? processors - how.receivers : 1;
+#if defined(TUTTI_PREEMPTS)
+    if (chosen == execution::preemptive) return std::min(left, preempt::most_workers);
+#endif
+    return left;
+}
+
+std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
+                                        [[maybe_unused]] const catalog& procedures, timeline& shown) {
+    if (chosen == execution::preemptive) {
+#if defined(TUTTI_PREEMPTS)
         return std::make_unique<preemptive>(workers, how.queue, how.preemption, procedures, shown);
 #else
-    if (how.executor == execution::preemptive)
         throw std::invalid_argument{"this build preempts nothing: that needs x86-64, and no ThreadSanitizer"};
 #endif
+    }
     return std::make_unique<thread_pool>(workers, how.queue, shown);
 }
 

@@ -1,4 +1,4 @@
-// Which executor a server's settings ask for.
+// Which executor a server's settings ask for, and how many workers.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,15 @@
 
 namespace tutti::server {
 
-/// For these procedures.
+/// What `automatic` comes to in this build and process; anything else stays what it is.
+[[nodiscard]] execution executor_of(const settings& how) noexcept;
+
+/// What the settings say, or the processors that receivers leave, as far as the executor can have so many.
+[[nodiscard]] unsigned workers_for(const settings& how, execution chosen, unsigned processors) noexcept;
+
+/// For these procedures. REQUIRES: `chosen` is not automatic.
 /// @throws std::invalid_argument, std::logic_error  where what is asked for cannot be had
-[[nodiscard]] std::unique_ptr<executor> make_executor(const settings& how, unsigned workers, const catalog& procedures,
-                                                      timeline& shown);
+[[nodiscard]] std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
+                                                      const catalog& procedures, timeline& shown);
 
 }  // namespace tutti::server

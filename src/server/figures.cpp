@@ -1,6 +1,7 @@
 #include "server/figures.hpp"
 
 #include <bit>
+#include <new>
 
 namespace tutti::server {
 namespace {
@@ -41,10 +42,13 @@ std::uint64_t percentile(const turnaround_sum& of, double q) noexcept {
 void figures::count_call(std::size_t procedure, int priority, ending how, std::chrono::nanoseconds turnaround) {
     of_procedure& of = by_procedure_[procedure];
     of.endings[static_cast<std::size_t>(how)].add();
+    // What was refused did not turn around: an overload would show as very short calls.
+    if (how == ending::busy || how == ending::shutdown) return;
     auto& slot = of.by_priority[static_cast<std::size_t>(priority)];
     turnarounds<tally>* found = slot.load(std::memory_order_relaxed);
     if (found == nullptr) {
-        found = new turnarounds<tally>;
+        found = new (std::nothrow) turnarounds<tally>;
+        if (found == nullptr) return;
         slot.store(found, std::memory_order_release);  // partner: the acquiring load in add_to
     }
     const auto microseconds = static_cast<std::uint64_t>((turnaround.count() + 999) / 1000);

@@ -45,6 +45,7 @@ class figures {
 public:
     explicit figures(std::size_t procedures) : by_procedure_(procedures) {}
 
+    /// `turnaround`: from its arrival to its answer; not looked at if it was refused without being run.
     void count_call(std::size_t procedure, int priority, ending how, std::chrono::nanoseconds turnaround);
 
     /// Adds what is counted for a procedure and priority to `sum`.

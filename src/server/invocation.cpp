@@ -109,6 +109,13 @@ ending run_over(const invocation& i, std::string& answer) noexcept {
     return ending::stack;
 }
 
+void tell_overdue(const invocation& i, std::string& answer) {
+    reply{answer, i.spoken}.error(
+        code_of(ending::timeout),
+        i.which->what.name +
+            ": it runs for longer than its time limit and is being cancelled; it may have had effects");
+}
+
 void refuse(ending why, reply& to) {
     to.error(code_of(why), why == ending::shutdown ? "the server is ending and takes no more calls"
                                                    : "too many calls wait already; try again later");

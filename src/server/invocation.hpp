@@ -38,6 +38,8 @@ void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono:
 /// Answers what was given up in the middle of `run`. The old `answer` is left as it is, and a new one put in its place:
 /// it may be half changed.
 [[nodiscard]] ending run_over(const invocation& i, std::string& answer) noexcept;
+/// Answers for one that has not ended although its time limit has passed.
+void tell_overdue(const invocation& i, std::string& answer);
 
 /// Answers without running it.
 void refuse(ending why, reply& to);

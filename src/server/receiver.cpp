@@ -18,12 +18,11 @@ using std::chrono::milliseconds;
 constexpr std::size_t scratch_bytes = 65'536;  // no TLS record is longer
 constexpr std::size_t events_a_round = 256;
 
-void add_to(const handle& epoll, const handle& what, std::uint32_t events, const void* tag) {
+bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
     epoll_event e{};
     e.events = events;
     e.data.ptr = const_cast<void*>(tag);
-    if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what.get(), &e) != 0)
-        throw std::system_error{errno, std::generic_category(), "epoll"};
+    return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what, &e) == 0 || errno == EEXIST;
 }
 
 }  // namespace
@@ -38,17 +37,24 @@ receiver::receiver(common& shared, std::size_t procedures)
       now_{std::chrono::steady_clock::now()},
       next_look_{now_} {
     if (!epoll_.open() || !bell_.open()) throw std::system_error{errno, std::generic_category(), "epoll or eventfd"};
-    add_to(epoll_, bell_, EPOLLIN, &bell_);
-    watch_entrances(true);
+    if (!add_to(epoll_, bell_.get(), EPOLLIN, &bell_) || !watch_entrances(true))
+        throw std::system_error{errno, std::generic_category(), "epoll"};
 }
 
-void receiver::watch_entrances(bool on) {
-    if (accepting_ == on) return;
+bool receiver::watch_entrances(bool on) noexcept {
+    if (accepting_ == on) return true;
     accepting_ = on;
     for (const entrance& e : shared_.entrances) {
-        if (on) add_to(epoll_, e.listener, EPOLLIN | EPOLLEXCLUSIVE, &e);
-        else ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
+        if (!on) {
+            ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
+        } else if (!add_to(epoll_, e.listener.get(), EPOLLIN | EPOLLEXCLUSIVE, &e)) {
+            const int error = errno;
+            watch_entrances(false);  // not half of them: none is what the next look tries again
+            errno = error;
+            return false;
+        }
     }
+    return true;
 }
 
 receiver::~receiver() = default;
@@ -137,22 +143,30 @@ void receiver::accept(const entrance& from) {
             static_cast<void>(refused.write("-MAXCLIENTS the server has as many clients as it may\r\n"));
             continue;
         }
-        auto made = std::make_unique<connection>(from.greet(std::move(socket)), now_);
-        connection& c = *made;
-        c.who.trusted = shared_.how.password.empty();
-        c.who.id = shared_.next_id.fetch_add(1, std::memory_order_relaxed);
-        c.interest = EPOLLIN;
-        epoll_event e{};
-        e.events = c.interest;
-        e.data.ptr = &c;
-        if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, c.io->socket(), &e) != 0) {
+        if (!let_in(from, std::move(socket))) {
             shared_.clients.fetch_sub(1);
-            continue;
+            figures_.clients_refused.add();
         }
-        connections_.emplace(&c, std::move(made));
-        figures_.clients.add();
-        figures_.clients_in_all.add();
     }
+}
+
+bool receiver::let_in(const entrance& from, handle socket) noexcept try {
+    auto made = std::make_unique<connection>(from.greet(std::move(socket)), now_);
+    connection& c = *made;
+    c.who.trusted = shared_.how.password.empty();
+    c.who.id = shared_.next_id.fetch_add(1, std::memory_order_relaxed);
+    c.interest = EPOLLIN;
+    touched_.reserve(connections_.size() + 1);  // so that to touch one needs no memory
+    connections_.emplace(&c, std::move(made));
+    if (!add_to(epoll_, c.io->socket(), c.interest, &c)) {
+        connections_.erase(&c);
+        return false;
+    }
+    figures_.clients.add();
+    figures_.clients_in_all.add();
+    return true;
+} catch (const std::exception&) {
+    return false;
 }
 
 void receiver::handle_event(connection& c, std::uint32_t events) {
@@ -160,7 +174,13 @@ void receiver::handle_event(connection& c, std::uint32_t events) {
     const bool readable = (events & EPOLLIN) != 0;
     // EPOLLHUP: the other side is gone altogether and will read no answer; what it sent before may still be run.
     if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable)) c.broken = true;
-    else if (readable || c.io->wants_to_write()) read(c);
+    else if (readable || c.io->wants_to_write()) {
+        try {
+            read(c);
+        } catch (const std::exception&) {
+            c.broken = true;
+        }
+    }
 }
 
 void receiver::read(connection& c) {
@@ -172,16 +192,16 @@ void receiver::read(connection& c) {
     if (c.lingering || c.who.quit) return;
     const std::string_view fresh{scratch_.get(), r.bytes};
     // What is complete is cut where it lies; only the rest is copied.
-    if (c.pending().empty()) {
-        c.append(fresh.substr(take_requests(c, fresh)));
+    if (c.in.empty()) {
+        c.in.append(fresh.substr(take_requests(c, fresh)));
     } else {
-        c.append(fresh);
-        c.consume(take_requests(c, c.pending()));
+        c.in.append(fresh);
+        c.in.consume(take_requests(c, c.in.pending()));
     }
 }
 
 bool receiver::takes_more(const connection& c) const noexcept {
-    return !c.who.quit && !c.lingering && c.in_flight < shared_.how.max_pipeline && c.unsent() < shared_.how.max_unsent;
+    return !c.who.quit && !c.lingering && c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
 }
 
 /// Returns how many bytes were understood.
@@ -194,9 +214,9 @@ std::size_t receiver::take_requests(connection& c, std::string_view input) {
         if (outcome == request_parser::outcome::incomplete) break;
         if (outcome == request_parser::outcome::malformed) {
             request& r = take_request();
-            reply{r.answer}.error("ERR", "protocol: " + c.parser.error());
-            r.answered = true;
             c.line_up(r);
+            reply{r.answer}.error("ERR", "protocol: " + c.parser.error());
+            c.mark_answered(r);
             c.who.quit = true;
             figures_.malformed.add();
             return input.size();
@@ -207,11 +227,16 @@ std::size_t receiver::take_requests(connection& c, std::string_view input) {
             r.arrived = now_;
             c.last_request = now_;
             c.line_up(r);
-            if (shared_.known.take(c.who, c.parser.words(), r)) {
-                to_submit_.push_back(&r);
-            } else {
-                r.answered = true;
-                figures_.commands.add();
+            try {
+                if (shared_.known.take(c.who, c.parser.words(), r)) {
+                    to_submit_.push_back(&r);
+                } else {
+                    c.mark_answered(r);
+                    figures_.commands.add();
+                }
+            } catch (...) {
+                c.mark_answered(r);  // it is nobody's but this connection's, which is about to end
+                throw;
             }
         }
         c.parser.restart();

@@ -1,6 +1,8 @@
 // A thread that owns sockets: accepts, reads, cuts requests, submits them, and writes answers in the order of their
 // requests. Nothing that a client does or leaves undone makes it wait.
 //
+// What runs out of memory for the sake of one client ends that client.
+//
 // A round: wait in epoll; read from whoever sent; submit what was read, all at once; collect what workers gave back;
 // look after the connections that were touched: write, and decide what to watch. Now and then: time limits, clients that
 // do nothing.
@@ -62,8 +64,10 @@ private:
     void wait();
 
     void accept(const entrance& from);
-    /// Whether the listeners are watched. Throws std::system_error where that cannot be.
-    void watch_entrances(bool on);
+    /// False if memory or a place in epoll cannot be had.
+    [[nodiscard]] bool let_in(const entrance& from, handle socket) noexcept;
+    /// Whether the listeners are watched. False, with errno, where that cannot be.
+    bool watch_entrances(bool on) noexcept;
     void handle_event(connection& c, std::uint32_t events);
     void read(connection& c);
     std::size_t take_requests(connection& c, std::string_view input);
@@ -72,6 +76,7 @@ private:
 
     void touch(connection& c);
     void look_after(connection& c);
+    void exchange(connection& c);
     [[nodiscard]] bool takes_more(const connection& c) const noexcept;
     void write(connection& c);
     void watch(connection& c);
@@ -79,7 +84,6 @@ private:
 
     void keep_order();
     void enforce_limit(request& r, std::chrono::nanoseconds limit);
-    [[nodiscard]] bool overdue(const connection& c) const noexcept;
     void stop_for_drain();
 
     request& take_request();

@@ -2,6 +2,7 @@
 #include <sys/epoll.h>
 
 #include "server/receiver.hpp"
+#include "server/time_limits.hpp"
 
 namespace tutti::server {
 namespace {
@@ -20,23 +21,30 @@ void receiver::touch(connection& c) {
     touched_.push_back(&c);
 }
 
-void receiver::look_after(connection& c) {
-    c.touched = false;
-    if (c.broken) return close(c);
+/// Answers out, and requests in that were read before and had no room.
+void receiver::exchange(connection& c) {
     for (;;) {
-        while (request* const r = c.take_answered()) {
+        while (const request* const r = c.first_answered()) {
             c.out.append(r->answer);
-            put_away(*r);
+            put_away(*c.take_first());
         }
         write(c);
-        if (c.broken) return close(c);
-        // There may be room now for requests that were read before.
-        if (c.pending().empty() || !takes_more(c)) break;
-        const std::size_t taken = take_requests(c, c.pending());
-        c.consume(taken);
-        if (taken == 0) break;
+        if (c.broken || c.in.empty() || !takes_more(c)) return;
+        const std::size_t taken = take_requests(c, c.in.pending());
+        c.in.consume(taken);
+        if (taken == 0) return;
     }
-    if (c.who.quit) c.throw_away_input();
+}
+
+void receiver::look_after(connection& c) {
+    c.touched = false;
+    try {
+        if (!c.broken) exchange(c);
+    } catch (const std::exception&) {
+        c.broken = true;
+    }
+    if (c.broken) return close(c);
+    if (c.who.quit) c.in.clear();
     const bool no_more = c.who.quit || c.ended || draining_;
     if (no_more && c.in_flight == 0 && c.unsent() == 0 && !c.lingering) {
         c.io->finish();
@@ -49,19 +57,16 @@ void receiver::look_after(connection& c) {
 
 void receiver::write(connection& c) {
     while (c.unsent() > 0) {
-        const stream::result r = c.io->write(std::string_view{c.out}.substr(c.written));
+        const stream::result r = c.io->write(c.out.pending());
         if (r.how == stream::state::later) return;
         if (r.how != stream::state::good) {
             c.broken = true;
             return;
         }
-        c.written += r.bytes;
+        c.out.consume(r.bytes);
         c.last_progress = now_;
         figures_.bytes_written.add(r.bytes);
     }
-    c.written = 0;
-    if (c.out.capacity() > 65'536) c.out = {};
-    c.out.clear();
     c.last_progress = now_;
 }
 
@@ -95,45 +100,36 @@ void receiver::stop_for_drain() {
     for (const auto& [c, owned] : connections_) touch(*c);
 }
 
-bool receiver::overdue(const connection& c) const noexcept {
-    const settings& how = shared_.how;
-    const auto past = [this](instant since, milliseconds limit) { return limit.count() > 0 && now_ - since > limit; };
-    if (c.unsent() > 0 || c.lingering) return past(c.last_progress, how.write_timeout);
-    if (!c.who.trusted) return past(c.last_request, how.login_timeout);
-    return c.in_flight == 0 && past(c.last_request, how.idle_timeout);
-}
-
 void receiver::keep_order() {
     next_look_ = now_ + (time_limits_ ? look_period : idle_look_period);
-    std::vector<connection*> late;
-    for (const auto& [c, owned] : connections_) {
-        if (overdue(*c)) late.push_back(c);
+    for (auto next = connections_.begin(); next != connections_.end();) {
+        connection& c = *next++->first;
+        if (overdue(c, shared_.how, draining_, now_)) close(c);
     }
-    for (connection* const c : late) close(*c);
-    if (!draining_) watch_entrances(true);
+    if (!draining_) watch_entrances(true);  // in vain: at the next look
     if (!time_limits_) return;
     for (request* r = under_way_; r != nullptr; r = r->next) {
-        const auto own = r->what.which->what.options.time_limit;
-        const nanoseconds limit = own.count() > 0 ? own : shared_.how.time_limit;
+        const nanoseconds limit = time_limit_of(r->what, shared_.how);
         if (limit.count() > 0) enforce_limit(*r, limit);
     }
 }
 
 /// Cancels it; if it has not ended by the next look, its client is answered nevertheless.
 void receiver::enforce_limit(request& r, nanoseconds limit) {
-    const auto began = r.began.load(std::memory_order_relaxed);
-    if (began == 0 || now_ - instant{std::chrono::steady_clock::duration{began}} < limit) return;
+    if (!r.clock.is_over(limit, now_)) return;
     shared_.runs.interrupt(r);
-    if (std::exchange(r.over_limit, true) && r.from != nullptr) {
+    if (r.clock.interrupts() < 2 || r.from == nullptr) return;
+    connection& c = *r.from;
+    touch(c);
+    try {
+        std::string answer;
+        tell_overdue(r.what, answer);
         request& instead = take_request();
-        reply{instead.answer, r.what.spoken}.error(
-            code_of(ending::timeout),
-            r.what.which->what.name +
-                ": it runs for longer than its time limit and is being cancelled; it may have had effects");
-        instead.answered = true;
-        connection& c = *r.from;
+        instead.answer = std::move(answer);
         c.replace(r, instead);
-        touch(c);
+        c.mark_answered(instead);
+    } catch (const std::exception&) {
+        c.broken = true;
     }
 }
 

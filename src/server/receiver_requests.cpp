@@ -1,5 +1,6 @@
 // The receiver's requests: handed over to the executor, collected when they have been given back, used again.
 #include "server/receiver.hpp"
+#include "server/time_limits.hpp"
 
 namespace tutti::server {
 namespace {
@@ -17,8 +18,7 @@ void receiver::submit() {
         r.previous = nullptr;
         if (under_way_ != nullptr) under_way_->previous = &r;
         under_way_ = &r;
-        const auto own = r.what.which->what.options.time_limit;
-        if (own.count() > 0 || shared_.how.time_limit.count() > 0) time_limits_ = true;
+        if (time_limit_of(r.what, shared_.how).count() > 0) time_limits_ = true;
     }
     under_way_count_ += to_submit_.size();
     const std::size_t accepted = draining_ ? 0 : shared_.runs.submit(to_submit_);
@@ -53,7 +53,7 @@ void receiver::collect() {
         if (r.from == nullptr) {
             put_away(r);
         } else {
-            r.answered = true;
+            r.from->mark_answered(r);
             touch(*r.from);
         }
     }

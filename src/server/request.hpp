@@ -6,13 +6,13 @@
 //       its connection: an accepted call runs, also for a client that has left.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "server/invocation.hpp"
 #include "server/probes.hpp"
+#include "server/run_clock.hpp"
 
 namespace tutti::server {
 
@@ -34,7 +34,7 @@ public:
 
     void run() noexcept override {
         const instant start = std::chrono::steady_clock::now();
-        began.store(start.time_since_epoch().count(), std::memory_order_relaxed);
+        clock.begin(start);
         TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
         how_it_ended = server::run(what, arguments, answer);
         hand_back();
@@ -64,13 +64,13 @@ public:
         what = {};
         priority = 0;
         due = no_deadline;
-        if (answer.capacity() > kept) answer = {};
-        if (text_.capacity() > kept) text_ = {};
+        if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment keeps the memory
+        if (text_.capacity() > kept) std::string{}.swap(text_);
         answer.clear();
         arguments.clear();
-        began.store(0, std::memory_order_relaxed);
+        clock.reset();
         how_it_ended = ending::ok;
-        answered = over_limit = false;
+        answered = false;
         from = nullptr;
         behind = previous = next = nullptr;
     }
@@ -79,12 +79,10 @@ public:
     std::vector<std::string_view> arguments;
     std::string answer;
     instant arrived;
-    /// When run() began, as the steady clock counts; 0: not yet.
-    std::atomic<std::chrono::steady_clock::rep> began{0};
+    run_clock clock;
     ending how_it_ended = ending::ok;
 
     bool answered = false;            // `answer` may go out
-    bool over_limit = false;          // its time limit has passed once
     connection* from = nullptr;       // null: nobody waits for the answer
     request* behind = nullptr;        // the next of its connection
     request* behind_given = nullptr;  // the one given back before it

@@ -62,6 +62,7 @@ request_parser::outcome request_parser::parse_number(std::string_view input, cha
         if (rest.size() == longest_number_line) return fail("the number of a length is too long");
         return outcome::incomplete;
     }
+    if (end < 2) return fail("a length is missing");
     const char* const last = rest.data() + end - 1;
     const auto [stop, failed] = std::from_chars(rest.data() + 1, last, number);
     if (failed != std::errc{} || stop != last || *last != '\r') return fail("a length is not a number");

@@ -1,14 +1,14 @@
 #include "tutti/server/service.hpp"
 
-#include <unistd.h>
-
-#include <algorithm>
+#include <atomic>
 #include <stdexcept>
+#include <thread>
 
 #include "server/catalog.hpp"
 #include "server/commands.hpp"
 #include "server/executors.hpp"
 #include "server/metrics.hpp"
+#include "server/program_calls.hpp"
 #include "server/receiver.hpp"
 #include "server/snapshot.hpp"
 #include "server/sockets.hpp"
@@ -16,42 +16,6 @@
 
 namespace tutti::server {
 namespace {
-
-/// A call from within the program. It answers and deletes itself.
-class inner_call final : public job {
-public:
-    inner_call(std::vector<std::string> arguments, std::function<void(std::string_view)> then)
-        : text_{std::move(arguments)}, then_{std::move(then)} {}
-
-    void run() noexcept override {
-        const std::vector<std::string_view> words{text_.begin(), text_.end()};
-        std::string answer;
-        static_cast<void>(server::run(what, words, answer));
-        end(answer);
-    }
-    void cut_off() noexcept override {
-        std::string answer;
-        static_cast<void>(server::run_over(what, answer));
-        end(answer);
-    }
-
-    invocation what;
-
-private:
-    void end(std::string_view answer) {
-        then_(answer);
-        delete this;
-    }
-
-    std::vector<std::string> text_;
-    std::function<void(std::string_view)> then_;
-};
-
-unsigned workers_for(const settings& how) {
-    if (how.workers != 0) return how.workers;
-    const unsigned processors = std::thread::hardware_concurrency();
-    return processors > how.receivers ? processors - how.receivers : 1;
-}
 
 settings checked(settings how) {
     const auto need = [](bool fine, const char* what) {
@@ -90,14 +54,17 @@ private:
     void listen();
 
     bool started_ = false;
-    bool drained_ = false;
+    std::atomic<bool> drained_{false};
     instant start_time_;
-    handle tcp_, local_;
+    unsigned workers_ = 0;
+    handle tcp_;
+    local_listener local_;
     std::optional<tls> tls_;
     std::unique_ptr<timeline> shown_;
     std::unique_ptr<executor> executor_;
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
+    std::unique_ptr<program_calls> own_calls_;
     std::vector<std::unique_ptr<receiver>> receivers_;
 };
 
@@ -112,17 +79,21 @@ void service::body::listen() {
     }
     if (!how.unix_socket.empty()) {
         local_ = listen_unix(how.unix_socket);
-        shared_->entrances.push_back({local_, in_the_clear});
+        shared_->entrances.push_back({local_.socket, in_the_clear});
     }
 }
 
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
-    shown_ = std::make_unique<timeline>(workers_for(how));
-    executor_ = make_executor(how, workers_for(how), procedures, *shown_);
+    const execution chosen = executor_of(how);
+    workers_ = workers_for(how, chosen, std::thread::hardware_concurrency());
+    shown_ = std::make_unique<timeline>(workers_);
+    executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
+    own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all());
     commands_ = std::make_unique<commands>(procedures, how.password, *shown_, [this] { return to_text(look()); });
     shared_.reset(new common{.how = how, .known = *commands_, .runs = *executor_, .entrances = {}});
     started_ = true;
+    own_calls_->start();
     start_time_ = std::chrono::steady_clock::now();
     listen();
     if (how.metrics_port) {
@@ -134,12 +105,13 @@ void service::body::start() {
 }
 
 void service::body::drain() {
-    if (!started_ || std::exchange(drained_, true)) return;
+    if (!started_ || drained_.exchange(true)) return;
+    own_calls_->begin_drain();
     // Receivers first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : receivers_) r->begin_drain();
     for (const auto& r : receivers_) r->join();
     executor_->drain();
-    if (local_.open()) ::unlink(how.unix_socket.c_str());
+    own_calls_->stop();
     tcp_.close();
     local_.close();
     figures_for_others.reset();  // it looks at what goes with this object
@@ -158,11 +130,12 @@ snapshot service::body::look() const {
     snapshot s;
     if (!started_) return s;
     s.up = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start_time_);
-    s.workers = workers_for(how);
+    s.workers = workers_;
     s.executor = executor_->name();
     s.busy = executor_->current_load();
     for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, {}, {}});
     for (const auto& r : receivers_) add(s, r->counted());
+    add(s, own_calls_->counted());
     return s;
 }
 
@@ -174,19 +147,10 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
     if (which == nullptr) {
         to.error("NOPROC", "there is no procedure '" + std::string{name} + "'");
     } else if (takes(*which, arguments.size(), to)) {
-        auto made = std::make_unique<inner_call>(std::move(arguments), then);
-        made->what = {.which = which, .how = {}, .spoken = protocol::resp3};
+        invocation what{.which = which, .how = {}, .spoken = protocol::resp3};
         try {
-            plan(made->what, options.priority, options.deadline, std::chrono::steady_clock::now());
-            made->name = which->what.name.c_str();
-            made->priority = made->what.how.priority;
-            made->due = made->what.due;
-            job* const one = made.get();
-            if (executor_->submit({&one, 1}) == 1) {
-                static_cast<void>(made.release());
-                return;
-            }
-            refuse(drained_ ? ending::shutdown : ending::busy, to);
+            plan(what, options.priority, options.deadline, std::chrono::steady_clock::now());
+            return own_calls_->call(what, std::move(arguments), std::move(then));
         } catch (const bad_argument& e) {
             to.error(code_of(ending::argument), e.what());
         }

@@ -42,10 +42,11 @@ handle bound(int family, const sockaddr* address, socklen_t size, const std::str
     return s;
 }
 
-/// Whether something answers at the address.
-bool is_alive(const sockaddr_un& address) {
-    const handle s{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    return s.open() && ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+/// Whether nobody listens at the address. One whose backlog is full would keep a socket that blocks waiting.
+bool is_abandoned(const sockaddr_un& address) {
+    const handle s{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+    if (!s.open() || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return false;
+    return errno == ECONNREFUSED;
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ handle listen_tcp(const std::string& host, std::uint16_t port) {
     return bound(found.first->ai_family, found.first->ai_addr, found.first->ai_addrlen, name);
 }
 
-handle listen_unix(const std::string& path) {
+local_listener listen_unix(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) {
@@ -72,13 +73,27 @@ handle listen_unix(const std::string& path) {
     std::memcpy(address.sun_path, path.data(), path.size());
     struct stat there{};
     if (::lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode)) {
-        if (is_alive(address)) {
+        if (!is_abandoned(address)) {
             errno = EADDRINUSE;
             fail(path);
         }
         ::unlink(path.c_str());
     }
-    return bound(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, path);
+    local_listener made;
+    made.socket = bound(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, path);
+    made.path = path;
+    if (::lstat(path.c_str(), &there) != 0) fail(path);
+    made.device = there.st_dev;
+    made.file = there.st_ino;
+    return made;
+}
+
+void local_listener::close() noexcept {
+    if (!socket.open()) return;
+    struct stat there{};
+    const bool own = ::lstat(path.c_str(), &there) == 0 && there.st_dev == device && there.st_ino == file;
+    if (own) ::unlink(path.c_str());
+    socket.close();
 }
 
 std::uint16_t port_of(const handle& listener) {

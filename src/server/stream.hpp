@@ -54,6 +54,8 @@ public:
     [[nodiscard]] virtual result write(std::string_view bytes) noexcept;
     /// Says that no more will be written.
     virtual void finish() noexcept;
+    /// Whether the other side has been let in: under TLS, whether the handshake is over.
+    [[nodiscard]] virtual bool established() const noexcept { return true; }
     /// Whether a read waits until the socket can be written to.
     [[nodiscard]] virtual bool wants_to_write() const noexcept { return false; }
 

@@ -1,6 +1,7 @@
 #include "server/thread_pool.hpp"
 
 #include <pthread.h>
+#include <new>
 
 #include "tutti/interrupt.hpp"
 
@@ -48,7 +49,11 @@ std::size_t thread_pool::submit(std::span<job* const> jobs) {
     {
         const std::scoped_lock lock{mutex_};
         if (draining_) return 0;
-        while (accepted < jobs.size() && queue_.size() < capacity_) queue_.push(*jobs[accepted++]);
+        try {
+            for (; accepted < jobs.size() && queue_.size() < capacity_; ++accepted) queue_.push(*jobs[accepted]);
+        } catch (const std::bad_alloc&) {
+            // No room for the next one, which is what a full queue means to its caller.
+        }
         to_wake = std::min(idle_, accepted);
     }
     if (to_wake == 1) arrived_.notify_one();

@@ -65,20 +65,24 @@ std::string timeline::stop() {
     std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
     std::size_t left_out = 0;
     for (std::size_t w = 0; w < lanes_.size(); ++w) {
-        lane& l = lanes_[w];
-        const std::scoped_lock lock{l.mutex};
+        // Made into text without the lock, which a worker that is just noting something waits for.
+        std::vector<slice> slices;
+        {
+            lane& l = lanes_[w];
+            const std::scoped_lock lock{l.mutex};
+            slices.swap(l.slices);
+            left_out += l.left_out;
+        }
         append(json,
                "{\"ph\":\"M\",\"pid\":1,\"tid\":%zu,\"name\":\"thread_name\",\"args\":{\"name\":\"worker %zu\"}},\n", w,
                w);
-        for (const slice& s : l.slices) {
+        for (const slice& s : slices) {
             json += "{\"ph\":\"X\",\"pid\":1,\"name\":" + quoted(s.name);
             append(json,
                    ",\"tid\":%zu,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"call\":%llu,\"priority\":%d,\"then\":\"%s\"}},\n",
                    w, microseconds(s.from - started_), microseconds(s.to - s.from),
                    static_cast<unsigned long long>(s.call), s.priority, s.how);
         }
-        left_out += l.left_out;
-        l.slices = {};
     }
     append(json,
            "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"tutti\",\"left_out\":%zu}}\n]}\n",

@@ -39,9 +39,10 @@ public:
     }
     void finish() noexcept override {
         ::ERR_clear_error();
-        if (::SSL_is_init_finished(ssl_.get()) == 1) ::SSL_shutdown(ssl_.get());
+        if (established()) ::SSL_shutdown(ssl_.get());
         stream::finish();
     }
+    [[nodiscard]] bool established() const noexcept override { return ::SSL_is_init_finished(ssl_.get()) == 1; }
     [[nodiscard]] bool wants_to_write() const noexcept override { return wants_to_write_; }
 
 private:

@@ -56,4 +56,12 @@ private:
     service service_;
 };
 
+/// What a call from within the program is answered, in RESP3.
+inline std::string answer_of(bank_server& bank, std::string_view procedure) {
+    const auto answered = std::make_shared<std::promise<std::string>>();
+    bank->call_raw(procedure, {}, {},
+                   [answered](std::string_view answer) { answered->set_value(std::string{answer}); });
+    return answered->get_future().get();
+}
+
 }  // namespace tutti::server

@@ -106,6 +106,24 @@ TEST(calls, a_time_limit_answers_even_what_cannot_be_cancelled) {
     EXPECT_EQ(ask({"CALL", "count"}), "1") << "answered once";
 }
 
+TEST(calls, a_time_limit_holds_for_the_program_too) {
+    bank_server bank{{.workers = 1}};
+    EXPECT_EQ(answer_of(bank, "loop").substr(0, 8), "-TIMEOUT");
+    EXPECT_EQ(answer_of(bank, "wait").substr(0, 8), "-TIMEOUT");
+    EXPECT_EQ(answer_of(bank, "noop"), "+OK\r\n");
+    const std::string info = bank->info();
+    EXPECT_NE(info.find("procedure_noop:OK=1,"), std::string::npos) << "they are counted: " << info;
+    EXPECT_NE(info.find("TIMEOUT=1", info.find("procedure_loop:")), std::string::npos) << info;
+}
+
+TEST(calls, a_time_limit_answers_the_program_while_the_call_still_runs) {
+    bank_server bank{{.workers = 1, .time_limit = std::chrono::milliseconds{1}}};
+    EXPECT_EQ(answer_of(bank, "gate").substr(0, 8), "-TIMEOUT");
+    bank.held.open();
+    bank->drain();
+    EXPECT_NE(bank->info().find("procedure_gate:OK=1,"), std::string::npos) << "it was counted once, by how it ended";
+}
+
 TEST(calls, answers_keep_the_order_of_their_requests) {
     bank_server bank{{.workers = 3}};
     client ask{bank.port()};

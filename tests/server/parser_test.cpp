@@ -68,8 +68,8 @@ TEST(parser, any_pieces_give_the_same) {
 
 TEST(parser, what_is_no_request_is_an_error) {
     for (const char* bytes :
-         {"*1\r\n:1\r\n", "*-1\r\n", "*x\r\n", "*1\r\n$-1\r\n", "*1\r\n$x\r\n", "*1\r\n$1\r\nab\r\n", "*\r\n",
-          "*1\r\n$1\nab\r\n", "*1\n$1\r\na\r\n", "*99999999999999999999\r\n",
+         {"*1\r\n:1\r\n", "*-1\r\n", "*x\r\n", "*1\r\n$-1\r\n", "*1\r\n$x\r\n", "*1\r\n$1\r\nab\r\n", "*\r\n", "*\n",
+          "*1\r\n$\n", "*1\r\n$1\nab\r\n", "*1\n$1\r\na\r\n", "*99999999999999999999\r\n",
           "*1\r\n$00000000000000000000000000000000001\r\n", "*1\r\n$9223372036854775807\r\n"}) {
         EXPECT_TRUE(feed_whole(bytes).error) << bytes;
     }

@@ -125,6 +125,8 @@ TEST(pressure, strangers_cannot_make_it_hold_much) {
     EXPECT_EQ(stranger.receive_all().substr(0, 14), "-ERR protocol:");
     bare_socket silent{bank.port()};
     EXPECT_EQ(silent.receive_all(), "") << "closed, without a word";
+    client talkative{bank.port()};
+    while (talkative({"PING"}) != "closed") {}
 }
 
 TEST(pressure, there_are_at_most_so_many_clients) {

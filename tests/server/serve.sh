@@ -94,6 +94,12 @@ case $case in
         redis-benchmark "${secure[@]}" "${mine[@]}" -n 5000 -P 8 -c 5 -q CALL count >"$folder/benchmark"
         [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL count) == 5001 ]] || fail "calls were lost under TLS"
         stop
+        # Who never ends its handshake is a stranger, although there is no password.
+        rm "$folder/port"
+        start --tls-certificate "$folder/server.pem" --tls-key "$folder/server.key" --login-timeout 100
+        exec {silent}<>"/dev/tcp/127.0.0.1/$port"
+        cat <&"$silent" >"$folder/silence" || fail "it was not just closed"
+        stop
         ;;
     top)
         start

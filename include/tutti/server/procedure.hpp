@@ -26,6 +26,7 @@
 #include "tutti/deadline.hpp"
 #include "tutti/detail/config.hpp"
 #include "tutti/server/codec.hpp"
+#include "tutti/server/undisturbed.hpp"
 
 namespace tutti::server {
 
@@ -80,7 +81,7 @@ struct parameter {
 };
 template <class T>
 struct parameter<std::optional<T>> {
-    static constexpr std::size_t least = 0, most = 1;
+    static constexpr std::size_t least = 0, most = parameter<T>::most;
     static std::optional<T> take(arguments& from) {
         if (from.empty()) return std::nullopt;
         return parameter<T>::take(from);
@@ -99,6 +100,20 @@ struct parameter<std::vector<T>> {
 
 template <class... P>
 struct types {};
+
+/// Whether each parameter finds the arguments that it needs: one that may be left out takes what a later one cannot do
+/// without, and one that takes all that are left leaves none.
+template <class... P>
+constexpr bool in_order() {
+    bool fits = true, may_be_left_out = false, takes_all = false;
+    [[maybe_unused]] const auto look = [&](std::size_t least, std::size_t most) {
+        fits = fits && !takes_all && (least == 0 || !may_be_left_out);
+        may_be_left_out = may_be_left_out || least == 0;
+        takes_all = takes_all || most > 1;
+    };
+    (look(parameter<P>::least, parameter<P>::most), ...);
+    return fits;
+}
 
 template <class Pointer>
 struct pointed;
@@ -125,6 +140,8 @@ struct signature<F> : pointed<decltype(&F::operator())> {};
 /// Calls f with what `given` decodes to, after `first`.
 template <class R, class... P, class F, class... First>
 void invoke(F& f, types<P...>, [[maybe_unused]] arguments given, reply& to, First&... first) {
+    static_assert(in_order<P...>(),
+                  "tutti: a procedure's std::vector comes last, and behind a std::optional everything may be left out");
     // Braces: the arguments are taken from left to right.
     std::tuple<P...> decoded{parameter<P>::take(given)...};
     const auto run = [&]() -> R {
@@ -165,8 +182,8 @@ public:
     registry& operator=(const registry&) = delete;
     virtual ~registry() = default;
 
-    /// `f` takes its arguments by value or const reference, of types that have a codec, and returns one or nothing. It
-    /// runs on many threads at once. What it throws is answered by an error: the code EXCEPTION and `what()`. A name is
+    /// `f` takes its arguments by value or const reference, of types that have a codec, and returns one or nothing. A
+    /// std::vector comes last; behind a std::optional everything may be left out. It runs on many threads at once. What it throws is answered by an error: the code EXCEPTION and `what()`. A name is
     /// 1 to 100 printable ASCII characters without blanks.
     /// @throws registration_error  when the name is taken or unfit, or an option out of range
     template <class F>
@@ -188,6 +205,7 @@ public:
 /// Begins the function that a shared object registers its procedures in. The name carries the version of the interface,
 /// so that an object that was built for another one is refused.
 #define TUTTI_PROCEDURES(registry_name)                                                   \
+    TUTTI_UNDISTURBED_STATICS                                                             \
     static void tutti_define_procedures(tutti::server::registry& registry_name);          \
     extern "C" TUTTI_EXPORT void tutti_server_procedures_1(tutti::server::registry* to);  \
     extern "C" TUTTI_EXPORT void tutti_server_procedures_1(tutti::server::registry* to) { \

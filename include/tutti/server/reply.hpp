@@ -80,7 +80,7 @@ public:
     /// What it appends to.
     [[nodiscard]] std::string& target() const noexcept { return *to_; }
     /// Whether it is one value.
-    [[nodiscard]] bool complete() const noexcept { return missing_ == 0; }
+    [[nodiscard]] bool complete() const noexcept { return missing_ == 0 && !more_than_one_; }
 
 private:
     template <class N>
@@ -95,12 +95,15 @@ private:
     }
     void end() {
         to_->append("\r\n");
+        // A list behind a whole value would balance with its own elements.
+        if (missing_ == 0) more_than_one_ = true;
         --missing_;
     }
 
     std::string* to_;
     protocol spoken_;
     std::int64_t missing_ = 1;
+    bool more_than_one_ = false;
 };
 
 }  // namespace tutti::server

@@ -69,13 +69,14 @@ struct settings {
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request
     std::size_t max_pipeline = 1024;      ///< requests of a connection that are not answered yet
-    /// Bytes of answers that a connection may leave unread before it is not read from.
+    /// Bytes of answers, of calls that have ended, that a connection may leave unread before it is not read from.
     std::size_t max_unsent = 1'048'576;
     std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
     std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
-    /// Without progress of an answer; also of the end of a connection.
+    /// Without progress of an answer; also of the end of a connection. Zero: none, until the server ends: then 10 s.
     std::chrono::milliseconds write_timeout{10'000};
-    std::chrono::milliseconds login_timeout{10'000};  ///< to AUTH, if there is a password
+    /// From a client's arrival on, for the handshake of TLS and AUTH, where they are asked for. Zero: none.
+    std::chrono::milliseconds login_timeout{10'000};
 };
 
 /// How one call is to run; what is not given is the procedure's.
@@ -121,7 +122,7 @@ public:
     /// @throws std::invalid_argument  when the executor or its ticks are not available here
     /// @throws std::logic_error       when it has started before, or the process runs another preemptive server
     void start();
-    /// Refuses new calls, ends all that were accepted, answers them, closes every connection, runs what was registered
+    /// Refuses new calls, the program's too, ends all that were accepted, answers them, closes every connection, runs what was registered
     /// by `at_end` on this thread. Idempotent; without a start it does nothing. Must not be called by a procedure.
     /// @throws what `at_end` functions throw, the first of it
     void drain();
@@ -131,9 +132,10 @@ public:
     /// What the command INFO answers.
     [[nodiscard]] std::string info() const;
 
-    /// Calls a procedure by name. `then` gets the answer in RESP3, on the thread that ran it, or at once on this one if
-    /// the call was refused. It must not throw, which ends the program, and must not wait for another call, whose
-    /// worker it may be holding up. REQUIRES: it has started. @throws std::bad_alloc; `then` is not called
+    /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one if
+    /// the call was refused, or on one of the server's if the call has run past its time limit and does not end. It must
+    /// not throw, which ends the program, and must not wait for another call, whose worker it may be holding up.
+    /// REQUIRES: it has started. @throws std::bad_alloc; `then` is not called
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);
 

@@ -1,0 +1,46 @@
+#include "tutti/server/undisturbed.hpp"
+
+#include <cxxabi.h>
+
+#include "core/critical.hpp"
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti::server {
+namespace {
+
+/// Tells the preemption layer of the context that the caller runs on, if it is one of its.
+void hold(bool begins) noexcept {
+    tx* const t = tutti::detail::current_transaction;
+    if (t == nullptr) return;
+    core::descriptor& d = core::descriptor::of(*t);
+    if (d.hooks != nullptr && d.hooks->hold != nullptr) d.hooks->hold(d, begins);
+}
+
+}  // namespace
+
+undisturbed::undisturbed() noexcept { hold(true); }
+undisturbed::~undisturbed() { hold(false); }
+
+int detail::begin_static(void* guard) {
+    hold(true);
+    try {
+        const int is_mine = abi::__cxa_guard_acquire(static_cast<abi::__guard*>(guard));
+        if (is_mine == 0) hold(false);
+        return is_mine;
+    } catch (...) {
+        hold(false);
+        throw;
+    }
+}
+
+void detail::end_static(void* guard) noexcept {
+    abi::__cxa_guard_release(static_cast<abi::__guard*>(guard));
+    hold(false);
+}
+
+void detail::give_up_static(void* guard) noexcept {
+    abi::__cxa_guard_abort(static_cast<abi::__guard*>(guard));
+    hold(false);
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,46 @@
+// Bytes that are added at the end and taken from the front: what a client has sent, and what it has not read yet.
+//
+//   Q1  It holds at most twice what was pending when something was last added, and that; each byte is moved a bounded
+//       number of times on average.
+//   Q2  Emptied, it keeps little memory.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tutti::server {
+
+class byte_queue {
+public:
+    void append(std::string_view bytes) {
+        if (start_ > bytes_.size() / 2) {
+            bytes_.erase(0, start_);
+            start_ = 0;
+        }
+        bytes_.append(bytes);
+    }
+    /// Valid until the next change.
+    [[nodiscard]] std::string_view pending() const noexcept { return std::string_view{bytes_}.substr(start_); }
+    /// Takes that many from the front. REQUIRES: they are pending.
+    void consume(std::size_t bytes) noexcept {
+        start_ += bytes;
+        if (start_ == bytes_.size()) clear();
+    }
+    void clear() noexcept {
+        constexpr std::size_t kept = 65'536;
+        if (bytes_.capacity() > kept) std::string{}.swap(bytes_);  // an assignment would keep the memory
+        bytes_.clear();
+        start_ = 0;
+    }
+    [[nodiscard]] bool empty() const noexcept { return start_ == bytes_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() - start_; }
+    /// What it takes from memory.
+    [[nodiscard]] std::size_t footprint() const noexcept { return bytes_.capacity(); }
+
+private:
+    std::string bytes_;
+    std::size_t start_ = 0;
+};
+
+}  // namespace tutti::server

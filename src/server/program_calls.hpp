@@ -1,0 +1,70 @@
+// Calls from within the program: what a receiver is for clients, this is for them. It counts them, answers each once, and
+// ends those that run for longer than they may.
+//
+//   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
+//                            \-> answered before, because its time limit passed and it did not end
+//
+// Thread safety: any thread. `mutex_` is held over no procedure and no answer; what the executor interrupts is still linked.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/executor.hpp"
+#include "server/figures.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+class program_calls {
+public:
+    using answer_taker = std::function<void(std::string_view)>;
+
+    /// `known`: the procedures that there are.
+    program_calls(const settings& how, executor& runs, const std::deque<entry>& known);
+    /// REQUIRES: stopped, if it was ever called.
+    ~program_calls();
+
+    /// From here on time limits hold. @throws std::system_error
+    void start();
+    /// `then` gets the answer in RESP3. REQUIRES: `what` is planned and takes so many arguments.
+    void call(const invocation& what, std::vector<std::string> arguments, answer_taker then);
+    /// Refuses from now on.
+    void begin_drain() noexcept;
+    /// No call is interrupted any more. REQUIRES: the executor is drained.
+    void stop() noexcept;
+
+    [[nodiscard]] const figures& counted() const noexcept { return figures_; }
+
+private:
+    class one;
+    using late_answer = std::pair<answer_taker, std::string>;
+    void link(one& c) noexcept;
+    void unlink(one& c) noexcept;
+    void finish(one& c, ending how, const std::string& answer) noexcept;
+    void refuse_it(one& c);
+    void watch() noexcept;
+    /// Interrupts what has run for too long. REQUIRES: the lock.
+    std::vector<late_answer> look() noexcept;
+
+    const settings& how_;
+    executor& runs_;
+    std::mutex mutex_;  // of all that follows
+    std::condition_variable changed_;
+    one* first_ = nullptr;
+    figures figures_;
+    bool limits_ = false;  // some procedure has a time limit
+    bool watcher_rests_ = false;
+    bool draining_ = false;
+    bool stopped_ = false;
+    std::thread watcher_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,24 @@
+#include "server/time_limits.hpp"
+
+namespace tutti::server {
+
+using std::chrono::milliseconds;
+
+bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept {
+    const auto past = [now](instant since, milliseconds limit) { return limit.count() > 0 && now - since > limit; };
+    constexpr milliseconds last_patience{10'000};
+    const milliseconds to_read = draining && how.write_timeout.count() == 0 ? last_patience : how.write_timeout;
+    if (c.lingering) return past(c.last_progress, to_read);
+    // From its arrival on: whatever it sends meanwhile gives it no further time.
+    const bool stranger = !c.who.trusted || !c.io->established();
+    if (stranger && past(c.arrived, how.login_timeout)) return true;
+    if (c.unsent() > 0) return past(c.last_progress, to_read);
+    return c.in_flight == 0 && past(c.last_request, how.idle_timeout);
+}
+
+std::chrono::nanoseconds time_limit_of(const invocation& i, const settings& how) noexcept {
+    const milliseconds own = i.which->what.options.time_limit;
+    return own.count() > 0 ? own : how.time_limit;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,162 @@
+// Bounds of memory and time, as decisions: no test here waits for a time to pass. Catches buffers that grow with what has
+// long been sent, clients that talk their way past a limit, and calls that are interrupted more and more.
+
+#include <gtest/gtest.h>
+
+#include "server/executors.hpp"
+#include "server/figures.hpp"
+#include "server/time_limits.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+const instant start = instant{} + 1h;
+
+/// Nobody is at its other end.
+class quiet_stream final : public stream {
+public:
+    explicit quiet_stream(bool established) : stream{handle{}}, established_{established} {}
+    [[nodiscard]] bool established() const noexcept override { return established_; }
+
+private:
+    bool established_;
+};
+
+std::unique_ptr<connection> arrived_at_start(bool trusted, bool established = true) {
+    auto made = std::make_unique<connection>(std::make_unique<quiet_stream>(established), start);
+    made->who.trusted = trusted;
+    return made;
+}
+
+// A client that reads, but never all: the queue is never empty.
+TEST(byte_queue, what_has_been_sent_takes_no_memory) {
+    byte_queue unread;
+    const std::string answer(1000, 'x');
+    for (int i = 0; i < 10; ++i) unread.append(answer);
+    for (int i = 0; i < 2000; ++i) {
+        unread.append(answer);
+        unread.consume(answer.size());
+    }
+    EXPECT_EQ(unread.size(), 10'000U);
+    EXPECT_LT(unread.footprint(), 100'000U);
+}
+
+TEST(byte_queue, keeps_the_order_and_forgets_what_was_large) {
+    byte_queue q;
+    std::string expected;
+    for (int i = 0; i < 500; ++i) {
+        const std::string word = std::to_string(i);
+        q.append(word);
+        expected += word;
+        if (i % 3 != 2) continue;
+        q.consume(2);
+        expected.erase(0, 2);
+        ASSERT_EQ(q.pending(), expected);
+    }
+    q.append(std::string(1'000'000, 'x'));
+    q.consume(q.size());
+    EXPECT_TRUE(q.empty());
+    EXPECT_LT(q.footprint(), 100'000U);
+}
+
+struct nobody final : giver {
+    void give_back(request&) noexcept override {}
+};
+
+// What is answered behind a call that runs for long is held, too.
+TEST(connection, answers_that_wait_for_an_earlier_one_are_counted) {
+    nobody home;
+    request first{home}, second{home};
+    const auto c = arrived_at_start(true);
+    c->line_up(first);
+    c->line_up(second);
+    second.answer.assign(1000, 'x');
+    c->mark_answered(second);
+    EXPECT_EQ(c->unsent(), 0U);
+    EXPECT_EQ(c->held(), 1000U);
+    EXPECT_EQ(c->first_answered(), nullptr);
+    c->mark_answered(first);
+    EXPECT_EQ(c->first_answered(), &first);
+    EXPECT_EQ(c->take_first(), &first);
+    EXPECT_EQ(c->take_first(), &second);
+    EXPECT_EQ(c->held(), 0U);
+}
+
+TEST(request, used_again_it_has_given_large_answers_back) {
+    nobody home;
+    request r{home};
+    r.answer.assign(1'000'000, 'x');
+    r.recycle();
+    EXPECT_LT(r.answer.capacity(), 100'000U);
+}
+
+TEST(overdue, nothing_that_strangers_send_gives_them_more_time) {
+    const settings how{.login_timeout = 1s};
+    const auto stranger = arrived_at_start(false);
+    stranger->last_request = stranger->last_progress = start + 900ms;
+    EXPECT_FALSE(overdue(*stranger, how, false, start + 1000ms));
+    EXPECT_TRUE(overdue(*stranger, how, false, start + 1001ms));
+    stranger->out.append("-NOAUTH");
+    EXPECT_TRUE(overdue(*stranger, how, false, start + 1001ms)) << "what it does not read neither";
+    stranger->who.trusted = true;
+    EXPECT_FALSE(overdue(*stranger, how, false, start + 1001ms));
+}
+
+TEST(overdue, a_handshake_is_part_of_the_login) {
+    const settings how{.login_timeout = 1s};
+    EXPECT_TRUE(overdue(*arrived_at_start(true, false), how, false, start + 1001ms));
+    EXPECT_FALSE(overdue(*arrived_at_start(true), how, false, start + 1h));
+}
+
+TEST(overdue, the_end_of_a_server_waits_for_nobody_for_ever) {
+    const settings how{.write_timeout = 0ms};
+    const auto leaving = arrived_at_start(true), reading_nothing = arrived_at_start(true);
+    leaving->lingering = true;
+    reading_nothing->out.append("OK");
+    for (const connection* const c : {leaving.get(), reading_nothing.get()}) {
+        EXPECT_FALSE(overdue(*c, how, false, start + 24h));
+        EXPECT_FALSE(overdue(*c, how, true, start + 10s));
+        EXPECT_TRUE(overdue(*c, how, true, start + 11s));
+    }
+}
+
+TEST(run_clock, interrupts_ever_more_seldom) {
+    run_clock clock;
+    EXPECT_FALSE(clock.is_over(50ms, start + 1h)) << "it has not begun";
+    clock.begin(start);
+    EXPECT_FALSE(clock.is_over(50ms, start + 49ms));
+    EXPECT_TRUE(clock.is_over(50ms, start + 50ms));
+    EXPECT_FALSE(clock.is_over(50ms, start + 50ms));
+    EXPECT_TRUE(clock.is_over(50ms, start + 60ms));
+    EXPECT_EQ(clock.interrupts(), 2U);
+    for (instant now = start; now < start + 10s; now += 10ms) static_cast<void>(clock.is_over(50ms, now));
+    EXPECT_GE(clock.interrupts(), 10U) << "it goes on";
+    EXPECT_LE(clock.interrupts(), 20U);
+    clock.reset();
+    EXPECT_FALSE(clock.is_over(50ms, start + 1h));
+}
+
+TEST(figures, what_was_refused_did_not_turn_around) {
+    figures counted{1};
+    counted.count_call(0, 3, ending::busy, 1us);
+    counted.count_call(0, 3, ending::shutdown, 1us);
+    counted.count_call(0, 3, ending::ok, 5ms);
+    turnaround_sum sum;
+    counted.add_to(sum, 0, 3);
+    EXPECT_EQ(count_of(sum), 1U);
+    EXPECT_EQ(sum.microseconds, 5000U);
+    EXPECT_EQ(counted.endings(0, ending::busy), 1U);
+}
+
+TEST(workers, are_as_many_as_the_executor_can_have) {
+    EXPECT_EQ(workers_for({}, execution::threads, 128), 127U);
+    EXPECT_EQ(workers_for({.receivers = 4}, execution::threads, 2), 1U);
+    EXPECT_EQ(workers_for({.workers = 100}, execution::threads, 2), 100U);
+    if (executor_of({}) != execution::preemptive) GTEST_SKIP() << "not in this build";
+    EXPECT_EQ(workers_for({}, execution::preemptive, 128), 64U);
+}
+
+}  // namespace
+}  // namespace tutti::server

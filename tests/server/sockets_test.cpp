@@ -1,0 +1,84 @@
+// Places to listen at, and a receiver that cannot have what it needs. Catches a start that waits for another server, an end
+// that takes another's socket away, and a client for whom there is no memory that ends everybody's server.
+
+#include "server/sockets.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include "server/client.hpp"
+#include "server/receiver.hpp"
+#include "server/thread_pool.hpp"
+
+namespace tutti::server {
+namespace {
+
+std::string fresh_path() { return testing::TempDir() + "tutti-s-" + std::to_string(::getpid()); }
+
+handle socket_for(sockaddr_un& address, const std::string& path) {
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    return handle{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+}
+
+TEST(unix_socket, who_accepts_nobody_just_now_is_not_waited_for) {
+    const std::string path = fresh_path();
+    sockaddr_un address{};
+    const auto* const at = reinterpret_cast<const sockaddr*>(&address);
+    const handle busy = socket_for(address, path);
+    ASSERT_EQ(::bind(busy.get(), at, sizeof address), 0);
+    ASSERT_EQ(::listen(busy.get(), 1), 0);
+    std::vector<handle> crowd;
+    do crowd.push_back(socket_for(address, path));
+    while (::connect(crowd.back().get(), at, sizeof address) == 0);
+    EXPECT_THROW(static_cast<void>(listen_unix(path)), std::system_error);
+    ::unlink(path.c_str());
+}
+
+TEST(unix_socket, an_abandoned_one_is_replaced_and_anothers_left) {
+    const std::string path = fresh_path();
+    {
+        sockaddr_un address{};
+        const handle dead = socket_for(address, path);
+        ASSERT_EQ(::bind(dead.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    }
+    local_listener first = listen_unix(path);
+    ASSERT_EQ(::unlink(path.c_str()), 0);
+    local_listener second = listen_unix(path);
+    first.close();
+    EXPECT_EQ(::access(path.c_str(), F_OK), 0) << "it is the second one's";
+    second.close();
+    EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+TEST(receiver, outlives_a_client_for_whom_there_is_no_memory) {
+    const settings how;
+    catalog none;
+    timeline shown{1};
+    thread_pool pool{1, 1, shown};
+    const commands known{none, "", shown, [] { return std::string{}; }};
+    const handle listener = listen_tcp("127.0.0.1", 0);
+    common shared{.how = how, .known = known, .runs = pool, .entrances = {}};
+    bool first = true;
+    shared.entrances.push_back({listener, [&](handle s) {
+                                    if (std::exchange(first, false)) throw std::bad_alloc{};
+                                    return std::make_unique<stream>(std::move(s));
+                                }});
+    receiver serving{shared, 0};
+    serving.start();
+    EXPECT_EQ(bare_socket{port_of(listener)}.receive_all(), "") << "it is turned away";
+    EXPECT_EQ(client{port_of(listener)}({"PING"}), "PONG");
+    serving.begin_drain();
+    serving.join();
+    EXPECT_EQ(serving.counted().clients_refused.get(), 1U);
+    pool.drain();
+}
+
+}  // namespace
+}  // namespace tutti::server
