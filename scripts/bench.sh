@@ -7,6 +7,7 @@ bench_usage() {
     cat <<'EOF'
 usage: ./dev bench [family]... [options]
        ./dev bench policies|deadlines [options]
+       ./dev bench serving redis [options]
 
   family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter (default: all)
   --quick                fewer and shorter rounds, for a first look
@@ -32,6 +33,8 @@ usage: ./dev bench [family]... [options]
   --seconds <n>          deadlines: length of a run (default: 5)
   --limit <seconds>      a run that takes longer is stopped, and reported so (default: 20)
   --out <folder>         where tables, charts and figures go (default: build/bench/policies, build/bench/deadlines)
+
+  serving redis          the transaction server beside redis-server; two minutes; --help lists options
 
 bench/README.md says how to read the result.
 EOF
@@ -87,7 +90,21 @@ bench_contention() {
     say "tables, charts and figures are in $out" >&2
 }
 
+bench_serving() {
+    steps 2
+    {
+        step "packages" need "${packages_build[@]}" "${packages_bench[@]}" "${packages_server[@]}" "${packages_redis[@]}"
+        step "build release" build_preset release "tutti-command redis-comparison tutti-bench-mix" -DTUTTI_SERVER=ON \
+            -DTUTTI_BENCH=ON
+    } >&2 # standard output is for the tables
+    exec python3 -B bench/serving/redis.py --programs build/release/bin "$@"
+}
+
 command_bench() {
+    if [[ "${1:-} ${2:-}" == "serving redis" ]]; then
+        shift 2
+        bench_serving "$@"
+    fi
     case " $* " in
         *" --help "* | *" -h "*)
             bench_usage

@@ -92,6 +92,7 @@ packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev li
 packages_test=("${packages_apps[@]}" "${packages_server[@]}" redis-tools libgtest-dev librapidcheck-dev pkgconf
     gcc-12-source)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
+packages_redis=(redis-server redis-tools)
 packages_charts=(python3-matplotlib)
 packages_clang=(clang-19 libclang-rt-19-dev)
 packages_check=(clang-format-19 shellcheck codespell mandoc)
