@@ -140,7 +140,7 @@ TEST_F(favourite_test, has_the_seat_if_another_that_wants_it_waits_for_it) {
 TEST_F(favourite_test, runs_beside_nobody) {
     static long count = 0;
     count = 0;
-    const int updates = static_cast<int>(support::rounds(200000));
+    const int updates = static_cast<int>(support::rounds(50000));
     constexpr int threads = 3;
     std::thread crew[threads];
     for (int me = 0; me != threads; ++me) {
