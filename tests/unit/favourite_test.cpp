@@ -49,6 +49,14 @@ protected:
     void SetUp() override {
         if (detail::current_or_attach(); descriptor::of(*detail::current_transaction).algorithm->one_at_a_time)
             GTEST_SKIP() << "under this algorithm everybody runs alone";
+        dismiss_whoever_is_it();
+    }
+    void TearDown() override { dismiss_whoever_is_it(); }
+
+    /// Another context by a begin here, this one by a begin elsewhere.
+    static void dismiss_whoever_is_it() {
+        run_one();
+        elsewhere(run_one);
     }
     /// Others are quiet from here on: the second look finds it.
     static void become() {
