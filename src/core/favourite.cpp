@@ -18,6 +18,9 @@ constexpr word dismissed = 1;
 // V5
 constinit detail::shared<std::uint32_t> waiting_to_begin{0};
 
+// The sequence of the favourite's latest attempt that was to run alone; stored before the state that has it.
+constinit detail::shared<word> attempt_alone{0};
+
 descriptor& owner_of(word seen) noexcept {
     return descriptor::of(memory::activity_of(static_cast<std::uint32_t>(seen >> 32) - 1));
 }
@@ -67,7 +70,8 @@ bool begin_as_favourite(descriptor& d) {
     d.alone = true;
     reset_attempt(d);
     d.logging = true;
-    d.algorithm->begin(d);                                                 // the state, and a light fence
+    attempt_alone.store(d.own_sequence, std::memory_order_relaxed);
+    d.algorithm->begin(d);  // the state, and a light fence
     // V1; partner: heavy_fence in dismiss
     if (favourite.load(std::memory_order_relaxed) == d.favour || broken(fault::favourite_although_dismissed)) [[likely]]
         return true;
@@ -86,7 +90,10 @@ void dismiss(descriptor& d, word seen) noexcept {
     base::heavy_fence();  // V1; partner: light_fence in transaction::begin
     descriptor& other = owner_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
-    if (memory::is_running(state)) wait_for(d, other, state);
+    // Acquire above: its number is that of this attempt, if it was to run alone.
+    if (memory::is_running(state) && memory::sequence_of(state) == attempt_alone.load(std::memory_order_relaxed)) {
+        wait_for(d, other, state);
+    }
     favourite.compare_exchange(seen, 0, std::memory_order_seq_cst);  // V3
     waiting_to_begin.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
 }

@@ -3,12 +3,12 @@
 //
 //   the favourite:  state = running; light fence; is the word still its own? then it runs alone
 //   any other:      state = running; fence; is there a favourite? then idle again; dismisses it; heavy fence; waits until
-//                   the transaction is over that it finds running; takes the word away; begins anew
+//                   the transaction is over that it finds running alone; takes the word away; begins anew
 //   to become it:   all others are idle, and have begun nothing since the last look; its word; heavy fence; looks again
 //
 // Invariants
-//   V1  by base/fence.hpp the favourite sees that it is dismissed, or who dismisses it sees that its transaction runs. That
-//       may not run alone, and is waited for all the same
+//   V1  by base/fence.hpp the favourite sees that it is dismissed, or who dismisses it sees that its transaction runs, and
+//       whether it is one that was to run alone
 //   V2  likewise whoever becomes it finds those that have begun, or they find its word
 //   V3  the word stays, dismissed, until the last transaction that may run alone is over: who finds none need not wait
 //   V4  no word is used twice, so whoever takes one away is not late for the next

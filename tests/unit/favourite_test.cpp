@@ -49,6 +49,14 @@ protected:
     void SetUp() override {
         if (detail::current_or_attach(); descriptor::of(*detail::current_transaction).algorithm->one_at_a_time)
             GTEST_SKIP() << "under this algorithm everybody runs alone";
+        dismiss_whoever_is_it();
+    }
+    void TearDown() override { dismiss_whoever_is_it(); }
+
+    /// Another context by a begin here, this one by a begin elsewhere.
+    static void dismiss_whoever_is_it() {
+        run_one();
+        elsewhere(run_one);
     }
     /// Others are quiet from here on: the second look finds it.
     static void become() {
@@ -140,7 +148,7 @@ TEST_F(favourite_test, has_the_seat_if_another_that_wants_it_waits_for_it) {
 TEST_F(favourite_test, runs_beside_nobody) {
     static long count = 0;
     count = 0;
-    const int updates = static_cast<int>(support::rounds(200000));
+    const int updates = static_cast<int>(support::rounds(50000));
     constexpr int threads = 3;
     std::thread crew[threads];
     for (int me = 0; me != threads; ++me) {
