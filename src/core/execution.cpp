@@ -115,7 +115,8 @@ void start_attempt(descriptor& d) {
     if (const policy& p = policy_of(d); p.start != nullptr) p.start(d);
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
-    if (d.frame_->receive != nullptr) d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered it
+    if (d.frame_->receive != nullptr)
+        d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered it
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
         // A block of the language has said that it uses plain memory; what it says must be seen before its snapshot is

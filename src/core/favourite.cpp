@@ -82,8 +82,7 @@ bool begin_as_favourite(descriptor& d) {
 }
 
 void dismiss(descriptor& d, word seen) noexcept {
-    if ((seen & dismissed) == 0 &&
-        !favourite.compare_exchange(seen, seen | dismissed, std::memory_order_seq_cst))
+    if ((seen & dismissed) == 0 && !favourite.compare_exchange(seen, seen | dismissed, std::memory_order_seq_cst))
         return;
     seen |= dismissed;
     waiting_to_begin.fetch_add(1, std::memory_order_seq_cst);

@@ -50,8 +50,7 @@ void unmade(void* memory, destroyer free) noexcept {
     if (d == nullptr) return free(memory);
     try {
         tutti::api::note_free(*d, memory, free);
-    } catch (const std::bad_alloc&) {
-    }
+    } catch (const std::bad_alloc&) {}
 }
 
 /// What a sized delete is told of has to wait with the pointer.

@@ -107,8 +107,7 @@ std::vector<program> memory_programs() {
               });
               take_over(me, is_private);
           }}},
-        {"hand_over_to_a_load",
-         {publish_x, use_p_q_while_public, [](actor& me) { take_over(me, me.load(x) != 0); }}},
+        {"hand_over_to_a_load", {publish_x, use_p_q_while_public, [](actor& me) { take_over(me, me.load(x) != 0); }}},
         {"hand_over_to_a_block_that_is_cancelled",
          {publish_x, use_p_q_while_public,
           [](actor& me) {

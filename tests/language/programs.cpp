@@ -48,7 +48,7 @@ void run_crew(int threads, F body) {
 }  // namespace
 
 extern std::atomic<long> objects;  // counted_heap.cpp
-int certainly = 1;                  // which the compiler does not know
+int certainly = 1;                 // which the compiler does not know
 
 namespace {
 
