@@ -77,7 +77,7 @@ TEST_F(favourite_test, is_found_by_two_looks_between_which_nobody_else_begins) {
 TEST_F(favourite_test, is_none_after_another_has_begun) {
     become();
     elsewhere(run_one);
-    EXPECT_EQ(favourite.load(), 0U);
+    EXPECT_EQ(favourite.load(std::memory_order_relaxed), 0U);
     EXPECT_FALSE(runs_alone());
     EXPECT_EQ(descriptor::of(*detail::current_transaction).until_favoured, blocks_between_looks);
     EXPECT_TRUE(runs_alone());
@@ -136,7 +136,8 @@ TEST_F(favourite_test, has_the_seat_if_another_that_wants_it_waits_for_it) {
     std::thread other;
     ASSERT_TRUE(runs_alone([&] {
         other = std::thread{[&] { atomically({.mode = mode::irrevocable}, [&](tx&) { over = true; }); }};
-        while ((favourite.load() & 1) == 0) std::this_thread::yield();  // dismissed: the other waits
+        while ((favourite.load(std::memory_order_relaxed) & 1) == 0)
+            std::this_thread::yield();  // dismissed: the other waits
         descriptor::of(*detail::current_transaction).become_irrevocable("wants it too");
         EXPECT_FALSE(over);
     }));
