@@ -109,7 +109,7 @@ def measure(runs):
 
     a = runs.arguments
     capacity = compare(runs, "Transactions as long as the paper's (table I)", [PAPER], a.seconds, a.rounds, MANY)
-    compare(runs, "Transactions as they are: microseconds", [], a.seconds / 3, a.rounds, 1)
+    compare(runs, "Transactions as they are: microseconds", [], a.seconds / 5, a.rounds, 1)
     a.charts.mkdir(parents=True, exist_ok=True)
     for load in a.loads if a.full else a.loads[-1:]:
         figures = vary(runs, capacity, load, a.seconds if a.full else a.seconds / 3, a.rounds if a.full else 1)
@@ -122,7 +122,7 @@ def main():
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of tutti and tutti-tpcc-load")
     parser.add_argument("--full", action="store_true", help="the sweep of C_max as long as the rest, at every load")
     parser.add_argument("--charts", type=pathlib.Path, default=pathlib.Path("build/serving"), help="folder for charts")
-    parser.add_argument("--seconds", type=float, default=5, help="of each round (default: 5)")
+    parser.add_argument("--seconds", type=float, default=4, help="of each round (default: 4)")
     parser.add_argument("--warm-up", type=float, default=0.3, help="seconds before each round (default: 0.3)")
     parser.add_argument("--rounds", type=int, default=2, help="of each configuration and load (default: 2)")
     parser.add_argument("--loads", type=int, nargs="+", default=[95, 120], help="percent of capacity (default: 95 120)")
