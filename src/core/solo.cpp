@@ -57,7 +57,14 @@ void go_alone(descriptor& d) noexcept {
     if (broken(fault::alone_without_waiting)) return;
     // All are asked before any is waited for: one may be waiting for another.
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
-    for_each_running(d, [&d](descriptor& other, word state) { wait_for(d, other, state); });
+    for_each_running(d, [&d](descriptor& other, word state) {
+        // Who was preparing, and could not be asked, may be so no longer, and wait for us: norec's commit does.
+        constexpr auto a_moment = std::chrono::milliseconds{1};
+        while (!is_over(other, state)) {
+            const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
+            wait_for(d, other, state, asked ? std::nullopt : std::optional{base::now() + a_moment});
+        }
+    });
 }
 
 void stand_aside(descriptor& d) {

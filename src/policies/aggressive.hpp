@@ -1,7 +1,7 @@
 // aggressive: kill the other (Herlihy, Luchangco, Moir, Scherer: PODC 2003).
 #pragma once
 
-#include "policies/suicide.hpp"
+#include "core/execution.hpp"
 
 namespace tutti::policies {
 
@@ -9,7 +9,16 @@ inline core::verdict overcome(core::descriptor& /*self*/, core::descriptor& /*ot
     return core::verdict::kill_other;
 }
 
-inline constexpr core::policy aggressive{
-    .name = "aggressive", .summary = "kill the other", .conflict = overcome, .pause = go_on, .bounded = false};
+/// A victim that came back at once could be in its killer's way again before that one has looked, for ever.
+inline void let_the_killer_go_first(core::descriptor& self) noexcept {
+    if (self.run.last_cause == abort_cause::killed) core::back_off(self);
+    else base::spin_turn();
+}
+
+inline constexpr core::policy aggressive{.name = "aggressive",
+                                         .summary = "kill the other",
+                                         .conflict = overcome,
+                                         .pause = let_the_killer_go_first,
+                                         .bounded = false};
 
 }  // namespace tutti::policies

@@ -71,11 +71,11 @@ void compare_counts(server::client& ask) {
 }
 
 void besiege(const arguments& given) {
-    server_process server{given.tutti,
-                          given.procedures,
-                          {"--executor", given.executor, "--workers", "2", "--receivers", "2", "--queue", "256",
-                           "--max-pipeline", "200", "--max-unsent", "4096", "--write-timeout", "500", "--idle-timeout",
-                           "60000", "--c-max", "8", "--lazy-promotion"}};
+    std::vector<std::string> options{
+        "--executor",     given.executor, "--workers",    "2",    "--receivers",     "2",   "--queue",        "256",
+        "--max-pipeline", "200",          "--max-unsent", "4096", "--write-timeout", "500", "--idle-timeout", "60000"};
+    if (given.executor == "preemptive") options.insert(options.end(), {"--c-max", "8", "--lazy-promotion"});
+    server_process server{given.tutti, given.procedures, std::move(options)};
     account all;
     const auto start = std::chrono::steady_clock::now();
     const std::chrono::duration<double> time{given.minutes * 60};
