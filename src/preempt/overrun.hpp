@@ -15,7 +15,8 @@
 // procedure itself: none of them can be the runtime in the middle of its own work, nor the C library with a lock of its
 // own. Locks that application code holds itself stay taken, and what its frames own stays allocated.
 //
-// A signal whose frame finds no room below the stack is a fault as well. It opens a reserve, and nothing else happens.
+// A signal whose frame finds no room below the stack is a fault as well. The first one opens a reserve, and nothing else
+// happens.
 //
 // What it cannot see: a frame of more than all that lies below the stack (stack.hpp), which steps over it into
 // somebody else's memory.
