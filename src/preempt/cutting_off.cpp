@@ -153,6 +153,10 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     return false;
 }
 
+void worker::keep_stepping(ucontext_t& where) const noexcept {
+    if (running_ != nullptr && running_->steps) where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
+}
+
 bool worker::steps_on(ucontext_t& where) noexcept {
     auto& flags = where.uc_mcontext.gregs[REG_EFL];
     if (running_ == nullptr || !running_->steps) {

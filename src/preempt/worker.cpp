@@ -299,8 +299,9 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
     worker* const w = current();
     if (w == nullptr) return scheduler::pass_on(number, about, interrupted);
     const int error = errno;
-    const auto& registers = static_cast<const ucontext_t*>(interrupted)->uc_mcontext.gregs;
-    w->on_tick(static_cast<std::uintptr_t>(registers[REG_RIP]));
+    auto& where = *static_cast<ucontext_t*>(interrupted);
+    w->on_tick(static_cast<std::uintptr_t>(where.uc_mcontext.gregs[REG_RIP]));
+    current()->keep_stepping(where);
     errno = error;
 }
 

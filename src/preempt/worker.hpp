@@ -81,6 +81,8 @@ private:
     bool survives(const siginfo_t& fault, ucontext_t& where) noexcept;
     bool steps_on(ucontext_t& where) noexcept;
     [[nodiscard]] bool may_cut_off(const context& c, const ucontext_t& where) const noexcept;
+    /// At the end of a tick's handler: a fault in the handler itself has only the handler step.
+    void keep_stepping(ucontext_t& where) const noexcept;
     static bool cut_off(context& c, ucontext_t& where) noexcept;
     static void end_cut_off(context* of) noexcept;
 
