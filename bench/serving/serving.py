@@ -6,8 +6,10 @@ import pathlib
 import statistics
 import sys
 
-from servers import Server
-from tables import combine, show
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+
+from servers import Server  # pylint: disable=wrong-import-position
+from turnarounds import combine, show  # pylint: disable=wrong-import-position
 
 COMMON = ["--executor", "preemptive", "--queue", "1000000"]  # overload is to wait, not to be refused
 BASELINE = ("baseline", [*COMMON, "--ticks", "none"])
@@ -105,7 +107,7 @@ def vary(runs, capacity, load, seconds, rounds):
 
 
 def measure(runs):
-    import charts  # what it draws with is not needed to say what is wrong with the command line  pylint: disable=import-outside-toplevel
+    import figures as drawn  # what it draws with is not needed to say what is wrong with the command line  pylint: disable=import-outside-toplevel
 
     a = runs.arguments
     capacity = compare(runs, "Transactions as long as the paper's (table I)", [PAPER], a.seconds, a.rounds, MANY)
@@ -113,7 +115,7 @@ def measure(runs):
     a.charts.mkdir(parents=True, exist_ok=True)
     for load in a.loads if a.full else a.loads[-1:]:
         figures = vary(runs, capacity, load, a.seconds if a.full else a.seconds / 3, a.rounds if a.full else 1)
-        charts.draw_figures(a.charts, load, figures)
+        drawn.draw_figures(a.charts, load, figures)
     print(f"\nTPC-C's consistency conditions hold on every server; figures 7, 8 and 9 are in {a.charts}")
 
 

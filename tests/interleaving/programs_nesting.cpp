@@ -21,6 +21,14 @@ void update_x_y(actor& me) {
     });
 }
 
+/// The inner block commits while the outer one owns x.
+void own_x_and_write_y_apart(actor& me) {
+    me.transact([](block& b) {
+        b.write(x);
+        b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
+    });
+}
+
 }  // namespace
 
 std::vector<program> nesting_programs() {
@@ -238,12 +246,7 @@ std::vector<program> nesting_programs() {
               });
           }}},
         {"apart_from_a_block_that_owns_what_another_waits_for",
-         {[](actor& me) {
-              me.transact([](block& b) {
-                  b.write(x);
-                  b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
-              });
-          },
+         {own_x_and_write_y_apart,
           [](actor& me) {
               me.transact([](block& b) {
                   b.write(y);
@@ -251,12 +254,7 @@ std::vector<program> nesting_programs() {
               });
           }}},
         {"apart_from_a_block_that_owns_what_a_user_of_plain_memory_waits_for",
-         {[](actor& me) {
-              me.transact([](block& b) {
-                  b.write(x);
-                  b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
-              });
-          },
+         {own_x_and_write_y_apart,
           [](actor& me) {
               me.transact([](block& b) {
                   b.read(p);
@@ -264,12 +262,7 @@ std::vector<program> nesting_programs() {
               });
           }}},
         {"apart_from_a_block_that_owns_what_an_irrevocable_user_of_plain_memory_waits_for",
-         {[](actor& me) {
-              me.transact([](block& b) {
-                  b.write(x);
-                  b.apart(1, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
-              });
-          },
+         {own_x_and_write_y_apart,
           [](actor& me) {
               me.transact({.mode = tutti::mode::irrevocable}, [](block& b) {
                   b.read(p);

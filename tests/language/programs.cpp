@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "another_context.hpp"
 #include "barriers.hpp"
 
 extern "C" {
@@ -54,29 +55,10 @@ namespace {
 
 // clang-format off
 
-/// A thread that has run a transaction: as long as it lives, nobody is the only one who does.
-class another_context {
-public:
-    another_context() {
-        thread_ = std::thread{[this] {
-            __transaction_atomic { ++runs_; }
-            ready_ = true;
-            ready_.notify_one();
-            done_.wait(false);
-        }};
-        ready_.wait(false);
-    }
-    ~another_context() {
-        done_ = true;
-        done_.notify_one();
-        thread_.join();
-    }
-private:
-    long runs_ = 0;
-    std::atomic<bool> ready_{false};
-    std::atomic<bool> done_{false};
-    std::thread thread_;
-};
+long runs_of_another = 0;
+void another() {
+    __transaction_atomic { ++runs_of_another; }
+}
 
 // ---- exceptions
 
@@ -112,7 +94,7 @@ TUTTI_PURE void restart_some_times() {
 }
 
 void restarted_exceptions() {
-    const another_context there;
+    const another_context there{another};
     long handled = 0;
     restarts_left = 50;
     __transaction_atomic {
@@ -279,7 +261,7 @@ TUTTI_PURE void undo_by_block_later() { _ITM_addUserUndoAction(undo_by_block, nu
 
 /// An undo of an outermost block may run blocks of its own, on the same descriptor, before that one begins again.
 void undo_by_blocks() {
-    const another_context there;
+    const another_context there{another};
     static long count = 0;
     restarts_left = 3;
     __transaction_atomic {
@@ -430,7 +412,7 @@ TUTTI_PURE void let_another_commit() {
 
 /// In the child nobody waits for those who are not there.
 void forks_while_another_waits() {
-    const another_context there;
+    const another_context there{another};
     pid_t child = -1;
     synchronized {
         let_another_commit();

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <thread>
 
+#include "another_context.hpp"
+
 extern "C" {
 [[gnu::transaction_pure]] void _ITM_abortTransaction(int why);
 }
@@ -20,29 +22,9 @@ namespace {
 long first = 0;
 long second = 0;
 
-/// A thread that has run a transaction: as long as it lives, blocks need barriers.
-class another_context {
-public:
-    another_context() {
-        thread_ = std::thread{[this] {
-            __transaction_atomic { ++first; }  // line: another
-            ready_ = true;
-            ready_.notify_one();
-            done_.wait(false);
-        }};
-        ready_.wait(false);
-    }
-    ~another_context() {
-        done_ = true;
-        done_.notify_one();
-        thread_.join();
-    }
-
-private:
-    std::atomic<bool> ready_{false};
-    std::atomic<bool> done_{false};
-    std::thread thread_;
-};
+void another() {
+    __transaction_atomic { ++first; }  // line: another
+}
 
 void only_one() {
     for (int i = 0; i != 5; ++i) {
@@ -152,7 +134,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     only_one();
-    const another_context there;
+    const another_context there{another};
     plain();
     cancelled();
     calls_without_clone();

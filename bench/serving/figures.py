@@ -1,20 +1,8 @@
 """The paper's figures 7, 8 and 9, drawn from a sweep."""
 
-import matplotlib
+import charts  # of bench/report: the same looks
+from matplotlib import pyplot
 
-matplotlib.use("svg")
-from matplotlib import pyplot  # pylint: disable=wrong-import-position
-
-SETTINGS = {
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "tutti",  # the same figures make the same file
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "axes.axisbelow": True,
-}
 # Colours that colour-blind people can tell apart (Okabe and Ito, Color Universal Design, 2008).
 COLOURS = ["#d55e00", "#0072b2", "#009e73", "#e69f00", "#cc79a7"]
 
@@ -34,7 +22,7 @@ def look(name, names):
 
 def draw(path, title, unit, lines, logarithmic=False):
     """`lines`: for each configuration, a value for each priority."""
-    with pyplot.rc_context(SETTINGS):
+    with pyplot.rc_context(charts.SETTINGS):
         figure, axes = pyplot.subplots(figsize=(6.4, 3.8))
         for name, values in lines.items():
             axes.plot(list(values), list(values.values()), label=name, **look(name, lines))
