@@ -229,9 +229,8 @@ inline word load_alone(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {
         const word seen = cell.record.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
-            // A destructor in an attempt that is over: the answer no longer matters, and the owner may wait for its end.
-            if (d.running()) return cell.value.load(std::memory_order_acquire);
-            core::wait_out(d, cell.record, seen);
+            if (!d.running()) core::wait_out(d, cell.record, seen);
+            else if (core::wait_out_detached(d, cell.record, seen)) return cell.value.load(std::memory_order_acquire);
             continue;
         }
         const word value = cell.value.load(std::memory_order_acquire);

@@ -137,4 +137,15 @@ void wait_out(descriptor& self, const record& r, word seen) noexcept {
     if (r.load(std::memory_order_acquire) == seen) wait_for(self, other, state);
 }
 
+bool wait_out_detached(descriptor& self, const record& r, word seen) noexcept {
+    if (spin_while(r, seen)) return false;
+    descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
+    const word state = other.state.load(std::memory_order_acquire);
+    if (r.load(std::memory_order_acquire) != seen) return false;
+    if (memory::status_of(state) == status::irrevocable) return true;
+    // Returns as well when self is asked to die: by an owner that has become irrevocable meanwhile, for one.
+    wait_in_place(self, other, state, &r, seen);
+    return false;
+}
+
 }  // namespace tutti::core
