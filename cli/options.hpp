@@ -68,6 +68,7 @@ inline CLI::Validator one_of(const std::vector<std::string>& names) {
 template <class Descriptions>
 std::vector<std::string> names_of(const Descriptions& described) {
     std::vector<std::string> names;
+    names.reserve(std::size(described));
     for (const auto& d : described) names.emplace_back(d.name);
     return names;
 }

@@ -26,8 +26,8 @@ struct help_text {
     std::string text;
 };
 
-/// The body of a main. `parse()` returns a variant of help_text and what can be run; `run(wanted)` runs it and returns the
-/// exit status. `spare` says what to ask less of when memory runs out.
+/// The body of a main. `parse()` returns a variant of help_text and what can be run; `run(wanted)` runs it and returns
+/// the exit status. `spare` says what to ask less of when memory runs out.
 template <class Parse, class Run>
 int run_program(std::string_view name, std::string_view spare, Parse&& parse, Run&& run) {
     const auto end = [name](exit_status status, std::string_view why) {

@@ -2,17 +2,18 @@
 # Tutti's runtime.
 function(tutti_enable_language_tm target)
   if(NOT TARGET tutti::language)
-    message(FATAL_ERROR "tutti_enable_language_tm(${target}): this Tutti was built without libitm.so.1; it needs x86-64 "
-                        "and a shared library")
+    message(FATAL_ERROR "tutti_enable_language_tm(${target}): this Tutti was built without libitm.so.1; it needs "
+                        "x86-64 and a shared library")
   endif()
   foreach(lang IN ITEMS C CXX)
-    if(CMAKE_${lang}_COMPILER AND NOT CMAKE_${lang}_COMPILER_ID STREQUAL "GNU")
+    # Without an identity the project does not use the language, whatever compiler the command line names.
+    if(CMAKE_${lang}_COMPILER_ID AND NOT CMAKE_${lang}_COMPILER_ID STREQUAL "GNU")
       message(FATAL_ERROR "tutti_enable_language_tm(${target}): only GCC compiles atomic blocks, and "
                           "CMAKE_${lang}_COMPILER is ${CMAKE_${lang}_COMPILER}")
     endif()
   endforeach()
-  # The second avoids an internal error of GCC 12. A block may return twice to its begin, as setjmp does, and GCC warns of
-  # every variable around it. Checked memory functions of the C library have no transactional clones.
+  # The second avoids an internal error of GCC 12. A block may return twice to its begin, as setjmp does, and GCC warns
+  # of every variable around it. Checked memory functions of the C library have no transactional clones.
   target_compile_options(
     ${target} PRIVATE -fgnu-tm -fno-isolate-erroneous-paths-dereference -Wno-clobbered -U_FORTIFY_SOURCE)
   target_link_libraries(${target} PRIVATE tutti::language)

@@ -1,5 +1,5 @@
-# libitm.so.1: language-level transactions, in the place of GCC's own runtime. It is kept in a folder of its own, so that
-# only those find it who ask for it, and links libtutti.so, whose engine it shares with the library form.
+# libitm.so.1: language-level transactions, in the place of GCC's own runtime. It is kept in a folder of its own, so
+# that only those find it who ask for it, and links libtutti.so, whose engine it shares with the library form.
 #
 #   tutti_itm  the library; not built where its assembly or its kind of link do not exist
 #

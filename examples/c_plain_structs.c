@@ -1,5 +1,6 @@
 // An ordinary linked list of ordinary structures, as an existing C program has it, made safe for threads: its fields
-// stay what they are; accesses in blocks go through loads and stores, and its nodes through tutti_malloc and tutti_free.
+// stay what they are; accesses in blocks go through loads and stores,
+// and its nodes through tutti_malloc and tutti_free.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

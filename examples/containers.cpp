@@ -27,7 +27,7 @@ public:
     void work(tx& t) {
         const std::string name =
             tutti::or_else(t, [&](tx& u) { return urgent_.pop(u); }, [&](tx& u) { return normal_.pop(u); });
-        done_.insert(t, name, *open_.extract(t, name));
+        if (const auto kind = open_.extract(t, name)) done_.insert(t, name, *kind);
         log_.push_back(t, name);
     }
     [[nodiscard]] std::size_t jobs(tx& t) const { return open_.size(t) + done_.size(t); }
@@ -35,7 +35,9 @@ public:
         done_.for_each(t, "job 2", "job 3", [](const std::string& name, const std::string& kind) {
             std::printf("%s was %s\n", name.c_str(), kind.c_str());
         });
-        std::printf("%zu jobs done, the last one was %s\n", log_.size(t), log_.back(t)->c_str());
+        if (const auto last = log_.back(t)) {
+            std::printf("%zu jobs done, the last one was %s\n", log_.size(t), last->c_str());
+        }
     }
 
 private:

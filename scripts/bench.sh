@@ -96,7 +96,8 @@ bench_contention() {
 bench_serving() {
     steps 2
     {
-        step "packages" need "${packages_build[@]}" "${packages_bench[@]}" "${packages_server[@]}" "${packages_redis[@]}"
+        step "packages" need "${packages_build[@]}" "${packages_bench[@]}" "${packages_server[@]}" \
+            "${packages_redis[@]}"
         step "build release" build_preset release "tutti-command redis-comparison tutti-bench-mix" -DTUTTI_SERVER=ON \
             -DTUTTI_BENCH=ON
     } >&2 # standard output is for the tables

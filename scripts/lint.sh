@@ -2,6 +2,7 @@
 # ./dev lint, and the fast part of it that ./dev test runs too.
 
 source_dirs=(include src cli apps tools bench tests examples)
+lint_dir=build/lint # where nothing is built: what is precompiled elsewhere would be missing
 
 # sources <find arguments>: files below the source folders.
 sources() {
@@ -15,6 +16,15 @@ sources() {
 check_format() {
     sources -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' |
         xargs -r clang-format-19 --dry-run -Werror
+}
+
+# The formatter leaves comments and strings as they are. In characters, which is why the locale matters.
+check_width() {
+    local long
+    long=$(sources -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' |
+        LC_ALL=C.UTF-8 xargs -r grep -nE '^.{121,}') || return 0
+    printf '%s\n' "$long"
+    return 1
 }
 
 check_scripts() {
@@ -41,7 +51,7 @@ check_man_pages() {
 # Runs all of them, so that one run shows everything there is to mend.
 static_checks() {
     local check bad=0
-    for check in check_format check_scripts check_spelling check_man_pages; do
+    for check in check_format check_width check_scripts check_spelling check_man_pages; do
         say "-- ${check//_/ }"
         "$check" || bad=1
     done
@@ -52,7 +62,7 @@ static_checks() {
 # brings in the units that include it by name.
 tidy_units() {
     local all changed
-    all=$(sed -n 's|^ *"file": "\(.*\)",\{0,1\}$|\1|p' build/clang/compile_commands.json | sort -u)
+    all=$(sed -n 's|^ *"file": "\(.*\)",\{0,1\}$|\1|p' "$lint_dir/compile_commands.json" | sort -u)
     if [[ ${1:-} == --all ]] || ! git rev-parse -q --verify HEAD >/dev/null; then
         printf '%s\n' "$all"
         return
@@ -76,7 +86,7 @@ tidy() {
         return 0
     fi
     printf '%s\n' "$units" |
-        xargs -P "$jobs" -n 1 clang-tidy-19 -p build/clang --quiet --warnings-as-errors='*' 2>&1 |
+        xargs -P "$jobs" -n 1 clang-tidy-19 -p "$lint_dir" --quiet --warnings-as-errors='*' 2>&1 |
         { grep -v 'warnings\? generated\.$' || true; }
 }
 
@@ -87,8 +97,8 @@ command_lint() {
     step "packages" need "${packages_build[@]}" "${packages_test[@]}" "${packages_bench[@]}" "${packages_clang[@]}" \
         "${packages_check[@]}" clang-tidy-19
     try_step "static checks" static_checks || bad=1
-    step "configure clang" cmake --preset clang -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_SERVER=ON \
-        -DTUTTI_BENCH=ON
+    step "configure clang" cmake --preset clang -B "$lint_dir" -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_SERVER=ON \
+        -DTUTTI_BENCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
     try_step "clang-tidy" tidy "$@" || bad=1
     if ((bad)); then
         say "lint: something is to be mended, see above"

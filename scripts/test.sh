@@ -43,6 +43,15 @@ failed_tests() {
     sed -n '/^The following tests FAILED:/,$p' "$1"
 }
 
+# errors <build log>: the lines that say what is wrong, the command lines of compilers left out.
+errors() { grep -E '(^FAILED: |error: |undefined reference to |ninja: error)' "$1" | cut -c 1-300; }
+
+# failed_build <log>: the end, and after it the errors, which other jobs may have pushed far up.
+failed_build() {
+    last_lines "$1"
+    errors "$1" | head -n 40 || true
+}
+
 run_ctest() {
     local preset=$1
     shift
@@ -54,8 +63,10 @@ test_preset() {
     local preset=$1 build_seconds status=0 closing name total=0 bad=0 bench=OFF
     shift
     [[ $preset != release ]] || bench=ON # once is enough to see that it compiles
-    if ! try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_SERVER=ON -DTUTTI_BENCH=$bench; then
+    if ! excerpt_of=failed_build try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_SERVER=ON \
+        -DTUTTI_BENCH=$bench; then
         record "$preset" 0 1 "$step_seconds" "does not build; see $step_log"
+        failures+=("$preset: build: $(errors "$step_log" | grep -m 1 -v '^FAILED: ' || true)")
         step_number=$((step_number + 1))
         return
     fi

@@ -129,12 +129,14 @@ private:
 
     void hint_at_conflicts(block_view& v, const block_figures& b) const {
         const auto worst = std::ranges::max_element(b.aborts, {}, &abort_count::times);
-        if (worst == b.aborts.end() || !worst->with || v.restarts * 10 < b.executions) return;
+        if (worst == b.aborts.end() || v.restarts * 10 < b.executions) return;
+        const auto rival = worst->with;
+        if (!rival) return;
         v.hints.push_back(fmt::format(
             "it runs {:.1f} times for each commit, mostly because of {}: make what both write smaller, or write it "
             "later in the block",
             1.0 + static_cast<double>(v.restarts) / static_cast<double>(std::max<std::uint64_t>(b.executions, 1)),
-            block_name(report_.blocks[*worst->with])));
+            block_name(report_.blocks[*rival])));
     }
 
     const report_figures& report_;

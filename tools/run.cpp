@@ -99,6 +99,7 @@ void run(const run_options& options) {
         ::setenv("TUTTI_COMMAND", self.c_str(), 1);
     }
     std::vector<char*> words;
+    words.reserve(options.program.size() + 1);
     for (const std::string& w : options.program) words.push_back(const_cast<char*>(w.c_str()));
     words.push_back(nullptr);
     ::execv(program.c_str(), words.data());

@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 #include "tutti/statistics.hpp"
@@ -14,22 +16,38 @@
 namespace tutti::tools {
 namespace {
 
-/// SIGTERM and SIGINT, blocked in every thread that starts while it lives, so that one call waits for them.
+/// SIGTERM and SIGINT: until it serves they end the process at once; then the first one asks for a good end, and a
+/// second one ends it at once. They are blocked in this thread and all that start from here on; one of these waits for
+/// them.
 class end_signals {
 public:
     end_signals() {
-        ::sigemptyset(&set_);
-        ::sigaddset(&set_, SIGTERM);
-        ::sigaddset(&set_, SIGINT);
-        ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+        sigset_t both;
+        ::sigemptyset(&both);
+        ::sigaddset(&both, SIGTERM);
+        ::sigaddset(&both, SIGINT);
+        ::pthread_sigmask(SIG_BLOCK, &both, nullptr);
+        std::thread{[both, shared = shared_] {  // copies: it outlives this object
+            const auto next = [&] {
+                int which = 0;
+                ::sigwait(&both, &which);
+                return which;
+            };
+            if (const int which = next(); !shared->serves) ::_exit(128 + which);
+            shared->asked = true;
+            shared->asked.notify_one();
+            ::_exit(128 + next());
+        }}
+            .detach();
     }
-    void wait() const {
-        int which = 0;
-        ::sigwait(&set_, &which);
-    }
+    void serve() { shared_->serves = true; }
+    void wait() const { shared_->asked.wait(false); }
 
 private:
-    sigset_t set_{};
+    struct flags {
+        std::atomic<bool> serves{false}, asked{false};
+    };
+    std::shared_ptr<flags> shared_ = std::make_shared<flags>();
 };
 
 /// As many descriptors as the system lets us have: clients need one each.
@@ -43,8 +61,10 @@ void raise_descriptor_limit() {
 void write_port(const std::string& file, std::uint16_t port) {
     // Whoever waits for the file must not find it empty.
     const std::string draft = file + ".new";
-    std::ofstream{draft} << port << '\n';
-    if (std::rename(draft.c_str(), file.c_str()) != 0)
+    std::ofstream out{draft};
+    out << port << '\n';
+    out.close();
+    if (!out || std::rename(draft.c_str(), file.c_str()) != 0)
         throw cli::command_line_error{"--port-file: " + file + " cannot be written"};
 }
 
@@ -53,10 +73,12 @@ void write_port(const std::string& file, std::uint16_t port) {
 void serve(const serve_options& options) {
     const auto say = [&](const std::string& line) {
         if (options.quiet) return;
-        fmt::print("{}\n", line);
+        // Nobody may read it any more, and those who are served do not care.
+        std::puts(line.c_str());
         std::fflush(stdout);
     };
-    const end_signals signals;
+    ::signal(SIGPIPE, SIG_IGN);
+    end_signals signals;
     raise_descriptor_limit();
     server::service service{options.how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
@@ -65,6 +87,7 @@ void serve(const serve_options& options) {
         throw cli::command_line_error{fmt::format("--set: {} knows no setting {}", options.shared_object, name)};
     // Aborts by cause are among what Prometheus asks for.
     if (options.how.metrics_port) enable_statistics(true);
+    signals.serve();
     service.start();
     if (options.how.port) say(fmt::format("serving on {}:{}", options.how.host, service.port()));
     if (!options.how.unix_socket.empty()) say(fmt::format("serving on {}", options.how.unix_socket));
@@ -74,11 +97,6 @@ void serve(const serve_options& options) {
 
     signals.wait();
     say("ending: no new calls; what was accepted is answered");
-    std::thread{[signals] {  // a copy: it outlives this function
-        signals.wait();
-        ::_exit(130);
-    }}
-        .detach();
     service.drain();
     say("ended");
 }

@@ -76,16 +76,18 @@ void add_options(CLI::App& serve, serve_words& words) {
         serve.add_option("--ticks", how.preemption.ticks, "What interrupts a worker: on-demand, periodic or none")
             ->capture_default_str());
     of_preemption.push_back(
-        counted("--contexts", how.preemption.contexts, "Calls that may have begun at once, preempted ones included"));
-    of_preemption.push_back(serve
-                                .add_option_function<unsigned>(
-                                    "--c-max",
-                                    [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
-                                    "Preemptions of a call until it goes before all others; without: no bound")
-                                ->check(CLI::PositiveNumber)
-                                ->type_name("N"));
+        counted("--contexts", how.preemption.contexts,
+                "Calls that may have begun at once, preempted ones included, but for those that have waited in retry"));
+    of_preemption.push_back(
+        serve
+            .add_option_function<unsigned>(
+                "--c-max", [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
+                "Preemptions of a call until it gets the highest priority that a procedure has; without: no "
+                "bound")
+            ->check(CLI::PositiveNumber)
+            ->type_name("N"));
     of_preemption.push_back(serve.add_flag("--lazy-promotion", how.preemption.lazy_promotion,
-                                           "Raise a call by one priority with each preemption"));
+                                           "Raise a call by one priority with each preemption, up to that"));
     of_preemption.push_back(
         serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
     counted("--receivers", how.receivers, "Threads that own sockets");
@@ -100,8 +102,9 @@ void add_options(CLI::App& serve, serve_words& words) {
     add_milliseconds(serve, "--idle-timeout", how.idle_timeout,
                      "Close clients without a request for so long; 0: never");
     add_milliseconds(serve, "--write-timeout", how.write_timeout,
-                     "Close clients that read nothing of an answer for so long");
-    add_milliseconds(serve, "--login-timeout", how.login_timeout, "Close clients that have not sent AUTH for so long");
+                     "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
+    add_milliseconds(serve, "--login-timeout", how.login_timeout,
+                     "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
     serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
 }
 

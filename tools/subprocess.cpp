@@ -11,6 +11,7 @@ namespace tutti::tools {
 
 std::optional<std::string> output_of(std::vector<std::string> arguments) {
     std::vector<char*> words;
+    words.reserve(arguments.size() + 1);
     for (std::string& a : arguments) words.push_back(a.data());
     words.push_back(nullptr);
     int ends[2];

@@ -20,6 +20,68 @@ std::string text_of(const facts& from, const std::string& key) {
 
 double number_of(const facts& from, const std::string& key) { return std::atof(text_of(from, key).c_str()); }
 
+double growth(const facts& before, const facts& now, const std::string& key) {
+    return number_of(now, key) - number_of(before, key);
+}
+
+std::string head_of(const facts& before, const facts& now, double seconds) {
+    std::string head = fmt::format("up {} s, {} clients, {} running; standing", text_of(now, "uptime_in_seconds"),
+                                   text_of(now, "connected_clients"), text_of(now, "running"));
+    bool any = false;
+    for (const auto& [key, value] : now) {
+        if (!key.starts_with("standing_")) continue;
+        any = true;
+        head += fmt::format(" {} at priority {}", value, key.substr(9));
+    }
+    head += any ? "\n" : " none\n";
+    const auto rate = [&](const char* key) { return growth(before, now, key) / seconds; };
+    head += fmt::format("preemptions/s {:.0f}, promotions/s {:.0f}, parkings/s {:.0f}\n", rate("preemptions"),
+                        rate("promotions"), rate("parkings"));
+    constexpr std::string_view prefix = "aborts/";
+    if (!now.contains("commits")) return head + "\n";
+    head += fmt::format("commits/s {:.0f}; aborts/s", rate("commits"));
+    any = false;
+    for (const auto& [key, value] : now) {
+        if (!key.starts_with(prefix) || growth(before, now, key) == 0) continue;
+        head += fmt::format("{} {} {:.0f}", any ? "," : "", key.substr(prefix.size()), rate(key.c_str()));
+        any = true;
+    }
+    return head + (any ? "\n\n" : " none\n\n");
+}
+
+std::string turnarounds_of(const facts& before, const facts& now, double seconds) {
+    constexpr std::string_view prefix = "turnaround_", suffix = "/calls";
+    std::string table = fmt::format("{:<24} {:>8} {:>12} {:>12} {:>10} {:>10} {:>10}\n", "procedure", "priority",
+                                    "calls/s", "mean us", "p50 us", "p99 us", "p99.9 us");
+    for (const auto& [key, value] : now) {
+        if (!key.starts_with(prefix) || !key.ends_with(suffix)) continue;
+        const std::string base = key.substr(0, key.size() - suffix.size());
+        const std::size_t last = base.rfind('_');
+        const double calls = growth(before, now, key);
+        const double sum = growth(before, now, base + "/sum_us");
+        table += fmt::format("{:<24} {:>8} {:>12.0f} {:>12.0f} {:>10} {:>10} {:>10}\n",
+                             base.substr(prefix.size(), last - prefix.size()), base.substr(last + 1), calls / seconds,
+                             calls > 0 ? sum / calls : 0.0, text_of(now, base + "/p50_us"),
+                             text_of(now, base + "/p99_us"), text_of(now, base + "/p999_us"));
+    }
+    return table;
+}
+
+/// Calls that ended otherwise than well.
+std::string endings_of(const facts& before, const facts& now, double seconds) {
+    constexpr std::string_view prefix = "procedure_";
+    std::string table;
+    for (const auto& [key, value] : now) {
+        const std::size_t slash = key.rfind('/');
+        if (!key.starts_with(prefix) || slash == std::string::npos || value == "0" || key.ends_with("/OK")) continue;
+        if (table.empty())
+            table = fmt::format("\n{:<24} {:<12} {:>8} {:>12}\n", "procedure", "ending", "calls/s", "in all");
+        table += fmt::format("{:<24} {:<12} {:>8.0f} {:>12}\n", key.substr(prefix.size(), slash - prefix.size()),
+                             key.substr(slash + 1), growth(before, now, key) / seconds, value);
+    }
+    return table;
+}
+
 }  // namespace
 
 facts parse_info(std::string_view text) {
@@ -46,30 +108,8 @@ facts parse_info(std::string_view text) {
 }
 
 std::string table_of(const facts& before, const facts& now, double seconds) {
-    constexpr std::string_view prefix = "turnaround_", suffix = "/calls";
-    std::string table = fmt::format("up {} s, {} clients, {} running; standing", text_of(now, "uptime_in_seconds"),
-                                    text_of(now, "connected_clients"), text_of(now, "running"));
-    bool any = false;
-    for (const auto& [key, value] : now) {
-        if (!key.starts_with("standing_")) continue;
-        any = true;
-        table += fmt::format(" {} at priority {}", value, key.substr(9));
-    }
-    table += any ? "\n\n" : " none\n\n";
-    table += fmt::format("{:<24} {:>8} {:>12} {:>12} {:>10} {:>10} {:>10}\n", "procedure", "priority", "calls/s",
-                         "mean us", "p50 us", "p99 us", "p99.9 us");
-    for (const auto& [key, value] : now) {
-        if (!key.starts_with(prefix) || !key.ends_with(suffix)) continue;
-        const std::string base = key.substr(0, key.size() - suffix.size());
-        const std::size_t last = base.rfind('_');
-        const double calls = number_of(now, key) - number_of(before, key);
-        const double sum = number_of(now, base + "/sum_us") - number_of(before, base + "/sum_us");
-        table += fmt::format("{:<24} {:>8} {:>12.0f} {:>12.0f} {:>10} {:>10} {:>10}\n",
-                             base.substr(prefix.size(), last - prefix.size()), base.substr(last + 1), calls / seconds,
-                             calls > 0 ? sum / calls : 0.0, text_of(now, base + "/p50_us"),
-                             text_of(now, base + "/p99_us"), text_of(now, base + "/p999_us"));
-    }
-    return table + "\ncalls/s and mean since the last look, percentiles since the server's start\n";
+    return head_of(before, now, seconds) + turnarounds_of(before, now, seconds) + endings_of(before, now, seconds) +
+           "\ncalls/s and mean since the last look, percentiles since the server's start\n";
 }
 
 void top(const top_options& options) {

@@ -47,8 +47,8 @@ struct run_result {
     [[nodiscard]] double retry_rate() const;
 };
 
-/// Draws every frame, at least one, into memory. A snapshot that misses its deadline is finished nevertheless, and the frames that
-/// were due meanwhile are left out. What a thread throws, an `inconsistency` excepted, is thrown again.
+/// Draws every frame, at least one, into memory. A snapshot that misses its deadline is finished nevertheless, and the
+/// frames that were due meanwhile are left out. What a thread throws, an `inconsistency` excepted, is thrown again.
 [[nodiscard]] run_result simulate(const run_settings& settings, const render_mode& mode);
 
 }  // namespace swarm

@@ -1,9 +1,10 @@
 // Computing that a profile does inside its transaction, beside its accesses.
 //
-// Silvestri et al., "Preemptive Software Transactional Memory", table I, measured from less than 10 us (Payment) to 5 ms
-// (Delivery); here all profiles take microseconds. To repeat that experiment each of them computes for so long on top,
-// in equal parts between its accesses. It is work, not waiting: counted in steps, so a transaction that was interrupted
-// still has its rest to do, and each run computes the same. A microsecond is what a processor of 2.8 GHz needs.
+// Silvestri et al., "Preemptive Software Transactional Memory", table I, measured from less than 10 us (Payment) to 5
+// ms (Delivery); here all profiles take microseconds. To repeat that experiment each of them computes for so long on
+// top, in equal parts between its accesses. It is work, not waiting: counted in steps, so a transaction that was
+// interrupted still has its rest to do, and each run computes the same.
+// A microsecond is what a processor of 2.8 GHz needs.
 #pragma once
 
 #include <cstdint>

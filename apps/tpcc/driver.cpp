@@ -88,9 +88,10 @@ private:
     std::array<profile_tally, profile_count> tallies_;
 };
 
-/// Ends a run: when its time is up, or at the first exception.
+/// Ends a run: when its time is up, when every worker has done what it was given, or at the first exception.
 class finish {
 public:
+    explicit finish(unsigned workers) : working_{workers} {}
     [[nodiscard]] bool reached() const { return stop_.load(std::memory_order_relaxed); }
     void fail(std::exception_ptr why) {
         const std::scoped_lock lock{mutex_};
@@ -98,9 +99,14 @@ public:
         stop_.store(true, std::memory_order_relaxed);
         changed_.notify_all();
     }
+    /// A worker has done what it was given.
+    void leave() {
+        const std::scoped_lock lock{mutex_};
+        if (--working_ == 0) changed_.notify_all();
+    }
     void after(std::chrono::duration<double> time) {
         std::unique_lock lock{mutex_};
-        changed_.wait_for(lock, time, [&] { return failure_ != nullptr; });
+        changed_.wait_for(lock, time, [&] { return failure_ != nullptr || working_ == 0; });
         stop_.store(true, std::memory_order_relaxed);
     }
     /// REQUIRES: the workers have ended.
@@ -112,6 +118,7 @@ private:
     std::atomic<bool> stop_ = false;
     std::mutex mutex_;
     std::condition_variable changed_;
+    unsigned working_;
     std::exception_ptr failure_;
 };
 
@@ -125,13 +132,14 @@ void profile_tally::merge(const profile_tally& other) {
 }
 
 run_result run_mix(database& db, const run_settings& settings) {
-    finish end;
+    finish end{settings.threads};
     std::vector<run_result> results(settings.threads);
     const auto work = [&](unsigned number) {
         try {
             worker me{db, settings, number};
-            while (!end.reached()) me.run_one();
+            for (std::uint64_t i = 0; i != settings.transactions && !end.reached(); ++i) me.run_one();
             results[number].profiles = me.tallies();
+            end.leave();
         } catch (...) {
             end.fail(std::current_exception());
         }

@@ -1,4 +1,4 @@
-// Runs a mix of the five profiles on all threads for a given time.
+// Runs a mix of the five profiles on all threads, for a given time or a given number of transactions.
 //
 // A closed loop without keying and think times: a worker that has finished a transaction starts the next one at once.
 // It serves the terminals, ten at each warehouse, in random order, so its home warehouse changes with every
@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "tpcc/database.hpp"
@@ -28,6 +29,8 @@ inline constexpr profile_mix standard_mix{45, 43, 4, 4, 4};
 struct run_settings {
     unsigned threads = 1;
     std::chrono::duration<double> time{5};
+    /// Of each thread; it ends after so many, although the time is not up.
+    std::uint64_t transactions = std::numeric_limits<std::uint64_t>::max();
     profile_mix mix = standard_mix;
     std::uint64_t seed = 7;
 };

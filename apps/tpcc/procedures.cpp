@@ -1,6 +1,6 @@
-// The five profiles as procedures of the transaction server, with the priorities of Silvestri et al., "Preemptive Software
-// Transactional Memory", table I: the shorter, the higher. `tutti serve tpcc-procedures.so` loads the database, serves, and
-// checks consistency at its end.
+// The five profiles as procedures of the transaction server, with the priorities of Silvestri et al., "Preemptive
+// Software Transactional Memory", table I: the shorter, the higher. `tutti serve tpcc-procedures.so` loads the
+// database, serves, and checks consistency at its end.
 //
 //   CALL new_order    w d c  (item supply_warehouse quantity){5…15}   -> order, total in cents; nil: no such item
 //   CALL payment      w d  customer_w customer_d customer  cents      -> customer, balance
@@ -10,8 +10,8 @@
 //   CALL scale                                                        -> what a generator of inputs has to know
 //   CALL attempts                                                     -> executions and restarts, by profile
 //
-// A customer is a number, or a last name. Settings: warehouses, seed, shrink (divides items, customers and orders), demand
-// (demand.hpp; 100 makes transactions as long as the paper's).
+// A customer is a number, or a last name. Settings: warehouses, seed, shrink (divides items, customers and orders),
+// demand (demand.hpp; 100 makes transactions as long as the paper's).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,6 +22,7 @@
 #include <string>
 #include <thread>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <tutti/server/procedure.hpp>
@@ -41,7 +42,8 @@ using tutti::server::registry;
 
 enum priority : int { of_delivery = 1, of_stock_level = 2, of_new_order = 3, of_order_status = 4, of_payment = 5 };
 
-int within(int value, int low, int high, const char* what) {
+template <class N>
+N within(N value, std::type_identity_t<N> low, std::type_identity_t<N> high, const char* what) {
     if (value < low || value > high) {
         throw bad_argument{std::string{what} + " is from " + std::to_string(low) + " to " + std::to_string(high) +
                            ", not " + std::to_string(value)};
@@ -155,9 +157,9 @@ void add_procedures(registry& server) {
                });
     server.add("payment", {.priority = of_payment},
                [db, read, counts](int w, int d, int customer_w, int customer_d, const std::string& who, cents amount) {
-                   if (amount < 1) throw bad_argument{"a payment is at least one cent"};
                    const payment_input in{read.warehouse(w), reader::district(d),
-                                          read.choice(customer_w, customer_d, who), amount, wall_clock()};
+                                          read.choice(customer_w, customer_d, who),
+                                          within(amount, 1'00, 5000'00, "a payment in cents"), wall_clock()};
                    const auto done = counts->count(profile::payment, payment(*db, in));
                    return std::pair{somebody(done.payer).id, done.balance};
                });

@@ -29,12 +29,12 @@ std::string quoted(std::string_view s) {
 }
 
 std::string profile_json(std::string_view name, const profile_tally& t, double seconds) {
-    return fmt::format(
-        R"({{"profile": {}, "commits": {}, "per_second": {:.1f}, "p50_us": {:.3f}, "p99_us": {:.3f}, "p999_us": {:.3f}, )"
-        R"("max_us": {:.3f}, "restarts": {}, "rolled_back": {}}})",
-        quoted(name), t.commits, static_cast<double>(t.commits) / seconds, microseconds(t.turnaround.percentile(0.5)),
-        microseconds(t.turnaround.percentile(0.99)), microseconds(t.turnaround.percentile(0.999)),
-        microseconds(t.turnaround.max()), t.restarts, t.rolled_back);
+    return fmt::format(R"({{"profile": {}, "commits": {}, "per_second": {:.1f}, "p50_us": {:.3f}, "p99_us": {:.3f}, )"
+                       R"("p999_us": {:.3f}, "max_us": {:.3f}, "restarts": {}, "rolled_back": {}}})",
+                       quoted(name), t.commits, static_cast<double>(t.commits) / seconds,
+                       microseconds(t.turnaround.percentile(0.5)), microseconds(t.turnaround.percentile(0.99)),
+                       microseconds(t.turnaround.percentile(0.999)), microseconds(t.turnaround.max()), t.restarts,
+                       t.rolled_back);
 }
 
 std::string verdicts_json(const std::vector<verdict>& verdicts) {

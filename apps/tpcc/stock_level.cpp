@@ -30,8 +30,9 @@ execution<stock_level_result> stock_level(database& db, const stock_level_input&
         low.count = 0;
         const order_id next = where.next_order.get(t);
         for (order_id o = std::max(1, next - stock_level_orders); o < next; ++o) {
-            // Checked: it costs no conflict that reading D_NEXT_O_ID has not.
-            const order& row = *where.orders.at(t, static_cast<std::size_t>(o) - 1);
+            // Not looked up by the vector's length: that changes with every new order, and who reads it again after one
+            // of them has to begin again, though its snapshot is as good as before.
+            const order& row = where.order_at(t, o);
             for (std::size_t l = 0; l < static_cast<std::size_t>(row.line_count); ++l) {
                 const item_id id = row.lines[l].item;
                 // Few are low: repetitions are dropped afterwards, among those.

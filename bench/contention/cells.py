@@ -35,7 +35,8 @@ class Cells:
         disturbed = statistics.median(run["disturbed_percent"] for run in self.runs)
         text = f"others had {disturbed:.0f} % of the processors"
         if spreads:
-            text = f"half of the cells spread by more than {100 * statistics.median(spreads):.0f} % to either side; {text}"
+            spread = 100 * statistics.median(spreads)
+            text = f"half of the cells spread by more than {spread:.0f} % to either side; {text}"
         return text + (": too much to rely on" if disturbed > 20 else "")
 
 

@@ -48,7 +48,8 @@ class Report:
             ("thousand steps a second", rate),
         ]
         rows = [(" ".join(key), key) for key in self.keys]
-        return "\n".join([self.heading(), self.cells.trust("steps"), "", *sheet(rows, self.threads, blocks), "", *self.lengths.text()])
+        table = sheet(rows, self.threads, blocks)
+        return "\n".join([self.heading(), self.cells.trust("steps"), "", *table, "", *self.lengths.text()])
 
     def draw(self, drawing, folder):
         colours = ["#0072b2", "#009e73", "#e69f00", "#d55e00"]  # Okabe and Ito, as in bench/report

@@ -46,7 +46,12 @@ class Program:
         if policy:
             environment["TUTTI_POLICY"] = policy
         return subprocess.run(
-            [self.path, *map(str, arguments)], env=environment, timeout=limit, capture_output=True, text=True, check=False
+            [self.path, *map(str, arguments)],
+            env=environment,
+            timeout=limit,
+            capture_output=True,
+            text=True,
+            check=False,
         )
 
     def says(self, *arguments):

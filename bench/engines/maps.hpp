@@ -1,8 +1,8 @@
 // Maps from integers to integers, ours and those of others. An engine here has a class `map` with
 //
 //   find(key), insert(key, value), erase(key)   each atomic; whether the key was there, was new, was there
-//   move(from, to)                              atomic, too: the value of one key becomes that of another, which is new.
-//                                               Only where `moves` says so
+//   move(from, to)                              atomic, too: the value of one key becomes that of another, which is
+//                                               new. Only where `moves` says so
 //   all()                                       what is in it, while nobody else runs
 #pragma once
 

@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// The turns of `compute` that take `time` where nobody disturbs. The first call measures for some milliseconds: make it
-/// before a round begins.
+/// The turns of `compute` that take `time` where nobody disturbs. The first call measures for some milliseconds: make
+/// it before a round begins.
 std::uint64_t turns_of(std::chrono::nanoseconds time);
 
 void compute(std::uint64_t turns) noexcept;

@@ -18,6 +18,7 @@ PEERS = {
 }
 PRODUCT = "tutti"
 OTHER_PEER = "libitm"
+LANGUAGE = "language"  # the peer's program on the product's runtime
 
 
 def style(family):
@@ -40,14 +41,23 @@ def factor(value):
 
 
 def subject_of(family):
-    """The engine that the ratios are about: the product, or the first of its variants."""
+    """The engine that the ratios are about: the product, the first of its variants, or its form in the language."""
     engines = family.engines()
-    return PRODUCT if PRODUCT in engines else next((e for e in engines if e.startswith(PRODUCT)), None)
+    variants = (e for e in engines if e.startswith(PRODUCT))
+    return PRODUCT if PRODUCT in engines else next(variants, LANGUAGE if LANGUAGE in engines else None)
+
+
+def pairs_of(family, subject):
+    """Who is compared with whom."""
+    if family.name in PEERS:
+        return PEERS[family.name]
+    pairs = [(subject, OTHER_PEER), (LANGUAGE, OTHER_PEER), (LANGUAGE, PRODUCT)]
+    return list(dict.fromkeys(pairs))
 
 
 def ratios(family, subject, base):
     """The columns of ratios that there is anything for: title and function of (workload, threads)."""
-    pairs = PEERS.get(family.name, [(subject, OTHER_PEER)])
+    pairs = pairs_of(family, subject)
 
     def slowdown(workload, threads):
         # Sequential code has one thread only, and stands for one thread only.

@@ -46,7 +46,10 @@ def draw_figures(folder, load, table):
         folder / f"speedup-{load}.svg",
         f"Baseline's turnaround over the preemptive one's at {load} % load",
         "ratio",
-        {name: {p: of["base"]["mean"] / of["mean"] for p, of in table[name].items() if of["mean"] > 0} for name in others},
+        {
+            name: {p: of["base"]["mean"] / of["mean"] for p, of in table[name].items() if of["mean"] > 0}
+            for name in others
+        },
     )
     draw(
         folder / f"aborts-{load}.svg",

@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
-"""Compares the transaction server with redis-server: a trivial call, pipelined, and short calls among long ones."""
+"""Compares the transaction server with redis-server: a trivial call, pipelined, and short calls among long ones.
+
+In the first comparison the system places all threads. In the second what computes has a processor to itself, one for
+redis-server and for each of our workers, and receivers and the client have the rest: otherwise it would show how long
+the system lets computing threads keep a receiver from its processor.
+"""
 
 import argparse
 import json
+import os
 import pathlib
 import signal
 import socket
@@ -11,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from servers import Processors
 
 # Scripts have no clock that goes on while they run, so a long one counts; how far, is measured.
 SCRIPTS = {
@@ -41,6 +49,11 @@ class Process:
                     raise RuntimeError(f"{command[0]} did not start") from None
                 time.sleep(0.02)
 
+    def share_out(self, processors):
+        """Moves the threads to where they belong."""
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            os.sched_setaffinity(int(task.name), processors.workers)
+
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -63,6 +76,9 @@ class Tutti(Process):
     def long_call(self, microseconds):
         return f"CALL compute {microseconds}"
 
+    def share_out(self, processors):
+        processors.share_out(self.process.pid)
+
 
 class Redis(Process):
     name = "redis"
@@ -70,13 +86,17 @@ class Redis(Process):
     def __init__(self):
         port = free_port()
         super().__init__(["redis-server", "--port", str(port), "--save", "", "--appendonly", "no"], port)
-        digest = {}
-        for name, script in SCRIPTS.items():
-            command = ["redis-cli", "-p", self.port, "SCRIPT", "LOAD", script]
-            digest[name] = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-        self.increment = ["EVALSHA", digest["increment"], "1", "n"]
-        self.digest = digest["compute"]
-        self.speed = max(self.steps_a_microsecond() for _ in range(10))  # the others were disturbed
+        try:
+            self.increment = ["EVALSHA", self.load("increment"), "1", "n"]
+            self.digest = self.load("compute")
+            self.speed = max(self.steps_a_microsecond() for _ in range(10))  # the others were disturbed
+        except BaseException:
+            self.end()  # nobody else knows of it
+            raise
+
+    def load(self, name):
+        command = ["redis-cli", "-p", self.port, "SCRIPT", "LOAD", SCRIPTS[name]]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     def steps_a_microsecond(self, steps=2_000_000):
         with socket.create_connection(("127.0.0.1", int(self.port))) as s:
@@ -100,10 +120,12 @@ def mixed(server, arguments, seed):
     command = [str(arguments.programs / "tutti-bench-mix"), "--port", server.port]
     command += ["--short", " ".join(server.increment), "--long", server.long_call(arguments.long_us)]
     command += ["--rate", str(arguments.rate), "--seconds", str(arguments.seconds), "--seed", str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{server.name}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as client:
+        os.sched_setaffinity(client.pid, Processors().generators)
+        output, errors = client.communicate()
+    if client.returncode != 0:
+        raise RuntimeError(f"{server.name}: {errors.strip()}")
+    return json.loads(output)
 
 
 def compare_throughput(servers, arguments):
@@ -111,7 +133,9 @@ def compare_throughput(servers, arguments):
     for _ in range(arguments.rounds):
         for server in servers:
             rates[server.name].append(throughput(server, arguments))
-    print(f"a trivial call, {arguments.clients} clients, {arguments.pipeline} requests in each pipeline; calls a second")
+    print(
+        f"a trivial call, {arguments.clients} clients, {arguments.pipeline} requests in each pipeline; calls a second"
+    )
     middle = {name: statistics.median(r) for name, r in rates.items()}
     for name, r in rates.items():
         print(f"  {name:<8}{middle[name]:>12.0f}   from {min(r):.0f} to {max(r):.0f}")
@@ -124,7 +148,8 @@ def compare_mix(servers, arguments):
         for server in servers:
             rounds[server.name].append(mixed(server, arguments, 7 + number))
     print(
-        f"{arguments.rate:.0f} requests a second, every tenth of {arguments.long_us} us, the others trivial; turnaround in us"
+        f"{arguments.rate:.0f} requests a second, every tenth of {arguments.long_us} us, the others trivial; "
+        "turnaround in us"
     )
     print(f"  {'':<16}{'answered':>10}{'mean':>10}{'p50':>10}{'p99':>10}{'p99.9':>10}")
     middle = {}
@@ -136,7 +161,8 @@ def compare_mix(servers, arguments):
                 f"  {name + ', ' + kind:<16}{row['answered']:>10.0f}{row['mean']:>10.0f}{row['p50']:>10.0f}"
                 f"{row['p99']:>10.0f}{row['p999']:>10.0f}"
             )
-    print(f"  p99 of the short ones, redis by tutti: {middle['redis', 'short']['p99'] / middle['tutti', 'short']['p99']:.1f}")
+    ratio = middle["redis", "short"]["p99"] / middle["tutti", "short"]["p99"]
+    print(f"  p99 of the short ones, redis by tutti: {ratio:.1f}")
 
 
 def main():
@@ -157,8 +183,16 @@ def main():
         servers.append(Tutti(arguments.programs, arguments.options))
         servers.append(Redis())
         compare_throughput(servers, arguments)
+        while servers:
+            servers.pop().end()
+        processors = Processors()
+        workers = ["--workers", str(len(processors.workers))]
+        servers.append(Tutti(arguments.programs, [*workers, *arguments.options]))
+        servers.append(Redis())
+        for server in servers:
+            server.share_out(processors)
         compare_mix(servers, arguments)
-    except (RuntimeError, subprocess.CalledProcessError) as failure:
+    except (RuntimeError, OSError, subprocess.CalledProcessError) as failure:
         print(f"redis.py: {failure}", file=sys.stderr)
         return 1
     finally:

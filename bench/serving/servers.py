@@ -10,13 +10,17 @@ import time
 
 
 class Processors:
-    """Each worker has a processor to itself; what is left is for receivers and generators. With one there is no choice."""
+    """Each worker has a processor to itself; what is left is for receivers and generators.
+
+    With one there is no choice.
+    """
 
     def __init__(self):
         mine = sorted(os.sched_getaffinity(0))
         spare = 2 if len(mine) >= 4 else 1
-        self.workers = mine[:-spare] or mine
-        self.receivers = mine[-spare : -spare + 1] or mine
+        first = len(mine) - spare
+        self.workers = mine[:first] or mine
+        self.receivers = mine[first : first + 1]
         self.generators = mine[-1:]
 
     def share_out(self, process):
@@ -69,7 +73,8 @@ class Server:
         for process in running:
             output, errors = process.communicate()
             if process.returncode != 0:
-                ended = "" if self.process.poll() is None else f"\nit has ended:\n{self.log.read_text(encoding='utf-8')}"
+                lives = self.process.poll() is None
+                ended = "" if lives else f"\nit has ended:\n{self.log.read_text(encoding='utf-8')}"
                 raise RuntimeError(f"server '{self.name}': {errors.strip()}{ended}")
             results.append(json.loads(output))
         return results

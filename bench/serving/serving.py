@@ -14,9 +14,9 @@ from turnarounds import combine, show  # pylint: disable=wrong-import-position
 COMMON = ["--executor", "preemptive", "--queue", "1000000"]  # overload is to wait, not to be refused
 BASELINE = ("baseline", [*COMMON, "--ticks", "none"])
 PREEMPTIVE = ("preemptive", COMMON)
-PAPER = "demand=100"
-# Connections of each generator for each profile. Answers come in the order of requests, so what overtakes others of its own
-# profile needs many; transactions of microseconds need few, because to read and write a socket takes longer than most.
+# Connections of each generator for each profile. Answers come in the order of requests, so what overtakes others of its
+# own profile needs many; transactions of microseconds need few, because to read and write a socket takes longer than
+# most.
 MANY = 8
 
 
@@ -41,6 +41,10 @@ class Runs:
         self.running.append(Server(self.arguments.programs, *configuration, [*settings, *self.arguments.set]))
         return self.running[-1]
 
+    def long_ones(self):
+        """The settings of transactions that take time."""
+        return [f"demand={self.arguments.demand}"]
+
     def end(self, server):
         self.running.remove(server)
         server.end()
@@ -53,6 +57,10 @@ class Runs:
         a = self.arguments
         return server.drive(a.generators, warm_up=a.warm_up, districts=a.districts, **options)
 
+    def settle(self, server):
+        """Some hundred calls, after which nothing is left of how it was filled."""
+        self.drive(server, closed=64, seconds=0.5, connections=MANY)
+
     def capacity(self, servers, seconds, connections):
         """What the first of them gets done. The others do the same, so that all have lived through as much."""
         measured = [self.drive(s, closed=64, seconds=seconds, connections=connections) for s in servers]
@@ -63,10 +71,15 @@ class Runs:
         results = {s.name: [] for s in servers}
         for number in range(rounds):
             for server in servers:
-                results[server.name].append(self.drive(server, rate=rate, seconds=seconds, seed=7 + number, connections=connections))
+                results[server.name].append(
+                    self.drive(server, rate=rate, seconds=seconds, seed=7 + number, connections=connections)
+                )
         return (
             {name: combine([p for processes in r for p in processes]) for name, r in results.items()},
-            {name: statistics.mean(sum(p["throughput"] for p in processes) for processes in r) for name, r in results.items()},
+            {
+                name: statistics.mean(sum(p["throughput"] for p in processes) for processes in r)
+                for name, r in results.items()
+            },
         )
 
 
@@ -77,7 +90,8 @@ def compare(runs, title, settings, seconds, rounds, connections):
     print(f"\n{title}\ncapacity of the baseline: {capacity:.0f} calls a second")
     for load in runs.arguments.loads:
         rate = capacity * load / 100
-        show(f"{load} % of capacity, {rate:.0f} calls a second", *runs.alternate(servers, rate, seconds, rounds, connections))
+        tables = runs.alternate(servers, rate, seconds, rounds, connections)
+        show(f"{load} % of capacity, {rate:.0f} calls a second", *tables)
     for server in servers:
         runs.end(server)
     return capacity
@@ -86,10 +100,12 @@ def compare(runs, title, settings, seconds, rounds, connections):
 def vary(runs, capacity, load, seconds, rounds):
     """The sweep; for each configuration its table, with the baseline of the same rounds."""
     print(f"\nC_max and lazy promotion at {load} % of capacity; mean turnaround in microseconds, by priority")
-    baseline = runs.start(BASELINE, PAPER)
+    baseline = runs.start(BASELINE, *runs.long_ones())
+    runs.settle(baseline)
     figures = {}
     for configuration in sweep():
-        other = runs.start(configuration, PAPER)
+        other = runs.start(configuration, *runs.long_ones())
+        runs.settle(other)
         if runs.arguments.full or not figures:
             beside = runs.alternate([baseline], capacity * load / 100, seconds, rounds, MANY)[0]["baseline"]
         tables, throughput = runs.alternate([other], capacity * load / 100, seconds, rounds, MANY)
@@ -107,10 +123,13 @@ def vary(runs, capacity, load, seconds, rounds):
 
 
 def measure(runs):
-    import figures as drawn  # what it draws with is not needed to say what is wrong with the command line  pylint: disable=import-outside-toplevel
+    # What it draws with is not needed to say what is wrong with the command line.
+    import figures as drawn  # pylint: disable=import-outside-toplevel
 
     a = runs.arguments
-    capacity = compare(runs, "Transactions as long as the paper's (table I)", [PAPER], a.seconds, a.rounds, MANY)
+    part = "" if a.demand == 100 else f"{a.demand} % "
+    title = f"Transactions {part}as long as the paper's (table I)"
+    capacity = compare(runs, title, runs.long_ones(), a.seconds, a.rounds, MANY)
     compare(runs, "Transactions as they are: microseconds", [], a.seconds / 5, a.rounds, 1)
     a.charts.mkdir(parents=True, exist_ok=True)
     for load in a.loads if a.full else a.loads[-1:]:
@@ -130,8 +149,12 @@ def main():
     parser.add_argument("--loads", type=int, nargs="+", default=[95, 120], help="percent of capacity (default: 95 120)")
     parser.add_argument("--generators", type=int, default=2, help="processes that send (default: 2)")
     parser.add_argument("--districts", type=int, default=1, help="of the warehouse that are asked for (default: 1)")
+    parser.add_argument("--demand", type=int, default=100, help="percent of the paper's lengths (default: 100)")
     parser.add_argument("--set", action="append", default=[], help="setting of the procedures, name=value")
-    runs = Runs(parser.parse_args())
+    arguments = parser.parse_args()
+    if any(s.startswith("demand=") for s in arguments.set):
+        parser.error("--set demand: one of the comparisons goes without; say --demand")
+    runs = Runs(arguments)
     try:
         measure(runs)
     except RuntimeError as failure:

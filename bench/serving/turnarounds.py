@@ -39,7 +39,8 @@ def show(title, tables, throughput):
     """`tables` by server, the baseline's first."""
     print(f"\n{title}; turnarounds in microseconds")
     columns = ("mean", *LENGTHS)
-    print(f"{'priority':<16}{'server':<16}" + "".join(f"{c:>10}" for c in columns) + f"{'aborts':>9}{'calls':>8}{'mean':>8}")
+    middle = "".join(f"{c:>10}" for c in columns)
+    print(f"{'priority':<16}{'server':<16}{middle}{'aborts':>9}{'calls':>8}{'mean':>8}")
     base = tables["baseline"]
     for priority in reversed(base):
         for name, table in tables.items():

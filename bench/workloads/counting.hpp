@@ -1,6 +1,6 @@
 // All threads add one to the same number: alone; with a microsecond of computing between, which is how often a program
-// that does something else, too, comes to its counter; and at the beginning of a transaction of ten microseconds, which is
-// what makes a counter a point of conflict.
+// that does something else, too, comes to its counter; and at the beginning of a transaction of ten microseconds, which
+// is what makes a counter a point of conflict.
 #pragma once
 
 #include <chrono>

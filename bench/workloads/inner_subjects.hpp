@@ -24,7 +24,8 @@
 
 namespace bench {
 
-/// With `Posts` the middle step is a payment to the bank itself, account 0: what all transactions want, but not at once.
+/// With `Posts` the middle step is a payment to the bank itself, account 0: what all transactions want,
+/// but not at once.
 template <class E, unsigned Accounts, bool Posts = false>
 class inner_bank {
     using context = typename E::context;

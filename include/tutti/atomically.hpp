@@ -39,6 +39,21 @@ struct outcome<R, true> {
     static type cancel() { return {}; }
 };
 
+#if defined(__cpp_transactional_memory)
+/// A block of the language inside a body may have to leave it by an exception. But GCC takes what such a block calls
+/// for functions that do not throw, finds that a body that does nothing else does not throw either, and leaves the
+/// handler around it without a way in. So it must not look into the body.
+template <class F>
+[[gnu::noipa]] result_of<F> run_body(F& body, tx& t) {
+    return body(t);
+}
+#else
+template <class F>
+TUTTI_ALWAYS_INLINE result_of<F> run_body(F& body, tx& t) {
+    return body(t);
+}
+#endif
+
 /// Runs body and commits until that succeeds. `body` has begun its first attempt.
 template <bool Lenient, class R, class F>
 typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
@@ -46,13 +61,13 @@ typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
     for (;;) {
         try {
             if constexpr (std::is_void_v<R>) {
-                body(t);
+                detail::run_body(body, t);
                 if (access::ops(t).commit(t)) [[likely]] {
                     if constexpr (Lenient) return true;
                     else return;
                 }
             } else {
-                typename result::type value(body(t));
+                typename result::type value(detail::run_body(body, t));
                 if (access::ops(t).commit(t)) [[likely]]
                     return value;
             }
@@ -110,12 +125,12 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
             if (how.mode == mode::visible && !t.irrevocable()) t.become_visible();
             if (how.mode == mode::irrevocable) t.become_irrevocable();
             if constexpr (std::is_void_v<R>) {
-                body(t);
+                detail::run_body(body, t);
                 close_nested(t, f);
                 if constexpr (Lenient) return true;
                 else return;
             } else {
-                typename outcome<R, Lenient>::type value(body(t));
+                typename outcome<R, Lenient>::type value(detail::run_body(body, t));
                 close_nested(t, f);
                 return value;
             }

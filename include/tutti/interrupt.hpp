@@ -14,8 +14,8 @@ public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// The same, of a context of the preemption layer whose stack did not suffice. What the exception passes through has not
-/// much of one left; the server answers by STACK.
+/// The same, of a context of the preemption layer whose stack did not suffice. What the exception passes through has
+/// not much of one left; the server answers by STACK.
 class TUTTI_EXPORT out_of_stack : public interrupted {
 public:
     [[nodiscard]] const char* what() const noexcept override;
@@ -27,7 +27,7 @@ public:
 /// While it is raised, a transaction of that thread that is aborted, by `raise` or by anybody, throws `interrupted`
 /// instead of being run again. The others of the thread go on: whoever wants to stop a loop of short transactions
 /// raises again until it has ended. A transaction that makes no access, or is irrevocable, or sleeps in an `or_else`
-/// that nothing wakes, goes on.
+/// that nothing wakes, goes on; so do blocks of the language, and transactions in undo actions.
 class TUTTI_EXPORT interruption {
 public:
     /// Of the calling thread, which must not make a second one while the first lives. @throws std::bad_alloc

@@ -23,13 +23,13 @@ concept plain_word =
 /// @throws std::bad_alloc  when memory for the logs runs out
 template <plain_word T>
 [[nodiscard]] T load(tx& t, const T* from) {
-    return detail::from_word<T>(detail::access::ops(t).load(t, from, sizeof(T)));
+    return detail::from_word<T>(detail::access::ops(t).load(t, static_cast<const void*>(from), sizeof(T)));
 }
 
 /// Writes an ordinary word transactionally; see `load`, also for what it throws.
 template <plain_word T>
 void store(tx& t, T* to, const std::type_identity_t<T>& value) {
-    detail::access::ops(t).store(t, to, sizeof(T), detail::to_word(value));
+    detail::access::ops(t).store(t, static_cast<void*>(to), sizeof(T), detail::to_word(value));
 }
 
 /// Makes an object that exists only if the block commits; after a roll-back its destructor has run and its memory is

@@ -28,6 +28,8 @@ namespace detail {
 /// From here to leave_apart the context's transactions are not part of `t`. Throws std::bad_alloc.
 TUTTI_EXPORT tx& enter_apart(tx& t);
 TUTTI_EXPORT void leave_apart(tx& t) noexcept;
+/// Whether what ran apart and left by an exception has committed: an on_commit handler of it threw.
+[[nodiscard]] TUTTI_EXPORT bool committed_apart(const tx& t) noexcept;
 
 class apart {
 public:
@@ -58,7 +60,8 @@ public:
         result_.emplace(std::forward<Arguments>(arguments)...);
     }
     void arm() noexcept { armed_ = true; }
-    [[nodiscard]] const result& kept() const { return *result_; }
+    /// REQUIRES: something is kept.
+    [[nodiscard]] const result& kept() const { return *result_; }  // NOLINT(bugprone-unchecked-optional-access)
 
     void run(tx& t, abort_cause) override {
         if (!armed_) return;
@@ -120,7 +123,12 @@ auto open_nested(tx& t, std::initializer_list<abstract_lock> locks, Body&& body,
     };
     {
         const detail::apart from_it{t};
-        detail::run<false, false>(options{}, and_keep, at);
+        try {
+            detail::run<false, false>(options{}, and_keep, at);
+        } catch (...) {
+            if (detail::committed_apart(t)) undoing->arm();
+            throw;
+        }
         undoing->arm();
     }
     if constexpr (!std::is_void_v<R>) return R{undoing->kept()};

@@ -86,7 +86,8 @@ public:
         add(detail::handler_point::before_commit, std::make_unique<detail::handler_of<F>>(std::move(f)));
     }
     /// Runs `f()` when the decision to commit is made and ownership is still held, so that effects happen in the
-    /// order of the data they depend on. It must not fail (an exception terminates the program) and must not touch
+    /// order of the data that was written. Who only read owns nothing: what it read was current at the decision, and
+    /// may have changed when `f()` runs. It must not fail (an exception terminates the program) and must not touch
     /// any transaction; a transaction started in it is diagnosed.
     template <class F>
     void at_commit(F f) {
@@ -116,8 +117,9 @@ public:
     /// From here on readers of this transaction are visible. May restart the block first. Idempotent.
     void become_visible();
 
-    /// Whether nothing but the block itself can abort it, because it asked for that. What the runtime does on its own,
-    /// for a deadline or after too many restarts, does not count: it promises the body nothing. Costs two loads.
+    /// Whether nothing but the block itself can abort it, because it asked for that, or because it is in a block of the
+    /// language that runs without barriers. What else the runtime does on its own, for a deadline or after too many
+    /// restarts, does not count: it promises the body nothing. Costs two loads.
     [[nodiscard]] bool irrevocable() const noexcept;
     /// 1 in the first attempt of the outermost block, one more after each restart.
     [[nodiscard]] unsigned attempt() const noexcept;

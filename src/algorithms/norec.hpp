@@ -22,6 +22,7 @@
 #include "core/conflict.hpp"
 #include "core/fault.hpp"
 #include "core/kill.hpp"
+#include "core/quiescence.hpp"
 #include "core/seats.hpp"
 #include "core/signal.hpp"
 #include "core/waiting.hpp"
@@ -76,6 +77,7 @@ struct norec {
     }
 
     static void publish(descriptor& d) noexcept {
+        core::announce_publication(d, d.limit + one_commit);  // nobody has a snapshot with it while d holds the lock
         if (broken(fault::release_before_publish)) let_go(d, d.limit + one_commit);
         for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
         if (d.holds_lock) let_go(d, d.limit + one_commit);

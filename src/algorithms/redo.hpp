@@ -41,8 +41,8 @@ std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcep
     return entry;
 }
 
-/// A nested block reads under a record that d locked with `locked` what it has not written itself. Its roll-back may give
-/// the record back, and the read is then to count like any other, so it is logged, and in a strict attempt marked.
+/// A nested block reads under a record that d locked with `locked` what it has not written itself. Its roll-back may
+/// give the record back, and the read is then to count like any other, so it is logged, and in a strict attempt marked.
 template <class Place>
 void note_read_under(descriptor& d, const Place& place, word locked, std::uint32_t entry) {
     if constexpr (Place::plain) {

@@ -2,17 +2,19 @@
 // Riegel, Felber, Fetzer: "A Lazy Snapshot Algorithm with Eager Validation", DISC 2006; Felber, Fetzer, Riegel:
 // "Dynamic Performance Tuning of Word-Based Software Transactional Memory" (TinySTM), PPoPP 2008.
 //
-// Visible reads (Maldonado et al., 3.2, with as many readers as there are seats): a strict reader sets its seat's bit in
-// the record before it reads. A writer that wants the record meets the readers first and may take it only from doomed
-// ones. Marks make conflicts show early; they do not replace validation: between the doom of a reader and the writer's
-// compare-and-swap that reader may have started over and marked the record again, and then loses the mark of an attempt
-// that is not doomed. Only the irrevocable transaction, which cannot be doomed, keeps every mark and need not validate.
+// Visible reads (Maldonado et al., 3.2, with as many readers as there are seats): a strict reader sets its seat's bit
+// in the record before it reads. A writer that wants the record meets the readers first and may take it only from
+// doomed ones. Marks make conflicts show early; they do not replace validation: between the doom of a reader and the
+// writer's compare-and-swap that reader may have started over and marked the record again, and then loses the mark of
+// an attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed,
+// keeps every mark and need not validate.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
 #include "core/algorithm.hpp"
 #include "core/conflict.hpp"
 #include "core/fault.hpp"
+#include "core/quiescence.hpp"
 #include "core/signal.hpp"
 
 namespace tutti::algorithms::time_based {
@@ -51,14 +53,14 @@ TUTTI_NOINLINE inline const record** first_invalid(descriptor& d) noexcept {
 }
 inline bool validate(descriptor& d) noexcept { return first_invalid(d) == d.read_next_; }
 
+/// Whether all that d has read is as it was. Of what it has not logged it knows only whether anybody has committed.
+inline bool unchanged(descriptor& d) noexcept { return d.logging ? validate(d) : version_clock::unmoved(d); }
+
 /// Moves the snapshot to now, or rolls back to where that is possible. Unlogged attempts can only do so if nobody has
 /// committed.
 inline void refresh(descriptor& d) {
     if (version_clock::unmoved(d)) return;
-    if (!d.logging) {
-        d.run.log_reads = true;
-        core::abort_attempt(d, abort_cause::mode_switch);
-    }
+    core::need_current_reads(d);
     const word limit = version_clock::sample(d);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // version_clock.hpp, 5
     if (!broken(fault::extend_without_validation) && !d.is_irrevocable()) {
@@ -219,11 +221,15 @@ inline bool become(descriptor& d) {
 
 /// After every lock is held: draws the version of this commit and validates.
 TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
+    core::announce_draw(d, d.limit + 1);
     const version_clock::drawn drawn = version_clock::draw(d);
     d.commit_version = drawn.version;
-    if (drawn.nobody_committed || d.is_irrevocable() || broken(fault::skip_validation)) return abort_cause::none;
+    if (drawn.nobody_committed || d.prevails() || broken(fault::skip_validation)) return abort_cause::none;
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
+
+/// After decide, before the first record is released.
+TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.commit_version); }
 
 inline word load_alone(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {

@@ -12,19 +12,20 @@
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A limit is sampled at s.
 //  1. The draw comes after p: locks are taken by seq_cst read-modify-writes, and the draw is a seq_cst access.
-//  2. A version within a limit sampled at s has p < s: it is at least one more than the clock showed at its draw, so the
-//     clock was moved after the draw for the limit to reach it.
-//  3. A read accepted at t > s returns the state at s. Its record was unlocked at t with a version whose p < s. Any other
-//     writer of that record with p < s held the lock at p: it was overwritten by the one we see, or its lock would be
-//     seen. Writers with p > s leave a version above the limit.
+//  2. A version within a limit sampled at s has p < s: it is at least one more than the clock showed at its draw, so
+//     the clock was moved after the draw for the limit to reach it.
+//  3. A read accepted at t > s returns the state at s. Its record was unlocked at t with a version whose p < s. Any
+//     other writer of that record with p < s held the lock at p: it was overwritten by the one we see, or its lock
+//     would be seen. Writers with p > s leave a version above the limit.
 //  4. Versions above the limit that the reader's own descriptor wrote are accepted too: only it writes its number, and
 //     it is inside this transaction, so p < s and nobody has overwritten it. A descriptor passes to another context
 //     only between transactions.
 //  5. An extension samples first and validates after: a writer that drew before the new sample already held its locks,
 //     and validation sees them (the fence in `extend` orders the two for the abstract machine).
 //  6. A commit validates after its p, so all its reads are current at p. Writers serialize at p, readers at s.
-//  7. Validation may be skipped if the clock word is the one sampled and counts: nobody drew in counting mode since, and
-//     whoever drew in deferred mode did so before the switch to counting, which moved the time, thus before s, holding its locks.
+//  7. Validation may be skipped if the clock word is the one sampled and counts: nobody drew in counting mode since,
+//     and whoever drew in deferred mode did so before the switch to counting, which moved the time,
+//     thus before s, holding its locks.
 //  8. Two commits may draw the same version in deferred mode. Neither is within any limit until the time moves, and
 //     after that no draw repeats the value. So a record never returns to a version it had, except by a roll-back that
 //     leaves the value as it was.

@@ -43,6 +43,7 @@ struct wb_ctl {
     }
 
     static void publish(descriptor& d) noexcept {
+        time_based::announce(d);
         redo::publish(d);
         forget(d);
     }
@@ -65,7 +66,7 @@ struct wb_ctl {
         d.index.rebuild(d.writes);
     }
 
-    static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
+    static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
     static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }

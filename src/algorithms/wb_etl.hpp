@@ -4,7 +4,8 @@
 //   record            meaning here
 //   locked(me, i)     write entry i holds the new value; memory the old one, and the entry the old version
 //
-// Conflicts between writers show at the first write, when little is lost; readers of a locked record wait for its owner.
+// Conflicts between writers show at the first write, when little is lost;
+// readers of a locked record wait for its owner.
 #pragma once
 
 #include "algorithms/redo.hpp"
@@ -60,6 +61,7 @@ struct wb_etl {
     static abort_cause prepare(descriptor& d) noexcept { return time_based::decide(d); }
 
     static void publish(descriptor& d) noexcept {
+        time_based::announce(d);
         redo::publish(d);
         end(d);
     }
@@ -89,7 +91,7 @@ struct wb_etl {
         });
     }
 
-    static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
+    static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
     static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }

@@ -40,6 +40,7 @@ struct wt_etl {
     static abort_cause prepare(descriptor& d) noexcept { return time_based::decide(d); }
 
     static void publish(descriptor& d) noexcept {
+        time_based::announce(d);
         undo::publish(d);
         end(d);
     }
@@ -52,7 +53,7 @@ struct wt_etl {
     }
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { undo::rewind(d, mark); }
 
-    static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
+    static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
     static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }

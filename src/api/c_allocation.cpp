@@ -1,7 +1,6 @@
 // malloc and free in transactions for C.
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
 
 #include "api/c_boundary.hpp"
 #include "core/critical.hpp"
@@ -24,18 +23,17 @@ void* allocate(tutti_tx* handle, F get) {
         descriptor& d = descriptor::of(t);
         // May leave by a jump, so it comes before there is anything to leave behind.
         if (!d.healthy()) tutti::core::examine(d);
-        // A preemptable context must not be switched away inside malloc.
-        std::optional<tutti::core::critical<true>> region;
-        if (d.hooks != nullptr) region.emplace(d);
-        try {
-            d.deferred_log.reserve_one();
-        } catch (const std::bad_alloc&) {
-            errno = ENOMEM;  // no memory is no memory, whether for the caller or for the log
-            return nullptr;
-        }
-        void* const memory = get();
-        if (memory != nullptr) tutti::core::put_off(d, deferred::kind::allocated, memory, release);
-        return memory;
+        return tutti::core::undisturbed(d, [&]() -> void* {
+            try {
+                d.deferred_log.reserve_one();
+            } catch (const std::bad_alloc&) {
+                errno = ENOMEM;  // no memory is no memory, whether for the caller or for the log
+                return nullptr;
+            }
+            void* const memory = get();
+            if (memory != nullptr) tutti::core::put_off(d, deferred::kind::allocated, memory, release);
+            return memory;
+        });
     });
 }
 

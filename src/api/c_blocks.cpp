@@ -1,4 +1,5 @@
-// Atomic blocks of the C interface: outermost, nested, alternatives, and the rest of a transaction from a checkpoint on.
+// Atomic blocks of the C interface: outermost, nested, alternatives,
+// and the rest of a transaction from a checkpoint on.
 //
 // A block is left in three ways: its body returns; a signal or an error jumps to the block's frame; an exception
 // (`unwind` among them) arrives from C++ code inside the body. Each function that sets a jump target calls the body
@@ -160,14 +161,13 @@ int choose(tx& t, const tutti_alternative* alternatives, std::size_t count) {
 
 /// The copy belongs to the log, which frees it when the transaction ends, however it ends: frames may be jumped over.
 const void* copy_for_log(core::descriptor& d, const void* from, std::size_t bytes) {
-    // A preemptable context must not be switched away inside malloc.
-    std::optional<core::critical<true>> region;
-    if (d.hooks != nullptr) region.emplace(d);
-    d.deferred_log.reserve_one();
-    void* const copy = std::malloc(bytes);
-    if (copy == nullptr) throw std::bad_alloc{};
-    core::put_off(d, core::deferred::kind::discarded, copy, [](void* memory) { std::free(memory); });
-    return std::memcpy(copy, from, bytes);
+    return core::undisturbed(d, [&] {
+        d.deferred_log.reserve_one();
+        void* const copy = std::malloc(bytes);
+        if (copy == nullptr) throw std::bad_alloc{};
+        core::put_off(d, core::deferred::kind::discarded, copy, [](void* memory) { std::free(memory); });
+        return std::memcpy(copy, from, bytes);
+    });
 }
 
 /// Runs a block inside another one on behalf of a call that reports errors as results.

@@ -42,7 +42,9 @@ H& put(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
         if (!d.healthy()) tutti::core::examine(d);
         auto made = std::make_unique<H>(arguments...);
         tutti::core::put_off(d, point, static_cast<tutti::detail::handler*>(made.get()), nullptr);
-        return made.release();  // the log owns it now
+        H* const put = made.release();  // the log owns it now
+        if (point == deferred::kind::at_commit && d.healthy()) tutti::core::need_current_reads(d);
+        return put;
     });
 }
 

@@ -1,6 +1,5 @@
 #include "api/configuration.hpp"
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -84,8 +83,10 @@ struct environment {
         if (wish == nullptr || std::strcmp(wish, "off") == 0 || *wish == '\0') return;
         report = std::strcmp(wish, "report") == 0;
         if (!report && std::strcmp(wish, "on") != 0) {
-            std::fprintf(stderr, "tutti: TUTTI_STATISTICS: unknown value '%s'; valid are off on report\n", wish);
-            return;
+            // As for the other two: a wish that is not understood is not taken for another.
+            const std::string message =
+                "TUTTI_STATISTICS: unknown value '" + std::string{wish} + "'; valid are off on report";
+            base::panic(message.c_str());
         }
         enable_statistics(true);
     }

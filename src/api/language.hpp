@@ -17,8 +17,8 @@ TUTTI_EXPORT core::descriptor& attach_language();
 /// core::go_alone.
 TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 
-/// Opens an outermost block of the language that runs alone because no other context begins any; see core/favourite.hpp.
-/// False: one may, or something special is asked of every block; nothing has happened.
+/// Opens an outermost block of the language that runs alone because no other context begins any; see
+/// core/favourite.hpp. False: one may, or something special is asked of every block; the block is not open.
 [[nodiscard]] TUTTI_EXPORT bool open_as_favourite(core::descriptor& d, detail::frame& f, detail::call_site where,
                                                         const options& how);
 
@@ -26,7 +26,8 @@ TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
 /// access. May send a signal to the block of the library.
 TUTTI_EXPORT void enter_language(core::descriptor& d);
 
-/// For a descriptor that is not healthy: leaves by the signal that is due, or says whether the attempt is still under way.
+/// For a descriptor that is not healthy: leaves by the signal that is due, or says whether the attempt is still under
+/// way.
 [[nodiscard]] TUTTI_EXPORT bool goes_on(core::descriptor& d);
 
 /// core::last_killer_of.

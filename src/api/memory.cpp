@@ -41,13 +41,13 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
     const bool overaligned = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
     const destroyer free = overaligned ? aligned_free(alignment) : plain_free;
     // A preemptable context must not be switched away inside malloc.
-    std::optional<core::critical<true>> region;
-    if (d.hooks != nullptr) region.emplace(d);
-    void* const memory = overaligned ? ::operator new(bytes, std::align_val_t{alignment}) : ::operator new(bytes);
-    core::put_off(d, deferred::kind::allocated, memory, free);
-    d.captured_begin_ = reinterpret_cast<std::uintptr_t>(memory);
-    d.captured_size_ = bytes;
-    return memory;
+    return core::undisturbed(d, [&] {
+        void* const memory = overaligned ? ::operator new(bytes, std::align_val_t{alignment}) : ::operator new(bytes);
+        core::put_off(d, deferred::kind::allocated, memory, free);
+        d.captured_begin_ = reinterpret_cast<std::uintptr_t>(memory);
+        d.captured_size_ = bytes;
+        return memory;
+    });
 }
 
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {

@@ -34,14 +34,12 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
     core::put_off(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
     static_cast<void>(h.release());
     if (!d.healthy()) core::examine(d);
+    else if (point == detail::handler_point::at_commit) core::need_current_reads(d);
 }
 
 void tx::join(participant& p) {
     descriptor& d = sound(*this);
-    if (!d.logging) {  // a vote needs current reads, which only a log can show
-        d.run.log_reads = true;
-        core::abort_attempt(d, abort_cause::mode_switch);
-    }
+    core::need_current_reads(d);
     core::put_off(d, deferred::kind::participant, &p, nullptr);
 }
 
@@ -57,7 +55,7 @@ void tx::become_irrevocable(const char* reason) {
 void tx::become_visible() {
     descriptor& d = sound(*this);
     if (d.bound_to_commit()) {
-        throw usage_error{"tutti: become_visible in an irrevocable transaction, which is stricter already"};
+        core::refuse_repetition(d, "tutti: become_visible in an irrevocable transaction, which is stricter already");
     }
     if (d.strict()) return;
     core::become_strict(d, status::visible, abort_cause::mode_switch);

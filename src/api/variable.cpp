@@ -14,7 +14,7 @@ word read_alone(const cell& from) {
     if (d.running()) return access::read(d, from);
     const word value = d.algorithm->load_alone(d, from);
     if (d.algorithm->privatizes_by_waiting && core::plain_memory_is_used()) [[unlikely]]
-        core::await_quiescence(d);
+        core::await_all_quiescence(d);
     return value;
 }
 

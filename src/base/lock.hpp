@@ -13,9 +13,11 @@ public:
     lock(const lock&) = delete;
     lock& operator=(const lock&) = delete;
 
-    void lock_slow() noexcept {
-        while (state_.exchange(contended, std::memory_order_acquire) != free) futex_wait(state_.raw(), contended);
+    void take() noexcept {
+        if (!try_lock()) take_slowly();
     }
+    /// For who is about to try it again: costs its holder nothing, as an attempt would.
+    [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
     bool try_lock() noexcept {
         std::uint32_t expected = free;
         return state_.compare_exchange(expected, held, std::memory_order_acquire);
@@ -23,17 +25,21 @@ public:
     void unlock() noexcept {
         if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_all(state_.raw());
     }
+    /// In the child of a fork, where whoever held it is not. REQUIRES: there is no other thread.
+    void forget_holder() noexcept { state_.store(free, std::memory_order_relaxed); }
 
 private:
+    void take_slowly() noexcept {
+        while (state_.exchange(contended, std::memory_order_acquire) != free) futex_wait(state_.raw(), contended);
+    }
+
     static constexpr std::uint32_t free = 0, held = 1, contended = 2;
     detail::shared<std::uint32_t> state_{free};
 };
 
 class lock_guard {
 public:
-    explicit lock_guard(lock& l) noexcept : lock_{l} {
-        if (!lock_.try_lock()) lock_.lock_slow();
-    }
+    explicit lock_guard(lock& l) noexcept : lock_{l} { lock_.take(); }
     ~lock_guard() { lock_.unlock(); }
     lock_guard(const lock_guard&) = delete;
     lock_guard& operator=(const lock_guard&) = delete;

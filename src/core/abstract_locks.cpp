@@ -6,6 +6,7 @@
 #include "base/lock.hpp"
 #include "core/apart.hpp"
 #include "core/critical.hpp"
+#include "core/fork.hpp"
 #include "core/kill.hpp"
 #include "core/signal.hpp"
 #include "core/standing.hpp"
@@ -105,8 +106,7 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
             if (d.bound_to_commit()) {
                 throw usage_error{
                     "tutti: an irrevocable transaction waits in vain for an abstract lock: its holder's undo may need "
-                    "what "
-                    "this transaction has marked; take the lock before become_irrevocable"};
+                    "what this transaction has marked; take the lock before become_irrevocable"};
             }
             d.run.in_the_way = other;
             abort_attempt(d, abort_cause::conflict_abstract_lock);
@@ -127,6 +127,20 @@ void release_abstract_locks(descriptor& d) noexcept {
         }
         b.releases.fetch_add(1, std::memory_order_release);
         base::futex_wake_all(b.releases.raw());
+    }
+}
+
+void forget_other_holders(const descriptor* self) noexcept {
+    for (bucket& b : buckets) {
+        b.lock.forget_holder();
+        // By the buckets, which have every holding: it enters the list of its holder last, and leaves it first.
+        for (abstract_holding** link = &b.first; *link != nullptr;) {
+            if (is_of(*(*link)->who, self)) {
+                link = &(*link)->next_in_bucket;
+            } else {
+                const std::unique_ptr<abstract_holding> gone{std::exchange(*link, (*link)->next_in_bucket)};
+            }
+        }
     }
 }
 

@@ -25,4 +25,7 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared);
 /// Releases all that d holds. O(locks).
 void release_abstract_locks(descriptor& d) noexcept;
 
+/// In the child of a fork: what others held is free. Their undo actions do not run there.
+void forget_other_holders(const descriptor* self) noexcept;
+
 }  // namespace tutti::core

@@ -9,16 +9,19 @@
 //   write(d, place, v)  likewise. Everything it needs to allocate, it allocates before it changes anything.
 //   prepare(d)          d wrote something; the state says preparing. Acquires what is missing and validates:
 //                       none, or why it must abort. After it nothing of the algorithm's can fail.
-//   publish(d)          makes the writes visible and releases their records.
+//   publish(d)          makes the writes visible and releases their records. If it privatizes by waiting, it calls
+//                       announce_publication before the first of them; and prepare calls announce_draw before it draws
+//                       a version that others could have in their snapshot before it is published.
 //   end(d)              commit of a transaction that wrote nothing: gives up whatever else it holds.
 //   roll_back(d)        gives back every record, lock and token of the algorithm's. noexcept; idempotent; may run on
 //                       another context when d is suspended.
 //   rewind(d, mark)     the same for what was written since `mark`. Reads stay: the parent's path depends on them.
-//   unchanged(d)        whether all reads are still current, for retry. The state says running.
+//   unchanged(d)        whether all reads are still current, for retry and for readers whose participants vote or whose
+//                       at_commit actions run. The state says running.
 //   become(d, s)        switches a running attempt to visible or irrevocable; false if it has to start over as such.
 //                       The seat is taken and the state says s.
-//   refresh(d)          moves the snapshot to now. Where reads have changed it calls core::fall_back, which finds the way
-//                       back or aborts.
+//   refresh(d)          moves the snapshot to now. Where reads have changed it calls core::fall_back, which finds the
+//                       way back or aborts.
 //   load_alone(d, cell) one read outside any transaction, on the context of d.
 #pragma once
 

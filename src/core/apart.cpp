@@ -26,6 +26,7 @@ descriptor& enter_apart(descriptor& outer) {
     // A context may have come to another thread since the descriptor was made.
     outer.inner->exceptions = outer.exceptions;
     if (outer.frame_ != nullptr) outer.inner->masked_jump = std::exchange(outer.frame_->jump, nullptr);
+    outer.inner->threw_after_commit = false;
     detail::current_transaction = outer.inner;
     return *outer.inner;
 }
@@ -38,25 +39,32 @@ void leave_apart(descriptor& outer) noexcept {
 bool may_restart_encloser(const descriptor& d) noexcept {
     if (d.outer == nullptr || !d.outer->running()) return false;
     const descriptor& outer = *d.outer;
-    return (outer.troubles & ~trouble_timed) == 0 && !outer.unwinding() && !outer.is_irrevocable();
+    return (outer.troubles & ~trouble_timed) == 0 && !outer.unwinding() && !outer.prevails();
+}
+
+bool encloser_is_doomed(const descriptor& d) noexcept {
+    if (!may_restart_encloser(d)) return false;
+    for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
+        if (o->running() && o->asked_to_die()) return true;
+    }
+    return false;
+}
+
+void restart_encloser(descriptor& d, abort_cause cause) {
+    abandon_execution(d);
+    d.pending = signal::none;  // what leaves through frames of d's is not d's: detail::signalled
+    // A block of the language is begun again by a jump that passes over whoever would leave.
+    if (d.outer->frame_->receive != nullptr) leave_apart(*d.outer);
+    abort_attempt(*d.outer, cause);
 }
 
 void heed_enclosers(descriptor& d) {
-    if (!may_restart_encloser(d)) return;
-    for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
-        if (!o->running() || !o->asked_to_die()) continue;
-        abandon_execution(d);
-        abort_attempt(*d.outer, abort_cause::killed);
-    }
+    if (encloser_is_doomed(d)) restart_encloser(d, abort_cause::killed);
 }
 
 void back_off_apart(descriptor& d) {
     heed_enclosers(d);
-    if (d.run.attempt % attempts_apart == 0 && may_restart_encloser(d)) {
-        const abort_cause cause = d.run.last_cause;
-        abandon_execution(d);
-        abort_attempt(*d.outer, cause);
-    }
+    if (d.run.attempt % attempts_apart == 0 && may_restart_encloser(d)) restart_encloser(d, d.run.last_cause);
     back_off(d);
 }
 
@@ -65,6 +73,8 @@ void back_off_apart(descriptor& d) {
 namespace tutti::detail {
 
 using core::descriptor;
+
+bool committed_apart(const tx& t) noexcept { return static_cast<const descriptor&>(t).inner->threw_after_commit; }
 
 bool nests_closed(tx& t) {
     descriptor& d = descriptor::of(t);

@@ -3,8 +3,8 @@
 // The inner transaction is to the outer one as any other transaction is, with three exceptions:
 //   - they share a stack, so neither can wait for the other: meeting the outer one's records is an error of use, and
 //     the quiescence of an inner commit passes over it;
-//   - whoever is in the inner one's way may be waiting for what the outer one owns: then the inner one does not wait but
-//     backs off, and after some attempts has the outer one start over, which gives everything back;
+//   - whoever is in the inner one's way may be waiting for what the outer one owns: then the inner one does not wait
+//     but backs off, and after some attempts has the outer one start over, which gives everything back;
 //   - a jump of the outer one would pass over the inner one's frames: it unwinds instead.
 #pragma once
 
@@ -36,8 +36,13 @@ void leave_apart(descriptor& outer) noexcept;
 /// Whether the transaction around d may be restarted in the middle of d's block.
 [[nodiscard]] bool may_restart_encloser(const descriptor& d) noexcept;
 
-/// Has the transaction around d start over if it, or one around that, was asked to die: who asked may be what d would wait
-/// for. REQUIRES: d is idle.
+/// Whether that is so, and it, or one around it, was asked to die.
+[[nodiscard]] bool encloser_is_doomed(const descriptor& d) noexcept;
+/// REQUIRES: may_restart_encloser; d is idle, with nothing left to do for its execution.
+[[noreturn]] void restart_encloser(descriptor& d, abort_cause cause);
+
+/// Has the transaction around d start over if it, or one around that, was asked to die: who asked may be what d would
+/// wait for. REQUIRES: d is idle.
 void heed_enclosers(descriptor& d);
 
 /// After an attempt of an inner transaction met somebody while the outer one may own something. May have the outer one

@@ -7,6 +7,7 @@
 #include "core/policy.hpp"
 #include "core/seats.hpp"
 #include "core/signal.hpp"
+#include "core/solo.hpp"
 #include "core/standing.hpp"
 #include "core/waiting.hpp"
 
@@ -34,14 +35,14 @@ struct encounter {
 /// A nested block of the other's may let go of the record before its transaction ends, and the other may then sleep for
 /// us: so this wait ends with either.
 ///
-/// It ends, too, when d is asked to die. Of transactions that have killed each other and wait for the victim's end, each
-/// has asked before the heavy fence with which it goes to sleep, and looks at its own request after it: the last one to
-/// fence sees that it is a victim itself, and its end wakes the others.
+/// It ends, too, when d is asked to die. Of transactions that have killed each other and wait for the victim's end,
+/// each has asked before the heavy fence with which it goes to sleep, and looks at its own request after it: the last
+/// one to fence sees that it is a victim itself, and its end wakes the others.
 void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.other, e.state, e.at, e.seen); }
 
 /// Whether d may wait for another that can no longer be killed, even while it holds records: that one is preparing, so
-/// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle. (The irrevocable
-/// transaction is waited for by nobody who holds something.)
+/// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle. (The
+/// irrevocable transaction is waited for by nobody who holds something.)
 bool may_outlast(const descriptor& d, const encounter& e) noexcept {
     const bool preparing = memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
                            e.at == nullptr;  // norec's commit, which is `preparing` no longer while it meets somebody
@@ -81,8 +82,7 @@ bool carry_out(descriptor& d, const encounter& e) {
     if (encloses(e.other, d)) {
         throw usage_error{
             "tutti: an open nested block or its undo touched what the transaction around it has written or marked; "
-            "that "
-            "transaction cannot go on before the block has ended"};
+            "that transaction cannot go on before the block has ended"};
     }
     if (out_of_patience(d)) abort_attempt(d, e.where);
     switch (judge(d, e)) {
@@ -142,9 +142,9 @@ bool wait_out_detached(descriptor& self, const record& r, word seen) noexcept {
     descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) != seen) return false;
-    if (memory::status_of(state) == status::irrevocable) return true;
-    // Returns as well when self is asked to die: by an owner that has become irrevocable meanwhile, for one.
-    wait_in_place(self, other, state, &r, seen);
+    if (soloist.load(std::memory_order_acquire) == other.id + 1) return true;
+    // For a while: the owner may come to run alone.
+    wait_for(self, other, state, r, seen, base::now() + std::chrono::milliseconds{1});
     return false;
 }
 

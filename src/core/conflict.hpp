@@ -16,14 +16,14 @@ bool meet_readers(descriptor& d, const record& r, word seen, word others);
 /// `r` was found locked by a context that runs no transaction: waits until it may have changed.
 void wait_out(descriptor& self, const record& r, word seen) noexcept;
 
-/// The same by an attempt that is over, in a destructor on its way out. True: it may take the value as it is. Its owner is
-/// irrevocable, so it never takes back what it has written, and may be waiting for the end of this attempt.
+/// The same by an attempt that is over, in a destructor on its way out. True: it may take the value as it is. Its owner
+/// runs alone, so it never takes back what it has written, and waits for the end of this attempt.
 [[nodiscard]] bool wait_out_detached(descriptor& self, const record& r, word seen) noexcept;
 
 /// `other` stands in the way of d as a whole (no record to look at): a verdict for it, carried out.
 void meet(descriptor& d, descriptor& other, word state, abort_cause where);
 
-/// Spins for about a microsecond. True if the record no longer reads `seen`.
+/// Looks base::spin_turns times. True if the record no longer reads `seen`.
 bool spin_while(const record& r, word seen) noexcept;
 
 }  // namespace tutti::core

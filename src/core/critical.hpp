@@ -16,18 +16,20 @@ struct preemption {
     /// A tick arrived in a critical region, which has just ended. May switch to other contexts and come back.
     void (*serve_tick)(descriptor& self) noexcept;
     /// `self` has to wait for the transaction that `other` was in when its state read `state`. Returns when that is
-    /// over, or early. Switches instead of sleeping, so that an awaited context of the same worker can run. Null: sleeps.
+    /// over, or early. Switches instead of sleeping, so that an awaited context of the same worker can run.
+    /// Null: sleeps.
     void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
-    /// `self`, which runs no transaction, has nothing to do until `woken` is no longer zero or `until`. Returns then, or
-    /// early. Whoever changes `woken` calls `wake`. Null: sleeps.
+    /// `self`, which runs no transaction, has nothing to do until `woken` is no longer zero or `until`. Returns then,
+    /// or early. Whoever changes `woken` calls `wake`. Null: sleeps.
     void (*sleep)(descriptor& self, const detail::shared<std::uint32_t>& woken,
                   std::optional<base::deadline> until) noexcept = nullptr;
-    /// On any thread, once for a `sleep` and perhaps before it: `sleeper` has something to do. Not null if `sleep` is not.
+    /// On any thread, once for a `sleep` and perhaps before it: `sleeper` has something to do.
+    /// Not null if `sleep` is not.
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
     /// Whether `self` takes what `other` owns, which is suspended, instead of waiting for it. Null: the policy decides.
     bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;
-    /// In user code: no tick takes the processor from the context of `self` until it has ended as often as it has begun.
-    /// Null: there are no ticks.
+    /// In user code: no tick takes the processor from the context of `self` until it has ended as often as it has
+    /// begun. Null: there are no ticks.
     void (*hold)(descriptor& self, bool begins) noexcept = nullptr;
 };
 
@@ -49,7 +51,7 @@ template <bool Preemptable>
 class critical {
 public:
     explicit critical(descriptor&) noexcept {}
-    ~critical() {}  // not defaulted: keeps "unused variable" quiet
+    ~critical() {}  // keeps "unused variable" quiet  NOLINT(modernize-use-equals-default)
     critical(const critical&) = delete;
     critical& operator=(const critical&) = delete;
 };

@@ -170,9 +170,9 @@ void end_timed(descriptor& d) noexcept {
     const mode committed_in = mode_of(d.mode);
     if (deadline_outcome* const outcome = d.run.how->outcome) *outcome = {true, met, committed_in, t.due - now};
     if ((d.extras & extra_counting) != 0) d.ledger.count_deadline(d.run.block(), committed_in, met);
-    // Undisturbed as far as can be seen: on one core all along, and not switched away by a preemption layer. Interrupts,
-    // page faults, and a time slice that ended on the core where the next one began cannot be told from work; nor can
-    // waits in place for others.
+    // Undisturbed as far as can be seen: on one core all along, and not switched away by a preemption layer.
+    // Interrupts, page faults, and a time slice that ended on the core where the next one began cannot be told from
+    // work; nor can waits in place for others.
     if (t.core != base::core_number() || t.suspensions != d.suspensions) return;
     auto duration = static_cast<std::uint64_t>((now - t.began).count());
     if (committed_in == mode::visible) duration /= 2;  // the paper's estimate; see policies/deadline.hpp

@@ -74,6 +74,6 @@ void end_timed(descriptor& d) noexcept;
 }
 
 /// Until when d may sleep in retry: to the end if being late is no reason to give up.
-[[nodiscard]] std::optional<base::deadline> retry_limit(const descriptor& d) noexcept;
+[[nodiscard]] TUTTI_EXPORT std::optional<base::deadline> retry_limit(const descriptor& d) noexcept;
 
 }  // namespace tutti::core

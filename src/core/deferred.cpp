@@ -1,5 +1,7 @@
 #include "core/deferred.hpp"
 
+#include <cxxabi.h>
+
 #include <exception>
 
 #include "core/fault.hpp"
@@ -93,16 +95,26 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
 
 void run_on_commit(descriptor& d, memory::log<deferred>& after) {
     std::exception_ptr first;
+    const auto destroy_all = [&after] {
+        for (const deferred& e : after) delete handler_of(e);
+        after.clear();
+    };
     for (const deferred& e : after) {
         try {
             handler_of(e)->run(d, abort_cause::none);
+        } catch (const abi::__forced_unwind&) {
+            // The thread exits, which must not be held up; the handlers behind this one do not run.
+            d.threw_after_commit = !d.compensating;
+            destroy_all();
+            throw;
         } catch (...) {
             if (!first) first = std::current_exception();
         }
-        delete handler_of(e);
     }
-    after.clear();
-    if (first) std::rethrow_exception(first);
+    destroy_all();
+    if (!first) return;
+    d.threw_after_commit = !d.compensating;
+    std::rethrow_exception(first);
 }
 
 void compensate(descriptor& d, abort_cause cause) noexcept {

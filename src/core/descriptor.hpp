@@ -14,8 +14,8 @@
 //   I4  extras == 0  =>  the commit has nothing to do but write the write set back
 //   I5  only the owner touches what is not in `activity`; another context may call the algorithm's roll_back on a
 //       *suspended* descriptor, under `eviction` (core/kill.hpp)
-//   I6  frame_ == nullptr, at the start and the end of an execution  =>  `run` is as a fresh execution has it, but for its
-//       site and options
+//   I6  frame_ == nullptr, at the start and the end of an execution  =>  `run` is as a fresh execution has it, but for
+//       its site and options
 #pragma once
 
 #include <optional>
@@ -186,6 +186,8 @@ public:
     bool wrote_plain = false;  // some entries are plain places
     bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock
     word commit_version = 0;   // what publish releases records with
+    bool announced = false;    // `privatizing` is up for the attempt in progress
+    word received_up_to = 0;   // whoever published up to it quiesces no more; see core/quiescence.hpp
 
     // --- how the attempt stands
     word self_lock = 0;     // the lock word of entry 0
@@ -229,6 +231,7 @@ public:
     descriptor* outer = nullptr;  // inside whose body this one's transactions run
     descriptor* inner = nullptr;  // the reverse; made at the first need
     detail::jump_buffer* masked_jump = nullptr;
+    bool threw_after_commit = false;  // an on_commit handler did, since enter_apart
     abstract_holding* abstract_locks = nullptr;
 
     // --- what those see who meet it
@@ -251,7 +254,7 @@ public:
     detail::shared<std::uint32_t> suspended{0};
     std::uint32_t suspensions = 0;                 // how often it was; written under `eviction`
     detail::shared<std::uint32_t> interrupted{0};  // no further attempt; see core/interrupt.hpp
-    waiter* asleep = nullptr;                      // in retry; under `eviction`
+    waiter* asleep = nullptr;                      // in retry, where it can be interrupted; under `eviction`
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return seat != 0; }
@@ -259,10 +262,12 @@ public:
     /// Irrevocable because the block wants to be, not just to commit at last: what it does must not be repeated.
     /// So is who runs alone because nobody else is there: it has no way back.
     [[nodiscard]] bool bound_to_commit() const noexcept { return alone || (is_irrevocable() && !run.hurried); }
+    /// No other transaction makes it start over.
+    [[nodiscard]] bool prevails() const noexcept { return alone || is_irrevocable(); }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
 
     [[nodiscard]] bool asked_to_die() const noexcept {
-        return kill_request.load(std::memory_order_relaxed) == own_sequence && !is_irrevocable();
+        return kill_request.load(std::memory_order_relaxed) == own_sequence && !prevails();
     }
     /// Whether more exceptions are in flight than when the block opened: a destructor runs, and must not be left by
     /// another exception.
@@ -286,9 +291,9 @@ public:
         unlogged_bound_.store(0, std::memory_order_relaxed);
     }
 
-    /// Whether `address` lies in a frame that the roll-back in progress leaves behind. What was there may have made room
-    /// for frames that the way to the block, or the roll-back itself, needs. `landing` is 0 where the roll-back runs on
-    /// another stack.
+    /// Whether `address` lies in a frame that the roll-back in progress leaves behind. What was there may have made
+    /// room for frames that the way to the block, or the roll-back itself, needs. `landing` is 0 where the roll-back
+    /// runs on another stack.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool on_dead_stack(const void* address) const noexcept {
         // The frames of the roll-back itself are below the asker's own, by less than this.
         constexpr std::uintptr_t own_frames = 4096;

@@ -28,6 +28,10 @@ enum class fault : std::uint8_t {
     privatize_without_waiting,
     /// A block that read that memory is private returns while the one that made it so still waits.
     receive_without_waiting,
+    /// A commit says only after it has drawn its version that it may hand over private memory.
+    announce_after_drawing,
+    /// Who ran open nested blocks does not wait for what they owe when the outermost one is over.
+    forget_what_inner_owes,
     /// What a commit retires is destroyed at once, under the eyes of the transactions that still read it.
     reclaim_without_waiting,
     /// A partial roll-back goes to the innermost block, whether or not it is the one that read what has changed.
@@ -38,6 +42,8 @@ enum class fault : std::uint8_t {
     alone_without_waiting,
     /// A transaction begins although another one runs alone.
     begin_beside_who_is_alone,
+    /// A reader relies on having looked although somebody was about to publish a version of its snapshot.
+    overlook_the_unpublished,
     /// Who becomes the favourite does not look again at what others have begun.
     favourite_without_second_look,
     /// The favourite does not look whether it has been dismissed.

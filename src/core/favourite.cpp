@@ -49,7 +49,8 @@ bool become_favourite(descriptor& d) noexcept {
     word none = 0;
     if (!favourite.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
     base::heavy_fence();  // V2; partner: the fence between the state and a look at the word in transaction::begin
-    if ((begun_by_others(d) == before && waiting_to_begin.load(std::memory_order_seq_cst) == 0) ||
+    // V5, in this order: who no longer waits has begun, and is found; or it looks at the word from now on.
+    if ((waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
         broken(fault::favourite_without_second_look)) {
         d.favour = word_of(d);
         return true;

@@ -1,16 +1,12 @@
 #include "core/fork.hpp"
 
-#include "core/apart.hpp"
+#include "core/abstract_locks.hpp"
 #include "core/seats.hpp"
 #include "core/solo.hpp"
+#include "core/wakeup.hpp"
 
 namespace tutti::core {
 namespace {
-
-/// Whether `d` is of the context that `self` is of.
-bool is_of(const descriptor& d, const descriptor* self) noexcept {
-    return self != nullptr && (&d == self || encloses(d, *self) || encloses(*self, d));
-}
 
 void forget(descriptor& gone) noexcept {
     const word state = gone.state.load(std::memory_order_relaxed);
@@ -20,6 +16,8 @@ void forget(descriptor& gone) noexcept {
     gone.sleepers.store(0, std::memory_order_relaxed);
     gone.waits_for.store(nullptr, std::memory_order_relaxed);
     gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not go on
+    gone.asleep = nullptr;
+    gone.abstract_locks = nullptr;  // forget_other_holders frees them
 }
 
 }  // namespace
@@ -28,6 +26,7 @@ void forget_others(const descriptor* self) noexcept {
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::activity_of(id));
+        d.eviction.forget_holder();
         if (!is_of(d, self)) forget(d);
     }
     const std::uint32_t who = soloist.load(std::memory_order_relaxed);
@@ -35,10 +34,9 @@ void forget_others(const descriptor* self) noexcept {
         soloist.store(0, std::memory_order_relaxed);
     }
     forget_other_favourites(self);
-    for (unsigned seat = 0; seat < seat_count; ++seat) {
-        const descriptor* const d = occupant(seat);
-        if (d != nullptr && !is_of(*d, self)) take_back_seat(seat);
-    }
+    forget_other_occupants(self);
+    forget_other_holders(self);
+    forget_all_waiters();
 }
 
 }  // namespace tutti::core

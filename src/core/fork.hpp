@@ -1,15 +1,24 @@
 // The copy of a process that fork makes: one thread, and what the others had said of themselves.
 //
-// Whoever forks alone (solo.hpp) finds no transaction of others in the copy, but threads that were just outside of one: in
-// quiescence, or about to begin and standing aside. Nobody is there to take back what they announced, so it is taken back
-// for them. Their descriptors are never used again.
+// Whoever forks alone (solo.hpp) finds no transaction of others in the copy, but threads that were just outside of one:
+// in quiescence, asleep in retry, about to begin and standing aside, or between a roll-back and its undo actions.
+// Nobody is there to take back what they announced, entered or held, so it is taken back for them. Their descriptors
+// are never used again.
+//
+// A table that keeps what it has of the copying thread, or nothing, is put in order in the copy, and its locks with it.
+// A list that goes on being used is held while the copy is made, so that nobody is in the middle of changing it.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/apart.hpp"
 
 namespace tutti::core {
 
-/// Before the copy is made: no other thread is in the middle of attaching or leaving.
+/// Whether `d` is of the context that `self`, which may be null, is of.
+[[nodiscard]] inline bool is_of(const descriptor& d, const descriptor* self) noexcept {
+    return self != nullptr && (&d == self || encloses(d, *self) || encloses(*self, d));
+}
+
+/// Before the copy is made: no other thread is taking or giving back a descriptor, nor handing on what it had retired.
 void hold_registry() noexcept;
 /// After it, in both processes.
 void let_go_of_registry() noexcept;

@@ -25,10 +25,19 @@ void interrupt(descriptor& d) noexcept {
     if (d.asleep != nullptr) d.asleep->wake();
 }
 
+// `asleep` goes back to null under the same lock, so the word is stored before the sleeper goes on: start_attempt finds
+// it, and what comes after that, forget_interruption among it, is not reached by it.
+void interrupt_sleeper(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    if (d.asleep == nullptr) return;
+    d.interrupted.store(by_request, std::memory_order_release);
+    d.asleep->wake();
+}
+
 void interrupt_for_stack(descriptor& d) noexcept {
     for (descriptor* each = &d; each != nullptr; each = each->outer) {
         each->interrupted.store(short_of_stack, std::memory_order_relaxed);
-        if (!each->running() || each->is_irrevocable()) continue;
+        if (!each->running() || each->prevails()) continue;
         // As `kill` does it, but that needs no fence here: whoever commits is the caller.
         each->kill_request.store(each->own_sequence, std::memory_order_relaxed);
         each->close_bounds();

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t by_request = 1;      // throws tutti::interrupted
 inline constexpr std::uint32_t short_of_stack = 2;  // throws tutti::out_of_stack
 
 /// Any thread, while the context has not given the descriptor back.
-void interrupt(descriptor& d) noexcept;
+TUTTI_EXPORT void interrupt(descriptor& d) noexcept;
 
 /// For a context whose stack does not suffice, whose innermost transaction is that of `d`: all of them. On its own
 /// thread, from a signal handler, too.
@@ -29,13 +29,24 @@ void forget_interruption(descriptor& outermost) noexcept;
 
 [[noreturn]] void throw_interruption(std::uint32_t why);
 
+/// The same for what sleeps in retry, and only while it does; then it has not left that sleep. What it has come to
+/// meanwhile may be no longer what was to be interrupted.
+TUTTI_EXPORT void interrupt_sleeper(descriptor& d) noexcept;
+
+/// Whether start_attempt, whose condition this is, ends the execution once it is interrupted. Not an undo action, nor a
+/// block of the language, which no exception of the runtime's can leave. REQUIRES: d.frame_ is the outermost block.
+[[nodiscard]] inline bool ends_when_interrupted(const descriptor& d) noexcept {
+    return !d.compensating && d.frame_->receive == nullptr;
+}
+
 /// me.sleep(until), which `interrupt` ends. The lock orders the two: either the one who interrupts finds who sleeps, or
-/// the word is found before the sleep.
+/// the word is found before the sleep. REQUIRES: ends_when_interrupted. Others would find the word again and again, and
+/// never sleep.
 void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until) noexcept;
 
-/// Rolls back whatever the calling context is in the middle of, `innermost` and what is around it, as an exception would
-/// that leaves all the blocks; but their frames stay as they are, and are never gone on with. REQUIRES: can_end_all; no
-/// exception is in flight; none of those frames is the runtime's.
+/// Rolls back whatever the calling context is in the middle of, `innermost` and what is around it, as an exception
+/// would that leaves all the blocks; but their frames stay as they are, and are never gone on with. REQUIRES:
+/// can_end_all; no exception is in flight; none of those frames is the runtime's.
 void end_all(descriptor& innermost) noexcept;
 /// Blocks of the language keep books of their own.
 [[nodiscard]] bool can_end_all(const descriptor& innermost) noexcept;

@@ -25,8 +25,8 @@ bool kill(descriptor& victim, word seen) noexcept {
 
 namespace {
 
-/// Code of the language reads memory of its own without barriers, so it would go on with what a roll-back behind its back
-/// has put there.
+/// Code of the language reads memory of its own without barriers, so it would go on with what a roll-back behind its
+/// back has put there.
 bool has_run_language(const descriptor& d) noexcept {
     if ((d.extras & extra_language) != 0) return true;
     const detail::frame* f = d.frame_;
@@ -45,7 +45,7 @@ bool evict(descriptor& victim) noexcept {
 }
 
 bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept {
-    note_kill(victim, self);
+    note_kill(victim, self);  // before, so that the victim finds it
     if (!kill(victim, seen)) return false;
     evict(victim);
     // Either the victim finds the request before it sleeps, or it has said before kill's fence that it sleeps.

@@ -9,7 +9,8 @@ namespace tutti::core {
 void join(line& where, descriptor& self, std::optional<base::deadline> until) noexcept {
     self.run.in_line = true;
     // From now on the execution must pass for one that goes on, though it has not begun. It does so if an attempt of
-    // it has been defeated (is_settled in waiting.cpp): without one, its present number is given to one that never runs.
+    // it has been defeated (is_settled in waiting.cpp): without one,
+    // its present number is given to one that never runs.
     if (!std::exchange(self.run.was_defeated, true)) {
         self.first_defeat.store(self.own_sequence, std::memory_order_relaxed);
         self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: is_settled

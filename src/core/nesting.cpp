@@ -115,7 +115,7 @@ void raise_restart(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
     if (d.bound_to_commit()) {
-        throw usage_error{"tutti: restart in an irrevocable transaction, whose effects cannot be repeated"};
+        core::refuse_repetition(d, "tutti: restart in an irrevocable transaction, whose effects cannot be repeated");
     }
     core::raise(d, signal::restart_block, abort_cause::explicit_restart);
 }

@@ -5,13 +5,14 @@
 // only for those that use plain memory at all:
 //
 //   a transaction, before its first plain access:   plain = 1 (seq_cst exchange); refresh the snapshot, or abort
-//   a commit, after publishing:                      seq_cst fence; wait for every running transaction with plain == 1
+//   a commit:                                        take records, or norec's lock (seq_cst read-modify-writes);
+//                                                    publish; wait for every running transaction with plain == 1
 //
-// Either the commit sees the flag and waits; or the exchange comes after the commit's fence, and the refresh sees what
-// it published: then the transaction either has read nothing that the commit changed (and finds the memory unreachable,
-// as anybody who starts later) or aborts before it touches the memory.
+// Either the commit sees the flag and waits; or the exchange comes after the last record was taken, and the refresh
+// finds it taken or published: then the transaction either has read nothing that the commit changed (and finds the
+// memory unreachable, as anybody who starts later) or aborts before it touches the memory.
 //
-// A process that never uses plain memory never fences: `attention_plain` is raised, once, by its first plain access.
+// A process that never uses plain memory never waits: `attention_plain` is raised, once, by its first plain access.
 // Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. An open nested one
 // cannot wait, because those that it waited for may be waiting for what the block around it owns: it owes the wait, and
 // its number stays up, until the outermost block is over.
@@ -19,22 +20,43 @@
 // What one commit has made private may be handed over: whoever reads what that commit published, in a block or alone,
 // may touch the memory directly at once, while the commit still waits. So a reader waits as well:
 //
-//   a commit:                                   privatizing = a number; publish; wait as above; privatizing = 0
-//   what read and did not publish, when it ends: wait for every number that is up
+//   a commit:                                   privatizing = its version; publish; wait as above; privatizing = 0
+//   what read and did not publish, when it ends: wait for every version that is up and that its snapshot admits
 //
-// The reader has acquired a record that the commit released in publishing, so it finds the number, or that it is down. An
-// update waits for itself, and that covers what was handed to it.
+// The reader has acquired a record that the commit released in publishing, so it finds the version, or that it is down.
+// A version beyond the snapshot is of a commit that it cannot have read from. An update waits for itself, and that
+// covers what was handed to it.
+//
+// Nor does a reader look twice for one snapshot, because looking is dear where others commit, and snapshots last:
+//
+//   a commit, before it draws its version: privatizing = a bound below it, `unpublished`; light fence; is plain memory
+//                                          used? fence
+//   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at privatizing
+//
+// The clock that the reader sampled had moved since the draw, so the commit's fence came before the sample (both
+// seq_cst), and the reader finds the bound, or the version. So once it has looked and found no such bound, nobody is
+// left who quiesces for a version of that snapshot, and nobody will come: who has waited begins with a later snapshot.
+// Who raises attention_plain fences heavily: a commit that fences not, because it has not seen the bit, has put its
+// bound up before that; who did not see `attention_plain_settled` before it looked does not rely on having looked.
+//
+// For a bound nobody waits: what is unpublished was not read, and its commit may be asking participants or running
+// at_commit actions, which may wait for the reader. The version takes its place before the first record is released.
 #pragma once
 
+#include <utility>
+
+#include "base/fence.hpp"
 #include "core/attention.hpp"
 #include "core/descriptor.hpp"
+#include "core/fault.hpp"
 
 namespace tutti::core {
 
 // A block of the language raises its flag when it begins, before it takes its snapshot, and leaves it raised: a flag
 // without a running transaction means nothing.
 
-/// The process uses plain memory from here on. Every descriptor that will set its flag without enter_plain calls it first.
+/// The process uses plain memory from here on. Every descriptor that will set its flag without enter_plain calls it
+/// first.
 void use_plain_memory() noexcept;
 
 /// First plain access of an attempt. May abort.
@@ -47,20 +69,33 @@ enum class privacy : std::uint8_t {
     received  ///< it only read: await_quiescence
 };
 
-/// Whether transactions of the process use plain memory. Relaxed: see attention.hpp; and who has read what was published
-/// after the bit went up finds it up, because whoever raised it fenced heavily before it looked at anything.
+/// Whether transactions of the process use plain memory. Relaxed: see attention.hpp; and who has read what was
+/// published after the bit went up finds it up, because whoever raised it fenced heavily before it looked at anything.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
     return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
 }
 
-/// Before self publishes. A number that is up already is one that is owed, and stands for both.
-TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self) noexcept {
-    if (self.privatizing.load(std::memory_order_relaxed) == 0) [[likely]]
-        self.privatizing.store(self.own_sequence, std::memory_order_relaxed);
+/// In `privatizing`: a version from here on may come, but nothing is published yet.
+inline constexpr word unpublished = memory::locked_bit;
+
+/// Before others can read what self publishes under `version`. One that is up already is owed, and stands for both. In
+/// the writer's place stands the transaction, so that no two of self's in a row look alike.
+TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version) noexcept {
+    if (!self.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        return;
+    self.announced = true;
+    const word transaction = self.own_sequence & memory::writer_mask;
+    self.privatizing.store((version & ~memory::writer_mask) | transaction, std::memory_order_relaxed);
 }
-/// When what it published is as private as it will be. Whoever waits for that is woken at the end of the transaction.
-TUTTI_ALWAYS_INLINE void end_publication(descriptor& self) noexcept {
-    self.privatizing.store(0, std::memory_order_release);
+/// Before self draws a version, which will be at least `bound`.
+TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
+    if (!broken(fault::announce_after_drawing)) announce_publication(self, bound | unpublished);
+    base::light_fence();                                                              // partner: use_plain_memory's
+    if (plain_memory_is_used()) std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
+}
+/// Of a commit that failed, or that owes nothing. What self owes for an earlier one stays up.
+inline void retract_announcement(descriptor& self) noexcept {
+    if (std::exchange(self.announced, false)) self.privatizing.store(0, std::memory_order_release);
 }
 
 /// After a commit whose transaction is over (its state is idle). Ends the publication. Sleeps, never spins for long.
@@ -69,7 +104,10 @@ void quiesce(descriptor& self) noexcept;
 /// After an attempt that is over: pays what open nested blocks inside it owe.
 void pay_for_inner(descriptor& self) noexcept;
 
-/// After something that only read and is over: waits until nobody quiesces who had published before.
+/// After a transaction that only read and is over: waits until nobody quiesces who published what its snapshot admits.
 void await_quiescence(descriptor& self) noexcept;
+
+/// After a load outside of all transactions, which has no snapshot.
+void await_all_quiescence(descriptor& self) noexcept;
 
 }  // namespace tutti::core

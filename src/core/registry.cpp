@@ -53,8 +53,8 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
 }
 
 /// The thread exits in the middle of a transaction, and no frame of it was unwound on the way: code without exceptions,
-/// a language-level block in C. What ran alone cannot be undone, so it commits, as it does where frames are unwound. The
-/// frames of its open blocks are gone.
+/// a language-level block in C. What ran alone cannot be undone, so it commits, as it does where frames are unwound.
+/// The frames of its open blocks are gone.
 TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
     d.landing = stack_of_thread_start();
     if (!d.alone || !d.operations_->commit(d)) detail::fail(d);
@@ -137,8 +137,14 @@ void release_descriptor(descriptor& d) noexcept {
     p.free.push_back(&d);
 }
 
-void hold_registry() noexcept { descriptors().mutex.lock(); }
-void let_go_of_registry() noexcept { descriptors().mutex.unlock(); }
+void hold_registry() noexcept {
+    descriptors().mutex.lock();
+    memory::hold_orphanage();  // release_descriptor hands things on to it before it asks for the mutex
+}
+void let_go_of_registry() noexcept {
+    memory::let_go_of_orphanage();
+    descriptors().mutex.unlock();
+}
 
 void make_preemptable(descriptor& d, const preemption& hooks) noexcept {
     d.hooks = &hooks;

@@ -29,15 +29,13 @@ bool inside_alternative(const descriptor& d) noexcept {
 
 [[noreturn]] void give_way(descriptor& d) {
     if (d.bound_to_commit()) {
-        throw usage_error{
+        refuse_repetition(
+            d,
             "tutti: retry in an irrevocable transaction, whose effects cannot be repeated; call retry before "
-            "become_irrevocable"};
+            "become_irrevocable");
     }
     // Without a log there is nothing to wait for: run again with one.
-    if (!d.logging && !inside_alternative(d)) {
-        d.run.log_reads = true;
-        abort_attempt(d, abort_cause::mode_switch);
-    }
+    if (!inside_alternative(d)) need_current_reads(d);
     raise(d, signal::retry, abort_cause::explicit_retry);
 }
 
@@ -47,6 +45,7 @@ void wait_in_retry(descriptor& d) {
     // The writes go first: nobody should meet the records of a transaction that sleeps. The reads stay.
     d.set_status(status::aborting);
     give_back(d);
+    const bool can_be_ended = ends_when_interrupted(d);  // while its block is open
     if (!has_read(d)) {
         if (!d.logging) {  // an alternative of an unlogged block
             d.run.log_reads = true;
@@ -79,7 +78,8 @@ void wait_in_retry(descriptor& d) {
         const base::deadline soon = base::now() + std::chrono::milliseconds{1};
         if (!until || soon < *until) until = soon;
     }
-    sleep_interruptibly(d, *me, until);
+    if (can_be_ended) sleep_interruptibly(d, *me, until);
+    else me->sleep(until);
 }
 
 }  // namespace tutti::core

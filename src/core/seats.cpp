@@ -1,6 +1,7 @@
 #include "core/seats.hpp"
 
 #include "base/futex.hpp"
+#include "core/fork.hpp"
 #include "core/solo.hpp"
 #include "core/waiting.hpp"
 
@@ -32,20 +33,21 @@ bool take_seat(descriptor& d, status mode) noexcept {
     return false;
 }
 
-void wait_for_seat(descriptor& d, status mode) noexcept {
+bool wait_for_seat(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
     for (;;) {
         const std::uint32_t seen = seats.departures.load(std::memory_order_acquire);
-        if (take_seat(d, mode)) return;
+        if (take_seat(d, mode)) return true;
+        if (until && base::now() >= *until) return false;
         if (d.hooks != nullptr) {  // on a preemptable context: the occupant may be one of its own worker
             const unsigned first = mode == status::irrevocable ? 0 : 1;
             if (descriptor* const other = occupant(first)) {
-                wait_for(d, *other, other->state.load(std::memory_order_acquire));
+                wait_for(d, *other, other->state.load(std::memory_order_acquire), until);
             }
             continue;
         }
         seats.waiting.fetch_add(1, std::memory_order_seq_cst);
         // vacate_seat counts the departure before it looks at `waiting`: it wakes us, or we see the new count.
-        base::futex_wait(seats.departures.raw(), seen);
+        base::futex_wait(seats.departures.raw(), seen, until);
         seats.waiting.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
     }
 }
@@ -59,8 +61,12 @@ void vacate_seat(descriptor& d) noexcept {
     if (seats.waiting.load(std::memory_order_seq_cst) != 0) base::futex_wake_all(seats.departures.raw());
 }
 
-void take_back_seat(unsigned seat) noexcept {
-    seats.occupants[seat].store(0, std::memory_order_relaxed);
+void forget_other_occupants(const descriptor* self) noexcept {
+    for (unsigned seat = 0; seat < seat_count; ++seat) {
+        const descriptor* const d = occupant(seat);
+        if (d != nullptr && !is_of(*d, self)) seats.occupants[seat].store(0, std::memory_order_relaxed);
+    }
+    // Also if the caller sits where they wanted to.
     seats.waiting.store(0, std::memory_order_relaxed);
 }
 

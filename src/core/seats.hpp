@@ -16,12 +16,12 @@ inline constexpr word irrevocable_seat = 1;
 
 /// Takes a seat for `mode` without waiting: sets d.seat and returns true, or false if all are taken.
 bool take_seat(descriptor& d, status mode) noexcept;
-/// Waits for one. REQUIRES: d runs no transaction, so nobody can be waiting for it.
-void wait_for_seat(descriptor& d, status mode) noexcept;
+/// Waits for one; false if there was none until then. REQUIRES: d runs no transaction, so nobody can be waiting for it.
+bool wait_for_seat(descriptor& d, status mode, std::optional<base::deadline> until = std::nullopt) noexcept;
 void vacate_seat(descriptor& d) noexcept;
 
-/// Takes a seat back from somebody who is gone. REQUIRES: there is no other thread.
-void take_back_seat(unsigned seat) noexcept;
+/// In the child of a fork: the seats of others are free, and nobody waits for one.
+void forget_other_occupants(const descriptor* self) noexcept;
 
 /// Who sits there, or null.
 [[nodiscard]] descriptor* occupant(unsigned seat) noexcept;

@@ -119,6 +119,19 @@ void raise_again(descriptor& d) {
 
 void abort_attempt(descriptor& d, abort_cause cause) { raise(d, signal::restart, cause); }
 
+void need_current_reads(descriptor& d) {
+    if (d.logging) return;
+    d.run.log_reads = true;
+    abort_attempt(d, abort_cause::mode_switch);
+}
+
+void refuse_repetition(const descriptor& d, const char* otherwise) {
+    if (d.is_irrevocable()) throw usage_error{otherwise};
+    throw usage_error{
+        "tutti: retry, restart or become_visible in a block of the language that runs without barriers, because no "
+        "other thread uses transactions; a block with a __transaction_cancel keeps its barriers"};
+}
+
 footing examine(descriptor& d) {
     if ((d.troubles & trouble_idle) != 0) {
         throw usage_error{"tutti: this tx's transaction has ended; a tx may only be used inside the body that got it"};

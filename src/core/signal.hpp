@@ -41,6 +41,14 @@ inline void abort_if_doomed(descriptor& d) {
 /// what to wait for.
 [[noreturn]] void retreat(descriptor& d, abort_cause cause);
 
+/// For what has to know at commit whether all that was read is still current, which only a log can show: runs the
+/// attempt again with one if it has none.
+void need_current_reads(descriptor& d);
+
+/// For what only an attempt that may still be repeated can do. Throws usage_error, which says `otherwise` if the
+/// attempt is irrevocable and has not just nobody beside it. REQUIRES: d is bound to commit.
+[[noreturn]] void refuse_repetition(const descriptor& d, const char* otherwise);
+
 /// Raises `s`, which the open blocks handle.
 [[noreturn]] void raise(descriptor& d, signal s, abort_cause cause);
 /// Sends the pending signal on to what is now the innermost block.

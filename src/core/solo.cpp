@@ -38,14 +38,6 @@ void idle_while(descriptor& d, F&& wait) noexcept {
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
 }
 
-/// The one who is alone waits for whoever runs around d, which then is not to wait but to restart.
-void end_encloser(descriptor& d) {
-    // A block of the language cannot be left from here.
-    if (d.frame_->receive != nullptr || !may_restart_encloser(d)) return;
-    give_up(d, abort_cause::killed);
-    abort_attempt(*d.outer, abort_cause::killed);
-}
-
 }  // namespace
 
 void go_alone(descriptor& d) noexcept {
@@ -67,19 +59,19 @@ void go_alone(descriptor& d) noexcept {
     });
 }
 
-void stand_aside(descriptor& d) {
-    if (broken(fault::begin_beside_who_is_alone)) return;
+void stand_aside(descriptor& d) noexcept {
+    // Whoever is around d began before the soloist's fence, or d's context would not have come this far: the soloist
+    // waits for it, and does nothing alone before it has ended, and d with it.
+    if (broken(fault::begin_beside_who_is_alone) || encloser_owns(d)) return;
     for (;;) {
         // Acquire: what the one before did is visible.
         const std::uint32_t who = soloist.load(std::memory_order_acquire);
         if (who != 0) {
             descriptor& other = descriptor::of(memory::activity_of(who - 1));
-            if (&other == &d || encloses(other, d)) return;
-            end_encloser(d);
+            if (&other == &d) return;
             idle_while(d, [&] {
                 const word state = other.state.load(std::memory_order_acquire);
-                // Its transaction is over a little before it is alone no more.
-                if (!memory::is_running(state)) base::spin_turn();
+                if (!memory::is_running(state)) base::spin_turn();  // a little time passes between the two
                 else if (soloist.load(std::memory_order_acquire) == who) wait_for(d, other, state);
             });
             continue;

@@ -4,10 +4,10 @@
 //   soloist:   its number goes up; heavy fence; kills every other running transaction and waits until it is over
 //   any other: state = running; light fence; is a number up? then idle again, and wait for the soloist's end
 //
-// By base/fence.hpp one of them sees the other, so nobody else is running when go_alone returns, and whoever begins later
-// waits until the soloist's transaction is over. It can wait for everybody because it is irrevocable: who waits for it
-// in turn is asked to die and then waits no longer, or is preparing and waits for nobody. Only an open nested
-// transaction that stands aside is no transaction any more that could be asked: it ends the one around it instead.
+// By base/fence.hpp one of them sees the other, so nobody else is running when go_alone returns, and whoever begins
+// later waits until the soloist's transaction is over. It can wait for everybody because it is irrevocable: who waits
+// for it in turn is asked to die and then waits no longer, or is preparing and waits for nobody. Who begins inside
+// another's body does not stand aside: the soloist waits for the one around it, which cannot end before.
 //
 // What it writes moves no record, so at its end everybody is woken who waits in retry.
 //
@@ -32,8 +32,7 @@ inline constinit detail::shared<std::uint32_t> soloist{0};  // descriptor number
 void go_alone(descriptor& d) noexcept;
 
 /// d has just begun and touched nothing: waits until nobody else is alone. Its snapshot has to be taken afterwards.
-/// In an open nested block: may close it, and restarts the transaction around it.
-void stand_aside(descriptor& d);
+void stand_aside(descriptor& d) noexcept;
 
 /// REQUIRES: d.alone.
 void end_solo(descriptor& d) noexcept;

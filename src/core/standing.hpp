@@ -8,9 +8,9 @@
 // which names the transaction by its sequence, or a wait for that transaction) is sound whatever it said.
 //
 // A bound on restarts (every policy with `bounded`): after `defeats_to_seniority` defeats an execution goes by age
-// alone, before any rank; after `defeats_to_last_resort` it runs irrevocably, and so commits. A defeat is a restart that
-// another transaction caused. In the last resort `retry`, `restart` and `become_visible` still do what they always do: nobody
-// has promised that the body runs once.
+// alone, before any rank; after `defeats_to_last_resort` it runs irrevocably, and so commits. A defeat is a restart
+// that another transaction caused. In the last resort `retry`, `restart` and `become_visible` still do what they always
+// do: nobody has promised that the body runs once.
 #pragma once
 
 #include <limits>

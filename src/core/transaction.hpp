@@ -122,7 +122,7 @@ public:
             return true;
         }
         if (!quiescing) [[likely]]
-            end_publication(d);
+            retract_announcement(d);
         close_committed(d);
         if (quiescing) [[unlikely]]
             quiesce(d);
@@ -208,7 +208,7 @@ private:
 
     /// True: the decision may be taken. False: rolled back.
     static bool prepare(descriptor& d) {
-        if (d.is_irrevocable()) return A::prepare(d) == abort_cause::none;
+        if (d.prevails()) return A::prepare(d) == abort_cause::none;
         d.set_status(status::preparing);
         base::light_fence();  // partner: heavy_fence in kill
         const abort_cause cause = d.asked_to_die() ? abort_cause::killed : A::prepare(d);
@@ -219,7 +219,6 @@ private:
     }
 
     static std::uint32_t publish(descriptor& d) {
-        announce_publication(d);
         A::publish(d);
         // Relaxed and unfenced: see attention.hpp.
         const std::uint32_t attend = attention.load(std::memory_order_relaxed);
@@ -237,7 +236,7 @@ private:
     }
     /// Whether what it read may have been made private for it. Who runs alone has waited for everybody else.
     static bool receives(const descriptor& d) noexcept {
-        return A::privatizes_by_waiting && plain_memory_is_used() && !d.alone &&
+        return A::privatizes_by_waiting && plain_memory_is_used() && d.limit > d.received_up_to && !d.alone &&
                d.run.how->privatization == privatization::safe && !broken(fault::receive_without_waiting);
     }
 
@@ -265,10 +264,12 @@ private:
     /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
     static bool decide(descriptor& d) {
         const bool asks = (d.extras & extra_handlers) != 0 && has(d, deferred::kind::participant);
+        const bool acts = (d.extras & extra_handlers) != 0 && has(d, deferred::kind::at_commit);
         if (!d.writes.empty()) {
             if (!prepare(d)) return false;
-        } else if (asks && !A::unchanged(d)) {
-            // Readers serialize at their snapshot; with participants they have to be current when those vote.
+        } else if ((asks || acts) && !A::unchanged(d)) {
+            // Readers serialize at their snapshot; where others order by a vote or an action, they have to be current
+            // when the decision is made. They own nothing that would keep it so.
             abandon(d, abort_cause::validation);
             return false;
         }

@@ -7,10 +7,10 @@
 namespace tutti::core {
 namespace {
 
-/// Spins for about a microsecond, then sleeps until `other` lets go of something. Returns when `done` or late.
+/// Spins for some microseconds, then sleeps until `other` lets go of something. Returns when `done` or late.
 template <class Done>
 void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
-    for (int turn = 0; turn < base::spin_turns; ++turn) {
+    for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
         if (done()) return;
         base::spin_turn();
     }
@@ -39,8 +39,8 @@ bool is_settled(const descriptor& other, word seen) noexcept {
     const word state = other.state.load(std::memory_order_acquire);
     const word now = memory::sequence_of(state);
     if (now == attempt && memory::is_running(state)) return false;
-    // Stored before the end of the attempt that they speak of, the first before the last, which releases it: so that these
-    // two cannot be the first of this execution and the last of the next one.
+    // Stored before the end of the attempt that they speak of, the first before the last, which releases it: so that
+    // these two cannot be the first of this execution and the last of the next one.
     const word last = other.last_defeat.load(std::memory_order_acquire);
     const word first = other.first_defeat.load(std::memory_order_relaxed);
     if (attempt < first || attempt > last) return true;
@@ -59,17 +59,17 @@ public:
     waiting& operator=(const waiting&) = delete;
     ~waiting() { self_.waits_for.store(nullptr, std::memory_order_relaxed); }
 
-    /// Whether `other`, or whom it waits for in turn, waits for self. Links that were seen one after the other need not have
-    /// been there together; those that are found twice were, between the two times. In a true cycle nothing changes any
-    /// more, so its last member finds it.
+    /// Whether `other`, or whom it waits for in turn, waits for self. Links that were seen one after the other need not
+    /// have been there together; those that are found twice were, between the two times. In a true cycle nothing
+    /// changes any more, so its last member finds it.
     [[nodiscard]] bool in_a_cycle() const noexcept {
         const word once = way_back();
         return once != 0 && way_back() == once;
     }
 
 private:
-    /// A fingerprint of the links from `other` to self; 0 if they do not lead there. Who waits for an execution that has
-    /// ended is about to notice, and waits for nobody.
+    /// A fingerprint of the links from `other` to self; 0 if they do not lead there. Who waits for an execution that
+    /// has ended is about to notice, and waits for nobody.
     [[nodiscard]] word way_back() const noexcept {
         const descriptor* o = &other_;
         word print = 1;
@@ -92,12 +92,9 @@ private:
 
 }  // namespace
 
-void wait_for_quiescence(descriptor& self, descriptor& other) noexcept {
-    const word whose = other.privatizing.load(std::memory_order_acquire);
-    wait_until(self, other, other.state.load(std::memory_order_acquire), std::nullopt, [&] {
-        const word now = other.privatizing.load(std::memory_order_acquire);
-        return now == 0 || now != whose;
-    });
+void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept {
+    wait_until(self, other, other.state.load(std::memory_order_acquire), std::nullopt,
+               [&] { return other.privatizing.load(std::memory_order_acquire) != published; });
 }
 
 void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {

@@ -16,7 +16,7 @@ namespace tutti::core {
 }
 
 /// Returns when that transaction has ended, or at `until`.
-/// Spins for about a microsecond, then sleeps; in a preemptable context it switches instead.
+/// Spins for base::spin_ticks, then sleeps; in a preemptable context it switches instead.
 /// REQUIRES: self owns nothing that `other` could be waiting for, or `other` never waits (it is doomed or preparing).
 void wait_for(descriptor& self, descriptor& other, word seen,
               std::optional<base::deadline> until = std::nullopt) noexcept;
@@ -26,16 +26,17 @@ void wait_for(descriptor& self, descriptor& other, word seen,
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// Returns when `other`, which has announced that it quiesces, has done so. REQUIRES: self runs no transaction.
-void wait_for_quiescence(descriptor& self, descriptor& other) noexcept;
+/// Returns when `other`, which announces that it quiesces for `published`, has done so. REQUIRES: self runs no
+/// transaction.
+void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept;
 
 /// In the middle of a transaction: returns as well when self is asked to die, or has to become stricter to meet its
 /// deadline. `r` may be null.
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept;
 
 /// Returns when the execution whose attempt read `seen` has committed or been given up, however often it starts over;
-/// when it waits, through whomever, for self in the same way; when it is time for self to become stricter; or at `until`.
-/// Spins all the time if `spinning`, but sleeps, or switches in a preemptable context, otherwise.
+/// when it waits, through whomever, for self in the same way; when it is time for self to become stricter; or at
+/// `until`. Spins all the time if `spinning`, but sleeps, or switches in a preemptable context, otherwise.
 /// REQUIRES: self holds nothing.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;

@@ -29,9 +29,17 @@ void count(int change) noexcept {
 }  // namespace
 
 constinit waiter::bucket waiter::buckets[1024];
+constinit std::uint32_t waiter::generation = 0;
 
 waiter::bucket& waiter::bucket_of(const record* r) noexcept {
     return buckets[(reinterpret_cast<std::uintptr_t>(r) >> 3) * 0x9E3779B97F4A7C15U >> 54];
+}
+
+void waiter::unlink(watch& w) noexcept {
+    if (w.link == nullptr) return;
+    *w.link = w.next;
+    if (w.next != nullptr) w.next->link = w.link;
+    w.link = nullptr;
 }
 
 waiter::waiter(descriptor& d) : self_{d} {
@@ -59,16 +67,16 @@ void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag,
 }
 
 waiter::~waiter() {
+    if (mine_ != generation) return;
     for (watch& w : watches_) {
         const base::lock_guard guard{bucket_of(w.on).lock};
-        *w.link = w.next;
-        if (w.next != nullptr) w.next->link = w.link;
+        unlink(w);
     }
     count(-1);
 }
 
 void waiter::sleep(std::optional<base::deadline> until) noexcept {
-    while (woken_.load(std::memory_order_acquire) == 0) {
+    while (woken_.load(std::memory_order_acquire) == 0 && mine_ == generation) {
         if (until && base::now() >= *until) return;
         sleep_on(self_, woken_, until);
     }
@@ -84,10 +92,14 @@ void wake_waiters(descriptor& d) noexcept {
     for (const memory::write_entry& e : d.writes) {
         if (e.record == nullptr) continue;
         waiter::bucket& b = waiter::bucket_of(e.record);
-        // Under the bucket's lock a waiter that is found there cannot leave.
+        // Under the bucket's lock a waiter that is found there cannot leave. It is taken out, because once is enough:
+        // of a crowd that was woken together each will write what the others waited for, before they have come to run.
         const base::lock_guard guard{b.lock};
-        for (waiter::watch* w = b.first; w != nullptr; w = w->next) {
-            if (w->on == e.record) w->who->wake();
+        for (waiter::watch *w = b.first, *next = nullptr; w != nullptr; w = next) {
+            next = w->next;
+            if (w->on != e.record) continue;
+            waiter::unlink(*w);
+            w->who->wake();
         }
     }
 }
@@ -99,6 +111,17 @@ void wake_all_waiters() noexcept {
         const base::lock_guard guard{b.lock};
         for (waiter::watch* w = b.first; w != nullptr; w = w->next) w->who->wake();
     }
+}
+
+void forget_all_waiters() noexcept {
+    for (waiter::bucket& b : waiter::buckets) {
+        b.lock.forget_holder();
+        b.first = nullptr;
+    }
+    census_lock.forget_holder();
+    census = 0;
+    ++waiter::generation;
+    attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::core

@@ -30,17 +30,22 @@ public:
 private:
     friend void wake_waiters(descriptor& d) noexcept;
     friend void wake_all_waiters() noexcept;
+    friend void forget_all_waiters() noexcept;
     struct watch {
         const record* on;
         waiter* who;
         watch* next;
-        watch** link;  // what points here, so that leaving is O(1) however long the list
+        watch** link;  // what points here, so that leaving is O(1) however long the list; null: it is in none any more
     };
     struct bucket;
     static bucket buckets[];
     static bucket& bucket_of(const record* r) noexcept;
+    static void unlink(watch& w) noexcept;  // REQUIRES: the bucket's lock is held
+
+    static std::uint32_t generation;  // moves in the child of a fork, which has one thread then
 
     descriptor& self_;
+    const std::uint32_t mine_ = generation;
     memory::log<watch> watches_;  // sized once, before any is linked: they do not move
     detail::shared<std::uint32_t> woken_{0};
 };
@@ -61,5 +66,9 @@ void for_each_read(const descriptor& d, F&& f) {
 void wake_waiters(descriptor& d) noexcept;
 /// Everybody, whatever they wait for.
 void wake_all_waiters() noexcept;
+
+/// In the child of a fork: nobody waits, because whoever did was another thread. A waiter of the caller, which forked
+/// in an undo action on its way to sleep, is in no list any more and does not sleep.
+void forget_all_waiters() noexcept;
 
 }  // namespace tutti::core

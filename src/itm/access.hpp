@@ -20,13 +20,12 @@ using memory::record;
 
 TUTTI_ALWAYS_INLINE record& record_at(const void* at) noexcept { return memory::record_in(memory::record_table, at); }
 
-/// Whether `size` bytes at `at` are under one record.
-TUTTI_ALWAYS_INLINE bool in_one_stripe(const void* at, std::size_t size) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(at) & (memory::stripe_bytes - 1)) + size <= memory::stripe_bytes;
-}
-/// Whether they are in one aligned word.
-TUTTI_ALWAYS_INLINE bool in_one_word(const void* at, std::size_t size) noexcept {
-    return (reinterpret_cast<std::uintptr_t>(at) & 7) + size <= 8;
+/// Whether a value of a size that is a power of two stands at a multiple of it: then it is under one record, and in one
+/// aligned word if it is no larger than that.
+template <class T>
+TUTTI_ALWAYS_INLINE bool is_aligned(const void* at) noexcept {
+    static_assert((sizeof(T) & (sizeof(T) - 1)) == 0 && sizeof(T) <= memory::stripe_bytes);
+    return (reinterpret_cast<std::uintptr_t>(at) & (sizeof(T) - 1)) == 0;
 }
 
 TUTTI_ALWAYS_INLINE void compiler_fence() noexcept { std::atomic_signal_fence(std::memory_order_acq_rel); }
@@ -53,13 +52,15 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value)
     const word before = r.load(std::memory_order_acquire);
     const word bound = d.logged_bound_.load(std::memory_order_relaxed);
     if (before < bound) [[likely]] {
-        if (d.read_next_ == d.read_end_) [[unlikely]]
+        const record** const next = d.read_next_;
+        if (next == d.read_end_) [[unlikely]]
             return false;
         value = copy_of<T>(from);
         compiler_fence();
         if (r.load(std::memory_order_relaxed) != before) [[unlikely]]
             return false;
-        *d.read_next_++ = &r;
+        *next = &r;
+        d.read_next_ = next + 1;
         return true;
     }
     // What a nested block reads under a record of ours has to be logged in some cases: the algorithm knows which.
@@ -77,7 +78,7 @@ TUTTI_NOINLINE T read_slowly(const void* from) {
 
 template <class T>
 TUTTI_ALWAYS_INLINE T read(const void* from) {
-    if (sizeof(T) == 1 || in_one_stripe(from, sizeof(T))) [[likely]] {
+    if (is_aligned<T>(from)) [[likely]] {
         T value;
         if (read_inlined(current(), from, value)) [[likely]]
             return value;
@@ -85,7 +86,7 @@ TUTTI_ALWAYS_INLINE T read(const void* from) {
     return read_slowly<T>(from);
 }
 
-/// Which bytes of its aligned word `size` bytes at `at` are. REQUIRES: in_one_word.
+/// Which bytes of its aligned word `size` bytes at `at` are. REQUIRES: they are in one aligned word.
 TUTTI_ALWAYS_INLINE std::uint8_t bytes_of(const void* at, std::size_t size) noexcept {
     return static_cast<std::uint8_t>(((1U << size) - 1) << (reinterpret_cast<std::uintptr_t>(at) & 7));
 }
@@ -93,8 +94,8 @@ TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
     return reinterpret_cast<word*>(reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7});
 }
 
-/// Makes memory safe to write in place: takes its record and remembers what was there, or finds that this has been done.
-/// REQUIRES: in_one_word.
+/// Makes memory safe to write in place: takes its record and remembers what was there, or finds that this has been
+/// done. REQUIRES: the bytes are in one aligned word.
 TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size) {
     record& r = record_at(at);
     word seen = r.load(std::memory_order_acquire);
@@ -124,7 +125,7 @@ TUTTI_NOINLINE void write_slowly(void* to, T value) {
 template <class T>
 TUTTI_ALWAYS_INLINE void write(void* to, T value) {
     if constexpr (sizeof(T) <= 8) {
-        if (sizeof(T) == 1 || in_one_word(to, sizeof(T))) [[likely]] {
+        if (is_aligned<T>(to)) [[likely]] {
             if (take_inlined(current(), to, sizeof(T))) [[likely]] {
                 compiler_fence();
                 std::memcpy(to, &value, sizeof(T));
@@ -139,7 +140,7 @@ TUTTI_ALWAYS_INLINE void write(void* to, T value) {
 template <class T>
 TUTTI_ALWAYS_INLINE T read_for_write(void* from) {
     if constexpr (sizeof(T) <= 8) {
-        if (sizeof(T) == 1 || in_one_word(from, sizeof(T))) [[likely]] {
+        if (is_aligned<T>(from)) [[likely]] {
             if (take_inlined(current(), from, sizeof(T))) [[likely]]
                 return copy_of<T>(from);
         }

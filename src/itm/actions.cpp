@@ -1,7 +1,7 @@
 // User actions: what a program wants done when its transaction commits or is rolled back.
 //
-//   commit   when the decision is made and ownership is still held, so in the order in which transactions that share
-//            data commit; must not touch a transaction
+//   commit   when the decision is made and ownership is still held, so in the order in which transactions commit that
+//            write the same data; must not touch a transaction
 //   undo     after the roll-back of the block that registered it, newest first
 #include "itm/block.hpp"
 #include "tutti/tx.hpp"

@@ -5,13 +5,14 @@
 // frame and only counted.
 //
 //   alone, direct     uninstrumented code may run; barriers access memory as it is, nothing can be rolled back
-//   alone, !direct    inside a block that can be cancelled and was opened since: barriers log
+//   alone, !direct    inside a block that can be cancelled and was opened since, or whose parent is a block of the
+//                     library, which can: barriers log
 //
 // Invariants
 //   B1  a frame with `receive` is a block
 //   B2  blocks are reused: `deeper` links those of one descriptor, from the outermost inwards
-//   B3  what `side` says of a transaction is set at the begin of its outermost block of the language: the one before may
-//       have ended with its thread
+//   B3  what `side` says of a transaction is set at the begin of its outermost block of the language: the one before
+//       may have ended with its thread
 // Only the owner of the descriptor touches any of this.
 #pragma once
 
@@ -37,6 +38,7 @@ struct block : detail::frame {
     std::uint64_t id = 0;
     bool final = false;        ///< what it did cannot be undone
     bool was_direct = false;   ///< side::direct, around it
+    bool logs = false;         ///< it may be taken back, so it has barriers whatever is around it
     bool returned = false;     ///< its begin has, so there are live variables to restore
     bool wants_alone = false;  ///< of an outermost one: its next attempt runs alone from its begin on
     block* deeper = nullptr;
@@ -94,9 +96,6 @@ descriptor& attach() noexcept;
 
 /// frame::receive of every block: undoes what the pending signal asks for and returns from a begin again.
 [[noreturn]] void receive(tx& t);
-
-/// Ends the process: the block is to be undone, and cannot be.
-[[noreturn]] void refuse_undo(const block& b, const side& s) noexcept;
 
 /// Makes the transaction run alone, for what `key` says to the report. May restart it. `why` lives on.
 void run_alone(descriptor& d, const char* why, const switch_key& key);

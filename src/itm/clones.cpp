@@ -1,11 +1,12 @@
 // Clone tables: which function has a transactional clone. Each object that is loaded brings a table of pairs and takes
 // it away when it is unloaded.
 //
-// Thread safety: a table is copied, sorted by function, when it comes. The list of tables is never changed but replaced:
-// who looks a function up, always inside a transaction, goes on with the list that it found, which is retired like
-// memory that a transaction freed. Changes are made under a lock.
+// Thread safety: a table is copied, sorted by function, when it comes. The list of tables is never changed but
+// replaced: who looks a function up, always inside a transaction, goes on with the list that it found, which is retired
+// like memory that a transaction freed. Changes are made under a lock.
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <span>
 #include <vector>
@@ -41,13 +42,22 @@ std::atomic<const tables*> loaded{nullptr};
 
 bool by_function(const entry& a, const entry& b) noexcept { return a.function < b.function; }
 
+/// The entries as they were given, whose numbers the messages name.
+std::span<const entry> checked(const void* given, std::size_t count) noexcept {
+    if (given == nullptr && count != 0) refuse_table("is null", given, 0);
+    // No object is larger than this.
+    if (count > PTRDIFF_MAX / sizeof(entry)) refuse_table("has more entries than memory has room for", given, count);
+    const std::span entries{static_cast<const entry*>(given), count};
+    for (std::size_t i = 0; i != count; ++i) {
+        if (entries[i].function == nullptr) refuse_table("names no function", given, i);
+        if (entries[i].transactional == nullptr) refuse_table("names no clone", given, i);
+    }
+    return entries;
+}
+
 table copy_of(const void* given, std::span<const entry> entries) {
     table t{given, {entries.begin(), entries.end()}};
     std::sort(t.sorted.begin(), t.sorted.end(), by_function);
-    for (std::size_t i = 0; i < t.sorted.size(); ++i) {
-        if (t.sorted[i].function == nullptr) refuse_table("names no function", given, i);
-        if (t.sorted[i].transactional == nullptr) refuse_table("names no clone", given, i);
-    }
     return t;
 }
 
@@ -75,11 +85,11 @@ void* find(void* function) noexcept {
 using namespace tutti::itm;
 
 TUTTI_ITM void _ITM_registerTMCloneTable(void* entries, std::size_t count) noexcept {
-    if (entries == nullptr && count != 0) refuse_table("is null", entries, 0);
+    const auto given = checked(entries, count);
     const std::lock_guard guard{changes};
     const tables* const before = loaded.load(std::memory_order_acquire);
     auto* const after = before != nullptr ? new tables{*before} : new tables;
-    after->push_back(copy_of(entries, {static_cast<const tutti::itm::entry*>(entries), count}));
+    after->push_back(copy_of(entries, given));
     replace(after);
 }
 

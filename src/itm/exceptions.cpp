@@ -1,8 +1,8 @@
 // Exceptions inside transactions.
 //
 // An exception that is thrown and caught within a transaction belongs to it: a roll-back must free it, and put the
-// counters of the C++ runtime back. Its destructor does not run, because what its constructor wrote is undone. libstdc++
-// has a function for this, __cxa_tm_cleanup.
+// counters of the C++ runtime back. Its destructor does not run, because what its constructor wrote is undone.
+// libstdc++ has a function for this, __cxa_tm_cleanup.
 //
 //   made, not thrown yet    __cxa_tm_cleanup(object, …)
 //   in flight               __cxa_tm_cleanup(…, its unwind header, …)
@@ -101,6 +101,11 @@ TUTTI_ITM void* _ITM_cxa_begin_catch(void* exception) noexcept {
 
 TUTTI_ITM void _ITM_cxa_end_catch() {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (in_transaction(d) && side_of(*d).caught != 0) --side_of(*d).caught;
+    if (in_transaction(d)) {
+        // A signal passes on its way to the library. What was being handled in the block has been forgotten, be its
+        // frame dropped or, as here, unwound.
+        if (d->pending != tutti::core::signal::none && !is_block(d->frame_)) return;
+        if (side_of(*d).caught != 0) --side_of(*d).caught;
+    }
     __cxa_end_catch();
 }

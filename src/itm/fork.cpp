@@ -1,6 +1,6 @@
 // fork: the child has one thread, and none of the transactions that others were in. Before the process is copied, the
-// thread that forks runs alone: so nobody holds a record or has written in place, in the child neither. What others have
-// said of themselves outside of transactions is taken back in the child (core/fork.hpp).
+// thread that forks runs alone: so nobody holds a record or has written in place, in the child neither. What others
+// have said of themselves outside of transactions is taken back in the child (core/fork.hpp).
 //
 // A thread that forks in a block of the language does so alone already, because fork has no clone. One that forks in a
 // block of the library, or in a function that the program calls pure, is not protected: others may be in the middle of
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/algorithm.hpp"
+#include "core/apart.hpp"
 #include "itm/block.hpp"
 #include "itm/changes.hpp"
 #include "itm/report.hpp"
@@ -21,14 +22,16 @@ namespace {
 
 constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
 
-// There is one at a time: another waits for the irrevocable seat.
-constinit descriptor* forking = nullptr;
-constinit detail::frame around{};
+// Of each thread its own: several may fork at once, and open their blocks before they wait for the irrevocable seat.
+constinit thread_local descriptor* forking = nullptr;
+constinit thread_local detail::frame around{};
 
 void go_alone() {
     if (!api::transactions_have_run()) return;  // and the choice of the algorithm is still open
     auto& d = descriptor::of(detail::current_or_attach());
-    if (d.running()) return;
+    // In a block, or in a handler inside one (core/apart.hpp), which might have to start over first: nothing can be
+    // thrown through fork.
+    if (d.running() || core::encloser_owns(d)) return;
     around = {};
     d.operations_->open(d, around, {&uncounted_slot, {}}, irrevocable_at_once);
     api::go_alone(d);

@@ -1,5 +1,5 @@
-// What the blocks of one context did, for the report at exit (report.cpp). Made only while a report is wanted: a context
-// without a journal pays one comparison in begin and one in commit.
+// What the blocks of one context did, for the report at exit (report.cpp). Made only while a report is wanted: a
+// context without a journal pays one comparison in begin and one in commit.
 //
 // Thread safety: the owner counts, others read the counters as they stand. Lists only grow, at their head: who reads
 // one from its head (acquire, partner: release in tally::at) finds every entry before it whole.
@@ -132,8 +132,8 @@ public:
             weight_ = before < always_timed ? 1 : sampling;
         }
     }
-    /// In the place of begin and commit: the favourite's block cannot but commit, and takes little longer than its counting
-    /// would.
+    /// In the place of begin and commit: the favourite's block cannot but commit, and takes little longer than its
+    /// counting would.
     void note_only_one(const void* block) noexcept {
         now_ = nullptr;
         if (account* const a = account_of(block)) a->only_one.add_one();
@@ -161,8 +161,8 @@ public:
     void begin_again(const void* block) noexcept;
     /// The transaction becomes irrevocable for `reason`.
     void note_switch(const switch_key& why) noexcept;
-    /// Resolves the addresses that were seen for the first time. That takes locks of the dynamic linker, which a constructor
-    /// that waits for this transaction may hold. REQUIRES: none runs.
+    /// Resolves the addresses that were seen for the first time. That takes locks of the dynamic linker, which a
+    /// constructor that waits for this transaction may hold. REQUIRES: none runs.
     void name_what_is_new() noexcept {
         if (!unnamed_.empty()) [[unlikely]]
             name_all();

@@ -1,8 +1,8 @@
 // Code addresses that a report will name. Each is resolved to its object file early, because the object may be unloaded
 // before the report is written; what is loaded in its place later keeps the names of the first.
 //
-// Thread safety: any thread. The list of landmarks only grows, at its head, without a lock: a child of fork may find it at
-// any time. Resolving allocates and takes a lock of the dynamic linker.
+// Thread safety: any thread. The list of landmarks only grows, at its head, without a lock: a child of fork may find it
+// at any time. Resolving allocates and takes a lock of the dynamic linker.
 #pragma once
 
 #include <cstdint>

@@ -99,10 +99,17 @@ _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
     return _URC_NO_REASON;
 }
 
+/// Whose block it is that a signal goes to which leaves the blocks of d.
+descriptor& addressee(descriptor& d) noexcept {
+    descriptor* to = &d;
+    while (!to->running()) to = to->outer;
+    return *to;
+}
+
 }  // namespace
 
 void pass_to_library(descriptor& d) {
-    search s{.library = reinterpret_cast<std::uintptr_t>(d.frame_)};
+    search s{.library = reinterpret_cast<std::uintptr_t>(addressee(d).frame_)};
     _Unwind_Backtrace(look_at, &s);
     if (!s.found || !s.arrived) {
         api::refuse(
@@ -114,4 +121,4 @@ void pass_to_library(descriptor& d) {
 
 }  // namespace tutti::itm
 
-extern "C" void tutti_itm_throw() { tutti::detail::propagate(tutti::itm::current()); }
+extern "C" void tutti_itm_throw() { tutti::detail::propagate(tutti::itm::addressee(tutti::itm::current())); }

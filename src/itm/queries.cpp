@@ -32,7 +32,7 @@ TUTTI_ITM const char* _ITM_libraryVersion() noexcept { return "Tutti " TUTTI_VER
 TUTTI_ITM std::uint32_t _ITM_inTransaction() noexcept {
     const descriptor* const d = running();
     if (d == nullptr) return outside;
-    return d->bound_to_commit() || d->alone ? irrevocable : retryable;
+    return d->bound_to_commit() ? irrevocable : retryable;
 }
 
 TUTTI_ITM std::uint64_t _ITM_getTransactionId() noexcept {

@@ -5,40 +5,41 @@
 namespace tutti::itm {
 namespace {
 
-/// What is copied goes through here, in parts: the source must be read before the destination is written.
+/// What both halves of a copy cannot reach at once goes through here, in parts.
 constexpr std::size_t part_bytes = 256;
 
-void copy_forward(unsigned char* to, const unsigned char* from, std::size_t size) {
-    unsigned char part[part_bytes];
+/// f(offset, size) for every part of a range, from the lowest to the highest or the reverse.
+template <class F>
+void for_each_part(std::size_t size, bool upwards, F&& f) {
     for (std::size_t done = 0; done != size;) {
         const std::size_t now = std::min(part_bytes, size - done);
-        read_bytes(part, from + done, now);
-        write_bytes(to + done, part, now);
+        f(upwards ? done : size - done - now, now);
         done += now;
     }
 }
 
-void copy_backward(unsigned char* to, const unsigned char* from, std::size_t size) {
-    unsigned char part[part_bytes];
-    for (std::size_t left = size; left != 0;) {
-        const std::size_t now = std::min(part_bytes, left);
-        left -= now;
-        read_bytes(part, from + left, now);
-        write_bytes(to + left, part, now);
-    }
+/// Whether a copy that begins with the lowest bytes overwrites none of the source that it has not read yet.
+bool goes_upwards(const void* to, const void* from, std::size_t size) noexcept {
+    // Unsigned: also true where the destination is below the source.
+    return reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) >= size;
 }
 
-void* copy(void* to, const void* from, std::size_t size) {
+void plain_bytes(void* to, const void* from, std::size_t size) noexcept { std::memcpy(to, from, size); }
+
+/// Source and destination may overlap.
+template <auto Read, auto Write>
+void* move(void* to, const void* from, std::size_t size) {
     auto* const out = static_cast<unsigned char*>(to);
     const auto* const in = static_cast<const unsigned char*>(from);
-    // Unsigned: also true where the destination is below the source.
-    if (reinterpret_cast<std::uintptr_t>(out) - reinterpret_cast<std::uintptr_t>(in) >= size) {
-        copy_forward(out, in, size);
-    } else {
-        copy_backward(out, in, size);
-    }
+    unsigned char part[part_bytes];
+    for_each_part(size, goes_upwards(to, from, size), [&](std::size_t at, std::size_t now) {
+        Read(part, in + at, now);
+        Write(out + at, part, now);
+    });
     return to;
 }
+
+void* copy(void* to, const void* from, std::size_t size) { return move<read_bytes, write_bytes>(to, from, size); }
 
 void* copy_in(void* to, const void* from, std::size_t size) {
     write_bytes(to, from, size);
@@ -50,48 +51,18 @@ void* copy_out(void* to, const void* from, std::size_t size) {
     return to;
 }
 
-/// Source and destination may overlap, and only one of them is transactional.
 void* move_in(void* to, const void* from, std::size_t size) {
-    auto* const out = static_cast<unsigned char*>(to);
-    const auto* const in = static_cast<const unsigned char*>(from);
-    if (reinterpret_cast<std::uintptr_t>(out) - reinterpret_cast<std::uintptr_t>(in) >= size) {
-        return copy_in(to, from, size);
-    }
-    unsigned char part[part_bytes];
-    for (std::size_t left = size; left != 0;) {
-        const std::size_t now = std::min(part_bytes, left);
-        left -= now;
-        std::memcpy(part, in + left, now);
-        write_bytes(out + left, part, now);
-    }
-    return to;
+    if (goes_upwards(to, from, size)) return copy_in(to, from, size);
+    return move<plain_bytes, write_bytes>(to, from, size);
 }
 
-void* move_out(void* to, const void* from, std::size_t size) {
-    auto* const out = static_cast<unsigned char*>(to);
-    const auto* const in = static_cast<const unsigned char*>(from);
-    const bool forward = reinterpret_cast<std::uintptr_t>(out) - reinterpret_cast<std::uintptr_t>(in) >= size;
-    unsigned char part[part_bytes];
-    for (std::size_t done = 0; done != size;) {
-        const std::size_t now = std::min(part_bytes, size - done);
-        const std::size_t at = forward ? done : size - done - now;
-        read_bytes(part, in + at, now);
-        std::memcpy(out + at, part, now);
-        done += now;
-    }
-    return to;
-}
+void* move_out(void* to, const void* from, std::size_t size) { return move<read_bytes, plain_bytes>(to, from, size); }
 
 void fill(void* to, int value, std::size_t size) {
     unsigned char part[part_bytes];
     std::memset(part, value, std::min(part_bytes, size));
-    auto* out = static_cast<unsigned char*>(to);
-    for (; size != 0;) {
-        const std::size_t now = std::min(part_bytes, size);
-        write_bytes(out, part, now);
-        out += now;
-        size -= now;
-    }
+    auto* const out = static_cast<unsigned char*>(to);
+    for_each_part(size, true, [&](std::size_t at, std::size_t now) { write_bytes(out + at, part, now); });
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ namespace tutti::itm {
 namespace {
 
 struct wish {
-    std::string
-        file;  ///< what was asked for, as an absolute path: the program may change its working folder. Empty: nothing
+    /// What was asked for, as an absolute path: the program may change its working folder. Empty: nothing.
+    std::string file;
     bool shown = false;  ///< as text, at exit
     bool child = false;  ///< this process is a forked copy of the one that read the environment
     instant began{};

@@ -2,11 +2,13 @@
 //
 // A signal is raised in a barrier or a commit, deep in the frames of the transaction. What it undoes is undone here, on
 // that stack; then the begin of the block that it is meant for returns once more, and the frames are gone.
+#include <optional>
 #include <utility>
 
 #include "itm/block.hpp"
 #include "itm/journal.hpp"
 #include "itm/passage.hpp"
+#include "itm/refusal.hpp"
 #include "tutti/detail/runtime.hpp"
 
 namespace tutti::itm {
@@ -31,16 +33,30 @@ std::uint32_t run_again(descriptor& d, side& s, block& b) {
     return (b.properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
 }
 
+/// Undo actions may run blocks on the descriptor of `b` before that one begins again.
+class while_undone {
+public:
+    while_undone(side& s, block& b) : s_{s}, b_{b} { s.outermost = &deeper(b); }
+    while_undone(const while_undone&) = delete;
+    while_undone& operator=(const while_undone&) = delete;
+    ~while_undone() { s_.outermost = &b_; }
+
+private:
+    side& s_;
+    block& b_;
+};
+
 [[noreturn]] void restart_outermost(descriptor& d, side& s, block& b) {
     forget_exceptions(d, b.exceptions);
     if (s.notes != nullptr) {
         if (d.pending == core::signal::cancel) s.notes->note_cancel(b.at.resume);
         else s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
     }
-    // Undo actions may run blocks on this descriptor before this one begins again.
-    if ((d.extras & core::extra_handlers) != 0) s.outermost = &deeper(b);
-    const detail::sequel next = detail::reopen(d);
-    s.outermost = &b;
+    const detail::sequel next = or_refuse(b, "start over", [&] {
+        std::optional<while_undone> other_block;
+        if ((d.extras & core::extra_handlers) != 0) other_block.emplace(s, b);
+        return detail::reopen(d);
+    });
     begin_anew(s, false);
     if (next == detail::sequel::again) {
         if (s.notes != nullptr) s.notes->begin_again(b.at.resume);
@@ -50,6 +66,17 @@ std::uint32_t run_again(descriptor& d, side& s, block& b) {
     return_again(b, leave_block);
 }
 
+/// f(), while no block of the language is open that could receive what the core finds in the middle of it: the wait
+/// before the block runs again was in vain, or the attempt has been killed. Then `propagate`, to the library.
+template <class F>
+detail::sequel unless_signalled(F&& f) {
+    try {
+        return f();
+    } catch (const detail::unwind&) {
+        return detail::sequel::propagate;
+    }
+}
+
 }  // namespace
 
 void receive(tx& t) {
@@ -57,19 +84,24 @@ void receive(tx& t) {
     side& s = side_of(d);
     for (;;) {
         block& b = innermost(d);
-        if (b.final) refuse_undo(b, s);
+        if (b.final) refuse_undo(d, b);
         if (b.parent == nullptr) restart_outermost(d, s, b);
         const abort_cause cause = d.cause;
         const void* const other = s.notes != nullptr ? s.notes->in_the_way() : nullptr;
-        const detail::sequel next = detail::reopen_nested(t, b);
-        if (next != detail::sequel::propagate) forget_exceptions(d, b.exceptions);
+        const detail::sequel next = unless_signalled([&] { return detail::reopen_nested(t, b); });
+        forget_exceptions(d, b.exceptions);  // also on the way to the library: the frames that hold them are dropped
         s.direct = b.was_direct;
         switch (next) {
             case detail::sequel::again:
                 if (s.notes != nullptr) s.notes->note_abort(cause, other, true);
-                detail::open_nested(t, b);
+                if (unless_signalled([&] {
+                        detail::open_nested(t, b);
+                        return detail::sequel::again;
+                    }) == detail::sequel::propagate) {
+                    break;
+                }
                 b.merged = 0;
-                s.direct = s.direct && (b.properties & has_no_cancel) != 0;
+                s.direct = s.direct && !b.logs;
                 return_again(b, run_instrumented);
             case detail::sequel::cancelled:
                 if (s.notes != nullptr) s.notes->note_cancel(b.at.resume);
@@ -77,7 +109,9 @@ void receive(tx& t) {
             case detail::sequel::propagate: break;
         }
         if (is_block(d.frame_)) continue;
-        if (s.notes != nullptr && next_block(d.frame_) == nullptr) s.notes->note_abort(cause, other, false);
+        if (s.notes != nullptr && next_block(d.frame_) == nullptr) {
+            s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
+        }
         pass_to_library(d);
     }
 }

@@ -1,11 +1,11 @@
 // Begin, commit, cancel and the switch to irrevocability.
-#include <cstdio>
 #include <new>
 
 #include "core/algorithm.hpp"
 #include "itm/block.hpp"
 #include "itm/journal.hpp"
 #include "itm/passage.hpp"
+#include "itm/refusal.hpp"
 #include "itm/site.hpp"
 #include "tutti/detail/runtime.hpp"
 #include "tutti/options.hpp"
@@ -26,7 +26,6 @@ void describe_block(block& b, const registers& at, std::uint32_t properties, std
     b.id = id;
     b.final = false;
     b.returned = false;
-    b.wants_alone = false;
     b.receive = receive;
 }
 
@@ -49,16 +48,6 @@ bool must_run_alone(std::uint32_t properties) noexcept {
            ((properties & does_go_irrevocable) != 0 && (properties & uninstrumented_code) != 0);
 }
 
-TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
-    if (s.notes != nullptr) s.notes->begin(b.at.resume);
-    d.algorithm->open_plainly(d, b, site_of(s, b.at.resume), irrevocable_at_once);
-    api::go_alone(d);
-    if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
-    s.direct = true;
-    b.final = true;
-    return begun(b, code_of(b.properties, true));
-}
-
 /// Whether a block may run code that cannot be rolled back, when nobody runs beside it.
 bool may_run_directly(std::uint32_t properties) noexcept {
     return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
@@ -73,29 +62,51 @@ bool opens_as_favourite(descriptor& d, const side& s, block& b) {
     return api::open_as_favourite(d, b, site_of(s, b.at.resume), ordinary);
 }
 
-/// Runs what may send a signal to the library's block before a block of the language is open that could receive it: the
-/// compiler takes begin for a function that does not throw.
+/// Runs what may send a signal to a block of the library, of this descriptor or one around it, before a block of the
+/// language is open that could receive it: the compiler takes begin for a function that does not throw.
 template <class F>
-void opening(descriptor& d, F&& f) {
+void opening(descriptor& d, const side& s, const block* around, F&& f) {
     bool signalled = false;
     try {
         f();
     } catch (const detail::unwind&) {
         signalled = true;  // and over, before the stack is left
     }
-    if (signalled) pass_to_library(d);
+    if (!signalled) return;
+    if (s.notes != nullptr && around == nullptr) {
+        // An idle one leaves because somebody waits for the transaction around it.
+        if (d.running()) s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
+        else s.notes->note_abort(abort_cause::killed, nullptr, false);
+    }
+    pass_to_library(d);
+}
+
+TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
+    if (s.notes != nullptr) s.notes->begin(b.at.resume);
+    opening(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, site_of(s, b.at.resume), irrevocable_at_once); });
+    api::go_alone(d);
+    if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
+    s.direct = true;
+    b.final = true;
+    return begun(b, code_of(b.properties, true));
 }
 
 TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t properties, const registers& at) {
     side& s = side_of(d);
     block* const around = next_block(d.frame_);
-    if (around == nullptr) begin_anew(s, d.alone);
+    if (around == nullptr) {
+        begin_anew(s, d.alone);
+        describe_block(*s.outermost, at, properties, ++s.ids);
+        if (d.run.attempt == 1) s.outermost->wants_alone = false;  // else the wish may be what restarted the library
+        if (s.notes != nullptr) s.notes->begin(at.resume);
+    }
     if (!s.direct && must_run_alone(properties)) {
-        opening(d, [&] {
+        opening(d, s, around, [&] {
             run_alone(d, "a block that has no instrumented code", {switch_reason::from_begin, at.resume, nullptr});
         });
     }
-    // Such a block has barriers even where the compiler says that its code is not instrumented: inside code that is not.
+    // Such a block has barriers even where the compiler says that its code is not instrumented:
+    // inside code that is not.
     const bool can_end_alone = (properties & has_no_cancel) == 0;
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
@@ -103,19 +114,18 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
         return code_of(properties, s.direct) | save_live_variables;
     }
     block& b = around != nullptr ? deeper(*around) : *s.outermost;
-    describe_block(b, at, properties, ++s.ids);
+    if (around != nullptr) describe_block(b, at, properties, ++s.ids);
     b.read_only = false;
     b.exceptions = mark_exceptions(d);
-    opening(d, [&] {
+    opening(d, s, around, [&] {
         if (around == nullptr) api::enter_language(d);
         detail::open_nested(d, b);
     });
-    if (s.notes != nullptr) {
-        if (around == nullptr) s.notes->begin(at.resume);
-        else s.notes->note_nested(at.resume);
-    }
+    if (s.notes != nullptr && around != nullptr) s.notes->note_nested(at.resume);
     b.was_direct = s.direct;
-    s.direct = s.direct && !can_end_alone;
+    // A block of the library between this one and the next may be cancelled, and takes back what has barriers.
+    b.logs = can_end_alone || (around != b.parent && !must_run_alone(properties));
+    s.direct = s.direct && !b.logs;
     return begun(b, code_of(properties, s.direct));
 }
 
@@ -131,17 +141,6 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
 }
 
 }  // namespace
-
-[[noreturn]] void refuse_undo(const block& b, const side& s) noexcept {
-    char where[256];
-    char message[512];
-    std::snprintf(message, sizeof message,
-                  "the block at %s is cancelled or restarted after it became irrevocable (%s): its effects cannot be "
-                  "undone; cancel "
-                  "before the unsafe operation",
-                  describe(b.at.resume, where, sizeof where), s.why != nullptr ? s.why : "it was so from its begin on");
-    api::refuse(message);
-}
 
 descriptor& attach() noexcept {
     descriptor& d = api::attach_language();
@@ -183,6 +182,7 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     side& s = side_of(d);
     block& b = *s.outermost;
     describe_block(b, *at, properties, ++s.ids);
+    b.wants_alone = false;
     begin_anew(s, false);
     b.parent = nullptr;
     b.exceptions = mark_exceptions(d);
@@ -206,7 +206,7 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
     descriptor& d = current();
     block& b = innermost(d);
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
-    if (!d.operations_->commit(d)) [[unlikely]]
+    if (!or_refuse(b, "end", [&d] { return d.operations_->commit(d); })) [[unlikely]]
         receive(d);
     d.alone = false;  // a soloist's is over already, the favourite's is now
     side& s = side_of(d);
@@ -217,7 +217,12 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
 }
 
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
-    side& s = side_of(current());
+    descriptor& d = current();
+    // A signal on its way to a block of the library passes, and this one is over already. Not so where a destructor was
+    // told to die while the exception passed: the attempt is doomed, but the block still open, and the next one to look
+    // at the innermost frame is the library's.
+    if (!is_block(d.frame_)) return;
+    side& s = side_of(d);
     s.leaving = exception;
     _ITM_commitTransaction();
     s.leaving = nullptr;
@@ -225,14 +230,16 @@ TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
 
 TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
     descriptor& d = current();
-    side& s = side_of(d);
-    if ((why & user_retry) != 0) tutti::detail::raise_retry(d);
-    if ((why & conflict) != 0) tutti::detail::raise_restart(d);
     if ((why & outer_cancel) != 0) {
         while (is_block(d.frame_->parent)) d.frame_ = d.frame_->parent;
     }
-    if (innermost(d).final) refuse_undo(innermost(d), s);
-    tutti::detail::raise_cancel(d);
+    const block& b = innermost(d);
+    if (b.final) refuse_undo(d, b);
+    or_refuse(b, (why & (user_retry | conflict)) != 0 ? "start over" : "be cancelled", [&] {
+        if ((why & user_retry) != 0) tutti::detail::raise_retry(d);
+        if ((why & conflict) != 0) tutti::detail::raise_restart(d);
+        tutti::detail::raise_cancel(d);
+    });
 }
 
 TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {

@@ -56,8 +56,9 @@ struct alignas(128) activity {
     /// The running transaction may be looking at plain memory; see core/quiescence.hpp.
     detail::shared<std::uint32_t> plain{0};
     std::uint32_t id = 0;
-    /// The sequence of the transaction that is publishing or waits in quiescence, or 0; see core/quiescence.hpp. On a line
-    /// of its own: readers of plain memory look at it, and nobody writes it but for an update.
+    /// The version of the commit that is publishing or waits in quiescence, a bound of that of one that is about to, or
+    /// 0; see core/quiescence.hpp. On a line of its own: readers of plain memory look at it, and nobody writes it but
+    /// for an update.
     alignas(128) detail::shared<word> privatizing{0};
 };
 

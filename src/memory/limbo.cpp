@@ -106,4 +106,7 @@ void limbo::leave(const activity& self) noexcept {
     next_attempt_ = batch;
 }
 
+void hold_orphanage() noexcept { orphans().lock.take(); }
+void let_go_of_orphanage() noexcept { orphans().lock.unlock(); }
+
 }  // namespace tutti::memory

@@ -58,4 +58,8 @@ private:
     bool collecting_ = false;
 };
 
+/// Around a fork: nobody is handing anything on to the orphanage.
+void hold_orphanage() noexcept;
+void let_go_of_orphanage() noexcept;
+
 }  // namespace tutti::memory

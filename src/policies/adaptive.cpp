@@ -19,8 +19,8 @@ struct contended {
     core::line line;
 };
 
-/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for somebody behind it
-/// (through a lock of the program's, say) must not stop the program.
+/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for somebody behind
+/// it (through a lock of the program's, say) must not stop the program.
 constexpr std::chrono::milliseconds longest_in_line{20};
 
 /// Sites on trial or serialised. There is room for few; others wait until one rests again.

@@ -1,5 +1,6 @@
-// deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a deadline
-// comes after all that have one. Readers are met where their reads are visible, as they are when a deadline is near.
+// deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a
+// deadline comes after all that have one. Readers are met where their reads are visible,
+// as they are when a deadline is near.
 #pragma once
 
 #include "policies/priority.hpp"

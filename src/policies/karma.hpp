@@ -1,6 +1,6 @@
-// karma: whoever has done more work wins (Scherer, Scott: PODC 2005). Work is what this attempt and those that were rolled
-// back have read; the other's running attempt, which cannot be looked into, counts for nothing. Each attempt adds one,
-// so that nobody loses to the same other for ever.
+// karma: whoever has done more work wins (Scherer, Scott: PODC 2005). Work is what this attempt and those that were
+// rolled back have read; the other's running attempt, which cannot be looked into, counts for nothing. Each attempt
+// adds one, so that nobody loses to the same other for ever.
 #pragma once
 
 #include "policies/timestamp.hpp"

@@ -1,6 +1,6 @@
 // serialize-spin and serialize: whoever loses a conflict runs again after the winner has committed (hard serialization:
-// Maldonado et al., 2.1 and algorithm 1). The paper's WAIT and RELEASEALL are core::wait_for_commit and the end of every
-// attempt, which looks at one flag anyway: so serialization costs nothing where nobody waits.
+// Maldonado et al., 2.1 and algorithm 1). The paper's WAIT and RELEASEALL are core::wait_for_commit and the end of
+// every attempt, which looks at one flag anyway: so serialization costs nothing where nobody waits.
 //
 // A winner that is aborted in its turn is waited for over its restarts. One that waits, through others, for the loser
 // is not: both lost to each other at once, and the loser runs.

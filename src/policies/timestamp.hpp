@@ -1,5 +1,5 @@
-// timestamp: the older transaction wins. An execution draws its age when it first meets a conflict and keeps it over its
-// restarts, so it is the oldest of all some time: nobody starves.
+// timestamp: the older transaction wins. An execution draws its age when it first meets a conflict and keeps it over
+// its restarts, so it is the oldest of all some time: nobody starves.
 //
 // After "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start: drawing it at the first
 // conflict spares everybody else the counter, and changes the order only among those that never met.

@@ -1,12 +1,12 @@
 // Whether it pays to serialise a site: measured contention raises the question, and a trial answers it.
 //
-// The question: a moving average of the attempts between two defeats, the inverse of the contention intensity of Yoo and
-// Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008). It is kept at defeats alone, so
-// whoever is not defeated pays nothing for it.
+// The question: a moving average of the attempts between two defeats, the inverse of the contention intensity of Yoo
+// and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008). It is kept at defeats alone,
+// so whoever is not defeated pays nothing for it.
 //
-// The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it take turns,
-// and what counts is in which of two more executions ended in the same time. Windows are short and systems noisy: it must
-// win each round.
+// The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it take
+// turns, and what counts is in which of two more executions ended in the same time. Windows are short and systems
+// noisy: it must win each round.
 //
 //              contended                       it won all rounds
 //     resting ----------> without <-> within ----------> serial

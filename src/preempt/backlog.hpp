@@ -1,5 +1,5 @@
-// What is accepted while no context is free. It is admitted as contexts come free, in the order of the queue: by priority,
-// then by deadline, then by arrival.
+// What is accepted while no context is free. It is admitted as contexts come free, in the order of the queue: by
+// priority, then by deadline, then by arrival.
 //
 // Not synchronized: the scheduler's lock guards it.
 #pragma once

@@ -16,10 +16,14 @@
 //   C2  what is on the stack is touched by the worker that runs the context only
 //   C3  a context that has been started stays with its worker, `home`, unless the scheduler migrates
 //   C4  lent > 0  =>  someone of that level waits for the transaction that the context ran when it was lent
+//   C5  What has been admitted has a place, of which there are NUM_CONTEXTS, until it first sleeps in retry: then
+//       whatever would wake it may need that place. It does without one from there on, so that a crowd that is woken
+//       keeps nobody from being admitted.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "core/critical.hpp"
@@ -54,6 +58,7 @@ struct context : listed {
     condition state = condition::pooled;
     worker* home = nullptr;  // from the moment at which it is chosen
     bool begun = false;
+    bool has_place = false;
 
     // --- once its stack has not sufficed; touched on its own thread
     bool overrun = false;
@@ -71,8 +76,12 @@ struct context : listed {
     bool waits = false;                   // it is, or is about to be, and has not been woken
     core::descriptor* awaited = nullptr;  // null: nobody in particular
     std::optional<base::deadline> until;
+    std::size_t parked_at = 0;  // in scheduler::parked_, if either of the two is there
+    core::descriptor* sleeper =
+        nullptr;                // what sleeps in retry for as long as nobody wakes it, if that is why it waits
     bool woken = false;         // the wake-up came before it was parked
     core::word found_over = 0;  // the state of a transaction that it did not wait for, as that was over
+    const core::descriptor* found_over_of = nullptr;  // and whose
 
     // --- its execution
     stack room;

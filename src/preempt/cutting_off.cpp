@@ -147,9 +147,9 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
         return true;
     }
     complain(
-        "tutti: a procedure has run over its stack, and over the reserve below it, and cannot be ended alone: code "
-        "other "
-        "than its own, or a block of the language, is in the middle of something there, or there is nobody to tell\n");
+        "tutti: a procedure has run over its stack, and over the reserve below it, and cannot be ended alone: "
+        "code other than its own, or a block of the language, is in the middle of something there, or nobody is there "
+        "to tell\n");
     return false;
 }
 

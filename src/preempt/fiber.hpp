@@ -5,6 +5,9 @@
 // has laid down all its registers, with the extended state, below its red zone, in the frame of the handler that then
 // switches, and takes them up again when that handler returns.
 //
+// Boost.Context has such a switch (fcontext). This one is here because a program that embeds the engine should need
+// nothing installed beside it, for what is two dozen instructions.
+//
 // With a fiber travel what belongs to the code on its stack but is kept per thread: errno and the exceptions in flight.
 // The sanitizers are told of every switch.
 #pragma once

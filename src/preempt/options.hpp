@@ -32,9 +32,9 @@ inline constexpr unsigned most_workers = 64;
 
 struct options {
     unsigned workers = 1;
-    unsigned contexts = 1024;              // NUM_CONTEXTS: so much is admitted to processing at once
+    unsigned contexts = 1024;              // NUM_CONTEXTS: so many places; so much is admitted to processing at once
     std::size_t stack_bytes = 256 * 1024;  // of each; taken as it is touched
-    std::size_t waiting = 5120;            // so much may be accepted and not begun, with a context or without
+    std::size_t waiting = 5120;            // so much may be accepted without having begun or without a place any more
     unsigned highest_level = 5;            // levels go from 0 to it, at most 63
     promotion promote = {};
     bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 
+#include "base/futex.hpp"
 #include "preempt/worker.hpp"
 
 namespace tutti::preempt {
@@ -14,7 +16,8 @@ namespace {
 constexpr std::size_t handler_bytes = 64 * 1024;
 
 struct sigaction fault_before, trap_before;
-std::atomic<bool> traps_are_caught{false};
+enum class catching : std::uint8_t { no, soon, yes };
+std::atomic<catching> traps{catching::no};
 
 void put_in_front(int signal, void (*mine)(int, siginfo_t*, void*) noexcept, struct sigaction& before) noexcept {
     struct sigaction how{};
@@ -48,12 +51,18 @@ signal_stack::~signal_stack() {
 void start_catching_faults() noexcept { put_in_front(SIGSEGV, &worker::handle_fault, fault_before); }
 
 void start_catching_traps() noexcept {
-    if (!traps_are_caught.exchange(true)) put_in_front(SIGTRAP, &worker::handle_step, trap_before);
+    catching now = catching::no;
+    if (traps.compare_exchange_strong(now, catching::soon)) {
+        put_in_front(SIGTRAP, &worker::handle_step, trap_before);
+        traps.store(catching::yes, std::memory_order_release);
+    }
+    // The caller's first trap must find the handler that another worker is putting there.
+    while (traps.load(std::memory_order_acquire) != catching::yes) base::spin_turn();
 }
 
 void stop_catching() noexcept {
     ::sigaction(SIGSEGV, &fault_before, nullptr);
-    if (traps_are_caught.exchange(false)) ::sigaction(SIGTRAP, &trap_before, nullptr);
+    if (traps.exchange(catching::no) != catching::no) ::sigaction(SIGTRAP, &trap_before, nullptr);
 }
 
 void pass_on(int signal, siginfo_t* what, void* interrupted) noexcept {

@@ -4,8 +4,8 @@
 //   interrupt    If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::out_of_stack, as any
 //                exception does. A reserve of the stack is opened for that.
 //   cut off      If none runs, or that reserve was not enough: what the context was doing is given up where it
-//                stands. Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context is
-//                free again.
+//                stands. Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context
+//                is free again.
 //   step on      If it may not be cut off there, a reserve is opened, and the processor traps after each instruction
 //                until it may. If an exception is on its way by then, it is let go.
 //   go under     When all reserves are used up, the fault goes on to the handler that was there before, which ends the
@@ -15,8 +15,8 @@
 // procedure itself: none of them can be the runtime in the middle of its own work, nor the C library with a lock of its
 // own. Locks that application code holds itself stay taken, and what its frames own stays allocated.
 //
-// A signal whose frame finds no room below the stack is a fault as well. The first one opens a reserve, and nothing else
-// happens.
+// A signal whose frame finds no room below the stack is a fault as well. The first one opens a reserve, and nothing
+// else happens.
 //
 // What it cannot see: a frame of more than all that lies below the stack (stack.hpp), which steps over it into
 // somebody else's memory.

@@ -5,6 +5,12 @@
 // Standing contexts belong to everybody. Active ones belong to the worker that has started them, because compiled code
 // may keep the address of a thread's variable across any instruction; with migration all of them share one list.
 //
+// So nothing has to be stolen: a worker without work takes what comes next of all that stands. Lists of standing
+// contexts for each worker would spare it the others' lock, but let a worker run what is less urgent than what stands
+// at another. On two processors, ratio of two workers to one in calls a second: 2.0 where a call computes for 5 us, 2.1
+// for 17 us; calls of 1 us and of none lose, 0.7 and 0.2. A server's trivial call costs its worker 6 us, so there is
+// nothing to gain there.
+//
 // A preempted context is put back only when the one that it gave way to has been taken: it may be promoted to the very
 // level of that one, and would then go before it.
 //
@@ -43,6 +49,8 @@ public:
     /// Equation (1): counts a preemption of `c`, and promotes it if it is time to.
     void count_preemption(context& c) const noexcept;
 
+    /// The level of what would be started first, or -1.
+    [[nodiscard]] int highest_standing() const noexcept { return standing_.highest(); }
     [[nodiscard]] std::size_t standing() const noexcept { return standing_count_; }
     [[nodiscard]] std::size_t standing(unsigned level) const noexcept { return standing_at_[level]; }
     [[nodiscard]] std::size_t active() const noexcept { return active_count_; }

@@ -42,15 +42,15 @@ scheduler::scheduler(const options& how)
       ready_{how.workers, how.highest_level, how.promote, how.migrate} {
     contexts_.reserve(how_.contexts);
     parked_.reserve(how_.contexts);
-    for (unsigned i = 0; i < how_.contexts; ++i) {
-        contexts_.push_back(std::make_unique<context>(how_.stack_bytes));
-        context& c = *contexts_.back();
-        c.next = pooled_;
-        pooled_ = &c;
-    }
+    for (unsigned i = 0; i < how_.contexts; ++i) add_context();
     for (unsigned i = 0; i < how_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
     open_seam();
-    for (auto& w : workers_) w->start();
+    try {
+        for (auto& w : workers_) w->start();
+    } catch (...) {
+        end_workers();
+        throw;
+    }
 }
 
 scheduler::~scheduler() { stop(); }
@@ -72,7 +72,7 @@ std::size_t scheduler::submit(std::span<const work> several) {
     std::size_t taken = 0;
     std::array<unsigned, most_levels> admitted{};
     {
-        const base::lock_guard guard{lock_};
+        const short_guard guard{lock_};
         try {
             while (taken < several.size() && accept(several[taken], admitted)) ++taken;
         } catch (...) {
@@ -92,7 +92,7 @@ std::size_t scheduler::submit(std::span<const work> several) {
 }
 
 bool scheduler::accept(const work& w, std::array<unsigned, most_levels>& at) {
-    const bool full = ready_.standing() + backlog_.size() >= how_.waiting;
+    const bool full = ready_.standing() + outstanding_ - places_taken_ >= how_.waiting;
     if (full || (stopping_ && current() == nullptr)) {
         ++counts_.refused;
         return false;
@@ -111,26 +111,59 @@ bool scheduler::accept(const work& w, std::array<unsigned, most_levels>& at) {
 }
 
 context* scheduler::context_for(unsigned level) {
-    if (pooled_ != nullptr) {
-        equip(*pooled_);
-        return std::exchange(pooled_, static_cast<context*>(pooled_->next));
-    }
+    if (context* const c = free_context()) return c;
     // One that has not begun needs none yet. Otherwise a crowd of the lowest level would keep the highest from
     // preempting anybody.
     context* const last = ready_.last_below(level);
     if (last == nullptr) return nullptr;
     backlog_.push({last->what, last->arrived, last->order});
     ready_.withdraw(*last);
+    give_place_up(*last);
     return last;
 }
 
+context* scheduler::free_context() {
+    if (places_taken_ == how_.contexts) return nullptr;
+    if (pooled_ == nullptr) add_context();  // others have contexts without a place
+    equip(*pooled_);
+    return std::exchange(pooled_, static_cast<context*>(pooled_->next));
+}
+
+void scheduler::add_context() {
+    if (parked_.capacity() == contexts_.size()) parked_.reserve(2 * contexts_.size());  // there is room for all
+    contexts_.push_back(std::make_unique<context>(how_.stack_bytes));
+    context& c = *contexts_.back();
+    c.next = pooled_;
+    pooled_ = &c;
+}
+
+void scheduler::give_place_up(context& c) noexcept {
+    if (std::exchange(c.has_place, false)) --places_taken_;
+}
+
+void scheduler::admit_another() noexcept {
+    if (backlog_.empty()) return;
+    try {
+        if (context* const c = free_context()) admit_unannounced(*c);
+    } catch (const std::exception&) {
+        // No memory: it goes on waiting, for a context that comes free.
+    }
+}
+
 void scheduler::admit(context& c, const backlog::item& w) noexcept {
+    c.has_place = true;
+    ++places_taken_;
     c.what = w.what;
     c.arrived = w.arrived;
     c.order = w.order;
     c.home = nullptr;
     c.begun = false;
     ready_.admit(c);
+}
+
+void scheduler::admit_unannounced(context& c) noexcept {
+    admit(c, backlog_.pop());
+    unannounced_ = true;
 }
 
 void scheduler::recycle(context& c) noexcept {
@@ -140,12 +173,13 @@ void scheduler::recycle(context& c) noexcept {
     c.overrun = c.steps = false;
     c.room.close();
     ++counts_.finished;
-    if (backlog_.empty()) {
+    give_place_up(c);
+    if (backlog_.empty() || places_taken_ == how_.contexts) {
         c.state = condition::pooled;
         c.next = pooled_;
         pooled_ = &c;
     } else {
-        admit(c, backlog_.pop());
+        admit_unannounced(c);
     }
     if (--outstanding_ == 0) {
         drained_.fetch_add(1, std::memory_order_release);
@@ -153,41 +187,26 @@ void scheduler::recycle(context& c) noexcept {
     }
 }
 
-void scheduler::interrupt(const void* argument) noexcept {
-    const auto is_it = [&](const std::unique_ptr<context>& c) {
-        return c->what.argument == argument && c->state != condition::pooled && c->state != condition::standing &&
-               !c->over;
-    };
-    context* c = nullptr;
-    {
-        const base::lock_guard guard{lock_};
-        const auto found = std::ranges::find_if(contexts_, is_it);
-        if (found == contexts_.end()) return;
-        c = found->get();
-        ++c->visitors;
-    }
-    // Outside the lock, which whoever wakes a sleeper takes.
-    core::interrupt(*c->descriptor);
-    calls whom;
-    {
-        const base::lock_guard guard{lock_};
-        if (--c->visitors == 0 && c->over) {
-            recycle(*c);
-            if (c->state == condition::standing) call_any(c->level, whom);
-        }
-    }
-    deliver(whom);
-}
+void scheduler::forget_interruption() noexcept { core::forget_interruption(*current()->descriptor); }
 
-void scheduler::call_any(unsigned level, calls& whom) noexcept {
+bool scheduler::call_any(unsigned level, calls& whom) noexcept {
     worker* least = nullptr;
     const auto busy_with = [](const worker& w) { return std::max(w.level_, w.promised_); };
     for (const auto& w : workers_) {
         if (least == nullptr || busy_with(*w) < busy_with(*least)) least = w.get();
     }
-    if (busy_with(*least) >= static_cast<int>(level)) return;
+    if (busy_with(*least) >= static_cast<int>(level)) return false;
     (least->level_ < 0 ? whom.bells : whom.ticks) |= std::uint64_t{1} << least->number_;
     least->promised_ = static_cast<int>(level);
+    return true;
+}
+
+/// What was begun goes before what stands at the same level, and may keep the caller for ever. One call at a time:
+/// whoever comes for it announces what is left.
+void scheduler::announce(calls& whom) noexcept {
+    if (!unannounced_) return;
+    const int level = ready_.highest_standing();
+    unannounced_ = level >= 0 && call_any(static_cast<unsigned>(level), whom);
 }
 
 void scheduler::ring_any(calls& whom) noexcept {
@@ -205,7 +224,10 @@ void scheduler::make_active(context& c, calls& whom) noexcept {
 }
 
 void scheduler::call_for(const context& c, calls& whom) noexcept {
-    if (how_.migrate) return call_any(c.effective_level(), whom);
+    if (how_.migrate) {
+        call_any(c.effective_level(), whom);
+        return;
+    }
     worker& w = *c.home;
     const auto level = static_cast<int>(c.effective_level());
     if (std::max(w.level_, w.promised_) >= level) return;
@@ -227,34 +249,39 @@ void scheduler::drain() noexcept {
     for (;;) {
         const std::uint32_t seen = drained_.load(std::memory_order_acquire);
         {
-            const base::lock_guard guard{lock_};
+            const short_guard guard{lock_};
             if (outstanding_ == 0) return;
         }
         base::futex_wait(drained_, seen);
     }
 }
 
-void scheduler::stop() noexcept {
+void scheduler::end_workers() noexcept {
     {
-        const base::lock_guard guard{lock_};
-        if (ended_) return;
-        stopping_ = true;
-    }
-    drain();
-    {
-        const base::lock_guard guard{lock_};
+        const short_guard guard{lock_};
         ended_ = true;
     }
     for (auto& w : workers_) w->ring();
     for (auto& w : workers_) w->join();
     close_seam();
+}
+
+void scheduler::stop() noexcept {
+    {
+        const short_guard guard{lock_};
+        if (ended_) return;
+        stopping_ = true;
+    }
+    end_waits();
+    drain();
+    end_workers();
     for (auto& c : contexts_) {
         if (c->descriptor != nullptr) core::release_descriptor(*c->descriptor);
     }
 }
 
 counts scheduler::statistics() noexcept {
-    const base::lock_guard guard{lock_};
+    const short_guard guard{lock_};
     counts c = counts_;
     for (const auto& w : workers_) {
         c.signals += w->signals_.load(std::memory_order_relaxed);
@@ -262,7 +289,7 @@ counts scheduler::statistics() noexcept {
     }
     c.standing = ready_.standing();
     c.active = ready_.active();
-    c.parked = parked_.size();
+    c.parked = parked_count_;
     c.backlog = backlog_.size();
     for (unsigned l = 0; l < most_levels; ++l) c.waiting[l] = ready_.standing(l) + backlog_.size(l);
     return c;

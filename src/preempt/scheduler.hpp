@@ -9,18 +9,18 @@
 //
 // Everything below `lock_` is changed under it. It is never held while a procedure or an observer runs, and a worker
 // that holds it is not in application code, so no tick finds it held on its own thread. It is taken inside locks of the
-// runtime (an eviction, a bucket of sleepers), and none of those inside it.
+// runtime (an eviction, a bucket of sleepers), and none of those inside it but those of making a descriptor.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "base/lock.hpp"
 #include "preempt/backlog.hpp"
 #include "preempt/code_map.hpp"
 #include "preempt/options.hpp"
 #include "preempt/ready_queue.hpp"
+#include "preempt/short_guard.hpp"
 #include "preempt/worker.hpp"
 
 namespace tutti::preempt {
@@ -46,11 +46,18 @@ public:
     [[nodiscard]] TUTTI_EXPORT std::size_t submit(std::span<const work> several);
     /// Returns when everything accepted so far, and what it handed in, has run.
     void drain() noexcept;
-    /// Interrupts the transaction of the work that was handed in with that argument, if it has begun (core/interrupt.hpp),
-    /// until that work ends. From any thread but in a transaction.
-    TUTTI_EXPORT void interrupt(const void* argument) noexcept;
-    /// Accepts nothing from now on but what procedures hand in, drains, and ends the workers. Idempotent; from one
-    /// thread.
+    /// Interrupts the transaction of the work that was handed in with that carrier and that argument, if it has begun
+    /// (core/interrupt.hpp), until that work ends. From any thread but in a transaction.
+    TUTTI_EXPORT void interrupt(void* const& carrier, const void* argument) noexcept;
+    /// The interruption of the work that the caller runs, whatever it was for. REQUIRES: the caller is a context;
+    /// nobody interrupts that work any more.
+    TUTTI_EXPORT static void forget_interruption() noexcept;
+    /// From now on work that sleeps in retry is interrupted, after work::strand, when everything else that was accepted
+    /// has ended or sleeps in the same way: nothing is left that could wake it. One at a time, because it may wake
+    /// others on its way out. What sleeps with a limit ends by itself. From any thread.
+    TUTTI_EXPORT void end_waits() noexcept;
+    /// Accepts nothing from now on but what procedures hand in, ends waits, drains, and ends the workers. Idempotent;
+    /// from one thread.
     TUTTI_EXPORT void stop() noexcept;
 
     [[nodiscard]] TUTTI_EXPORT counts statistics() noexcept;
@@ -71,10 +78,18 @@ private:
     bool accept(const work& w, std::array<unsigned, most_levels>& at);
     void equip(context& c);                // throws std::bad_alloc, std::system_error
     context* context_for(unsigned level);  // the same; null: there is none
+    context* free_context();               // the same
+    void add_context();                    // the same
     void admit(context& c, const backlog::item& w) noexcept;
+    void admit_unannounced(context& c) noexcept;  // the next that waits for a place
+    void admit_another() noexcept;                // the same, if there is a place and something waits
+    void give_place_up(context& c) noexcept;
     void recycle(context& c) noexcept;
+    /// One that is to be interrupted now because nothing can wake it; its visitor is the caller, who calls end_wait.
+    context* stranded() noexcept;
+    void announce(calls& whom) noexcept;
     void call_for(const context& c, calls& whom) noexcept;
-    void call_any(unsigned level, calls& whom) noexcept;
+    bool call_any(unsigned level, calls& whom) noexcept;  // whether anybody was called
     void ring_any(calls& whom) noexcept;
     void wake(context& c, calls& whom) noexcept;
     void make_active(context& c, calls& whom) noexcept;
@@ -83,9 +98,15 @@ private:
     void enter_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept;
     void forget_parked(context& c) noexcept;
 
+    // Without the lock.
+    void end_wait(context& c) noexcept;
+    void end_visit(context& c) noexcept;
+
     /// Between the runtime and its one scheduler, and back (seam.cpp).
     void open_seam();
     void close_seam() noexcept;
+    /// REQUIRES: nothing is left to do. Closes the seam.
+    void end_workers() noexcept;
     void connect(context& c) const noexcept;
 
     // What the runtime calls (core::preemption). `self` is always what the calling context runs.
@@ -96,6 +117,7 @@ private:
     static void wake_sleeper(core::descriptor& sleeper) noexcept;
     static bool outranks(core::descriptor& self, core::descriptor& other) noexcept;
     static void let_go(core::descriptor& d) noexcept;
+    void wake_those_who_await(core::descriptor& d) noexcept;
     static void hold(core::descriptor& self, bool begins) noexcept;
     /// A signal that came to a thread that is no worker is for who had it before.
     static void pass_on(int number, siginfo_t* about, void* interrupted) noexcept;
@@ -111,8 +133,16 @@ private:
     ready_queue ready_;
     context* pooled_ = nullptr;
     backlog backlog_;
-    std::vector<context*> parked_;  // with those that are about to be
+    std::vector<context*> parked_;    // who waits for a transaction or a time, with those that are about to
+    std::uint64_t parked_count_ = 0;  // with those who wait for nothing but to be woken
     std::uint64_t outstanding_ = 0;
+    std::uint64_t places_taken_ = 0;
+    // Something was admitted for a worker that is about to look, so nobody was called. That worker may find something
+    // else to go on with, and then tells another one (announce).
+    bool unannounced_ = false;
+    std::uint64_t asleep_ = 0;  // with a `sleeper`; those too that nothing can interrupt
+    bool ending_waits_ = false;
+    core::descriptor* stranded_ = nullptr;  // who is interrupted for that, until the end of `end_wait`
     bool stopping_ = false;
     bool ended_ = false;
     counts counts_;

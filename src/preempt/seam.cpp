@@ -1,19 +1,22 @@
 // What the runtime calls when a preemptable context has to wait, and who then runs.
 //
 // A context that waits for a transaction is parked and lends its level, and its deadline, to the context of that
-// transaction, and to whomever that one waits for in turn: so it is scheduled as if the waiter itself ran. The loan ends
-// with the transaction. No lost wake-up:
+// transaction, and to whomever that one waits for in turn: so it is scheduled as if the waiter itself ran. The loan
+// ends with the transaction. No lost wake-up:
 //
 //   waiter:  entered in parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
-//   owner:   ends its transaction; light_fence; is `sleepers` odd? then tell_of_letting_go: wakes all who await it (lock)
+//   owner:   ends its transaction; light_fence; is `sleepers` odd? then tell_of_letting_go:
+//            wakes all who await it (lock)
 //
-// By base/fence.hpp either the waiter sees the end or the owner sees the bit, and then finds it in the list. What else a
-// waiter may wait for (a record alone, an execution over its restarts) it looks at again after `longest_wait`.
+// By base/fence.hpp either the waiter sees the end or the owner sees the bit, and then finds it in the list. What else
+// a waiter may wait for (a record alone, an execution over its restarts) it looks at again after `longest_wait`.
 #include <algorithm>
+#include <atomic>
 #include <csignal>
-#include <mutex>
+#include <thread>
+#include <utility>
 
-#include "base/panic.hpp"
+#include "core/deadline.hpp"
 #include "core/registry.hpp"
 #include "core/waiting.hpp"
 #include "preempt/overrun.hpp"
@@ -25,6 +28,12 @@ namespace {
 constexpr auto longest_wait = std::chrono::milliseconds{1};
 
 scheduler* the_scheduler = nullptr;
+
+// For threads that are no workers: null first, then nobody inside (seq_cst: who has counted itself in finds the null,
+// or is found). Contexts need neither: they are over when the seam is closed.
+constinit std::atomic<scheduler*> reachable{nullptr};
+constinit std::atomic<unsigned> inside{0};
+
 struct sigaction handler_before;
 
 bool runs_a_transaction(const core::descriptor& d) noexcept {
@@ -40,18 +49,21 @@ void scheduler::open_seam() {
     the_scheduler = this;
     struct sigaction tick{};
     tick.sa_sigaction = &worker::handle_signal;
-    // Further ticks are deferred, so that handlers do not pile up on the stack of a context, until the handler leaves its
-    // context for another one, which has to be interruptible.
+    // Further ticks are deferred, so that handlers do not pile up on the stack of a context, until the handler leaves
+    // its context for another one, which has to be interruptible.
     tick.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&tick.sa_mask);
     ::sigaction(tick_signal, nullptr, &handler_before);  // before a signal can come that is passed on
     ::sigaction(tick_signal, &tick, nullptr);
     start_catching_faults();
+    reachable.store(this, std::memory_order_seq_cst);
     core::tell_of_letting_go.store(&let_go, std::memory_order_release);
 }
 
 void scheduler::close_seam() noexcept {
     core::tell_of_letting_go.store(nullptr, std::memory_order_release);
+    reachable.store(nullptr, std::memory_order_seq_cst);
+    while (inside.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
     stop_catching();
     ::sigaction(tick_signal, &handler_before, nullptr);
     the_scheduler = nullptr;
@@ -102,7 +114,7 @@ bool scheduler::outranks(core::descriptor& self, core::descriptor& other) noexce
     const context* const mine = context_of(self);
     const context* const theirs = context_of(other);
     if (theirs == nullptr) return false;
-    const base::lock_guard guard{the_scheduler->lock_};
+    const short_guard guard{the_scheduler->lock_};
     return mine->effective_level() > theirs->effective_level();
 }
 
@@ -111,13 +123,14 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     context& c = *context_of(self);
     const bool over = core::is_over(other, state);
     // Asked again, the caller waits for more than the end of that transaction.
-    if (over && c.found_over != state) {
+    if (over && (c.found_over != state || c.found_over_of != &other)) {
         c.found_over = state;
+        c.found_over_of = &other;
         return;
     }
     calls whom;
     {
-        const base::lock_guard guard{s.lock_};
+        const short_guard guard{s.lock_};
         if (context* const o = context_of(other)) s.lend(*o, c, whom);
         s.enter_parked(c, &other, base::now() + longest_wait);
     }
@@ -127,7 +140,7 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     if (!over && core::is_over(other, state)) {
         whom = {};
         {
-            const base::lock_guard guard{s.lock_};
+            const short_guard guard{s.lock_};
             if (c.waits) s.forget_parked(c);
             c.woken = false;
             if (context* const o = context_of(other); o != nullptr && !runs_a_transaction(other)) {
@@ -145,10 +158,17 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
     scheduler& s = *the_scheduler;
     context& c = *context_of(self);
     {
-        const base::lock_guard guard{s.lock_};
+        const short_guard guard{s.lock_};
         // Whoever stores it takes the lock afterwards.
         if (woken.load(std::memory_order_acquire) != 0) return;
+        // Without a limit but that of looking again soon.
+        if (!core::retry_limit(self)) {
+            c.sleeper = &self;
+            ++s.asleep_;
+        }
         s.enter_parked(c, nullptr, until);
+        s.give_place_up(c);
+        s.admit_another();
     }
     worker::current()->park();
 }
@@ -157,23 +177,28 @@ void scheduler::wake_sleeper(core::descriptor& sleeper) noexcept {
     scheduler& s = *the_scheduler;
     calls whom;
     {
-        const base::lock_guard guard{s.lock_};
+        const short_guard guard{s.lock_};
         if (context& c = *context_of(sleeper); c.waits) s.wake(c, whom);
     }
     s.deliver(whom);
 }
 
 void scheduler::let_go(core::descriptor& d) noexcept {
-    scheduler& s = *the_scheduler;
+    inside.fetch_add(1, std::memory_order_seq_cst);
+    if (scheduler* const s = reachable.load(std::memory_order_seq_cst)) s->wake_those_who_await(d);
+    inside.fetch_sub(1, std::memory_order_release);
+}
+
+void scheduler::wake_those_who_await(core::descriptor& d) noexcept {
     calls whom;
     {
-        const base::lock_guard guard{s.lock_};
-        if (context* const o = context_of(d); o != nullptr && !runs_a_transaction(d)) s.take_back_loan(*o, whom);
-        for (std::size_t i = s.parked_.size(); i-- != 0;) {
-            if (s.parked_[i]->awaited == &d) s.wake(*s.parked_[i], whom);
+        const short_guard guard{lock_};
+        if (context* const o = context_of(d); o != nullptr && !runs_a_transaction(d)) take_back_loan(*o, whom);
+        for (std::size_t i = parked_.size(); i-- != 0;) {
+            if (parked_[i]->awaited == &d) wake(*parked_[i], whom);
         }
     }
-    s.deliver(whom);
+    deliver(whom);
 }
 
 void scheduler::enter_parked(context& c, core::descriptor* awaited, std::optional<base::deadline> until) noexcept {
@@ -181,14 +206,24 @@ void scheduler::enter_parked(context& c, core::descriptor* awaited, std::optiona
     c.waits = true;
     c.awaited = awaited;
     c.until = until;
-    parked_.push_back(&c);  // has room for all
+    if (awaited != nullptr || until) {
+        c.parked_at = parked_.size();
+        parked_.push_back(&c);  // has room for all
+    }
+    ++parked_count_;
     ++counts_.parkings;
     if (until) c.home->nearest_ = std::min(c.home->nearest_, *until);
 }
 
 void scheduler::forget_parked(context& c) noexcept {
-    *std::ranges::find(parked_, &c) = parked_.back();
-    parked_.pop_back();
+    if (c.awaited != nullptr || c.until) {
+        context* const last = parked_.back();
+        parked_[c.parked_at] = last;
+        last->parked_at = c.parked_at;
+        parked_.pop_back();
+    }
+    --parked_count_;
+    if (std::exchange(c.sleeper, nullptr) != nullptr) --asleep_;
     c.waits = false;
     c.awaited = nullptr;
     c.until.reset();

@@ -2,7 +2,8 @@
 //
 //   mapping | brink | last resort | reserves | the stack itself | top
 //
-//   reserves     fault until they are opened: the stack has been run over, and what was being called must be able to return
+//   reserves     fault until they are opened: the stack has been run over,
+//                and what was being called must be able to return
 //   last resort  faults until it is opened: a context is ended on it, whose frames above are still looked at
 //   brink        faults for ever
 //

@@ -1,8 +1,8 @@
 // A block of thread-local variables for a context that goes from thread to thread.
 //
-// Compilers take a thread's variables to stay where they are: `&errno` is computed once in a function, whatever is called
-// in between. So a context that resumes on another thread brings its own block along, errno, malloc's cache and the
-// exceptions in flight included, by way of the base of the segment FS, which addresses it.
+// Compilers take a thread's variables to stay where they are: `&errno` is computed once in a function, whatever is
+// called in between. So a context that resumes on another thread brings its own block along, errno, malloc's cache and
+// the exceptions in flight included, by way of the base of the segment FS, which addresses it.
 //
 // Who knows how to make such a block is the C library, when it starts a thread. So the block is borrowed: from a thread
 // that sleeps from its first moment on and ends with the block, running the destructors of what was made in it. To

@@ -16,9 +16,14 @@ struct work {
     void* argument = nullptr;
     unsigned priority = 0;                   // the larger, the sooner; above the highest level counts as that
     std::optional<base::deadline> due = {};  // orders work of equal priority
+    // For scheduler::interrupt: what runs it is noted here before it begins. Lives until then at least. May be null.
+    void** carrier = nullptr;
     // Called with `argument` in place of what is left of `run`, which is given up because its stack did not suffice and
     // it could not be ended by an exception (overrun.hpp). Null: that ends the process.
     void (*cut_off)(void* argument) noexcept = nullptr;
+    // Told with `argument` before its transaction is interrupted because nothing that was accepted can wake it from
+    // retry any more (scheduler::end_waits). Must not block, and the scheduler's lock is held. May be null.
+    void (*strand)(void* argument) noexcept = nullptr;
 };
 
 /// How often a transaction is preempted before it goes to the highest level: C_max of the paper's equation (1).

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <thread>
 
 #include "preempt/context.hpp"
@@ -20,6 +21,11 @@ namespace tutti::preempt {
 struct calls {
     std::uint64_t bells = 0;  // the idle
     std::uint64_t ticks = 0;  // the busy
+
+    void leave_out(unsigned number) noexcept {
+        bells &= ~(std::uint64_t{1} << number);
+        ticks &= ~(std::uint64_t{1} << number);
+    }
 };
 
 class worker {
@@ -28,8 +34,12 @@ public:
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
 
+    /// Returns when it can be ticked. Throws std::system_error or std::bad_alloc where it cannot.
     void start();
-    void join() noexcept { thread_.join(); }
+    /// Of one that has been started, or was to be. It has been rung, with nothing left to do.
+    void join() noexcept {
+        if (thread_.joinable()) thread_.join();
+    }
 
     /// That of the calling thread, or null.
     [[nodiscard]] static worker* current() noexcept;
@@ -39,7 +49,7 @@ public:
     /// preemption_check: gives way if something of a higher level is ready. On the running context, where it may be
     /// switched away. Returns when the context goes on.
     void check() noexcept;
-    /// Leaves the processor until the context is woken. REQUIRES: it has been entered in scheduler::parked_.
+    /// Leaves the processor until the context is woken. REQUIRES: scheduler::enter_parked.
     void park() noexcept;
     /// The running context is to be looked at as soon as it may be switched away.
     void note_tick() noexcept;
@@ -58,9 +68,9 @@ private:
     enum class departure : std::uint8_t { none, finished, preempted, parked };
 
     [[nodiscard]] const tick_source& source() const noexcept;
-    void run() noexcept;
+    void run(std::promise<void> starts) noexcept;
     context* choose() noexcept;
-    context* take() noexcept;
+    context* take(calls& whom) noexcept;
     void set_timer() noexcept;
     [[nodiscard]] bool is_wanted() const noexcept;
     void enter(context& c) noexcept;
@@ -71,7 +81,8 @@ private:
     void settle(calls& whom) noexcept;
     static void run_as(worker* w, tx* t) noexcept;
     void rest(std::uint32_t seen) noexcept;
-    void wake_the_late() noexcept;
+    void wake_the_late(calls& whom) noexcept;
+    void look(calls& whom) noexcept;  // REQUIRES: the lock is held, and `take` comes next
     void on_tick(std::uintptr_t instruction) noexcept;
     void tell(happening what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;

@@ -2,7 +2,8 @@
 // that it has not read yet.
 //
 //   open -> quitting (it said QUIT, was malformed, or the server ends)   no request is taken any more
-//        -> lingering (all is answered and written, our side is closed)  what it still sends is thrown away
+//        -> lingering (all is answered and written, our side is closed)  what it still sends is thrown away, and
+//                                                                        wins it no time
 //        -> gone
 //
 // A connection that is closed while the other side has sent something that nobody read resets it, and what was written
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/byte_queue.hpp"
@@ -95,7 +97,8 @@ public:
     std::uint32_t interest = 0;  // what epoll watches
     const instant arrived;
     instant last_request;
-    instant last_progress;  // of writing, or since when there is nothing to write
+    instant last_progress;                // of writing, or since when there is nothing to write; lingering: since when
+    std::optional<instant> all_answered;  // while the server ends: since when none of its calls is under way
 
 private:
     request* first_ = nullptr;

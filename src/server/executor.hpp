@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,19 +34,27 @@ public:
 
     /// The work. The last thing that it does may be to have itself destroyed.
     virtual void run() noexcept = 0;
-    /// In place of what is left of run(), in the middle of which it was given up, because its stack did not suffice: what
-    /// run() was working on may be half done, and is not to be used again. Ends as run() does.
+    /// In place of what is left of run(), in the middle of which it was given up, because its stack did not suffice:
+    /// what run() was working on may be half done, and is not to be used again. Ends as run() does.
     virtual void cut_off() noexcept = 0;
+
+    /// By the executor, before it interrupts the job's transaction for this (executor::end_waits).
+    void strand() noexcept { stranded_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool stranded() const noexcept { return stranded_.load(std::memory_order_relaxed); }
 
     int priority = 0;
     instant due = no_deadline;
-    const char* name = "";  // of what it runs, for who watches; stays as long as the executor
+    void* carrier = nullptr;  // the executor's: what runs it, or ran it before
+    const char* name = "";    // of what it runs, for who watches; stays as long as the executor
 
 protected:
     ~job() = default;
+    /// For another run.
+    void unstrand() noexcept { stranded_.store(false, std::memory_order_relaxed); }
 
 private:
     friend class standing_queue;
+    std::atomic<bool> stranded_{false};
     std::uint64_t order_ = 0;
     job* next_ = nullptr;
 };
@@ -76,12 +85,21 @@ public:
     /// Accepts jobs from the first on until the queue is full; returns how many. Any thread.
     [[nodiscard]] virtual std::size_t submit(std::span<job* const> jobs) = 0;
 
-    /// Has the transaction that `which` runs, if it runs, aborted at its next access, and thrown tutti::interrupted where
-    /// it would have been run again. May have to be repeated: a transaction that begins just then is not affected.
-    /// Any thread. REQUIRES: run() of `which` has not given it back, or its owner has not used it again since.
+    /// Has the transaction that `which` runs, if it runs, aborted at its next access, and thrown tutti::interrupted
+    /// where it would have been run again. May have to be repeated: a transaction that begins just then is not
+    /// affected. Any thread. REQUIRES: run() of `which` has not given it back,
+    /// or its owner has not used it again since.
     virtual void interrupt(job& which) noexcept = 0;
 
-    /// Waits until every accepted job has ended; then refuses all. Called once, by one thread.
+    /// The job that the calling thread runs is interrupted no more: what its transactions do from here on is run again
+    /// like any other. REQUIRES: no interrupt() of it is under way, nor comes any more.
+    virtual void forget_interruption() noexcept = 0;
+
+    /// From now on a transaction that sleeps in `retry` without a limit is interrupted when nothing else that was
+    /// accepted can go on: nobody is left to wake it. Called once, by one thread.
+    virtual void end_waits() noexcept = 0;
+
+    /// Waits until every accepted job has ended; then refuses all. Called once, by one thread, after end_waits.
     virtual void drain() = 0;
 
     [[nodiscard]] virtual load current_load() const = 0;

@@ -24,8 +24,8 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// Bucket i counts turnarounds of at most `bucket_limit(i)` microseconds, the last one all longer ones: 1, 2, 3, 4, 6, 8,
-/// 12, 16 … two a doubling, up to 12 s.
+/// Bucket i counts turnarounds of at most `bucket_limit(i)` microseconds, the last one all longer ones: 1, 2, 3, 4, 6,
+/// 8, 12, 16 … two a doubling, up to 12 s.
 inline constexpr std::size_t bucket_count = 48;
 [[nodiscard]] std::uint64_t bucket_limit(std::size_t bucket) noexcept;
 

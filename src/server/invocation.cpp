@@ -1,7 +1,5 @@
 #include "server/invocation.hpp"
 
-#include <new>
-
 #include "tutti/errors.hpp"
 #include "tutti/interrupt.hpp"
 
@@ -13,7 +11,7 @@ using std::chrono::microseconds;
 constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 
 /// What the exception that is being handled means to the caller.
-ending explain(const std::string& name, reply& to) {
+ending explain(const job& of, const std::string& name, reply& to) {
     const auto error = [&](ending e, std::string_view what) {
         to.error(code_of(e), name + ": " + std::string{what});
         return e;
@@ -25,6 +23,10 @@ ending explain(const std::string& name, reply& to) {
     } catch (const tutti::out_of_stack&) {
         return error(ending::stack, "its stack did not suffice; its transaction was rolled back");
     } catch (const tutti::interrupted&) {
+        if (of.stranded()) {
+            return error(ending::stranded,
+                         "the server is ending, and nothing was left that could wake it from `retry`");
+        }
         return error(ending::timeout, "it ran for longer than its time limit and was cancelled");
     } catch (const tutti::deadline_missed&) {
         return error(ending::deadline, "it could not meet its deadline");
@@ -50,6 +52,7 @@ std::string_view code_of(ending e) noexcept {
         case ending::timeout: return "TIMEOUT";
         case ending::shutdown: return "SHUTDOWN";
         case ending::stack: return "STACK";
+        case ending::stranded: return "STRANDED";
     }
     return "ERR";
 }
@@ -77,7 +80,8 @@ bool takes(const entry& which, std::size_t arguments, reply& to) {
     return false;
 }
 
-ending run(const invocation& i, std::span<const std::string_view> arguments, std::string& answer) noexcept {
+ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
+           std::string& answer) noexcept {
     const procedure& p = i.which->what;
     reply to{answer, i.spoken};
     const auto start_over = [&] {
@@ -96,16 +100,25 @@ ending run(const invocation& i, std::span<const std::string_view> arguments, std
         return ending::exception;
     } catch (...) {
         start_over();
-        return explain(p.name, to);
+        try {
+            return explain(of, p.name, to);
+        } catch (...) {
+            answer = "-EXCEPTION .\r\n";  // there is no memory for words, and any string has room for so many bytes
+            return ending::exception;
+        }
     }
 }
 
 ending run_over(const invocation& i, std::string& answer) noexcept {
-    ::new (&answer) std::string;
-    reply{answer, i.spoken}.error(code_of(ending::stack),
-                                  i.which->what.name +
-                                      ": its stack did not suffice; it was ended where it stood, and "
-                                      "what it held outside of transactions is lost");
+    answer.clear();
+    try {
+        reply{answer, i.spoken}.error(code_of(ending::stack),
+                                      i.which->what.name +
+                                          ": its stack did not suffice; it was ended where it stood, and "
+                                          "what it held outside of transactions is lost");
+    } catch (...) {
+        answer = "-STACK .\r\n";  // as in `run`
+    }
     return ending::stack;
 }
 

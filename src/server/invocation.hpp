@@ -11,8 +11,19 @@
 namespace tutti::server {
 
 /// How a call ended. The names are the codes of errors that clients get, but for `ok`.
-enum class ending : std::uint8_t { ok, busy, argument, cancelled, deadline, exception, timeout, shutdown, stack };
-inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::stack) + 1;
+enum class ending : std::uint8_t {
+    ok,
+    busy,
+    argument,
+    cancelled,
+    deadline,
+    exception,
+    timeout,
+    shutdown,
+    stack,
+    stranded
+};
+inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::stranded) + 1;
 [[nodiscard]] std::string_view code_of(ending e) noexcept;
 
 /// What one call is.
@@ -31,12 +42,11 @@ void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono:
 /// Whether the procedure takes so many; otherwise writes the error.
 [[nodiscard]] bool takes(const entry& which, std::size_t arguments, reply& to);
 
-/// Runs it on this thread. `answer` is empty before and one value after.
-[[nodiscard]] ending run(const invocation& i, std::span<const std::string_view> arguments,
+/// Runs it on this thread, as `of`. `answer` is empty before and one value after.
+[[nodiscard]] ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
                          std::string& answer) noexcept;
 
-/// Answers what was given up in the middle of `run`. The old `answer` is left as it is, and a new one put in its place:
-/// it may be half changed.
+/// Answers what was given up in the middle of `run`. REQUIRES: `answer` is not the one that `run` was writing.
 [[nodiscard]] ending run_over(const invocation& i, std::string& answer) noexcept;
 /// Answers for one that has not ended although its time limit has passed.
 void tell_overdue(const invocation& i, std::string& answer);

@@ -6,8 +6,6 @@
 
 #include <stdexcept>
 
-#include "tutti/statistics.hpp"
-
 namespace tutti::server {
 namespace {
 
@@ -70,18 +68,16 @@ void add_procedures(std::vector<MetricFamily>& to, const snapshot& s) {
     to.push_back(std::move(ended));
 }
 
-/// Of the engine's own statistics, where they are counted.
-void add_transactions(std::vector<MetricFamily>& to) {
+void add_blocks(std::vector<MetricFamily>& to, const snapshot& s) {
     MetricFamily commits = family("tutti_commits_total", "Committed transactions by block", MetricType::Counter);
     MetricFamily aborts = family("tutti_aborts_total", "Attempts rolled back, by block and cause", MetricType::Counter);
-    for (const site_statistics& site : statistics()) {
-        const std::string name = !site.name.empty() ? site.name : site.file + ":" + std::to_string(site.line);
-        commits.metric.push_back(metric({{"block", name}}, static_cast<double>(site.commits), MetricType::Counter));
+    for (const auto& [name, block] : s.blocks) {
+        commits.metric.push_back(metric({{"block", name}}, static_cast<double>(block.commits), MetricType::Counter));
         for (std::size_t c = 0; c < abort_cause_count; ++c) {
-            if (site.aborts_by_cause[c] == 0) continue;
+            if (block.aborts[c] == 0) continue;
             aborts.metric.push_back(
                 metric({{"block", name}, {"cause", std::string{name_of(static_cast<abort_cause>(c))}}},
-                       static_cast<double>(site.aborts_by_cause[c]), MetricType::Counter));
+                       static_cast<double>(block.aborts[c]), MetricType::Counter));
         }
     }
     to.push_back(std::move(commits));
@@ -98,7 +94,7 @@ public:
         const snapshot s = look_();
         std::vector<MetricFamily> all;
         add_procedures(all, s);
-        add_transactions(all);
+        add_blocks(all, s);
         MetricFamily standing = family("tutti_standing_calls", "Calls that wait for a worker", MetricType::Gauge);
         for (std::size_t p = 0; p < priority_levels; ++p) {
             if (s.busy.standing[p] == 0) continue;
@@ -117,6 +113,12 @@ public:
                              MetricType::Counter, s.busy.promotions));
         all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait",
                              MetricType::Counter, s.busy.parkings));
+        all.push_back(single("tutti_loans_total", "How often a call was lent the priority of one that waits for it",
+                             MetricType::Counter, s.busy.loans));
+        all.push_back(single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter,
+                             s.busy.signals));
+        all.push_back(single("tutti_signals_postponed_total", "Of those, where none may switch", MetricType::Counter,
+                             s.busy.postponed));
         all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
         all.push_back(
             single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));

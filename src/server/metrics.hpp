@@ -1,4 +1,5 @@
-// Where Prometheus asks: an HTTP server of prometheus-cpp with threads of its own, which read a snapshot when they are asked.
+// Where Prometheus asks: an HTTP server of prometheus-cpp with threads of its own,
+// which read a snapshot when they are asked.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace tutti::server {
 
 class metrics {
 public:
-    /// `port` 0: the system chooses. `look` is called by any thread. @throws std::runtime_error  when it cannot be listened on
+    /// `port` 0: the system chooses. `look` is called by any thread.
+    /// @throws std::runtime_error  when it cannot be listened on
     metrics(const std::string& host, std::uint16_t port, std::function<snapshot()> look);
     ~metrics();
     metrics(const metrics&) = delete;

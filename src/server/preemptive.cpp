@@ -12,6 +12,7 @@ namespace {
 
 void run_job(void* of) noexcept { static_cast<job*>(of)->run(); }
 void cut_off_job(void* of) noexcept { static_cast<job*>(of)->cut_off(); }
+void strand_job(void* of) noexcept { static_cast<job*>(of)->strand(); }
 
 void note(void* of, preempt::happening what, const preempt::context& on, unsigned worker) noexcept {
     using preempt::happening;
@@ -62,7 +63,9 @@ std::size_t preemptive::submit(std::span<job* const> jobs) {
                 job* const j = jobs[accepted + i];
                 some[i] = {run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
                 if (j->due != no_deadline) some[i].due = j->due;
+                some[i].carrier = &j->carrier;
                 some[i].cut_off = cut_off_job;
+                some[i].strand = strand_job;
             }
             const std::size_t taken = scheduler_.submit({some.data(), count});
             accepted += taken;

@@ -1,6 +1,7 @@
 // The executor with preemption: a job of a higher priority interrupts one of a lower, which goes on later where it was.
-// What may be interrupted anywhere is the code of the shared objects that procedures were loaded from. Procedures of the
-// program itself give way where a transaction's critical regions end: nobody knows what else is in the program's code.
+// What may be interrupted anywhere is the code of the shared objects that procedures were loaded from. Procedures of
+// the program itself give way where a transaction's critical regions end:
+// nobody knows what else is in the program's code.
 #pragma once
 
 #include "preempt/scheduler.hpp"
@@ -13,15 +14,18 @@ namespace tutti::server {
 
 class preemptive final : public executor {
 public:
-    /// The code of the shared objects that `procedures` come from may be preempted anywhere. None is promoted beyond the
-    /// highest of their priorities.
-    /// @throws std::invalid_argument for settings that make no sense, std::logic_error if the process has such an executor
+    /// The code of the shared objects that `procedures` come from may be preempted anywhere. None is promoted beyond
+    /// the highest of their priorities.
+    /// @throws std::invalid_argument for settings that make no sense,
+    /// std::logic_error if the process has such an executor
     preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how, const catalog& procedures,
                timeline& shown);
 
     [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
     std::size_t submit(std::span<job* const> jobs) override;
-    void interrupt(job& which) noexcept override { scheduler_.interrupt(&which); }
+    void interrupt(job& which) noexcept override { scheduler_.interrupt(which.carrier, &which); }
+    void forget_interruption() noexcept override { preempt::scheduler::forget_interruption(); }
+    void end_waits() noexcept override { scheduler_.end_waits(); }
     void drain() override { scheduler_.stop(); }
     [[nodiscard]] load current_load() const override;
 

@@ -5,45 +5,39 @@
 #include <algorithm>
 #include <new>
 
-#include "server/run_clock.hpp"
 #include "server/time_limits.hpp"
+#include "server/timed_call.hpp"
 
 namespace tutti::server {
 
-class program_calls::one final : public job {
+class program_calls::one final : public timed_call {
 public:
-    one(program_calls& of, const invocation& w, std::vector<std::string> arguments, answer_taker t)
-        : what{w}, arrived{std::chrono::steady_clock::now()}, then{std::move(t)}, of_{of}, text_{std::move(arguments)} {
+    one(program_calls& of, const invocation& w, std::vector<std::string> given, answer_taker t)
+        : then{std::move(t)}, of_{of}, text_{std::move(given)} {
+        what = w;
+        arguments.assign(text_.begin(), text_.end());
+        arrived = std::chrono::steady_clock::now();
         name = what.which->what.name.c_str();
         priority = what.how.priority;
         due = what.due;
     }
 
-    void run() noexcept override {
-        clock.begin(std::chrono::steady_clock::now());
-        const std::vector<std::string_view> words{text_.begin(), text_.end()};
-        std::string answer;
-        const ending how = server::run(what, words, answer);
-        of_.finish(*this, how, answer);
-        delete this;
-    }
-    void cut_off() noexcept override {
-        std::string answer;
-        const ending how = server::run_over(what, answer);
-        of_.finish(*this, how, answer);
-        delete this;
-    }
-
-    const invocation what;
-    const instant arrived;
-    run_clock clock;
     answer_taker then;  // empty once it is answered
     one* previous = nullptr;
     one* next = nullptr;
 
 private:
+    void ended() noexcept override {
+        const answer_taker to_tell = of_.finish(*this);
+        // Nobody finds it in the list any more, so nobody interrupts it. What it was interrupted for is over: `then`
+        // may run transactions.
+        of_.runs_.forget_interruption();
+        if (to_tell) to_tell(answer);
+        delete this;
+    }
+
     program_calls& of_;
-    std::vector<std::string> text_;
+    const std::vector<std::string> text_;
 };
 
 program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known)
@@ -86,26 +80,24 @@ void program_calls::call(const invocation& what, std::vector<std::string> argume
 }
 
 void program_calls::refuse_it(one& c) {
-    ending why = ending::busy;
+    c.how_it_ended = ending::busy;
     {
         const std::scoped_lock lock{mutex_};
-        if (draining_) why = ending::shutdown;
+        if (draining_) c.how_it_ended = ending::shutdown;
     }
-    std::string answer;
-    reply to{answer, c.what.spoken};
-    refuse(why, to);
-    finish(c, why, answer);
+    const answer_taker then = finish(c);  // first: what follows may lack memory
+    reply to{c.answer, c.what.spoken};
+    refuse(c.how_it_ended, to);
+    if (then) then(c.answer);
 }
 
-void program_calls::finish(one& c, ending how, const std::string& answer) noexcept {
+program_calls::answer_taker program_calls::finish(one& c) noexcept {
     answer_taker then;
-    {
-        const std::scoped_lock lock{mutex_};
-        unlink(c);
-        figures_.count_call(c.what.which->number, c.priority, how, std::chrono::steady_clock::now() - c.arrived);
-        then.swap(c.then);
-    }
-    if (then) then(answer);
+    const std::scoped_lock lock{mutex_};
+    unlink(c);
+    figures_.count_call(c.what.which->number, c.priority, c.how_it_ended, std::chrono::steady_clock::now() - c.arrived);
+    then.swap(c.then);
+    return then;
 }
 
 void program_calls::begin_drain() noexcept {
@@ -146,10 +138,7 @@ std::vector<program_calls::late_answer> program_calls::look() noexcept {
     const instant now = std::chrono::steady_clock::now();
     std::vector<late_answer> late;
     for (one* c = first_; c != nullptr; c = c->next) {
-        const auto limit = time_limit_of(c->what, how_);
-        if (limit.count() == 0 || !c->clock.is_over(limit, now)) continue;
-        runs_.interrupt(*c);
-        if (c->clock.interrupts() < 2 || !c->then) continue;
+        if (!c->keep_limit(time_limit_of(c->what, how_), runs_, now) || !c->then) continue;
         try {
             std::string answer;
             tell_overdue(c->what, answer);

@@ -1,10 +1,11 @@
-// Calls from within the program: what a receiver is for clients, this is for them. It counts them, answers each once, and
-// ends those that run for longer than they may.
+// Calls from within the program: what a receiver is for clients, this is for them. It counts them, answers each once,
+// and ends those that run for longer than they may.
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
 //                            \-> answered before, because its time limit passed and it did not end
 //
-// Thread safety: any thread. `mutex_` is held over no procedure and no answer; what the executor interrupts is still linked.
+// Thread safety: any thread. `mutex_` is held over no procedure and no answer;
+// what the executor interrupts is still linked.
 #pragma once
 
 #include <condition_variable>
@@ -48,7 +49,8 @@ private:
     using late_answer = std::pair<answer_taker, std::string>;
     void link(one& c) noexcept;
     void unlink(one& c) noexcept;
-    void finish(one& c, ending how, const std::string& answer) noexcept;
+    /// Unlinks and counts it; whom to tell.
+    [[nodiscard]] answer_taker finish(one& c) noexcept;
     void refuse_it(one& c);
     void watch() noexcept;
     /// Interrupts what has run for too long. REQUIRES: the lock.

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace tutti::server {
 namespace {
@@ -36,6 +37,7 @@ receiver::receiver(common& shared, std::size_t procedures)
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
       next_look_{now_} {
+    spare_.reserve(spare_requests);  // so that to put one away needs no memory
     if (!epoll_.open() || !bell_.open()) throw std::system_error{errno, std::generic_category(), "epoll or eventfd"};
     if (!add_to(epoll_, bell_.get(), EPOLLIN, &bell_) || !watch_entrances(true))
         throw std::system_error{errno, std::generic_category(), "epoll"};
@@ -64,8 +66,8 @@ void receiver::start() {
 }
 
 // asleep_ and given_back_, asleep_ and drain_asked_: the giver stores what it has to say and then looks whether the
-// receiver sleeps; the receiver says that it sleeps and then looks for what was said. All sequentially consistent, so one
-// of them sees the other.
+// receiver sleeps; the receiver says that it sleeps and then looks for what was said. All sequentially consistent, so
+// one of them sees the other.
 void receiver::give_back(request& done) noexcept {
     request* top = given_back_.load(std::memory_order_relaxed);
     do done.behind_given = top;
@@ -91,8 +93,7 @@ void receiver::work() {
         wait();
         submit();
         collect();
-        // Grows while it is walked: to write answers makes room for requests, which may be answered at once.
-        for (std::size_t i = 0; i < touched_.size(); ++i) look_after(*touched_[i]);
+        for (connection* const c : touched_) look_after(*c);
         touched_.clear();
         submit();
         if (now_ >= next_look_) keep_order();
@@ -213,9 +214,11 @@ std::size_t receiver::take_requests(connection& c, std::string_view input) {
         const auto outcome = c.parser.parse(input.substr(taken), c.who.trusted ? limits_ : limits_before_login);
         if (outcome == request_parser::outcome::incomplete) break;
         if (outcome == request_parser::outcome::malformed) {
+            std::string answer;  // first: what is lined up has to be answered
+            reply{answer}.error("ERR", "protocol: " + c.parser.error());
             request& r = take_request();
+            r.answer = std::move(answer);
             c.line_up(r);
-            reply{r.answer}.error("ERR", "protocol: " + c.parser.error());
             c.mark_answered(r);
             c.who.quit = true;
             figures_.malformed.add();

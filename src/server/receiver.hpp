@@ -1,11 +1,12 @@
 // A thread that owns sockets: accepts, reads, cuts requests, submits them, and writes answers in the order of their
-// requests. Nothing that a client does or leaves undone makes it wait.
+// requests. Nothing that a client does or leaves undone makes it wait; but it makes the answers of commands itself, and
+// that of TIMELINE STOP takes its time (docs/server.md).
 //
 // What runs out of memory for the sake of one client ends that client.
 //
 // A round: wait in epoll; read from whoever sent; submit what was read, all at once; collect what workers gave back;
-// look after the connections that were touched: write, and decide what to watch. Now and then: time limits, clients that
-// do nothing.
+// look after the connections that were touched: write, and decide what to watch. Now and then: time limits, clients
+// that do nothing.
 //
 // Thread safety: `give_back`, `begin_drain` and `counted` from any thread; the rest is for its own.
 #pragma once
@@ -83,11 +84,13 @@ private:
     void close(connection& c);
 
     void keep_order();
-    void enforce_limit(request& r, std::chrono::nanoseconds limit);
+    void answer_overdue(request& r);
     void stop_for_drain();
 
     request& take_request();
-    void put_away(request& r);
+    void put_away(request& r) noexcept;
+
+    static constexpr std::size_t spare_requests = 4096;
 
     common& shared_;
     request_limits limits_;

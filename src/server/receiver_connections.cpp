@@ -8,7 +8,6 @@ namespace tutti::server {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
 
 constexpr milliseconds look_period{10};
 constexpr milliseconds idle_look_period{100};
@@ -29,7 +28,9 @@ void receiver::exchange(connection& c) {
             put_away(*c.take_first());
         }
         write(c);
-        if (c.broken || c.in.empty() || !takes_more(c)) return;
+        // While the server ends, what lies here is worth a refusal no more: it would come without end from who never
+        // stops.
+        if (c.broken || c.in.empty() || draining_ || !takes_more(c)) return;
         const std::size_t taken = take_requests(c, c.in.pending());
         c.in.consume(taken);
         if (taken == 0) return;
@@ -39,12 +40,13 @@ void receiver::exchange(connection& c) {
 void receiver::look_after(connection& c) {
     c.touched = false;
     try {
-        if (!c.broken) exchange(c);
+        if (!c.broken && !c.lingering) exchange(c);
     } catch (const std::exception&) {
         c.broken = true;
     }
     if (c.broken) return close(c);
     if (c.who.quit) c.in.clear();
+    if (draining_ && c.in_flight == 0 && !c.all_answered) c.all_answered = now_;
     const bool no_more = c.who.quit || c.ended || draining_;
     if (no_more && c.in_flight == 0 && c.unsent() == 0 && !c.lingering) {
         c.io->finish();
@@ -109,16 +111,13 @@ void receiver::keep_order() {
     if (!draining_) watch_entrances(true);  // in vain: at the next look
     if (!time_limits_) return;
     for (request* r = under_way_; r != nullptr; r = r->next) {
-        const nanoseconds limit = time_limit_of(r->what, shared_.how);
-        if (limit.count() > 0) enforce_limit(*r, limit);
+        if (r->keep_limit(time_limit_of(r->what, shared_.how), shared_.runs, now_) && r->from != nullptr)
+            answer_overdue(*r);
     }
 }
 
-/// Cancels it; if it has not ended by the next look, its client is answered nevertheless.
-void receiver::enforce_limit(request& r, nanoseconds limit) {
-    if (!r.clock.is_over(limit, now_)) return;
-    shared_.runs.interrupt(r);
-    if (r.clock.interrupts() < 2 || r.from == nullptr) return;
+/// REQUIRES: its client waits for it.
+void receiver::answer_overdue(request& r) {
     connection& c = *r.from;
     touch(c);
     try {

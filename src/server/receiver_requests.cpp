@@ -1,13 +1,11 @@
 // The receiver's requests: handed over to the executor, collected when they have been given back, used again.
 #include "server/receiver.hpp"
+
+#include <new>
+
 #include "server/time_limits.hpp"
 
 namespace tutti::server {
-namespace {
-
-constexpr std::size_t spare_requests = 4096;
-
-}  // namespace
 
 void receiver::submit() {
     if (to_submit_.empty()) return;
@@ -26,7 +24,11 @@ void receiver::submit() {
         auto& r = static_cast<request&>(*to_submit_[i]);
         reply to{r.answer, r.what.spoken};
         r.how_it_ended = draining_ ? ending::shutdown : ending::busy;
-        refuse(r.how_it_ended, to);
+        try {
+            refuse(r.how_it_ended, to);
+        } catch (const std::bad_alloc&) {
+            if (r.from != nullptr) r.from->broken = true;
+        }
         give_back(r);
     }
     to_submit_.clear();
@@ -66,11 +68,11 @@ request& receiver::take_request() {
     return *r;
 }
 
-void receiver::put_away(request& r) {
+void receiver::put_away(request& r) noexcept {
     std::unique_ptr<request> owned{&r};
     if (spare_.size() >= spare_requests) return;
     r.recycle();
-    spare_.push_back(std::move(owned));
+    spare_.push_back(std::move(owned));  // there is room
 }
 
 }  // namespace tutti::server

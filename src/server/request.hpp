@@ -6,13 +6,12 @@
 //       its connection: an accepted call runs, also for a client that has left.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "server/invocation.hpp"
-#include "server/probes.hpp"
-#include "server/run_clock.hpp"
+#include "server/timed_call.hpp"
 
 namespace tutti::server {
 
@@ -28,22 +27,9 @@ protected:
     ~giver() = default;
 };
 
-class request final : public job {
+class request final : public timed_call {
 public:
     explicit request(giver& home) noexcept : home_{home} {}
-
-    void run() noexcept override {
-        const instant start = std::chrono::steady_clock::now();
-        clock.begin(start);
-        TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
-        how_it_ended = server::run(what, arguments, answer);
-        hand_back();
-    }
-
-    void cut_off() noexcept override {
-        how_it_ended = server::run_over(what, answer);
-        hand_back();
-    }
 
     /// Copies the arguments, whose bytes will be gone when it runs.
     void keep(std::span<const std::string_view> words) {
@@ -66,21 +52,16 @@ public:
         due = no_deadline;
         if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment keeps the memory
         if (text_.capacity() > kept) std::string{}.swap(text_);
+        if (arguments.capacity() * sizeof(std::string_view) > kept) std::vector<std::string_view>{}.swap(arguments);
         answer.clear();
         arguments.clear();
         clock.reset();
+        unstrand();
         how_it_ended = ending::ok;
         answered = false;
         from = nullptr;
         behind = previous = next = nullptr;
     }
-
-    invocation what;
-    std::vector<std::string_view> arguments;
-    std::string answer;
-    instant arrived;
-    run_clock clock;
-    ending how_it_ended = ending::ok;
 
     bool answered = false;            // `answer` may go out
     connection* from = nullptr;       // null: nobody waits for the answer
@@ -90,10 +71,7 @@ public:
     request* next = nullptr;
 
 private:
-    void hand_back() noexcept {
-        TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how_it_ended));
-        home_.give_back(*this);
-    }
+    void ended() noexcept override { home_.give_back(*this); }
 
     giver& home_;
     std::string text_;

@@ -1,8 +1,10 @@
-// Cuts a stream of bytes into requests: RESP arrays of bulk strings, as clients send them, or lines of words, as people do.
+// Cuts a stream of bytes into requests: RESP arrays of bulk strings, as clients send them, or lines of words,
+// as people do.
 //
 //   P1  What a connection may make the server hold is bounded by `request_limits`, whatever it sends.
 //   P2  Each byte is looked at once, however slowly a request trickles in: the parser remembers how far it came.
-//   P3  Any input yields requests, a wish for more, or one error; after an error the stream cannot be understood any more.
+//   P3  Any input yields requests, a wish for more, or one error;
+//       after an error the stream cannot be understood any more.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The time that one call has run for, and when it is to be interrupted for that.
 //
-// An interrupt may come between two transactions and have to be repeated. Each repetition waits twice as long as the one
-// before: what cannot be ended, in an overload with many such calls, costs next to nothing.
+// An interrupt may come between two transactions and have to be repeated. Each repetition waits twice as long as the
+// one before: what cannot be ended, in an overload with many such calls, costs next to nothing.
 //
 // Thread safety: `begin` from who runs the call; `is_over` and `interrupts` from one thread, that of who watches it.
 #pragma once

@@ -48,12 +48,13 @@ public:
     const settings how;
     catalog procedures;
     std::uint16_t port = 0;
-    std::unique_ptr<metrics> figures_for_others;
+    std::uint16_t metrics_port = 0;  // stays when what listens there is gone: any thread may ask
 
 private:
     void listen();
 
-    bool started_ = false;
+    bool started_ = false;  // there is something to end
+    bool serves_ = false;   // start() has come to its end
     std::atomic<bool> drained_{false};
     instant start_time_;
     unsigned workers_ = 0;
@@ -66,6 +67,7 @@ private:
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
     std::vector<std::unique_ptr<receiver>> receivers_;
+    std::unique_ptr<metrics> figures_for_others_;
 };
 
 void service::body::listen() {
@@ -96,12 +98,15 @@ void service::body::start() {
     own_calls_->start();
     start_time_ = std::chrono::steady_clock::now();
     listen();
-    if (how.metrics_port) {
-        figures_for_others = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
-    }
     for (unsigned i = 0; i < how.receivers && !shared_->entrances.empty(); ++i)
         receivers_.push_back(std::make_unique<receiver>(*shared_, procedures.all().size()));
+    // From here on others look at all that.
+    if (how.metrics_port) {
+        figures_for_others_ = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
+        metrics_port = figures_for_others_->port();
+    }
     for (const auto& r : receivers_) r->start();
+    serves_ = true;
 }
 
 void service::body::drain() {
@@ -109,12 +114,14 @@ void service::body::drain() {
     own_calls_->begin_drain();
     // Receivers first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : receivers_) r->begin_drain();
+    executor_->end_waits();
     for (const auto& r : receivers_) r->join();
     executor_->drain();
     own_calls_->stop();
     tcp_.close();
     local_.close();
-    figures_for_others.reset();  // it looks at what goes with this object
+    figures_for_others_.reset();  // it looks at what goes with this object
+    if (!serves_) return;
     std::exception_ptr failure;
     for (const auto& f : procedures.closing()) {
         try {
@@ -136,6 +143,7 @@ snapshot service::body::look() const {
     for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, {}, {}});
     for (const auto& r : receivers_) add(s, r->counted());
     add(s, own_calls_->counted());
+    add_transactions(s);
     return s;
 }
 
@@ -175,9 +183,7 @@ std::vector<std::string> service::unused_settings() const { return body_->proced
 void service::start() { body_->start(); }
 void service::drain() { body_->drain(); }
 std::uint16_t service::port() const noexcept { return body_->port; }
-std::uint16_t service::metrics_port() const noexcept {
-    return body_->figures_for_others == nullptr ? std::uint16_t{0} : body_->figures_for_others->port();
-}
+std::uint16_t service::metrics_port() const noexcept { return body_->metrics_port; }
 std::string service::info() const { return to_text(body_->look()); }
 void service::call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                        std::function<void(std::string_view)> then) {

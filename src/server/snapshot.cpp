@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tutti/statistics.hpp"
+
 namespace tutti::server {
 
 void add(snapshot& to, const figures& from) {
@@ -28,6 +30,15 @@ void add(snapshot& to, const figures& from) {
             for (std::size_t b = 0; b < bucket_count; ++b) found->turnaround.buckets[b] += sum.buckets[b];
             found->turnaround.microseconds += sum.microseconds;
         }
+    }
+}
+
+void add_transactions(snapshot& to) {
+    for (const site_statistics& site : statistics()) {
+        const std::string name = !site.name.empty() ? site.name : site.file + ":" + std::to_string(site.line);
+        snapshot::of_block& block = to.blocks[name];
+        block.commits += site.commits;
+        for (std::size_t c = 0; c < abort_cause_count; ++c) block.aborts[c] += site.aborts_by_cause[c];
     }
 }
 
@@ -62,6 +73,21 @@ std::string to_text(const snapshot& s) {
     line("loans", s.busy.loans);
     line("signals", s.busy.signals);
     line("signals_postponed", s.busy.postponed);
+    if (!s.blocks.empty()) {
+        snapshot::of_block all;
+        for (const auto& [name, block] : s.blocks) {
+            all.commits += block.commits;
+            for (std::size_t c = 0; c < abort_cause_count; ++c) all.aborts[c] += block.aborts[c];
+        }
+        text.append("\r\n# transactions\r\n");
+        line("commits", all.commits);
+        text.append("aborts:");
+        for (std::size_t c = 1; c < abort_cause_count; ++c) {
+            if (c != 1) text.push_back(',');
+            text.append(name_of(static_cast<abort_cause>(c))).append("=").append(std::to_string(all.aborts[c]));
+        }
+        text.append("\r\n");
+    }
     text.append("\r\n# procedures\r\n");
     for (const snapshot::of_procedure& p : s.procedures) {
         text.append("procedure_").append(p.name).append(":");

@@ -4,11 +4,13 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "server/figures.hpp"
+#include "tutti/errors.hpp"
 
 namespace tutti::server {
 
@@ -29,10 +31,21 @@ struct snapshot {
     std::uint64_t clients = 0, clients_in_all = 0, clients_refused = 0;
     std::uint64_t commands = 0, malformed = 0, bytes_read = 0, bytes_written = 0;
     std::vector<of_procedure> procedures;
+
+    struct of_block {
+        std::uint64_t commits = 0;
+        std::array<std::uint64_t, abort_cause_count> aborts{};
+    };
+    // Of all transactions of the process, where they are counted (enable_statistics). By name, which blocks may share,
+    // or else by file and line.
+    std::map<std::string, of_block> blocks;
 };
 
 /// Adds what one receiver counted. REQUIRES: `to.procedures` has one for each that there is.
 void add(snapshot& to, const figures& from);
+
+/// Adds what the engine counts.
+void add_transactions(snapshot& to);
 
 /// As INFO shows it: lines of `key:value`, under headings.
 [[nodiscard]] std::string to_text(const snapshot& s);

@@ -1,6 +1,6 @@
-// Jobs that stand in line: a level for each priority, and a bitmap to find the highest one that is not empty (Silvestri,
-// Economo, Di Sanzo, Pellegrini, Quaglia: "Preemptive Software Transactional Memory", III-C). Within a level those with
-// a deadline go before those without, the earliest first; the others in the order they came.
+// Jobs that stand in line: a level for each priority, and a bitmap to find the highest one that is not empty
+// (Silvestri, Economo, Di Sanzo, Pellegrini, Quaglia: "Preemptive Software Transactional Memory", III-C). Within a
+// level those with a deadline go before those without, the earliest first; the others in the order they came.
 //
 // Thread safety: none; its user has a lock.
 #pragma once

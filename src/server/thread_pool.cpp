@@ -1,15 +1,24 @@
 #include "server/thread_pool.hpp"
 
 #include <pthread.h>
-#include <new>
 
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "core/critical.hpp"
+#include "core/deadline.hpp"
+#include "core/interrupt.hpp"
 #include "tutti/interrupt.hpp"
 
 namespace tutti::server {
 
-/// What a worker runs, for those who want to interrupt it.
+/// What a worker runs, for those who want to interrupt it, and whether that sleeps. Its own mutex is taken before the
+/// pool's.
 class thread_pool::worker {
 public:
+    explicit worker(thread_pool& pool) noexcept : pool_{pool} {}
+
     void take_up(job& j) {
         const std::scoped_lock lock{mutex_};
         current_ = &j;
@@ -17,8 +26,11 @@ public:
     void put_down() {
         const std::scoped_lock lock{mutex_};
         current_ = nullptr;
-        if (raised_) handle_->lower();
-        raised_ = false;
+        lower();
+    }
+    void forget() {
+        const std::scoped_lock lock{mutex_};
+        lower();
     }
     bool interrupt_if(const job& j) noexcept {
         const std::scoped_lock lock{mutex_};
@@ -27,21 +39,95 @@ public:
         handle_->raise();
         return true;
     }
-    void attach(interruption& handle) noexcept { handle_ = &handle; }
+    /// Without the pool's mutex, which waking takes. That of this worker keeps the job that sleeps in its place.
+    void interrupt_stranded() noexcept {
+        const std::scoped_lock lock{mutex_};
+        core::descriptor* sleeper = nullptr;
+        {
+            const std::scoped_lock all{pool_.mutex_};
+            if (pool_.all_are_stranded()) sleeper = asleep;
+        }
+        if (sleeper == nullptr) return;
+        raised_ = true;
+        current_->strand();
+        core::interrupt_sleeper(*sleeper);  // a thread of the program may have woken it
+    }
+    /// Whether what sleeps can be interrupted. REQUIRES: the pool's mutex is held. Its own thread has stored that
+    /// before it took the mutex to sleep.
+    [[nodiscard]] bool can_be_ended() const noexcept { return asleep != nullptr && asleep->asleep != nullptr; }
+    /// On its own thread, for as long as that lives.
+    void attach(interruption& handle) noexcept {
+        handle_ = &handle;
+        hooks_.sleep = &sleep;
+        hooks_.wake = &wake;
+        hooks_.of = this;
+        core::descriptor::of(*tutti::detail::current_transaction).hooks = &hooks_;
+    }
+
+    core::descriptor* asleep = nullptr;  // under the pool's mutex: what sleeps, if it counts in asleep_
+
+    static thread_local worker* current;  // the calling thread
 
 private:
+    void lower() {
+        if (raised_) handle_->lower();
+        raised_ = false;
+    }
+
+    struct hooks : core::preemption {
+        worker* of = nullptr;
+    };
+
+    static worker& worker_of(const core::descriptor& d) noexcept { return *static_cast<const hooks*>(d.hooks)->of; }
+
+    static void sleep(core::descriptor& self, const tutti::detail::shared<std::uint32_t>& woken,
+                      std::optional<base::deadline> until) noexcept {
+        worker& w = worker_of(self);
+        hold lock{w.pool_.mutex_};
+        const auto is_woken = [&] { return woken.load(std::memory_order_acquire) != 0; };
+        if (is_woken()) return;
+        // Without a limit but that of looking again soon.
+        if (!core::retry_limit(self)) {
+            w.asleep = &self;
+            ++w.pool_.asleep_;
+            w.pool_.interrupt_stranded(lock);
+        }
+        if (until) w.woken_.wait_until(lock, *until, is_woken);
+        else w.woken_.wait(lock, is_woken);
+        w.count_as_awake();
+    }
+    static void wake(core::descriptor& sleeper) noexcept {
+        worker& w = worker_of(sleeper);
+        const std::scoped_lock lock{w.pool_.mutex_};
+        w.count_as_awake();
+        w.woken_.notify_one();
+    }
+    void count_as_awake() noexcept {
+        if (std::exchange(asleep, nullptr) != nullptr) --pool_.asleep_;
+    }
+
+    thread_pool& pool_;
     std::mutex mutex_;
     job* current_ = nullptr;
     interruption* handle_ = nullptr;
     bool raised_ = false;
+    hooks hooks_{};
+    std::condition_variable woken_;  // with the pool's mutex
 };
 
+constinit thread_local thread_pool::worker* thread_pool::worker::current = nullptr;
+
 thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown) : capacity_{capacity}, shown_{shown} {
-    for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>());
-    for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
+    for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>(*this));
+    try {
+        for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
+    } catch (...) {
+        thread_pool::drain();  // those that are there already wait for work
+        throw;
+    }
 }
 
-thread_pool::~thread_pool() = default;
+thread_pool::~thread_pool() { thread_pool::drain(); }
 
 std::size_t thread_pool::submit(std::span<job* const> jobs) {
     std::size_t accepted = 0;
@@ -65,7 +151,8 @@ void thread_pool::work(worker& self, unsigned number) {
     ::pthread_setname_np(::pthread_self(), "tutti-worker");  // as tools show it
     interruption handle;
     self.attach(handle);
-    std::unique_lock lock{mutex_};
+    worker::current = &self;
+    hold lock{mutex_};
     for (;;) {
         while (queue_.empty()) {
             if (draining_) return;
@@ -84,6 +171,7 @@ void thread_pool::work(worker& self, unsigned number) {
         self.put_down();
         lock.lock();
         --running_;
+        interrupt_stranded(lock);
         if (draining_ && running_ == 0 && queue_.empty()) ended_.notify_all();
     }
 }
@@ -94,9 +182,31 @@ void thread_pool::interrupt(job& which) noexcept {
     }
 }
 
+void thread_pool::forget_interruption() noexcept { worker::current->forget(); }
+
+bool thread_pool::all_are_stranded() const noexcept {
+    const bool others_run = asleep_ != running_ || (!queue_.empty() && running_ != workers_.size());
+    return ending_waits_ && asleep_ != 0 && !others_run;
+}
+
+void thread_pool::interrupt_stranded(hold& lock) noexcept {
+    if (!all_are_stranded()) return;
+    const auto found = std::ranges::find_if(workers_, [](const auto& each) { return each->can_be_ended(); });
+    if (found == workers_.end()) return;
+    lock.unlock();
+    (*found)->interrupt_stranded();
+    lock.lock();
+}
+
+void thread_pool::end_waits() noexcept {
+    hold lock{mutex_};
+    ending_waits_ = true;
+    interrupt_stranded(lock);
+}
+
 void thread_pool::drain() {
     {
-        std::unique_lock lock{mutex_};
+        hold lock{mutex_};
         draining_ = true;
         arrived_.notify_all();
         ended_.wait(lock, [this] { return running_ == 0 && queue_.empty(); });

@@ -15,20 +15,25 @@ namespace tutti::server {
 
 class thread_pool final : public executor {
 public:
-    /// `capacity`: how many jobs may stand. REQUIRES: both at least 1.
+    /// `capacity`: how many jobs may stand. REQUIRES: both at least 1. @throws std::system_error, std::bad_alloc
     thread_pool(unsigned workers, std::size_t capacity, timeline& shown);
-    /// REQUIRES: drained.
+    /// drain(), unless that has been.
     ~thread_pool() override;
 
     [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
     std::size_t submit(std::span<job* const> jobs) override;
     void interrupt(job& which) noexcept override;
+    void forget_interruption() noexcept override;
+    void end_waits() noexcept override;
     void drain() override;
     [[nodiscard]] load current_load() const override;
 
 private:
     class worker;
+    using hold = std::unique_lock<std::mutex>;
     void work(worker& self, unsigned number);
+    [[nodiscard]] bool all_are_stranded() const noexcept;
+    void interrupt_stranded(hold& lock) noexcept;
 
     const std::size_t capacity_;
     timeline& shown_;
@@ -38,7 +43,9 @@ private:
     standing_queue queue_;
     std::size_t idle_ = 0;
     std::size_t running_ = 0;
+    std::size_t asleep_ = 0;  // of those, in retry for as long as nobody wakes them
     std::uint64_t begun_ = 0;
+    bool ending_waits_ = false;
     bool draining_ = false;
     std::vector<std::unique_ptr<worker>> workers_;
     std::vector<std::jthread> threads_;

@@ -1,4 +1,5 @@
-// Whose time is up: clients that do nothing, and calls that run for too long. Decisions only; whoever asks carries them out.
+// Whose time is up: clients that do nothing, and calls that run for too long. Decisions only; whoever asks carries them
+// out.
 #pragma once
 
 #include "server/connection.hpp"
@@ -6,8 +7,9 @@
 
 namespace tutti::server {
 
-/// Whether a client is to be closed for what it leaves undone. With `draining` a limit of zero, which otherwise means none,
-/// is ten seconds where the end of the server waits for it.
+/// Whether a client is to be closed for what it leaves undone. With `draining` a limit of zero, which otherwise means
+/// none, is ten seconds where the end of the server waits for it; and who reads, but slowly, has six times that limit
+/// for its last answers.
 [[nodiscard]] bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept;
 
 /// How long a call may run; zero: without a limit.

@@ -1,9 +1,9 @@
-// What ran where and when: slices of calls by worker, recorded on request and shown as a trace of Chrome's format (Google:
-// "Trace Event Format"), which Perfetto opens. So figure 2 of Silvestri et al., "Preemptive Software Transactional
-// Memory", can be seen of a real run.
+// What ran where and when: slices of calls by worker, recorded on request and shown as a trace of Chrome's format
+// (Google: "Trace Event Format"), which Perfetto opens. So figure 2 of Silvestri et al., "Preemptive Software
+// Transactional Memory", can be seen of a real run.
 //
-// Thread safety: `begin` and `end` of a worker on its own thread; `start` and `stop` from any. A worker's slices are under a
-// lock of its own, which is taken only while somebody records.
+// Thread safety: `begin` and `end` of a worker on its own thread; `start` and `stop` from any. A worker's slices are
+// under a lock of its own, which is taken only while somebody records.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,8 @@ public:
 
     explicit timeline(unsigned workers) : lanes_(workers) {}
 
-    /// Worker `w` takes a call up, for the first time or again. `name` stays as long as the server; `call` tells calls apart.
+    /// Worker `w` takes a call up, for the first time or again. `name` stays as long as the server;
+    /// `call` tells calls apart.
     void begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept {
         if (records_.load(std::memory_order_relaxed)) note_begin(w, name, priority, call);
     }

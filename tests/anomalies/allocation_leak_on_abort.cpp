@@ -49,11 +49,6 @@ protected:
         EXPECT_EQ(made - ended, objects);
         EXPECT_LE(support::live_blocks - blocks, 4);
     }
-    [[nodiscard]] static flavour unwinding() {
-        flavour f = GetParam();
-        f.jumps = false;
-        return f;
-    }
 };
 
 TEST_P(allocation_leak_on_abort, by_cancel) {

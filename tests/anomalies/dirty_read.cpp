@@ -116,8 +116,7 @@ TEST_P(dirty_read, of_values_behind_nodes) {
     std::atomic<unsigned> writers{1};
     violations dirty;
     crew(3, [&](unsigned me) {
-        flavour mine = GetParam().of(me);
-        mine.jumps = false;  // strings have destructors
+        const flavour mine = GetParam().of(me).unwinding();
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
                 try {

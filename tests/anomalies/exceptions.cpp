@@ -11,14 +11,7 @@ struct refusal {
     std::string text;
 };
 
-class exceptions : public suite_of_flavours {
-protected:
-    [[nodiscard]] static flavour unwinding() {
-        flavour f = GetParam();
-        f.jumps = false;
-        return f;
-    }
-};
+class exceptions : public suite_of_flavours {};
 
 TEST_P(exceptions, roll_back_and_leave_with_their_value) {
     var<long> v{1};

@@ -37,6 +37,12 @@ struct flavour {
     }
     /// The flavour of thread `index` in a test that runs under this one.
     [[nodiscard]] flavour of(unsigned index) const { return mixed ? pure()[index % pure().size()] : *this; }
+    /// The same for a body that holds objects with destructors: strings, or GoogleTest's.
+    [[nodiscard]] flavour unwinding() const {
+        flavour f = *this;
+        f.jumps = false;
+        return f;
+    }
 };
 
 inline std::ostream& operator<<(std::ostream& to, const flavour& f) { return to << f.name; }
@@ -83,6 +89,10 @@ class suite : public ::testing::Test {
 
 /// A suite that runs in every flavour.
 class suite_of_flavours : public ::testing::TestWithParam<flavour> {
+protected:
+    [[nodiscard]] static flavour unwinding() { return GetParam().unwinding(); }
+
+private:
     support::watchdog watchdog_{test_name() + " under " + std::string{algorithm()}};
 };
 

@@ -2,19 +2,15 @@
 //
 // Catches a commit that releases ownership before at_commit (effects then come in another order than the data), one
 // that runs handlers of rolled-back attempts, and one that drops handlers registered by handlers.
+#include <thread>
+#include <utility>
+
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
 namespace {
 
-class handler_order : public suite_of_flavours {
-protected:
-    [[nodiscard]] static flavour unwinding() {
-        flavour f = GetParam();
-        f.jumps = false;
-        return f;
-    }
-};
+class handler_order : public suite_of_flavours {};
 
 TEST_P(handler_order, of_a_commit) {
     std::string trace;
@@ -129,8 +125,7 @@ TEST_P(handler_order, of_effects_follows_the_data) {
     std::vector<std::size_t> file(threads * each);
     std::atomic<std::size_t> end{0};
     crew(threads, [&](unsigned me) {
-        flavour mine = GetParam().of(me);
-        mine.jumps = false;
+        const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {
                 const std::size_t number = counter.get(t);
@@ -143,14 +138,29 @@ TEST_P(handler_order, of_effects_follows_the_data) {
     for (std::size_t i = 0; i < file.size(); ++i) ASSERT_EQ(file[i], i);
 }
 
+// Who only reads is where its snapshot is; its effects come when they come. So what it has read must be current.
+TEST_P(handler_order, at_commit_of_a_reader_comes_while_what_it_read_is_current) {
+    if (!concurrent() || GetParam().mode != mode::optimistic) GTEST_SKIP() << "nobody can overtake the reader";
+    for (const bool read_only : {false, true}) {
+        var<int> v{0};
+        int written = 0;
+        bool overtaken = false;
+        run(unwinding(), {.read_only = read_only}, [&](tx& t) {
+            const int seen = v.get(t);
+            t.at_commit([&, seen] { EXPECT_EQ(seen, written); });
+            if (std::exchange(overtaken, true)) return;
+            std::thread{[&] { v.store(written = 1); }}.join();
+        });
+    }
+}
+
 // Under contention every attempt either commits or compensates, and each of its handlers runs once.
 TEST_P(handler_order, every_attempt_ends_once) {
     const std::size_t each = rounds(250);
     var<long> counter{0};
     std::atomic<long> attempts{0}, commits{0}, aborts{0};
     crew(4, [&](unsigned me) {
-        flavour mine = GetParam().of(me);
-        mine.jumps = false;
+        const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) {
                 ++attempts;

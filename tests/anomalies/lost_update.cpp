@@ -55,8 +55,7 @@ TEST_P(lost_update, of_a_value_behind_a_node) {
     var<std::string> text;
     crew(threads, [&](unsigned me) {
         // Strings have destructors, so these bodies unwind.
-        flavour mine = GetParam().of(me);
-        mine.jumps = false;
+        const flavour mine = GetParam().of(me).unwinding();
         for (std::size_t i = 0; i < each; ++i) {
             run(mine, [&](tx& t) { text.set(t, text.get(t) + static_cast<char>('a' + me)); });
         }

@@ -90,8 +90,6 @@ TEST_P(lost_wake_up, of_any_alternative) {
     const std::size_t each = rounds(100);
     std::array<var<long>, 4> doors{};
     var<long> answered{0};
-    flavour unwinding = GetParam();
-    unwinding.jumps = false;
     crew(2, [&](unsigned me) {
         support::random dice{7};
         for (std::size_t i = 1; i <= each; ++i) {
@@ -103,14 +101,14 @@ TEST_P(lost_wake_up, of_any_alternative) {
                         return door;
                     };
                 };
-                run(unwinding, [&](tx& t) {
+                run(unwinding(), [&](tx& t) {
                     if (doors[3].get(t) >= round) return 3u;
                     return or_else(t, wait_at(0), wait_at(1), wait_at(2));
                 });
                 answered.store(round);
             } else {
                 doors[dice.below(doors.size())].store(round);
-                run(unwinding, [&](tx& t) {
+                run(unwinding(), [&](tx& t) {
                     if (answered.get(t) < round) retry(t);
                 });
             }

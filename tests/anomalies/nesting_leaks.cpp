@@ -40,12 +40,6 @@ protected:
         body(way::exception);
         if (GetParam().mode != mode::irrevocable) body(way::restart);  // there it is an error of use
     }
-    /// The parents here hold strings and GoogleTest's objects, so they unwind.
-    [[nodiscard]] static flavour unwinding() {
-        flavour f = GetParam();
-        f.jumps = false;
-        return f;
-    }
 };
 
 TEST_P(nesting_leaks, of_writes) {
@@ -70,7 +64,8 @@ TEST_P(nesting_leaks, of_writes) {
     });
 }
 
-// The rolled-back child's record must be free again: another transaction can write it, before and after the parent ends.
+// The rolled-back child's record must be free again: another transaction can write it,
+// before and after the parent ends.
 TEST_P(nesting_leaks, of_ownership) {
     in_every_way([&](way out) {
         var<long> owned{0};

@@ -84,13 +84,34 @@ TEST_F(open_nesting, a_body_that_fails_is_not_undone) {
     EXPECT_EQ(shared_.load(), 0);
 }
 
+TEST_F(open_nesting, a_body_whose_handler_throws_is_undone) {
+    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
+    EXPECT_THROW(atomically([&](tx& t) {
+                     try {
+                         open_nested(
+                             t,
+                             [&](tx& i) {
+                                 i.on_commit([] { throw std::string{"after the commit"}; });
+                                 shared_.set(i, 1);
+                             },
+                             [&](tx& u) { shared_.set(u, shared_.get(u) - 1); });
+                     } catch (const std::string&) {
+                         throw failure{};
+                     }
+                 }),
+                 failure);
+    EXPECT_EQ(shared_.load(), 0);
+}
+
 TEST_F(open_nesting, every_attempt_is_undone_before_the_next) {
+    int attempts = 0;
     atomically([&](tx& t) {
-        if (t.irrevocable()) return;
+        ++attempts;
         add(t, shared_, 1);
         if (t.attempt() < 4) restart(t);
     });
-    EXPECT_LE(shared_.load(), 1);
+    EXPECT_EQ(shared_.load(), 1);
+    EXPECT_EQ(attempts, 4);
 }
 
 TEST_F(open_nesting, nests_in_itself) {
@@ -129,6 +150,7 @@ TEST_F(open_nesting, inside_blocks_that_jump) {
         if (t.attempt() < 3) restart(t);
     });
     EXPECT_EQ(shared_.load(), 1);
+    EXPECT_EQ(undone.load(), concurrent() ? 2 : 0);
 }
 
 TEST_F(open_nesting, touching_what_the_block_around_it_wrote_is_diagnosed) {
@@ -197,6 +219,34 @@ TEST_F(open_nesting, an_irrevocable_block_gets_its_abstract_lock_without_startin
     over = true;
     holder.join();
     EXPECT_EQ(effects, 1);
+}
+
+// The undo of a nested block waits for nobody who waits for the block around it.
+TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_around_it) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{test_name()};
+    std::atomic<bool> ready{false}, irrevocable{false};
+    std::thread other{[&] {
+        ready.wait(false);
+        atomically({.mode = mode::irrevocable}, [&](tx& t) {
+            irrevocable = true;
+            irrevocable.notify_one();
+            own_.set(t, own_.get(t) + 100);
+        });
+    }};
+    atomically([&](tx& t) {
+        own_.set(t, own_.get(t) + 1);
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            add(n, shared_, 10);
+            ready = true;
+            ready.notify_one();
+            irrevocable.wait(false);
+            cancel(n);
+        }));
+    });
+    other.join();
+    EXPECT_EQ(shared_.load(), 0);
+    EXPECT_EQ(own_.load(), 101);
 }
 
 TEST_F(open_nesting, sharers_of_an_abstract_lock_do_not_wait_for_each_other) {

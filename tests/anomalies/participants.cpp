@@ -32,11 +32,6 @@ private:
 
 class participants : public suite_of_flavours {
 protected:
-    [[nodiscard]] static flavour unwinding() {
-        flavour f = GetParam();
-        f.jumps = false;
-        return f;
-    }
     std::string trace_;
     witness first_{trace_, '1'}, second_{trace_, '2'}, third_{trace_, '3'};
     var<int> data_{0};
@@ -162,6 +157,41 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
     EXPECT_EQ(wrong.count(), 0);
     ASSERT_EQ(entries.size(), 4 * each);
     for (std::size_t i = 0; i < entries.size(); ++i) ASSERT_EQ(entries[i], static_cast<long>(i));
+}
+
+// Catches a reader that waits, in case it has been handed something private, for what nobody has published yet.
+TEST(participants_that_ask_others, get_an_answer_from_a_thread_that_runs_transactions) {
+    if (!concurrent() || algorithm() == "norec") GTEST_SKIP() << "nobody reads between prepare and commit";
+    support::watchdog guard{"participants_that_ask_others"};
+    struct questioner final : participant {
+        std::atomic<int> asked{0}, answered{0};
+        vote prepare() override {
+            ++asked;
+            while (answered.load() < asked.load()) std::this_thread::yield();
+            return vote::commit;
+        }
+        void commit() noexcept override {}
+        void abort() noexcept override {}
+    } one;
+    const int questions = static_cast<int>(rounds(50));
+    int plain = 0;
+    var<int> written{0}, read{0};
+    atomically([&](tx& t) { store(t, &plain, 1); });  // with memory that can be made private
+    crew(2, [&](unsigned me) {
+        for (int i = 1; i <= questions; ++i) {
+            if (me == 0) {
+                atomically([&](tx& t) {
+                    written.set(t, i);
+                    t.join(one);
+                });
+            } else {
+                while (one.asked.load() < i) std::this_thread::yield();
+                atomically([&](tx& t) { return read.get(t); });
+                ++one.answered;
+            }
+        }
+    });
+    EXPECT_EQ(written.load(), questions);
 }
 
 }  // namespace

@@ -76,8 +76,7 @@ TEST_P(reclamation, of_values_behind_nodes) {
     std::atomic<bool> done{false};
     violations torn;
     crew(4, [&](unsigned me) {
-        flavour mine = GetParam().of(me);
-        mine.jumps = false;
+        const flavour mine = GetParam().of(me).unwinding();
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) {
                 if (i % 2 == 0) text.store(text_of(i));

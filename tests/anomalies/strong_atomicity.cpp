@@ -124,8 +124,7 @@ TEST_P(strong_atomicity, holds_for_values_behind_nodes) {
     std::atomic<bool> done{false};
     violations torn;
     crew(3, [&](unsigned me) {
-        flavour mine = GetParam().of(me);
-        mine.jumps = false;
+        const flavour mine = GetParam().of(me).unwinding();
         if (me == 0) {
             for (std::size_t i = 0; i < each; ++i) text.store(i % 2 == 0 ? b : a);
             done = true;

@@ -60,9 +60,7 @@ TEST_P(thread_exit, by_pthread_exit) {
 
 TEST_P(thread_exit, by_pthread_exit_in_a_nested_block) {
     auto part = [&] {
-        flavour f = GetParam();
-        f.jumps = false;
-        run(f, [&](tx& t) {
+        run(unwinding(), [&](tx& t) {
             write_everything(t);
             atomically([&](tx& c) {
                 text_.set(c, "nested");

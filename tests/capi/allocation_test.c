@@ -132,7 +132,7 @@ static void a_request_that_cannot_be_met_is_null(void) {
     CHECK_EQ(tutti_atomically(NULL, ask_for_too_much, &bytes), TUTTI_COMMITTED);
 }
 
-// ---- nodes come and go under the eyes of others -----------------------------------------------------------------------
+// ---- nodes come and go under the eyes of others ---------------------------------------------------------------------
 
 enum { rounds = 4000 };
 

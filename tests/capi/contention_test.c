@@ -90,7 +90,7 @@ static void no_money_is_made_or_lost(void) {
     CHECK_EQ(total, 2 * initial * accounts);
 }
 
-// ---- a bounded buffer: every value arrives once -------------------------------------------------------------------------
+// ---- a bounded buffer: every value arrives once ---------------------------------------------------------------------
 
 enum { slots = 4, values = 6000 };
 

@@ -176,7 +176,7 @@ static void options_of_a_later_version(void) {
     check_error(&how.known, set_only, "does not know");
 }
 
-// ---- where the error is reported ----------------------------------------------------------------------------------------
+// ---- where the error is reported ------------------------------------------------------------------------------------
 
 static void parent_of_an_error(tutti_tx* tx, void* unused) {
     (void)unused;
@@ -244,7 +244,7 @@ static void every_result_has_a_text(void) {
     CHECK_EQ(strcmp(tutti_abort_cause_name(TUTTI_ABORT_USAGE), "usage"), 0);
 }
 
-// ---- without a block there is nobody to report to -----------------------------------------------------------------------
+// ---- without a block there is nobody to report to -------------------------------------------------------------------
 
 static tutti_tx* stale;
 static void leak_handle(tutti_tx* tx, void* unused) {

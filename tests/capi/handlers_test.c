@@ -71,7 +71,7 @@ static void on_abort_is_told_the_cause(void) {
     CHECK_EQ(strlen(trace), 0);
 }
 
-// ---- before_commit is still inside ------------------------------------------------------------------------------------
+// ---- before_commit is still inside ----------------------------------------------------------------------------------
 
 static void double_x(tutti_tx* tx, void* unused) {
     (void)unused;
@@ -115,7 +115,7 @@ static void before_commit_may_do_what_a_body_may(void) {
     check_before(restart_once, TUTTI_COMMITTED, 3);
 }
 
-// ---- on_commit is outside ---------------------------------------------------------------------------------------------
+// ---- on_commit is outside -------------------------------------------------------------------------------------------
 
 static void increment(tutti_tx* tx, void* unused) {
     (void)unused;
@@ -177,7 +177,7 @@ static void a_child_takes_its_handlers_along(void) {
     CHECK_EQ(strcmp(trace, "|1k2"), 0);
 }
 
-// ---- participants -----------------------------------------------------------------------------------------------------
+// ---- participants ---------------------------------------------------------------------------------------------------
 
 struct party {
     const char* name;

@@ -16,11 +16,22 @@ static void add_and_cancel(tutti_tx* tx, void* to) {
 
 int c_add_and_cancel(tutti_var* to) { return tutti_atomically(NULL, add_and_cancel, to); }
 
-static void wait_for(tutti_tx* tx, void* until) {
-    if (tutti_get(tx, until) == 0) tutti_retry(tx);
+struct awaited {
+    tutti_var* until;
+    bool* found_shut;
+};
+
+static void wait_for(tutti_tx* tx, void* argument) {
+    const struct awaited* const gate = argument;
+    if (tutti_get(tx, gate->until) != 0) return;
+    __atomic_store_n(gate->found_shut, true, __ATOMIC_RELEASE);
+    tutti_retry(tx);
 }
 
-int c_wait_nested(tutti_var* until) { return tutti_atomically(NULL, wait_for, until); }
+int c_wait_nested(tutti_var* until, bool* found_shut) {
+    struct awaited gate = {until, found_shut};
+    return tutti_atomically(NULL, wait_for, &gate);
+}
 
 void c_misuse(tutti_tx* tx) {
     static const uint64_t word = 0;

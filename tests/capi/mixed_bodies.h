@@ -11,8 +11,8 @@ void c_add(tutti_tx* tx, tutti_var* to, uint64_t amount);
 void c_add_and_restart(tutti_tx* tx, tutti_var* to, unsigned* restarts);
 /// Adds in a nested C block, then cancels that block. Returns its result.
 int c_add_and_cancel(tutti_var* to);
-/// In a nested C block: retries while the variable is zero.
-int c_wait_nested(tutti_var* until);
+/// In a nested C block: retries while the variable is zero. `*found_shut` becomes true, atomically, before it does.
+int c_wait_nested(tutti_var* until, bool* found_shut);
 /// Loads a misaligned word.
 void c_misuse(tutti_tx* tx);
 /// The same in a nested C block; returns its result.

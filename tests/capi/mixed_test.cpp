@@ -1,6 +1,7 @@
 // C and C++ blocks inside each other: signals and errors find their block, and every destructor runs.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <new>
 #include <stdexcept>
@@ -34,10 +35,18 @@ int in_c_block(F f) {
 class mixed : public testing::Test {
 protected:
     std::uint64_t value() const { return tutti_var_load(&v_); }
+    /// Makes `gate` 1, but only after a body has found 0 in it: whoever waits for it runs at least twice.
+    std::thread opener_of(tutti_var& gate) {
+        return std::thread{[&] {
+            while (!std::atomic_ref{found_shut_}.load()) std::this_thread::yield();
+            tutti_var_store(&gate, 1);
+        }};
+    }
     tutti_var v_ = TUTTI_VAR_INIT(0);
+    bool found_shut_ = false;  // touched by atomic operations only, from C too
 };
 
-// ---- C++ outside, C inside --------------------------------------------------------------------------------------------
+// ---- C++ outside, C inside ------------------------------------------------------------------------------------------
 
 TEST_F(mixed, a_c_function_works_in_a_cpp_block) {
     tutti::atomically([&](tx& t) { c_add(to_c(t), &v_, 3); });
@@ -74,14 +83,11 @@ TEST_F(mixed, a_nested_c_block_cancels_alone) {
 
 TEST_F(mixed, a_retry_in_a_nested_c_block_unwinds_the_cpp_block) {
     int destroyed = 0, runs = 0;
-    std::thread opener{[&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-        tutti_var_store(&v_, 1);
-    }};
+    std::thread opener = opener_of(v_);
     tutti::atomically([&](tx&) {
         const frame_guard guard{destroyed};
         ++runs;
-        EXPECT_EQ(c_wait_nested(&v_), TUTTI_COMMITTED);
+        EXPECT_EQ(c_wait_nested(&v_, &found_shut_), TUTTI_COMMITTED);
     });
     opener.join();
     EXPECT_EQ(destroyed, runs);
@@ -109,7 +115,7 @@ TEST_F(mixed, an_error_in_a_nested_c_block_is_its_result) {
     EXPECT_EQ(value(), 1u);
 }
 
-// ---- C outside, C++ inside --------------------------------------------------------------------------------------------
+// ---- C outside, C++ inside ------------------------------------------------------------------------------------------
 
 TEST_F(mixed, a_cpp_body_works_in_a_c_block) {
     EXPECT_EQ(in_c_block([&](tx& t) { tutti_set(to_c(t), &v_, 4); }), TUTTI_COMMITTED);
@@ -184,15 +190,14 @@ TEST_F(mixed, a_nested_cpp_block_restarts_and_cancels_alone) {
 
 TEST_F(mixed, a_retry_in_a_nested_cpp_block_unwinds_to_the_c_block) {
     int runs = 0, destroyed = 0;
-    std::thread opener{[&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-        tutti_var_store(&v_, 1);
-    }};
+    std::thread opener = opener_of(v_);
     EXPECT_EQ(in_c_block([&](tx&) {
                   ++runs;
                   tutti::atomically([&](tx& inner) {
                       const frame_guard guard{destroyed};
-                      if (tutti_get(to_c(inner), &v_) == 0) tutti::retry(inner);
+                      if (tutti_get(to_c(inner), &v_) != 0) return;
+                      std::atomic_ref{found_shut_} = true;
+                      tutti::retry(inner);
                   });
               }),
               TUTTI_COMMITTED);
@@ -205,17 +210,14 @@ TEST_F(mixed, a_retry_in_a_nested_cpp_block_unwinds_to_the_c_block) {
 TEST_F(mixed, a_signal_passes_four_layers) {
     tutti_var gate = TUTTI_VAR_INIT(0);
     int outer = 0, inner = 0, runs = 0;
-    std::thread opener{[&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds{20});
-        tutti_var_store(&gate, 1);
-    }};
+    std::thread opener = opener_of(gate);
     tutti::atomically([&](tx&) {
         const frame_guard first{outer};
         ++runs;
         EXPECT_EQ(in_c_block([&](tx&) {
                       tutti::atomically([&](tx& t) {
                           const frame_guard second{inner};
-                          EXPECT_EQ(c_wait_nested(&gate), TUTTI_COMMITTED);
+                          EXPECT_EQ(c_wait_nested(&gate, &found_shut_), TUTTI_COMMITTED);
                           c_add(to_c(t), &v_, 1);
                       });
                   }),
@@ -237,7 +239,7 @@ TEST_F(mixed, an_exception_of_an_on_commit_handler_leaves_a_c_block_that_committ
     EXPECT_EQ(value(), 1u);
 }
 
-// ---- data -------------------------------------------------------------------------------------------------------------
+// ---- data -----------------------------------------------------------------------------------------------------------
 
 TEST_F(mixed, a_var_of_eight_bytes_is_a_c_variable) {
     tutti::var<std::uint64_t> v{7};

@@ -10,7 +10,8 @@ endfunction()
 function(build_project folder)
   run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/${folder} -B ${WORK} -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC}
       -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release ${ARGN})
-  run(${CMAKE_COMMAND} --build ${WORK})
+  # As many as ctest is told: by itself ninja starts one more than there are processors.
+  run(${CMAKE_COMMAND} --build ${WORK} --parallel 2)
   run(${WORK}/transfer)
 endfunction()
 
@@ -40,6 +41,8 @@ elseif(STEP STREQUAL "find_package_cpp")
   build_project(cpp -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION})
 elseif(STEP STREQUAL "find_package_c")
   build_project(c -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION})
+elseif(STEP STREQUAL "find_package_language")
+  build_project(language -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION})
 elseif(STEP STREQUAL "find_package_server")
   build_project(server -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION})
 elseif(STEP STREQUAL "pkg_config_cpp")

@@ -18,20 +18,10 @@
 #define INTERLEAVING_ASAN 1
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__)
-#define INTERLEAVING_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define INTERLEAVING_TSAN 1
-#endif
-#endif
 
 #if defined(INTERLEAVING_ASAN)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#endif
-#if defined(INTERLEAVING_TSAN)
-#include <sanitizer/tsan_interface.h>
 #endif
 
 #if defined(__x86_64__)
@@ -72,12 +62,6 @@ fiber* arriving = nullptr;
 
 }  // namespace
 
-fiber::fiber() noexcept {
-#if defined(INTERLEAVING_TSAN)
-    shadow_ = __tsan_get_current_fiber();
-#endif
-}
-
 fiber::fiber(std::size_t stack_bytes) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     stack_bytes_ = (stack_bytes + page - 1) / page * page;
@@ -86,16 +70,10 @@ fiber::fiber(std::size_t stack_bytes) {
     if (mapping_ == MAP_FAILED) throw std::bad_alloc{};
     ::mprotect(mapping_, page, PROT_NONE);
     stack_ = static_cast<char*>(mapping_) + page;
-#if defined(INTERLEAVING_TSAN)
-    shadow_ = __tsan_create_fiber(0);
-#endif
 }
 
 fiber::~fiber() {
     if (mapping_ == nullptr) return;
-#if defined(INTERLEAVING_TSAN)
-    __tsan_destroy_fiber(shadow_);
-#endif
     ::munmap(mapping_, mapping_bytes_);
 }
 
@@ -146,9 +124,6 @@ void fiber::announce_arrival() noexcept {
 
 void fiber::switch_stack(fiber& to) noexcept {
     arriving = &to;
-#if defined(INTERLEAVING_TSAN)
-    __tsan_switch_to_fiber(to.shadow_, 0);
-#endif
 #if defined(__x86_64__)
     tutti_test_switch_stack(&stack_pointer_, to.stack_pointer_);
 #else

@@ -18,7 +18,7 @@ namespace interleaving {
 class fiber {
 public:
     /// The stack that the caller runs on.
-    fiber() noexcept;
+    fiber() noexcept = default;
     /// A fiber with a stack of its own, `stack_bytes` long, below it a page that faults. Throws std::bad_alloc.
     explicit fiber(std::size_t stack_bytes);
     ~fiber();
@@ -58,7 +58,6 @@ private:
     exceptions exceptions_;
     tutti::tx* transaction_ = nullptr;
     [[maybe_unused]] void* fake_stack_ = nullptr;  // AddressSanitizer's
-    [[maybe_unused]] void* shadow_ = nullptr;      // ThreadSanitizer's
 #if defined(__x86_64__)
     void* stack_pointer_ = nullptr;
 #else

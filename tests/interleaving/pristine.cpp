@@ -31,6 +31,7 @@ void reset(descriptor& d, clock_state clock) {
     d.partial = {};
     d.favour = d.begun_by_others = 0;
     d.favours = d.until_favoured = 0;
+    d.received_up_to = 0;
     d.random = 1;
     d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {

@@ -97,6 +97,12 @@ std::vector<program> memory_programs() {
         {"privatize_from_two", {privatize, use_p_q_while_public, read_logged}},
         {"hand_over_to_a_block", {publish_x, use_p_q_while_public, take_over_by_a_block}},
         {"hand_over_to_a_block_from_a_reader", {publish_x, read_unlogged, take_over_by_a_block}},
+        {"hand_over_to_the_second_block",
+         {publish_x, use_p_q_while_public,
+          [](actor& me) {
+              me.transact([](block& b) { b.read(y); });
+              take_over_by_a_block(me);
+          }}},
         {"hand_over_to_a_block_with_plain_memory",
          {publish_x, use_p_q_while_public,
           [](actor& me) {
@@ -131,6 +137,55 @@ std::vector<program> memory_programs() {
               privatize(me);
           },
           use_p_q_while_public}},
+        // What the inner block made private may be used when the outer one, which makes nothing private, is over.
+        {"privatize_apart",
+         {[](actor& me) {
+              me.transact({.privatization = tutti::privatization::waived},
+                          [](block& b) { b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); }); });
+              me.poke(p);
+              me.peek(q);
+          },
+          use_p_q_while_public}},
+        // The outer one has only read, and waits for what others make private, but not for its own inner one.
+        {"privatize_apart_from_a_reader",
+         {[](actor& me) {
+              me.transact([](block& b) { b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); }); });
+              me.poke(p);
+              me.peek(q);
+          },
+          use_p_q_while_public}},
+        // A second inner block that publishes nothing, and is told that it has something special to do.
+        {"privatize_apart_before_another",
+         {[](actor& me) {
+              me.transact({.privatization = tutti::privatization::waived}, [](block& b) {
+                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                  b.apart(
+                      2,
+                      [](block& i) {
+                          i.become_visible();
+                          i.read(y);
+                      },
+                      [](block&) {});
+              });
+              me.poke(p);
+              me.peek(q);
+          },
+          use_p_q_while_public}},
+        // The outer one is rolled back and the inner one's undo changes nothing: whoever reads what that has left waits
+        // no longer than for the end of both.
+        {"privatize_apart_in_vain",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.read(x); });
+                  b.cancel();
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(p);
+                  b.read(x);
+              });
+          }}},
         {"privatize_what_it_wrote",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -40,8 +40,8 @@ void irrevocable_from_the_start(actor& me) {
     });
 }
 
-/// A block that has to be 20 ms after its begin. It is known to take 1 ms once an attempt has failed after that time, so
-/// it becomes visible when 6 ms are left, irrevocable when 4 ms are: at the first write after `spent`, in place.
+/// A block that has to be 20 ms after its begin. It is known to take 1 ms once an attempt has failed after that time,
+/// so it becomes visible when 6 ms are left, irrevocable when 4 ms are: at the first write after `spent`, in place.
 template <int SpentMicroseconds>
 void hurry(actor& me) {
     using namespace std::chrono_literals;

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <thread>
 
-/// A thread that has run a block: while it lives, others begin theirs as if it might run another one, for some thousands
-/// of blocks at least.
+/// A thread that has run a block: while it lives, others begin theirs as if it might run another one, for some
+/// thousands of blocks at least.
 class another_context {
 public:
     template <class Block>

@@ -1,6 +1,6 @@
 // Barriers of 32 bytes, which the compiler calls where AVX is on: aligned, across the border of two stripes and of two
-// cache lines, read after write, cancelled inside a block and as a whole, and restarted. Ends with 77 where the processor
-// has no AVX.
+// cache lines, read after write, cancelled inside a block and as a whole, and restarted. Ends with 77 where the
+// processor has no AVX.
 #include <immintrin.h>
 
 #include <atomic>
@@ -21,7 +21,9 @@ long begun = 0;
 
 alignas(64) unsigned char memory[192];
 
-__m256 vector_of(float first) { return _mm256_set_ps(first + 7, first + 6, first + 5, first + 4, first + 3, first + 2, first + 1, first); }
+__m256 vector_of(float first) {
+    return _mm256_set_ps(first + 7, first + 6, first + 5, first + 4, first + 3, first + 2, first + 1, first);
+}
 
 /// A vector at any address: the compiler's own type would let it assume alignment.
 typedef float loose __attribute__((vector_size(32), aligned(1), may_alias));

@@ -1,5 +1,5 @@
-/* Threads that exit in the middle of a block. Each ends deep in its stack, so that the end of the thread finds the block's
- * frames below its own. */
+/* Threads that exit in the middle of a block. Each ends deep in its stack, so that the end of the thread finds the
+ * block's frames below its own. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

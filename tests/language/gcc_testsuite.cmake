@@ -7,11 +7,20 @@ if(NOT archives)
   return()
 endif()
 list(GET archives 0 archive)
-set(unpacked "${CMAKE_CURRENT_BINARY_DIR}/gcc")
+# The presets' build folders lie beside each other and share one, named after the version.
+cmake_path(GET PROJECT_BINARY_DIR PARENT_PATH around)
+if(NOT around STREQUAL "${PROJECT_SOURCE_DIR}/build")
+  set(around "${CMAKE_CURRENT_BINARY_DIR}")
+endif()
+cmake_path(GET archive FILENAME version)
+set(unpacked "${around}/${version}.tests")
 
-add_test(NAME language.gcc.unpack COMMAND ${CMAKE_COMMAND} -DARCHIVE=${archive} -DINTO=${unpacked} -P
-                                          ${CMAKE_CURRENT_SOURCE_DIR}/unpack.cmake)
-set_tests_properties(language.gcc.unpack PROPERTIES LABELS full FIXTURES_SETUP gcc_testsuite TIMEOUT 300)
+tutti_command_test(NAME language.gcc.unpack
+                   COMMAND ${CMAKE_COMMAND} -DARCHIVE=${archive} -DINTO=${unpacked}
+                           -DBESIDE=${CMAKE_CURRENT_BINARY_DIR}/unpacking -P
+                           ${CMAKE_CURRENT_SOURCE_DIR}/unpack.cmake
+                   LABELS full TIMEOUT 300)
+set_tests_properties(language.gcc.unpack PROPERTIES FIXTURES_SETUP gcc_testsuite)
 
 # language_gcc_test(<folder>/<file> [<compiler flag>...])
 function(language_gcc_test file)
@@ -20,10 +29,11 @@ function(language_gcc_test file)
   if(file MATCHES "\\.C$")
     set(compiler ${CMAKE_CXX_COMPILER})
   endif()
-  add_test(NAME language.gcc.${name}
-           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/compile_and_run.sh ${unpacked}/libitm ${file} ${runtime_folder} ${compiler}
-                   ${ARGN})
-  set_tests_properties(language.gcc.${name} PROPERTIES LABELS full FIXTURES_REQUIRED gcc_testsuite TIMEOUT 120)
+  tutti_command_test(NAME language.gcc.${name}
+                     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/compile_and_run.sh ${unpacked}/libitm ${file}
+                             ${runtime_folder} ${compiler} ${ARGN}
+                     LABELS full TIMEOUT 120)
+  set_tests_properties(language.gcc.${name} PROPERTIES FIXTURES_REQUIRED gcc_testsuite)
 endfunction()
 
 foreach(name IN ITEMS alloc-1 cancel clone-1 dropref memcpy-1 memset-1 notx priv-1 reentrant simple-1 simple-2 stackundo

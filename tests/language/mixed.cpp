@@ -4,23 +4,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 #include <tutti/tutti.hpp>
 #include <utility>
 #include <vector>
 
+#include "expect.hpp"
+
 namespace {
-
-int failures = 0;
-
-#define EXPECT(condition)                                                                \
-    do {                                                                                 \
-        if (!(condition)) {                                                              \
-            std::fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-            ++failures;                                                                  \
-        }                                                                                \
-    } while (false)
 
 tutti::var<long> left{0};
 long right = 0;
@@ -109,6 +100,44 @@ void restarted_from_inside() {
     EXPECT(left.load() + right == sum + 2000);
 }
 
+void raise_left_by_ten() {
+    tutti::atomically({.privatization = tutti::privatization::waived},
+                      [](tutti::tx& t) { left.set(t, left.get(t) + 10); });
+}
+
+/// An open nested block that is overtaken so often that what is around it has to start over.
+[[gnu::transaction_pure, gnu::noinline]] void add_apart(tutti::tx& t, int& attempts) {
+    tutti::open_nested(
+        t,
+        [&](tutti::tx& i) {
+            const long seen = left.get(i);
+            if (++attempts < 17) std::thread{raise_left_by_ten}.join();
+            left.set(i, seen + 1);
+        },
+        [](tutti::tx& u) { left.set(u, left.get(u) - 1); });
+}
+
+[[gnu::noinline]] void raise_right_around(tutti::tx& t, int& apart) {
+    __transaction_atomic {
+        ++right;
+        add_apart(t, apart);
+        ++right;
+    }
+}
+
+void restarted_from_inside_an_open_nested_block() {
+    left.store(0);
+    const long before = right;
+    int attempts = 0;
+    int apart = 0;
+    tutti::atomically([&](tutti::tx& t) {
+        ++attempts;
+        raise_right_around(t, apart);
+    });
+    EXPECT(attempts == 2 && apart == 17);
+    EXPECT(left.load() == 161 && right == before + 2);
+}
+
 // ---- what a block of the language wrote to frames that are gone
 
 /// A local that says at its end whether somebody has written to it.
@@ -191,6 +220,50 @@ void alone_in_library() {
     EXPECT(bytes.bytes[50] == 0);
 }
 
+long beside = 0;
+long noted = 0;
+[[gnu::noinline]] void raise_noted() { __transaction_atomic { ++noted; } }
+[[gnu::noinline]] void unsafe_raise() { unsafe_step(); ++beside; }
+[[gnu::noinline]] void raise_alone() { synchronized { unsafe_raise(); } }
+
+/// Code that is not instrumented cannot be taken back, by whatever block of the library it stands in; see
+/// docs/language.md. Blocks of the language that are instrumented can.
+void library_cancelled_in_language() {
+    left.store(1);
+    const long before = right;
+    long around = 0;
+    bool kept = true;
+    synchronized {
+        unsafe_step();
+        around = 1;
+        kept = tutti::try_atomically([&](tutti::tx& t) {
+            left.set(t, 70);
+            tutti::store(t, &right, 70L);
+            raise_noted();
+            unsafe_raise();
+            raise_alone();
+            tutti::cancel(t);
+        });
+    }
+    EXPECT(!kept && left.load() == 1 && right == before);
+    EXPECT(around == 1 && beside == 2 && noted == 0);
+    int refusals = 0;
+    synchronized {
+        unsafe_step();
+        try {
+            tutti::atomically([&](tutti::tx& t) {
+                tutti::or_else(
+                    t,
+                    [&](tutti::tx& a) { left.set(a, 80); tutti::retry(a); },
+                    [&](tutti::tx& b) { left.set(b, 90); });
+            });
+        } catch (const tutti::usage_error&) {
+            ++refusals;
+        }
+    }
+    EXPECT(refusals == 1 && left.load() == 1);
+}
+
 // ---- privatization
 
 struct item { long value; };
@@ -229,6 +302,34 @@ void private_beside_inner_block() {
     EXPECT(unlinked && !too_early);
 }
 
+// ---- interrupted
+
+tutti::var<long> opened{0};
+std::atomic<int> looks{0};
+[[gnu::transaction_pure]] void wait_until_opened() {
+    ++looks;
+    tutti::atomically([](tutti::tx& t) { if (opened.get(t) == 0) tutti::retry(t); });
+}
+
+/// No exception of the library's may leave a block of the language, so it waits on. Catches one that finds itself
+/// interrupted and looks again and again instead of sleeping.
+void interrupted_in_retry() {
+    std::thread waiting{[] {
+        tutti::interruption mine;
+        mine.raise();
+        __transaction_atomic {
+            ++right;
+            wait_until_opened();
+            if (right < 0) __transaction_cancel;  // so that it keeps its barriers
+        }
+    }};
+    while (looks == 0) std::this_thread::yield();
+    for (int i = 0; i != 1000; ++i) std::this_thread::yield();
+    opened.store(1);
+    waiting.join();
+    EXPECT(looks <= 10);  // two or three are needed; one that does not sleep makes thousands
+}
+
 /// Neither form sees the other's transactions in between.
 void side_by_side() {
     std::vector<std::thread> crew;
@@ -259,7 +360,7 @@ void side_by_side() {
 }  // namespace
 
 /// With an algorithm that cannot run blocks of the language, as a program that has none may choose.
-int fork_with_other_algorithm() {
+void fork_with_other_algorithm() {
     const auto survives = [] {
         const pid_t child = fork();
         if (child == 0) {
@@ -273,17 +374,22 @@ int fork_with_other_algorithm() {
     tutti::use_algorithm("norec");
     left.store(2);
     EXPECT(survives());
-    return failures == 0 ? 0 : 1;
 }
 
 int main(int argc, char**) {
-    if (argc > 1) return fork_with_other_algorithm();
+    if (argc > 1) {
+        fork_with_other_algorithm();
+        return 0;
+    }
     language_in_library();
     library_in_language();
     side_by_side();
     restarted_from_inside();
+    restarted_from_inside_an_open_nested_block();
     frames_that_are_gone();
     alone_in_library();
+    library_cancelled_in_language();
     private_beside_inner_block();
-    return failures == 0 ? 0 : 1;
+    interrupted_in_retry();
+    return 0;
 }

@@ -1,11 +1,13 @@
 // Random trees of nested blocks against a model that keeps a copy of memory at every begin.
 //
 // Each block writes, reads, copies, fills and logs with barriers of every type and hint at every alignment, and is
-// cancelled or not; the whole starts over some times. Afterwards memory, and everything that was read on the way, must be
-// what the model says. Threads own neighbouring bytes of the same words, and one of them is written without barriers.
+// cancelled or not, or cancels all that are around it, too; the whole starts over some times. Afterwards memory, and
+// everything that was read on the way, must be what the model says. Threads own neighbouring bytes of the same words,
+// and one of them is written without barriers.
 //
-// Broken runtimes that fail it: one that trusts the hints RfW and WaW for its undo log; one whose nested cancel restores
-// what was there before the outer write; one that writes or restores whole words; one that stops at a record's end.
+// Broken runtimes that fail it: one that trusts the hints RfW and WaW for its undo log; one whose nested cancel
+// restores what was there before the outer write; one whose outer cancel leaves the innermost block only; one that
+// writes or restores whole words; one that stops at a record's end.
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -21,6 +23,7 @@ constexpr std::size_t span = 205;  // bytes of one thread: neither a multiple of
 constexpr int max_threads = 4;
 constexpr int max_depth = 4;
 constexpr int actions_per_block = 6;
+constexpr unsigned cancel_outermost = 1 | 16;
 
 alignas(64) unsigned char arena[span * max_threads];
 
@@ -32,7 +35,7 @@ struct random_numbers {
     }
 };
 
-enum class kind : std::uint8_t { write, read, copy, move, take, give, fill, log, nested };
+enum class kind : std::uint8_t { write, read, copy, move, take, give, fill, log, nested, leave };
 
 struct action {
     kind what;
@@ -74,9 +77,10 @@ int make_block(script& s, random_numbers& r, int depth) {
     block made{};
     made.cancelled = r.below(3) == 0;
     for (action& a : made.actions) {
-        a = {static_cast<kind>(r.below(9)), &barriers[r.below(barrier_count)], 0, 0, 0, -1, r.state};
+        a = {static_cast<kind>(r.below(10)), &barriers[r.below(barrier_count)], 0, 0, 0, -1, r.state};
         if (a.what == kind::nested && depth == max_depth) a.what = kind::write;
         if (a.what == kind::nested) a.block = make_block(s, r, depth + 1);
+        if (a.what == kind::leave && r.below(3) != 0) a.what = kind::write;
         const bool typed = a.what == kind::write || a.what == kind::read || a.what == kind::log;
         a.size = static_cast<std::uint16_t>(typed ? a.with->size : 1 + r.below(script::slot - 1));
         a.at = static_cast<std::uint16_t>(r.below(span - a.size));
@@ -111,6 +115,7 @@ TUTTI_PURE [[gnu::noinline]] void run_action(script* s, int b, int number) {
             else _ITM_LB(at, a.size);
             std::memcpy(at, raw, a.size);
             break;
+        case kind::leave: _ITM_abortTransaction(cancel_outermost);
         case kind::nested: break;
     }
 }
@@ -162,7 +167,8 @@ void copy_known(state& m, std::size_t to, const state& before, std::size_t from,
     }
 }
 
-void model_block(script& s, state& m, int b) {
+/// False: all blocks are left without effect.
+bool model_block(script& s, state& m, int b) {
     const state at_begin = m;
     for (int number = 0; number != actions_per_block; ++number) {
         const action a = s.blocks[static_cast<std::size_t>(b)].actions[number];
@@ -193,10 +199,14 @@ void model_block(script& s, state& m, int b) {
                 break;
             case kind::copy:
             case kind::move: copy_known(m, a.at, state{m}, a.from, a.size); break;
-            case kind::nested: model_block(s, m, a.block); break;
+            case kind::nested:
+                if (!model_block(s, m, a.block)) return false;
+                break;
+            case kind::leave: return false;
         }
     }
     if (s.blocks[static_cast<std::size_t>(b)].cancelled) m = at_begin;
+    return true;
 }
 
 // ---- ----------------------------------------------------------------------------------------------------------
@@ -215,8 +225,9 @@ bool check(unsigned char* memory, std::uint64_t seed, int restarts) {
     for (std::size_t i = 0; i != span; ++i) memory[i] = static_cast<unsigned char>(r.below(256));
     state m{{memory, memory + span}, std::vector<bool>(span, false)};
 
+    const state before = m;
     run_block(&s, 0);
-    model_block(s, m, 0);
+    if (!model_block(s, m, 0)) m = before;
 
     for (std::size_t i = 0; i != span; ++i) {
         if (m.unknown[i] || memory[i] == m.memory[i]) continue;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <tutti/tutti.hpp>
 
 #include "another_context.hpp"
 
@@ -68,6 +69,47 @@ void unsafe_now_and_then() {
             if (first % 4 == 0) std::perror(nullptr);  // line: perror
         }
     }
+}
+
+[[gnu::noinline]] void every_way_unsafe() {
+    __transaction_relaxed {  // line: inside-library
+        ++first;
+        asm volatile("" ::: "memory");
+    }
+}
+
+/// Right after a block that has become irrevocable itself, which these are no part of.
+void inside_library() {
+    for (int i = 0; i != 3; ++i) tutti::atomically([](tutti::tx&) { every_way_unsafe(); });
+}
+
+[[gnu::noinline]] void every_way_unsafe_too() {
+    __transaction_relaxed {  // line: again-inside-library
+        ++first;
+        asm volatile("" ::: "memory");
+    }
+}
+
+/// The block wants to be irrevocable while another transaction is, which ends when that has restarted the library's.
+void again_inside_library() {
+    std::atomic<bool> occupied{false};
+    std::atomic<bool> restarted{false};
+    std::thread other{[&] {
+        tutti::atomically({.mode = tutti::mode::irrevocable}, [&](tutti::tx&) {
+            occupied = true;
+            occupied.notify_one();
+            restarted.wait(false);
+        });
+    }};
+    occupied.wait(false);
+    tutti::atomically([&](tutti::tx& t) {
+        t.on_abort([&] {
+            restarted = true;
+            restarted.notify_one();
+        });
+        every_way_unsafe_too();
+    });
+    other.join();
 }
 
 int restarts_left = 0;
@@ -138,6 +180,8 @@ int main(int argc, char** argv) {
     plain();
     cancelled();
     calls_without_clone();
+    inside_library();
+    again_inside_library();
     unsafe_now_and_then();
     restarted();
     overtaken();

@@ -1,5 +1,6 @@
-// Stacks that do not suffice: the procedure comes to its end, whatever it was doing, and nothing else does. Catches a server
-// that dies of it, a context that is lost, a transaction that stays, and one that is rolled back over frames that are no more.
+// Stacks that do not suffice: the procedure comes to its end, whatever it was doing, and nothing else does. Catches a
+// server that dies of it, a context that is lost, a transaction that stays,
+// and one that is rolled back over frames that are no more.
 #include "preempt/overrun.hpp"
 
 #include <gtest/gtest.h>

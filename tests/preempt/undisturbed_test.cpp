@@ -1,5 +1,5 @@
-// What must not be interrupted, and signals that are not the scheduler's. Catches a worker that waits for ever for what it
-// has interrupted itself, one that no tick reaches, and signals that are swallowed.
+// What must not be interrupted, and signals that are not the scheduler's. Catches a worker that waits for ever for what
+// it has interrupted itself, one that no tick reaches, and signals that are swallowed.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,14 +1,11 @@
-// Transactions that meet what a preempted one owns, and those that wait: nobody spins, nobody deadlocks, and the one
-// that is to run first does. One worker, so whoever is waited for runs only if it is switched to.
+// Transactions that meet what a preempted one owns: nobody spins, nobody deadlocks, and the one that is to run first
+// does. One worker, so whoever is waited for runs only if it is switched to.
 #include <gtest/gtest.h>
-
-#include <deque>
 
 #include "preempt/procedures/busy.hpp"
 #include "preempt/procedures/owners.hpp"
 #include "preempt/progress.hpp"
 #include "preempt/scheduler.hpp"
-#include "support/effort.hpp"
 #include "support/watchdog.hpp"
 
 namespace tutti::preempt {
@@ -97,8 +94,8 @@ TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// What is handed in while the owner runs at the lent level ticks nobody; it has to when the loan is over. The waiter is on
-// the other worker, which is busy with more, so nothing else makes the owner's worker look.
+// What is handed in while the owner runs at the lent level ticks nobody; it has to when the loan is over. The waiter is
+// on the other worker, which is busy with more, so nothing else makes the owner's worker look.
 TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -157,55 +154,6 @@ TEST(suspended_owner, lets_an_equal_wait_without_its_worker) {
     s.drain();
     EXPECT_EQ(first.attempts, 1) << "nobody took what it owned";
     EXPECT_EQ(x.load(), 11);
-}
-
-// Catches a retry that sleeps with its worker.
-TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
-    const support::watchdog dog{"waiting"};
-    var<int> x{0};
-    std::deque<consumer> consumers;
-    scheduler s{{.workers = 1, .contexts = 64}};
-    add_procedures(s);
-    for (unsigned i = 0; i < 10; ++i) ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), i % 6}));
-    while (s.statistics().parked < 10) std::this_thread::yield();
-    owner producer{.of = &x, .adds = 10};
-    ASSERT_TRUE(s.submit({own, &producer, 0}));
-    s.drain();
-    for (const consumer& c : consumers) EXPECT_TRUE(c.got);
-    EXPECT_EQ(x.load(), 0);
-}
-
-TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
-    const support::watchdog dog{"waiting"};
-    var<int> x{0};
-    scheduler s{{.workers = 2}};
-    for (std::size_t i = 0; i < support::rounds(200); ++i) {
-        consumer c{&x};
-        ASSERT_TRUE(s.submit({consume, &c, 3}));
-        if (i % 2 == 0) {
-            while (c.attempts == 0) std::this_thread::yield();
-        }
-        x.store(1);
-        s.drain();
-        ASSERT_TRUE(c.got);
-    }
-}
-
-// The worker is busy with work that never ends, so only a tick can end the wait.
-TEST(retry, ends_in_time_although_the_worker_is_busy) {
-    const support::watchdog dog{"waiting"};
-    var<int> x{0};
-    consumer c{&x, std::chrono::milliseconds{2}};
-    spinner busy;
-    scheduler s{{.workers = 1}};
-    add_procedures(s);
-    ASSERT_TRUE(s.submit({consume, &c, 3}));
-    while (s.statistics().parked == 0 && !c.done) std::this_thread::yield();
-    ASSERT_TRUE(s.submit({spin, &busy, 1}));
-    wait_until(c.done);
-    EXPECT_FALSE(c.got);
-    busy.stop = true;
-    s.drain();
 }
 
 }  // namespace

@@ -1,13 +1,15 @@
-// A server of the bank's procedures in this process, on ports that the system chooses. Its executor is that of the default,
-// or threads if the environment has TUTTI_TEST_THREADS: the tests run with both.
+// A server of the bank's procedures in this process, on ports that the system chooses. Its executor is that of the
+// default, or threads if the environment has TUTTI_TEST_THREADS: the tests run with both.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <future>
 
 #include "server/client.hpp"
 #include "tutti/server/service.hpp"
+#include "tutti/tutti.hpp"
 
 namespace tutti::server {
 
@@ -35,9 +37,10 @@ private:
 
 class bank_server {
 public:
-    explicit bank_server(settings how = {}) : service_{with_port(std::move(how))} {
+    explicit bank_server(settings how = {}, std::chrono::milliseconds time_limit_of_gate = {})
+        : service_{with_port(std::move(how))} {
         service_.load(BANK_PROCEDURES);
-        service_.procedures().add("gate", {.priority = 31}, [this] { held.wait(); });
+        service_.procedures().add("gate", {.priority = 31, .time_limit = time_limit_of_gate}, [this] { held.wait(); });
         service_.start();
     }
     ~bank_server() { held.open(); }
@@ -62,6 +65,19 @@ inline std::string answer_of(bank_server& bank, std::string_view procedure) {
     bank->call_raw(procedure, {}, {},
                    [answered](std::string_view answer) { answered->set_value(std::string{answer}); });
     return answered->get_future().get();
+}
+
+/// How often a transaction that is aborted once is run, when it is run by who takes the answer of a call.
+inline int attempts_after(bank_server& bank, std::string_view procedure) {
+    const auto counted = std::make_shared<std::promise<int>>();
+    bank->call_raw(procedure, {}, {}, [counted](std::string_view) {
+        int attempts = 0;
+        tutti::atomically([&](tutti::tx& t) {
+            if (++attempts == 1) tutti::restart(t);
+        });
+        counted->set_value(attempts);
+    });
+    return counted->get_future().get();
 }
 
 }  // namespace tutti::server

@@ -1,9 +1,9 @@
 // What the tests of the server load: accounts, and procedures that misbehave.
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <tutti/containers/hash_map.hpp>
@@ -25,6 +25,7 @@ struct bank {
     }
     std::vector<tutti::var<long>> accounts;
     tutti::var<long> calls{0};
+    tutti::var<long> coins{0};
     std::atomic<bool> released{false};
 };
 
@@ -48,6 +49,8 @@ struct bank {
 
 TUTTI_PROCEDURES(server) {
     const auto b = std::make_shared<bank>(std::stoul(server.setting("accounts", "100")));
+    // A pipe, until whose end loading lasts.
+    if (const std::string await = server.setting("await", ""); !await.empty()) std::ifstream{await}.get();
 
     server.add("noop", {.priority = 3}, [] {});
     server.add("count", {.priority = 3}, [b] {
@@ -89,6 +92,19 @@ TUTTI_PROCEDURES(server) {
             if (b->accounts[0].get(t) != -1) tutti::retry(t);
         });
     });
+    // Two blocks of one name.
+    server.add("put", {}, [b](long coins) {
+        tutti::atomically({.name = "coins"}, [&](tutti::tx& t) { b->coins.set(t, b->coins.get(t) + coins); });
+    });
+    // What it counts stays counted, whatever becomes of its wait.
+    server.add("take", {}, [b] {
+        tutti::atomically([&](tutti::tx& t) { b->calls.set(t, b->calls.get(t) + 1); });
+        tutti::atomically({.name = "coins"}, [&](tutti::tx& t) {
+            if (b->coins.get(t) == 0) tutti::retry(t);
+            b->coins.set(t, b->coins.get(t) - 1);
+        });
+    });
+    server.add("counted", {}, [b] { return b->calls.load(); });
     // Endless work that only another call ends: in plain code, and in a transaction.
     server.add("hold", {.priority = 1}, [b] {
         while (!b->released.load(std::memory_order_acquire)) {}
@@ -109,10 +125,8 @@ TUTTI_PROCEDURES(server) {
         });
     });
     server.add("late", {.refuse_late = true}, [] {});
-    server.add("busy", {.priority = 1}, [](long microseconds) {
-        const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds{microseconds};
-        while (std::chrono::steady_clock::now() < until) {}
-    });
+    // Until the end of a pipe.
+    server.add("hold_open", {.priority = 1}, [](const std::string& pipe) { std::ifstream{pipe}.get(); });
     server.at_end([b] {
         long sum = 0;
         for (auto& a : b->accounts) sum += a.load();

@@ -127,4 +127,9 @@ std::string wire(const std::vector<std::string>& words) {
     return all;
 }
 
+std::size_t number_of(const std::string& info, const std::string& key) {
+    const std::size_t at = info.find("\r\n" + key + ":");
+    return at == std::string::npos ? 0 : std::stoul(info.substr(at + key.size() + 3));
+}
+
 }  // namespace tutti::server

@@ -57,4 +57,7 @@ private:
 /// A request as clients send it.
 [[nodiscard]] std::string wire(const std::vector<std::string>& words);
 
+/// What INFO says of `key`; zero if it does not name it.
+[[nodiscard]] std::size_t number_of(const std::string& info, const std::string& key);
+
 }  // namespace tutti::server

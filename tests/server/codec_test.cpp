@@ -1,5 +1,5 @@
-// How procedures take arguments and answer. Catches answers that are not one value, and parameters that take what a later
-// one needs.
+// How procedures take arguments and answer. Catches answers that are not one value, and parameters that take what a
+// later one needs.
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,7 @@
 
 #include <random>
 
-#include "server/bank.hpp"
-#include "support/effort.hpp"
+#include "server/counted_calls.hpp"
 
 namespace tutti::server {
 namespace {
@@ -84,45 +83,22 @@ TEST(drain, killed_clients_lose_answers_but_no_call) {
         if (random() % 2 == 0) victim.reset();
         sent += calls;
     }
-    client ask{bank.port()};
     bank->drain();
     const std::string info = bank->info();
     EXPECT_NE(info.find("procedure_count:OK=" + std::to_string(sent) + ",BUSY=0"), std::string::npos) << sent << info;
     EXPECT_NE(info.find("connected_clients:0"), std::string::npos);
 }
 
-// A hundred thousand calls over several connections: each is answered once, by a number of its own.
 TEST(drain, every_call_is_run_once_and_answered_once) {
     bank_server bank{{.receivers = 2, .workers = 2}};
-    constexpr std::size_t connections = 4;
-    const std::size_t calls = support::rounds(25'000);
-    std::vector<std::vector<long>> numbers(connections);
-    std::vector<std::thread> clients;
-    for (std::size_t c = 0; c < connections; ++c) {
-        clients.emplace_back([&, c] {
-            client ask{bank.port()};
-            std::size_t sent = 0;
-            while (numbers[c].size() < calls) {
-                for (; sent < calls && sent < numbers[c].size() + 100; ++sent) ask.send({"CALL", "count"});
-                numbers[c].push_back(std::stol(ask.receive()));
-            }
-        });
-    }
-    for (auto& c : clients) c.join();
-    std::vector<bool> seen(connections * calls + 1);
-    for (const auto& mine : numbers) {
-        for (const long n : mine) {
-            ASSERT_GT(n, 0);
-            ASSERT_LT(static_cast<std::size_t>(n), seen.size());
-            ASSERT_FALSE(seen[static_cast<std::size_t>(n)]) << n << " was answered twice";
-            seen[static_cast<std::size_t>(n)] = true;
-        }
-    }
+    expect_each_once(bank, {.connections = 4, .calls = 25'000, .ahead = 100, .request = [](std::mt19937&) {
+                                return std::vector<std::string>{"CALL", "count"};
+                            }});
 }
 
 // A client's call holds the end up; meanwhile a new call of the program would make it wait for more and more.
 TEST(drain, the_program_too_is_refused_while_the_server_ends) {
-    bank_server bank{{.workers = 2}};
+    bank_server bank{{.workers = 2, .write_timeout = std::chrono::milliseconds{100}}};  // the client does not leave
     client ask{bank.port()};
     ask.send({"CALL", "gate"});
     EXPECT_EQ(client{bank.port()}({"PING"}), "PONG");
@@ -133,6 +109,68 @@ TEST(drain, the_program_too_is_refused_while_the_server_ends) {
     bank.held.open();
     ending.join();
     EXPECT_EQ(ask.receive(), "OK") << "what was accepted before is answered";
+}
+
+// Catches an end that waits for ever for calls that nobody can wake, and one that does not wait for what wakes them.
+// With the executor of threads the calls that sleep, and the gate, have every worker.
+TEST(drain, a_call_in_retry_that_nothing_can_wake_is_told_so) {
+    bank_server bank{{.workers = 4, .preemption = {.contexts = 4}}};
+    auto answer = std::async(std::launch::async, [&] { return client{bank.port()}({"CALL", "take"}); });
+    std::future<void> others[] = {bank->call<void>("take", {}), bank->call<void>("take", {})};
+    while (bank->call<long>("counted", {}).get() != 3) std::this_thread::yield();
+    std::future<void> gate = bank->call<void>("gate", {});
+    bank.held.await(1);
+    std::future<void> put = bank->call<void>("put", {}, 2);
+    std::thread ending{[&] { bank->drain(); }};
+    bank.held.open();
+    ending.join();
+    EXPECT_NO_THROW(gate.get());
+    EXPECT_NO_THROW(put.get());
+    const std::string first = answer.get();
+    int taken = first == "OK" ? 1 : 0, stranded = first.starts_with("-STRANDED take: ") ? 1 : 0;
+    for (auto& other : others) {
+        try {
+            other.get();
+            ++taken;
+        } catch (const call_error& e) {
+            EXPECT_EQ(e.code(), "STRANDED") << e.what();
+            ++stranded;
+        }
+    }
+    EXPECT_EQ(taken, 2);
+    EXPECT_EQ(stranded, 1);
+    EXPECT_NE(bank->info().find("procedure_take:OK=2,"), std::string::npos);
+}
+
+// An undo action is not left by an interruption. For the executor of threads; retry_test.cpp has it for the other one.
+// Catches an end that chooses the undo action again and again, and one that lets it spin.
+TEST(drain, what_cannot_be_ended_keeps_the_end_from_nobody_else) {
+    tutti::var<int> key{0}, never{0};
+    const auto wait_for = [](const tutti::var<int>& v) {
+        tutti::atomically([&](tutti::tx& t) {
+            if (v.get(t) == 0) tutti::retry(t);
+        });
+    };
+    service other{{.workers = 2, .executor = execution::threads}};
+    other.procedures().add("undo", {}, [&] {
+        static_cast<void>(tutti::try_atomically([&](tutti::tx& t) {
+            t.on_abort([&] { wait_for(key); });
+            tutti::cancel(t);
+        }));
+    });
+    other.procedures().add("wait", {}, [&] { wait_for(never); });
+    other.start();
+    std::future<void> undo = other.call<void>("undo", {}), waits = other.call<void>("wait", {});
+    std::thread ending{[&] { other.drain(); }};
+    try {
+        waits.get();
+        ADD_FAILURE() << "it came to its end";
+    } catch (const call_error& e) {
+        EXPECT_EQ(e.code(), "STRANDED") << e.what();
+    }
+    key.store(1);
+    ending.join();
+    EXPECT_NO_THROW(undo.get());
 }
 
 TEST(drain, at_end_runs_last_and_may_fail) {
@@ -146,6 +184,40 @@ TEST(drain, at_end_runs_last_and_may_fail) {
     EXPECT_THROW(other.drain(), std::runtime_error);
     EXPECT_TRUE(ran);
     EXPECT_NO_THROW(other.drain()) << "once";
+}
+
+TEST(drain, at_end_does_not_run_where_nothing_was_served) {
+    bank_server bank;
+    bool ran = false;
+    {
+        service other{{.port = bank.port()}};  // which is taken
+        other.procedures().at_end([&] { ran = true; });
+        EXPECT_THROW(other.start(), std::system_error);
+        EXPECT_NO_THROW(other.drain());
+    }
+    EXPECT_FALSE(ran);
+}
+
+// Each time that it reads is progress; without a bound on all of it the end would take as long as it likes.
+TEST(drain, who_reads_slowly_does_not_hold_the_end_up_for_as_long_as_it_likes) {
+    bank_server bank{{.write_timeout = std::chrono::milliseconds{150}}};
+    constexpr std::size_t bytes = 50'000'000;
+    bare_socket slow{bank.port(), 65'536};
+    slow.send(wire({"CALL", "large", std::to_string(bytes)}));
+    std::size_t taken = slow.receive(10).size();
+    std::atomic<bool> over{false};
+    std::thread ending{[&] {
+        bank->drain();
+        over = true;
+    }};
+    while (!over) {
+        const std::size_t more = slow.receive(20'000).size();
+        if (more == 0) break;
+        taken += more;
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    ending.join();
+    EXPECT_LT(taken, bytes);
 }
 
 }  // namespace

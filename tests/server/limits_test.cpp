@@ -1,5 +1,5 @@
-// Bounds of memory and time, as decisions: no test here waits for a time to pass. Catches buffers that grow with what has
-// long been sent, clients that talk their way past a limit, and calls that are interrupted more and more.
+// Bounds of memory and time, as decisions: no test here waits for a time to pass. Catches buffers that grow with what
+// has long been sent, clients that talk their way past a limit, and calls that are interrupted more and more.
 
 #include <gtest/gtest.h>
 
@@ -110,6 +110,20 @@ TEST(overdue, a_handshake_is_part_of_the_login) {
     EXPECT_FALSE(overdue(*arrived_at_start(true), how, false, start + 1h));
 }
 
+TEST(overdue, who_waits_for_an_answer_is_not_idle) {
+    const settings how{.idle_timeout = 1s};
+    nobody home;
+    request r{home};
+    const auto waiting = arrived_at_start(true);
+    waiting->last_request = start;
+    waiting->line_up(r);
+    EXPECT_FALSE(overdue(*waiting, how, false, start + 1h));
+    waiting->mark_answered(r);
+    EXPECT_EQ(waiting->take_first(), &r);
+    EXPECT_FALSE(overdue(*waiting, how, false, start + 1000ms));
+    EXPECT_TRUE(overdue(*waiting, how, false, start + 1001ms));
+}
+
 TEST(overdue, the_end_of_a_server_waits_for_nobody_for_ever) {
     const settings how{.write_timeout = 0ms};
     const auto leaving = arrived_at_start(true), reading_nothing = arrived_at_start(true);
@@ -120,6 +134,19 @@ TEST(overdue, the_end_of_a_server_waits_for_nobody_for_ever) {
         EXPECT_FALSE(overdue(*c, how, true, start + 10s));
         EXPECT_TRUE(overdue(*c, how, true, start + 11s));
     }
+}
+
+// It reads a little now and then.
+TEST(overdue, the_end_of_a_server_waits_for_slow_readers_only_so_long) {
+    const auto slow = arrived_at_start(true);
+    slow->out.append("OK");
+    slow->all_answered = start;
+    slow->last_progress = start + 60s;
+    EXPECT_FALSE(overdue(*slow, {}, true, start + 60s));
+    EXPECT_TRUE(overdue(*slow, {}, true, start + 61s));
+    EXPECT_TRUE(overdue(*slow, {.write_timeout = 0ms}, true, start + 61s));
+    slow->all_answered.reset();
+    EXPECT_FALSE(overdue(*slow, {}, true, start + 61s)) << "a call of it still runs";
 }
 
 TEST(run_clock, interrupts_ever_more_seldom) {

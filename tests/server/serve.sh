@@ -34,6 +34,35 @@ stop() {
     server=
 }
 
+# info_has <extended regular expression>: by a file, because redis-cli would die of a pipe whose reader has seen enough.
+info_has() {
+    redis-cli -p "$port" INFO >"$folder/info"
+    grep -Eq "$1" "$folder/info"
+}
+
+# ask <descriptor> <command>: leaves the answer's line in $answer.
+ask() {
+    printf '%s\r\n' "$2" >&"$1"
+    read -r answer <&"$1"
+}
+
+# stop_during_a_call: what was accepted is answered, and the server ends in good order.
+stop_during_a_call() {
+    mkfifo "$folder/held"
+    redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" &
+    client=$!
+    exec {idle}<>"/dev/tcp/127.0.0.1/$port"
+    ask "$idle" PING
+    exec {held}>"$folder/held" # opens when the procedure has opened it
+    kill -TERM "$server"
+    cat <&"$idle" >"$folder/rest" # who waits for no answer is sent away as soon as the end has begun
+    exec {idle}>&- {held}>&-      # the call ends
+    wait "$server" || fail "the server ended with status $?"
+    server=
+    wait "$client"
+    [[ $(<"$folder/answer") == OK ]] || fail "what was accepted was answered by '$(<"$folder/answer")'"
+}
+
 # expect <answer> <word>...
 expect() {
     local expected=$1 answer
@@ -51,7 +80,8 @@ case $case in
         expect 1030 CALL balance 2 PRIORITY 7 DEADLINE 1000000
         expect "NOPROC" CALL nothing
         expect "$(printf '7\n1')" CALL how PRIORITY 7 DEADLINE 5000
-        [[ $(redis-cli -3 -p "$port" CALL maybe 0.5) == "(double) 0.5" || $(redis-cli -3 -p "$port" CALL maybe 0.5) == 0.5 ]] || fail "no RESP3"
+        answer=$(redis-cli -3 -p "$port" CALL maybe 0.5)
+        [[ $answer == "(double) 0.5" || $answer == 0.5 ]] || fail "no RESP3"
         printf 'CALL count\nCALL count\nCALL count\n' | redis-cli -p "$port" >"$folder/answers"
         [[ $(<"$folder/answers") == "$(printf '1\n2\n3')" ]] || fail "$(<"$folder/answers")"
         stop
@@ -62,7 +92,7 @@ case $case in
         redis-benchmark -p "$port" -n 20000 -P 16 -c 20 -q CALL count >"$folder/benchmark"
         redis-benchmark -p "$port" -n 2000 -c 20 -q CALL transfer 1 2 0 >>"$folder/benchmark"
         expect 20001 CALL count
-        redis-cli -p "$port" INFO | grep -q '^procedure_transfer:OK=2000,' || fail "calls were lost"
+        info_has '^procedure_transfer:OK=2000,' || fail "calls were lost"
         stop
         ;;
     unix)
@@ -82,15 +112,20 @@ case $case in
     tls)
         for name in server client; do
             openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" \
-                -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/$name.key" -out "$folder/$name.pem" 2>"$folder/openssl"
+                -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/$name.key" -out "$folder/$name.pem" \
+                2>"$folder/openssl"
         done
-        start --tls-certificate "$folder/server.pem" --tls-key "$folder/server.key" --tls-client-authority "$folder/client.pem"
+        start --tls-certificate "$folder/server.pem" --tls-key "$folder/server.key" \
+            --tls-client-authority "$folder/client.pem"
         secure=(--tls --cacert "$folder/server.pem" -h 127.0.0.1 -p "$port")
         mine=(--cert "$folder/client.pem" --key "$folder/client.key")
         [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL balance 1) == 1000 ]] || fail "no answer under TLS"
-        [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL large 300000 | wc -c) == 300001 ]] || fail "a long answer was cut"
-        ! redis-cli "${secure[@]}" PING >"$folder/stranger" 2>&1 || ! grep -q PONG "$folder/stranger" || fail "a stranger came in"
-        ! redis-cli -p "$port" PING >"$folder/clear" 2>&1 || ! grep -q PONG "$folder/clear" || fail "it answers in the clear"
+        [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL large 300000 | wc -c) == 300001 ]] ||
+            fail "a long answer was cut"
+        ! redis-cli "${secure[@]}" PING >"$folder/stranger" 2>&1 || ! grep -q PONG "$folder/stranger" ||
+            fail "a stranger came in"
+        ! redis-cli -p "$port" PING >"$folder/clear" 2>&1 || ! grep -q PONG "$folder/clear" ||
+            fail "it answers in the clear"
         redis-benchmark "${secure[@]}" "${mine[@]}" -n 5000 -P 8 -c 5 -q CALL count >"$folder/benchmark"
         [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL count) == 5001 ]] || fail "calls were lost under TLS"
         stop
@@ -104,8 +139,11 @@ case $case in
     top)
         start
         redis-benchmark -p "$port" -n 2000 -P 8 -c 5 -q CALL transfer 1 2 0 >"$folder/benchmark"
+        expect "EXCEPTION" CALL fail why
         "$tutti" top --port "$port" --seconds 0.1 --looks 2 >"$folder/top"
         grep -qE '^transfer +5 ' "$folder/top" || fail "$(<"$folder/top")"
+        grep -qE '^fail +EXCEPTION +[0-9]+ +1$' "$folder/top" || fail "$(<"$folder/top")"
+        grep -qE '^preemptions/s [0-9]+, promotions/s [0-9]+, parkings/s [0-9]+' "$folder/top" || fail "$(<"$folder/top")"
         stop
         ! "$tutti" top --port "$port" --looks 1 2>"$folder/top" || fail "there is nobody to look at"
         grep -q 'cannot be reached' "$folder/top" || fail "$(<"$folder/top")"
@@ -113,14 +151,52 @@ case $case in
     metrics)
         start --metrics-port 0
         expect OK CALL transfer 1 2 3
+        expect OK CALL put 1
+        expect OK CALL take
         metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
         exec 3<>"/dev/tcp/127.0.0.1/$metrics"
         printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
         cat <&3 >"$folder/metrics"
-        grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="5"} 1' "$folder/metrics" || fail "no histogram"
+        grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="5"} 1' "$folder/metrics" ||
+            fail "no histogram"
         grep -q '^tutti_commits_total{block="transfer"} 1' "$folder/metrics" || fail "no commits"
-        grep -q '^tutti_clients ' "$folder/metrics" || fail "no clients"
+        [[ $(grep '^tutti_commits_total{block="coins"}' "$folder/metrics") == *'"} 2' ]] ||
+            fail "blocks of one name are not one series"
+        for name in clients loans_total signals_total signals_postponed_total; do
+            grep -q "^tutti_$name " "$folder/metrics" || fail "no $name"
+        done
+        info_has '^aborts:.*explicit_restart=' || fail "no aborts by cause"
         stop
+        ;;
+    pipe)
+        # Who reads what it says may leave; what was accepted is answered all the same.
+        mkfifo "$folder/pipe"
+        "$tutti" serve "$object" --port 0 --port-file "$folder/port" --workers 1 >"$folder/pipe" &
+        server=$!
+        head -n 1 "$folder/pipe" >"$folder/log"
+        until [[ -e $folder/port ]]; do sleep 0.02; done
+        port=$(<"$folder/port")
+        stop_during_a_call
+        ;;
+    loading)
+        # An end may come while procedures are being loaded, which takes as long as they like.
+        mkfifo "$folder/await"
+        "$tutti" serve "$object" --port 0 --port-file "$folder/port" --set await="$folder/await" >"$folder/log" 2>&1 &
+        server=$!
+        exec {await}>"$folder/await" # opens when the procedures have opened it
+        kill -TERM "$server"
+        status=0
+        wait "$server" || status=$?
+        server=
+        [[ $status == 143 ]] || fail "it ended with status $status"
+        exec {await}>&-
+        ;;
+    port_file)
+        ln -s /dev/full "$folder/port.new"
+        status=0
+        "$tutti" serve "$object" --port 0 --port-file "$folder/port" >"$folder/log" 2>&1 || status=$?
+        [[ $status == 2 ]] || fail "it ended with status $status"
+        grep -q -e '--port-file: .* cannot be written' "$folder/log" || fail "it says something else"
         ;;
     descriptors)
         # More clients than descriptors: those who are in are served, the others when somebody leaves.
@@ -130,9 +206,9 @@ case $case in
             exec {first}<>"/dev/tcp/127.0.0.1/$port"
             # shellcheck disable=SC2034  # they stay open
             for _ in {1..20}; do exec {others}<>"/dev/tcp/127.0.0.1/$port"; done
-            printf 'PING\r\n' >&"$first"
-            read -r answer <&"$first"
-            [[ $answer == +PONG* ]] && sleep 0.3
+            until [[ -e /proc/$server/fd/$((descriptors - 1)) ]]; do sleep 0.01; done # the last that it can open
+            ask "$first" PING
+            [[ $answer == +PONG* ]]
         ) || fail "those who are in are not served"
         expect PONG PING
         expect 1 CALL count
@@ -140,12 +216,17 @@ case $case in
         ;;
     drain)
         start --workers 1
-        redis-cli -p "$port" CALL busy 300000 >"$folder/answer" &
-        client=$!
-        until redis-cli -p "$port" INFO | grep -q '^running:1'; do sleep 0.01; done
-        stop
-        wait "$client"
-        [[ $(<"$folder/answer") == OK ]] || fail "what was accepted was answered by '$(<"$folder/answer")'"
+        stop_during_a_call
+        for executor in "" threads; do
+            rm -f "$folder/port"
+            start --workers 1 ${executor:+--executor "$executor"}
+            redis-cli -p "$port" CALL take >"$folder/answer" &
+            client=$!
+            until info_has '^(running|parked):1'; do sleep 0.01; done
+            stop
+            wait "$client" || true
+            [[ $(<"$folder/answer") == STRANDED* ]] || fail "who waits for ever was answered by '$(<"$folder/answer")'"
+        done
         ;;
     timeline)
         start --workers 1
@@ -170,7 +251,8 @@ PYTHON
         start --set shrink=100 --set demand=1
         for how in "--rate 500" "--closed 8 --districts 1"; do
             # shellcheck disable=SC2086  # a list of words
-            "$load" --port "$port" $how --seconds 0.5 --warm-up 0 --json >"$folder/figures" || fail "the generator failed"
+            "$load" --port "$port" $how --seconds 0.5 --warm-up 0 --json >"$folder/figures" ||
+                fail "the generator failed"
             python3 - "$folder/figures" <<'PYTHON' || fail "its figures are wrong: $(<"$folder/figures")"
 import json, sys
 profiles = json.load(open(sys.argv[1], encoding="utf-8"))["profiles"]
@@ -195,12 +277,14 @@ PYTHON
         expect "ARGUMENT new_order: the number of lines" CALL new_order 1 1 1
         expect 7 CALL payment 1 1 2 3 7 100
         expect "ARGUMENT payment: no customer" CALL payment 1 1 2 3 NOBODY 100
+        expect "ARGUMENT payment: a payment in cents is from 100 to 500000" CALL payment 1 1 2 3 7 9223372036854775807
         expect 1 CALL order_status 1 1 1
         expect 22 CALL delivery 1 5
         redis-cli -p "$port" CALL stock_level 1 1 20 >"$folder/low"
         grep -qE '^[0-9]+$' "$folder/low" || fail "stock_level: $(<"$folder/low")"
         redis-benchmark -p "$port" -n 2000 -P 8 -c 10 -q CALL payment 1 1 2 3 7 100 >"$folder/benchmark"
-        redis-benchmark -p "$port" -n 1000 -P 8 -c 10 -q CALL new_order 1 1 1 1 1 5 2 1 5 3 2 5 4 1 5 5 1 5 >>"$folder/benchmark"
+        redis-benchmark -p "$port" -n 1000 -P 8 -c 10 -q CALL new_order 1 1 1 1 1 5 2 1 5 3 2 5 4 1 5 5 1 5 \
+            >>"$folder/benchmark"
         redis-benchmark -p "$port" -n 200 -c 10 -q CALL delivery 1 5 >>"$folder/benchmark"
         stop
         grep -q 'consistency after the run' "$folder/log" || fail "consistency was not checked"

@@ -1,5 +1,5 @@
-// Places to listen at, and a receiver that cannot have what it needs. Catches a start that waits for another server, an end
-// that takes another's socket away, and a client for whom there is no memory that ends everybody's server.
+// Places to listen at, and a receiver that cannot have what it needs. Catches a start that waits for another server, an
+// end that takes another's socket away, and a client for whom there is no memory that ends everybody's server.
 
 #include "server/sockets.hpp"
 

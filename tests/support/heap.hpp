@@ -1,7 +1,7 @@
 // Counts what the heap holds, and refuses memory on request: a program that links heap.cpp has its global operators new
 // and delete replaced.
 //
-// Threads: the count is global; the refusal belongs to the thread that asks for it.
+// Threads: the count is global; a refusal belongs to the thread that asks for it, unless it asks for anybody's.
 #pragma once
 
 #include <atomic>
@@ -13,5 +13,7 @@ inline std::atomic<std::int64_t> live_blocks{0};
 
 /// While positive, this thread's allocations count it down, and the one that brings it to zero fails.
 inline thread_local std::uint64_t refuse_after = 0;
+/// The same for the allocations of all threads together.
+inline std::atomic<std::uint64_t> refuse_anywhere_after{0};
 
 }  // namespace tutti::support

@@ -1,5 +1,5 @@
-// Executions with a deadline on a clock that the test moves: which attempt runs in which mode, what barriers notice, and
-// what is sampled.
+// Executions with a deadline on a clock that the test moves: which attempt runs in which mode, what barriers notice,
+// and what is sampled.
 #include "core/deadline.hpp"
 
 #include <gtest/gtest.h>

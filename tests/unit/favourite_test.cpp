@@ -7,7 +7,9 @@
 #include "core/algorithm.hpp"
 #include "core/execution.hpp"
 #include "core/favourite.hpp"
+#include "core/kill.hpp"
 #include "core/registry.hpp"
+#include "core/signal.hpp"
 #include "support/effort.hpp"
 #include "tutti/tutti.hpp"
 
@@ -88,6 +90,16 @@ TEST_F(favourite_test, stays_when_it_runs_other_transactions) {
     run_one();
     atomically({.mode = mode::irrevocable}, [](tx&) {});
     EXPECT_TRUE(runs_alone());
+}
+
+TEST_F(favourite_test, has_no_way_back_and_so_cannot_be_killed) {
+    become();
+    EXPECT_TRUE(runs_alone([] {
+        descriptor& d = descriptor::of(*detail::current_transaction);
+        kill(d, d.state.load(std::memory_order_relaxed));
+        EXPECT_FALSE(d.asked_to_die());
+        EXPECT_EQ(examine(d), footing::sound);
+    }));
 }
 
 TEST_F(favourite_test, is_none_while_another_runs) {

@@ -1,5 +1,5 @@
-// Ending what another thread's transactions do. Catches an interruption that a loop, or a sleep in retry, survives, and one
-// that reaches beyond what it was meant for.
+// Ending what another thread's transactions do. Catches an interruption that a loop, or a sleep in retry, survives, and
+// one that reaches beyond what it was meant for.
 
 #include <gtest/gtest.h>
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <latch>
 #include <thread>
 
@@ -39,6 +40,39 @@ TEST(waiting, everybody_is_woken_by_the_end_of_a_transaction) {
         for (auto& t : crowd) t.join();
         runner.join();
     }
+}
+
+std::atomic<int> wakes{0};
+std::atomic<bool> sleeps{false}, may_go_on{false};
+
+constexpr preemption slow_sleeper{
+    .serve_tick = [](descriptor&) noexcept {},
+    .wait = nullptr,
+    .sleep =
+        [](descriptor&, const detail::shared<std::uint32_t>&, std::optional<base::deadline>) noexcept {
+            sleeps = true;
+            sleeps.notify_all();
+            may_go_on.wait(false);
+        },
+    .wake = [](descriptor&) noexcept { ++wakes; },
+};
+
+// Catches commits that wake those who are awake already: a crowd of n would be woken n * n times by its own commits.
+TEST(waiting, who_sleeps_in_retry_is_woken_once) {
+    var<int> x{0};
+    std::thread sleeper{[&] {
+        attach().hooks = &slow_sleeper;
+        atomically([&](tx& t) {
+            if (x.get(t) == 0) retry(t);
+        });
+    }};
+    sleeps.wait(false);
+    x.store(1);
+    x.store(2);
+    EXPECT_EQ(wakes, 1);
+    may_go_on = true;
+    may_go_on.notify_all();
+    sleeper.join();
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ inline void sort_by_rows(std::vector<point>::iterator first, std::vector<point>:
     std::vector<point> points;
     while (points.size() < count) {
         const std::int64_t column = random.below(across), row = random.below(across);
-        // Cells of odd number only, so that at least one lies between any two points, and between a point and the border.
+        // Cells of odd number only, so that at least one lies between any two points,
+        // and between a point and the border.
         if (column % 2 == 0 || row % 2 == 0 || !taken.insert(row * across + column).second) continue;
         points.push_back({column * cell + random.below(cell), row * cell + random.below(cell)});
     }

@@ -80,7 +80,7 @@ public:
         Element* const there = put_below(t, root_, key, make, split);
         if (split.right != nullptr) {
             node* const left = root_.get(t);
-            inner* const top = tutti::create<inner>(t, 2u);
+            auto* const top = tutti::create<inner>(t, 2u);
             top->borders[0] = split.border;
             top->children[0].set(t, left);
             top->children[1].set(t, split.right);
@@ -233,7 +233,7 @@ private:
     }
     /// With as many borders as it takes.
     static inner* make_inner(tx& t, std::span<node* const> children, std::span<const stored_key> borders) {
-        inner* const made = tutti::create<inner>(t, children.size());
+        auto* const made = tutti::create<inner>(t, children.size());
         std::ranges::copy(borders.first(children.size() - 1), made->borders.begin());
         for (std::size_t i = 0; i < children.size(); ++i) made->children[i].set(t, children[i]);
         return made;

@@ -20,8 +20,8 @@ struct call_site;
 
 /// One algorithm as the barriers see it. `src/algorithms/table.cpp` holds the instances.
 ///
-/// read, write, load and store may leave by an unwind (restart) or a usage_error; open and commit never do so for a
-/// restart. REQUIRES for all but open: a block is open on `t`.
+/// read, write, load and store may leave by an unwind (restart) or a usage_error; commit never does so for a restart,
+/// and open only for one of the transaction around it. REQUIRES for all but open: a block is open on `t`.
 struct operations {
     /// Opens the outermost block and begins its first attempt.
     void (*open)(tx& t, frame& f, call_site where, const options& how);

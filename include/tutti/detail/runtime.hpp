@@ -103,7 +103,7 @@ struct access {
 template <class T>
 TUTTI_ALWAYS_INLINE word to_word(const T& value) noexcept {
     word w = 0;
-    std::memcpy(&w, &value, sizeof(T));
+    std::memcpy(&w, static_cast<const void*>(&value), sizeof(T));
     return w;
 }
 

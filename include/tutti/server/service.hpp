@@ -40,12 +40,13 @@ enum class execution : std::uint8_t {
 
 /// Of preemptive execution.
 struct preemption_settings {
-    std::string ticks = "on-demand";             ///< what interrupts a worker: on-demand, periodic, none
-    unsigned contexts = 1024;                    ///< calls that may have begun at once; others wait
-    std::size_t stack = 256 * 1024;              ///< bytes for each; taken as they are touched
-    std::optional<unsigned> most_preemptions{};  ///< of a call; then it goes before all others (C_max). None: no bound
-    bool lazy_promotion = false;                 ///< before that, one priority up with each preemption
-    bool migrate = false;                        ///< a preempted call may go on on another worker
+    std::string ticks = "on-demand";  ///< what interrupts a worker: on-demand, periodic, none
+    unsigned contexts = 1024;         ///< calls begun at once, but for those that have waited in retry; others wait
+    std::size_t stack = 256 * 1024;   ///< bytes for each; taken as they are touched
+    /// Of a call; then it gets the highest priority that a procedure has (C_max). None: no bound.
+    std::optional<unsigned> most_preemptions{};
+    bool lazy_promotion = false;  ///< each preemption raises a call's priority by one, up to that
+    bool migrate = false;         ///< a preempted call may go on on another worker
 };
 
 /// What a server is to be, written with designated initialisers. Without an address it has no socket.
@@ -74,6 +75,7 @@ struct settings {
     std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
     std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
     /// Without progress of an answer; also of the end of a connection. Zero: none, until the server ends: then 10 s.
+    /// Six times that is what a client that reads slowly then has in all, once its last call has ended.
     std::chrono::milliseconds write_timeout{10'000};
     /// From a client's arrival on, for the handshake of TLS and AUTH, where they are asked for. Zero: none.
     std::chrono::milliseconds login_timeout{10'000};
@@ -122,8 +124,9 @@ public:
     /// @throws std::invalid_argument  when the executor or its ticks are not available here
     /// @throws std::logic_error       when it has started before, or the process runs another preemptive server
     void start();
-    /// Refuses new calls, the program's too, ends all that were accepted, answers them, closes every connection, runs what was registered
-    /// by `at_end` on this thread. Idempotent; without a start it does nothing. Must not be called by a procedure.
+    /// Refuses new calls, the program's too, ends all that were accepted, answers them, closes every connection, runs
+    /// what was registered by `at_end` on this thread. Idempotent; without a start it does nothing. Must not be called
+    /// by a procedure.
     /// @throws what `at_end` functions throw, the first of it
     void drain();
 
@@ -132,9 +135,10 @@ public:
     /// What the command INFO answers.
     [[nodiscard]] std::string info() const;
 
-    /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one if
-    /// the call was refused, or on one of the server's if the call has run past its time limit and does not end. It must
-    /// not throw, which ends the program, and must not wait for another call, whose worker it may be holding up.
+    /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one
+    /// if the call was refused, or on one of the server's if the call has run past its time limit and does not end. It
+    /// may run transactions, must not throw, which ends the program, and must not wait for another call, whose worker
+    /// it may be holding up. After the error STACK it may have no more than 64 KiB of stack.
     /// REQUIRES: it has started. @throws std::bad_alloc; `then` is not called
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);

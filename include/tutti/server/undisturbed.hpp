@@ -6,8 +6,8 @@
 
 namespace tutti::server {
 
-/// While one lives, what is more urgent does not interrupt the call that made it. For what one worker's calls must not meet
-/// half done: a mutex that other procedures take, too, or std::call_once. They nest.
+/// While one lives, what is more urgent does not interrupt the call that made it. For what one worker's calls must not
+/// meet half done: a mutex that other procedures take, too, or std::call_once. They nest.
 ///
 /// A transaction inside that waits (for another one, or in `retry`) gives the worker away nevertheless.
 ///
@@ -30,11 +30,11 @@ TUTTI_EXPORT void give_up_static(void* guard) noexcept;
 }  // namespace detail
 }  // namespace tutti::server
 
-/// Makes the initialization of functions' static variables undisturbed in the shared object that it is written in, once:
-/// whoever interrupted it and came to the same variable would wait for ever. TUTTI_PROCEDURES contains it.
+/// Makes the initialization of functions' static variables undisturbed in the shared object that it is written in,
+/// once: whoever interrupted it and came to the same variable would wait for ever. TUTTI_PROCEDURES contains it.
 ///
-/// The names of the C++ ABI are defined anew, hidden, so that only this object's own code finds them. Nothing in code that
-/// is made for a program: there they would be the library's as well.
+/// The names of the C++ ABI are defined anew, hidden, so that only this object's own code finds them. Nothing in code
+/// that is made for a program: there they would be the library's as well.
 #if defined(__PIC__) && !defined(__PIE__)
 #define TUTTI_UNDISTURBED_STATICS                                                                             \
     extern "C" __attribute__((visibility("hidden"))) int tutti_begin_static(void* guard) __asm__(             \

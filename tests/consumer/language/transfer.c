@@ -1,4 +1,4 @@
-/* Moves money between two accounts in one block; ends with status 0 when the sum is right and the runtime is Tutti's. */
+/* Moves money between two accounts in one block; status 0 means that the sum is right and the runtime is Tutti's. */
 #include <string.h>
 
 const char* _ITM_libraryVersion(void);

@@ -92,6 +92,7 @@ void allocate(void* of_allocator) noexcept {
         held[slot] = static_cast<unsigned char*>(std::malloc(sizes[slot]));
         held[slot][0] = held[slot][sizes[slot] - 1] = static_cast<unsigned char>(slot);
         right = right && std::snprintf(text, sizeof text, "%llu", static_cast<unsigned long long>(x)) > 0;
+        a.turns.fetch_add(1, std::memory_order_relaxed);
     }
     for (unsigned char* h : held) std::free(h);
     a.right.store(right);

@@ -37,6 +37,7 @@ struct allocator {
     std::uint64_t seed;
     std::uint64_t rounds;
     std::atomic<bool> right{false};
+    std::atomic<std::uint64_t> turns{0};
 };
 void allocate(void* of_allocator) noexcept;
 

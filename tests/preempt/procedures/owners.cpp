@@ -1,5 +1,7 @@
 #include "preempt/procedures/owners.hpp"
 
+#include "tutti/interrupt.hpp"
+
 namespace procedures {
 
 void own(void* of_owner) noexcept {
@@ -23,6 +25,31 @@ void consume(void* of_consumer) noexcept {
         tutti::retry_for(t, c.patience);
     });
     c.done.store(true);
+}
+
+void consume_in_undo(void* of_consumer) noexcept {
+    auto& c = *static_cast<consumer*>(of_consumer);
+    try {
+        tutti::atomically([&](tutti::tx& t) {
+            t.on_abort([&] { consume(&c); });
+            tutti::cancel(t);
+        });
+    } catch (const tutti::cancelled&) {}
+}
+
+void consume_or_bequeath(void* of_legatee) noexcept {
+    auto& l = *static_cast<legatee*>(of_legatee);
+    try {
+        tutti::atomically([&](tutti::tx& t) {
+            const int there = l.of->get(t);
+            if (there == 0) tutti::retry(t);
+            l.of->set(t, there - 1);
+        });
+        l.got.store(true);
+    } catch (const tutti::interrupted&) {
+        l.interrupted.store(true);
+        if (l.heir != nullptr) tutti::atomically([&](tutti::tx& t) { l.heir->set(t, l.heir->get(t) + 1); });
+    }
 }
 
 }  // namespace procedures

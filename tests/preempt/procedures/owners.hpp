@@ -30,4 +30,17 @@ struct consumer {
 };
 void consume(void* of_consumer) noexcept;
 
+/// The same without a limit, in an undo action, which nothing can interrupt.
+void consume_in_undo(void* of_consumer) noexcept;
+
+/// The same without a limit, but when it is interrupted it says so, and adds one to another variable.
+struct legatee {
+    tutti::var<int>* of;
+    tutti::var<int>* heir = nullptr;
+    std::atomic<bool> got{false};
+    std::atomic<bool> told{false};  // by the scheduler, before it is interrupted
+    std::atomic<bool> interrupted{false};
+};
+void consume_or_bequeath(void* of_legatee) noexcept;
+
 }  // namespace procedures

@@ -10,6 +10,7 @@ namespace procedures {
 struct stepped {
     tutti::var<long>* shared;
     std::uint64_t seed;
+    int turns = 1;             // through registers, vectors and the stack
     std::uint64_t result = 0;  // of registers, vectors, the stack and what is below it
     int error = 0;             // errno at the end
     bool caught = false;       // its exception came through

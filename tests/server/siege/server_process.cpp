@@ -19,6 +19,7 @@ server_process::server_process(const std::string& tutti, const std::string& proc
     std::vector<std::string> words{tutti, "serve", procedures, "--quiet", "--port", "0", "--port-file", file.string()};
     words.insert(words.end(), options.begin(), options.end());
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (auto& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
     id_ = ::fork();

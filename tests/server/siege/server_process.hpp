@@ -12,7 +12,8 @@ namespace tutti::siege {
 
 class server_process {
 public:
-    /// REQUIRES: the process has one thread, which outlives the object. @throws std::runtime_error  when it does not start
+    /// REQUIRES: the process has one thread, which outlives the object.
+    /// @throws std::runtime_error  when it does not start
     server_process(const std::string& tutti, const std::string& procedures, const std::vector<std::string>& options);
     /// Kills it if it still lives.
     ~server_process();

@@ -1,0 +1,80 @@
+// Ending from outside what a context does: one whose time is over, and, when the scheduler ends, those that sleep in
+// retry and that nothing can wake any more.
+//
+// Everything that was accepted sleeps or waits for a place, which it would have if there was memory: only then nobody
+// is left to wake a sleeper. The last one to fall asleep or to end makes it so, and its worker then looks for work,
+// finds none, and interrupts a sleeper in its place. `end_waits`, and who recycles a context that was being
+// interrupted, ring a worker for that.
+#include <algorithm>
+
+#include "core/interrupt.hpp"
+#include "preempt/scheduler.hpp"
+
+namespace tutti::preempt {
+
+void scheduler::interrupt(void* const& carrier, const void* argument) noexcept {
+    context* c = nullptr;
+    {
+        const short_guard guard{lock_};
+        c = static_cast<context*>(carrier);
+        // What it ran before may be noted there still.
+        if (c == nullptr || c->what.argument != argument || c->state == condition::pooled ||
+            c->state == condition::standing || c->over) {
+            return;
+        }
+        ++c->visitors;
+    }
+    // Outside the lock, which whoever wakes a sleeper takes.
+    core::interrupt(*c->descriptor);
+    end_visit(*c);
+}
+
+void scheduler::end_visit(context& c) noexcept {
+    calls whom;
+    {
+        const short_guard guard{lock_};
+        if (--c.visitors == 0 && c.over) {
+            recycle(c);
+            if (c.state == condition::standing) call_any(c.level, whom);
+            else if (ending_waits_) ring_any(whom);
+        }
+    }
+    deliver(whom);
+}
+
+void scheduler::end_waits() noexcept {
+    calls whom;
+    {
+        const short_guard guard{lock_};
+        ending_waits_ = true;
+        ring_any(whom);
+    }
+    deliver(whom);
+}
+
+context* scheduler::stranded() noexcept {
+    if (!ending_waits_ || stranded_ != nullptr || asleep_ == 0 || outstanding_ != asleep_ + backlog_.size())
+        return nullptr;
+    // Stored by its own thread before it took the lock to sleep, and cleared after whoever woke it had taken it.
+    const auto can_be_ended = [](const std::unique_ptr<context>& c) {
+        return c->sleeper != nullptr && c->sleeper->asleep != nullptr;
+    };
+    const auto found = std::ranges::find_if(contexts_, can_be_ended);
+    if (found == contexts_.end()) return nullptr;
+    context& c = **found;
+    if (c.what.strand != nullptr) c.what.strand(c.what.argument);
+    stranded_ = c.sleeper;
+    ++c.visitors;
+    return &c;
+}
+
+void scheduler::end_wait(context& c) noexcept {
+    // A thread of the program or a time limit may have woken it since: then it is left alone. Its work may be over, and
+    // what it does for its caller (executor::forget_interruption) is not to be interrupted.
+    core::interrupt_sleeper(*stranded_);
+    end_visit(c);
+    const short_guard guard{lock_};
+    stranded_ = nullptr;
+}
+
+}  // namespace tutti::preempt

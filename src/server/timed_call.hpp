@@ -1,0 +1,65 @@
+// A call that an executor runs for somebody who waits for its answer: a client, or the program itself. What both have
+// in common: its clock, its probes, how it ended, and what becomes of it when it runs for too long.
+//
+//   mine -> submitted -> run, or cut off -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
+//                   \-> refused by its owner
+//
+// Thread safety: between submit and ended() it is the executor's, but for `keep_limit`, which one thread calls
+// meanwhile.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/invocation.hpp"
+#include "server/probes.hpp"
+#include "server/run_clock.hpp"
+
+namespace tutti::server {
+
+class timed_call : public job {
+public:
+    void run() noexcept final {
+        const instant start = std::chrono::steady_clock::now();
+        clock.begin(start);
+        TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
+        // In a string of its own: one that is cut off half written is given up with the stack.
+        std::string made;
+        const ending how = server::run(*this, what, arguments, made);
+        answer = std::move(made);
+        end(how);
+    }
+
+    void cut_off() noexcept final { end(server::run_over(what, answer)); }
+
+    /// Interrupts it if it has run for `limit`, zero being none, and it is time to do so. Whether that did not help
+    /// before: then who waits for it is to be answered by tell_overdue. REQUIRES: as executor::interrupt.
+    [[nodiscard]] bool keep_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
+        if (limit.count() == 0 || !clock.is_over(limit, now)) return false;
+        runs.interrupt(*this);
+        return clock.interrupts() > 1;
+    }
+
+    invocation what;
+    std::vector<std::string_view> arguments;
+    std::string answer;
+    instant arrived;
+    run_clock clock;
+    ending how_it_ended = ending::ok;
+
+protected:
+    ~timed_call() = default;
+
+private:
+    void end(ending how) noexcept {
+        how_it_ended = how;
+        TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how));
+        ended();
+    }
+    /// Gives it back to its owner. The last thing that it does may be to have it destroyed.
+    virtual void ended() noexcept = 0;
+};
+
+}  // namespace tutti::server

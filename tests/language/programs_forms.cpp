@@ -1,0 +1,75 @@
+// The forms in which a program may write a block, and blocks of C beside those of C++.
+#include "programs.hpp"
+
+extern "C" {
+// programs_in_c.c
+long raise_in_c(void);
+[[gnu::transaction_safe]] void add_in_c(long* to, long what);
+
+/// Called by a block of C.
+[[gnu::transaction_safe]] void add_in_cpp(long* to, long what) {
+    // clang-format off
+    __transaction_atomic { *to += what; if (what < 0) __transaction_cancel; }
+    // clang-format on
+}
+}
+
+namespace language {
+
+// clang-format off
+
+namespace {
+
+long value = 0;
+
+long next() { return __transaction_atomic(++value); }
+long next_relaxed() { return __transaction_relaxed(++value); }
+void raise_twice() __transaction_atomic { ++value; ++value; }
+struct numbered {
+    long number;
+    numbered() __transaction_atomic : number(++value) { ++value; }
+};
+[[gnu::transaction_safe]] void throw_number() { throw 1; }
+
+}  // namespace
+
+/// Expressions, whole functions, and the blocks of the technical specification, by several threads at once.
+void forms() {
+    run_crew(4, [](int) {
+        for (int i = 0; i != 500; ++i) {
+            const long before = next();
+            EXPECT(next_relaxed() > before);
+            raise_twice();
+            EXPECT(numbered{}.number > before);
+            atomic_noexcept { ++value; }
+            atomic_commit { ++value; }
+        }
+    });
+    EXPECT(value == 4 * 500 * 8);
+    try {
+        atomic_commit { ++value; throw_number(); }
+    } catch (int) {
+        ++value;
+    }
+    EXPECT(value == 4 * 500 * 8 + 2);
+}
+
+/// Nothing may be thrown out of such a block.
+void thrown_out_of_noexcept() {
+    atomic_noexcept { ++value; throw_number(); }
+}
+
+/// A block of one language calls what has a clone in the other, which has blocks of its own.
+void two_languages() {
+    run_crew(4, [](int) {
+        for (int i = 0; i != 500; ++i) {
+            raise_in_c();
+            __transaction_atomic { add_in_c(&value, 1); add_in_c(&value, -7); ++value; }
+        }
+    });
+    EXPECT(value == 4 * 500 * 2 && raise_in_c() == 4 * 500 * 11 + 11);
+}
+
+// clang-format on
+
+}  // namespace language

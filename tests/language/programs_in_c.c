@@ -1,0 +1,24 @@
+/* The blocks of language_programs that are written in C. */
+
+__attribute__((transaction_safe)) void add_in_cpp(long* to, long what);
+
+static long count;
+
+/* By 11 in all: what the nested block of the other language has cancelled is gone. */
+long raise_in_c(void) {
+    long now;
+    __transaction_atomic {
+        ++count;
+        add_in_cpp(&count, 10);
+        add_in_cpp(&count, -3);
+        now = count;
+    }
+    return now;
+}
+
+__attribute__((transaction_safe)) void add_in_c(long* to, long what) {
+    __transaction_atomic {
+        *to += what;
+        if (what < 0) __transaction_cancel;
+    }
+}

@@ -1,0 +1,100 @@
+// Memory that comes and goes, is the thread's own, or shares a word with a neighbour.
+#include "programs.hpp"
+
+#include <atomic>
+
+extern std::atomic<long> objects;  // counted_heap.cpp
+
+namespace language {
+
+// clang-format off
+
+namespace {
+
+struct node { long value; node* next; };
+node* list = nullptr;
+
+}  // namespace
+
+void allocation() {
+    __transaction_atomic { list = nullptr; }  // the runtime makes its own
+    const long before = objects;
+    for (int i = 0; i != 1000; ++i) {
+        __transaction_atomic {
+            node* const n = new node{i, list};
+            list = n;
+            if (i % 2 == 1) __transaction_cancel;
+        }
+    }
+    EXPECT(objects == before + 500);
+    long sum = 0;
+    __transaction_atomic {
+        while (list != nullptr) {
+            node* const n = list;
+            sum += n->value;
+            list = n->next;
+            delete n;
+        }
+    }
+    EXPECT(sum == 998 * 500 / 2);
+}
+
+/// A delete that is rolled back leaves nothing behind, the size that it was told neither.
+void cancelled_deletes() {
+    static node* kept = new node{1, nullptr};
+    __transaction_atomic { kept->value = 2; }
+    const long before = objects;
+    for (int i = 0; i != 100; ++i) {
+        __transaction_atomic { delete kept; __transaction_cancel; }
+    }
+    EXPECT(objects == before);
+}
+
+namespace {
+
+thread_local long private_to_thread = 0;
+[[gnu::transaction_safe, gnu::noinline]] void write_through(long* where, long value) { *where = value; }
+
+}  // namespace
+
+/// The compiler reads thread-local memory directly, also what a callee wrote through a barrier.
+void thread_local_memory() {
+    long seen = 0;
+    __transaction_atomic {
+        write_through(&private_to_thread, 5);
+        seen = private_to_thread;
+        private_to_thread = 6;
+    }
+    EXPECT(seen == 5 && private_to_thread == 6);
+    __transaction_atomic {
+        private_to_thread = 7;
+        write_through(&private_to_thread, 8);
+        private_to_thread = 9;
+        __transaction_cancel;
+    }
+    EXPECT(private_to_thread == 6);
+}
+
+namespace {
+
+struct flags { unsigned a : 8; unsigned char c; unsigned d : 9; unsigned e : 23; };
+flags bits[4]{};
+
+}  // namespace
+
+/// Neighbours in one word, bit fields among them. (GCC 12 reads fields that share a byte without a barrier.)
+void bit_fields() {
+    run_crew(2, [](int me) {
+        for (unsigned i = 0; i != 20000; ++i) {
+            __transaction_atomic {
+                if (me == 0) { bits[1].d = (bits[1].d + 1) & 511; }
+                else { bits[1].c = static_cast<unsigned char>(bits[1].c + 1); bits[1].e = (bits[1].e + 1) & 0x7fffff; }
+            }
+        }
+    });
+    EXPECT(bits[1].c == (20000 & 255) && bits[1].d == (20000 & 511) && bits[1].e == 20000);
+}
+
+// clang-format on
+
+}  // namespace language

@@ -1,0 +1,180 @@
+// What ends the program with a message that names the block, one case a run: refusals <case>.
+#include <pthread.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+#include <tutti/tutti.hpp>
+
+#include "another_context.hpp"
+#include "expect.hpp"
+
+#define TUTTI_PURE [[gnu::transaction_pure]]
+
+extern "C" {
+TUTTI_PURE void _ITM_abortTransaction(unsigned);
+TUTTI_PURE void _ITM_addUserCommitAction(void (*)(void*), std::uint64_t, void*);
+TUTTI_PURE void _ITM_changeTransactionMode(int);
+TUTTI_PURE void _ITM_registerTMCloneTable(void*, std::size_t);
+}
+
+namespace {
+
+// clang-format off
+
+long number = 0;
+void another() {
+    __transaction_atomic { ++number; }
+}
+
+constexpr unsigned leave = 1;
+constexpr unsigned wait_for_change = 2;
+constexpr unsigned start_over = 4;
+TUTTI_PURE void give_way(unsigned why) { _ITM_abortTransaction(why); }
+
+// ---- too late
+
+void restarted_when_irrevocable() {
+    const another_context there{another};
+    __transaction_atomic { number = 1; _ITM_changeTransactionMode(0); give_way(start_over); }
+}
+void waits_when_irrevocable() {
+    const another_context there{another};
+    __transaction_atomic { number = 1; _ITM_changeTransactionMode(0); give_way(wait_for_change); }
+}
+/// The nested block could be cancelled, but not the one around it.
+void nested_waits_when_irrevocable() {
+    const another_context there{another};
+    __transaction_atomic {
+        number = 1;
+        _ITM_changeTransactionMode(0);
+        __transaction_atomic { ++number; give_way(wait_for_change); if (number == 7) __transaction_cancel; }
+    }
+}
+void restarted_without_barriers() {
+    __transaction_atomic { ++number; give_way(start_over); }
+}
+
+// ---- nothing to wait for, handlers that throw
+
+void waits_for_nothing() {
+    const another_context there{another};
+    __transaction_atomic { number = 1; give_way(wait_for_change); }
+}
+
+TUTTI_PURE void fail_before_commit() {
+    tutti::atomically([](tutti::tx& t) { t.before_commit([] { throw std::runtime_error{"not today"}; }); });
+}
+TUTTI_PURE void fail_on_commit() {
+    tutti::atomically([](tutti::tx& t) { t.on_commit([] { throw 7; }); });
+}
+void cancel_at_commit(void*) { _ITM_abortTransaction(leave); }
+TUTTI_PURE void cancel_at_commit_later() { _ITM_addUserCommitAction(cancel_at_commit, 1, nullptr); }
+void action_cancels() {
+    const another_context there{another};
+    __transaction_atomic { ++number; cancel_at_commit_later(); }
+}
+
+TUTTI_PURE void exit_before_commit() {
+    tutti::atomically([](tutti::tx& t) { t.before_commit([] { pthread_exit(nullptr); }); });
+}
+void handler_throws() {
+    const another_context there{another};
+    __transaction_atomic { ++number; fail_before_commit(); }
+}
+void late_handler_throws() {
+    const another_context there{another};
+    __transaction_atomic { ++number; fail_on_commit(); }
+}
+
+void handler_exits() {
+    const another_context there{another};
+    __transaction_atomic { ++number; exit_before_commit(); }
+}
+
+// ---- what the library asks of a block without barriers
+
+template <class F>
+bool is_refused(F ask) {
+    try {
+        tutti::atomically(ask);
+    } catch (const tutti::usage_error& e) {
+        return std::string_view{e.what()}.find("a block with a __transaction_cancel keeps its barriers") !=
+               std::string_view::npos;
+    }
+    return false;
+}
+TUTTI_PURE void ask_for_all() {
+    EXPECT(is_refused([](tutti::tx& t) { tutti::retry(t); }));
+    EXPECT(is_refused([](tutti::tx& t) { tutti::restart(t); }));
+    EXPECT(is_refused([](tutti::tx& t) { EXPECT(t.irrevocable()); t.become_visible(); }));
+}
+/// No message of the runtime's, but an error of use, which says what the block lacks.
+void asked_without_barriers() {
+    __transaction_atomic { ++number; ask_for_all(); }
+}
+
+int restarts_left = 3;
+TUTTI_PURE void restart_some_times() {
+    tutti::atomically([](tutti::tx& t) {
+        EXPECT(!t.irrevocable());
+        if (restarts_left == 0) return;
+        --restarts_left;
+        tutti::restart(t);
+    });
+}
+/// It keeps its barriers, because it can be cancelled.
+void asked_with_cancel() {
+    __transaction_atomic {
+        ++number;
+        restart_some_times();
+        if (number == 7) __transaction_cancel;
+    }
+    EXPECT(number == 1 && restarts_left == 0);
+}
+
+// ---- damaged objects
+
+/// Pairs of a function and its clone, in an order that is not that of addresses.
+void* entries[] = {&entries[2], &entries[0], &entries[1], &entries[0], nullptr, &entries[0]};
+void table_without_function() { _ITM_registerTMCloneTable(entries, 3); }
+void table_without_clone() {
+    entries[3] = nullptr;
+    _ITM_registerTMCloneTable(entries, 3);
+}
+void table_too_large() { _ITM_registerTMCloneTable(entries, ~std::size_t{0} / 4); }
+
+// clang-format on
+
+struct named {
+    std::string_view name;
+    void (*run)();
+};
+constexpr named cases[] = {
+    {"restarted-when-irrevocable", restarted_when_irrevocable},
+    {"waits-when-irrevocable", waits_when_irrevocable},
+    {"nested-waits-when-irrevocable", nested_waits_when_irrevocable},
+    {"restarted-without-barriers", restarted_without_barriers},
+    {"waits-for-nothing", waits_for_nothing},
+    {"handler-throws", handler_throws},
+    {"late-handler-throws", late_handler_throws},
+    {"handler-exits", handler_exits},
+    {"action-cancels", action_cancels},
+    {"asked-without-barriers", asked_without_barriers},
+    {"asked-with-cancel", asked_with_cancel},
+    {"table-without-function", table_without_function},
+    {"table-without-clone", table_without_clone},
+    {"table-too-large", table_too_large},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view which = argc > 1 ? argv[1] : "";
+    for (const named& c : cases) {
+        if (c.name != which) continue;
+        c.run();
+        return 0;
+    }
+    return 2;
+}

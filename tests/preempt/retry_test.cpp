@@ -1,0 +1,294 @@
+// Contexts that sleep in retry: they keep neither their worker nor their place from whoever ends the wait, and when the
+// scheduler ends they do not sleep on.
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "preempt/procedures/busy.hpp"
+#include "preempt/procedures/owners.hpp"
+#include "preempt/progress.hpp"
+#include "preempt/scheduler.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+void wait_for_parked(scheduler& s, std::uint64_t count) {
+    while (s.statistics().parked != count) std::this_thread::yield();
+}
+
+work to_consume(legatee& l) {
+    return {.run = consume_or_bequeath, .argument = &l, .priority = 3, .strand = [](void* of) noexcept {
+                static_cast<legatee*>(of)->told = true;
+            }};
+}
+
+// Catches a retry that sleeps with its worker.
+TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    std::deque<consumer> consumers;
+    scheduler s{{.workers = 1, .contexts = 64}};
+    add_procedures(s);
+    for (unsigned i = 0; i < 10; ++i) ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), i % 6}));
+    while (s.statistics().parked < 10) std::this_thread::yield();
+    owner producer{.of = &x, .adds = 10};
+    ASSERT_TRUE(s.submit({own, &producer, 0}));
+    s.drain();
+    for (const consumer& c : consumers) EXPECT_TRUE(c.got);
+    EXPECT_EQ(x.load(), 0);
+}
+
+TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    scheduler s{{.workers = 2}};
+    for (std::size_t i = 0; i < support::rounds(200); ++i) {
+        consumer c{&x};
+        ASSERT_TRUE(s.submit({consume, &c, 3}));
+        if (i % 2 == 0) {
+            while (c.attempts == 0) std::this_thread::yield();
+        }
+        x.store(1);
+        s.drain();
+        ASSERT_TRUE(c.got);
+    }
+}
+
+// The worker is busy with work that never ends, so only a tick can end the wait.
+TEST(retry, ends_in_time_although_the_worker_is_busy) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    consumer c{&x, std::chrono::milliseconds{2}};
+    spinner busy;
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({consume, &c, 3}));
+    while (s.statistics().parked == 0 && !c.done) std::this_thread::yield();
+    ASSERT_TRUE(s.submit({spin, &busy, 1}));
+    wait_until(c.done);
+    EXPECT_FALSE(c.got);
+    busy.stop = true;
+    s.drain();
+}
+
+// Catches sleepers that keep their places: what would wake them waits for one of these, and nothing ever ends.
+TEST(retry, gives_its_place_to_whoever_ends_the_wait) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    std::deque<consumer> consumers;
+    scheduler s{{.workers = 1, .contexts = 1}};
+    for (int i = 0; i < 20; ++i) ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), 3}));
+    owner producer{.of = &x, .adds = 20};
+    ASSERT_TRUE(s.submit({own, &producer, 1})) << "it begins when all others sleep";
+    s.drain();
+    for (const consumer& c : consumers) EXPECT_TRUE(c.got);
+    EXPECT_EQ(x.load(), 0);
+}
+
+// What has given its place up counts as waiting, or clients could make contexts without end.
+TEST(retry, is_bounded_by_what_may_wait) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    std::deque<consumer> consumers;
+    scheduler s{{.workers = 1, .contexts = 1, .waiting = 3}};
+    for (std::uint64_t round = 0; round < 2; ++round) {
+        for (std::uint64_t i = 1; i <= 3; ++i) {
+            ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), 3}));
+            wait_for_parked(s, i);
+        }
+        consumer refused{&x};
+        EXPECT_FALSE(s.submit({consume, &refused, 5}));
+        x.store(3);
+        s.drain();
+    }
+    for (const consumer& c : consumers) EXPECT_TRUE(c.got);
+}
+
+/// A procedure that goes on after its sleep.
+struct consumer_then_spinner {
+    consumer first;
+    spinner then;
+};
+
+void consume_then_spin(void* of) noexcept {
+    auto& both = *static_cast<consumer_then_spinner*>(of);
+    consume(&both.first);
+    spin(&both.then);
+}
+
+// The sleeper has no place any more, so both places belong to calls on the other worker. What waits for a place gets
+// that of the urgent one, but that worker goes on with what it had begun. Catches an idle worker that nobody tells.
+TEST(retry, leaves_its_worker_to_what_gets_a_place_on_the_other) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    consumer_then_spinner sleeper{{.of = &x}, {}};
+    spinner begun, urgent;
+    std::atomic<int> clock{0};
+    marker waits{&clock};
+    scheduler s{{.workers = 2, .contexts = 2}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({consume_then_spin, &sleeper, 5}));
+    wait_for_parked(s, 1);
+    x.store(1);
+    wait_until(sleeper.then.started);
+    ASSERT_TRUE(s.submit({spin, &begun, 1}));
+    wait_until(begun.started);
+    ASSERT_TRUE(s.submit({spin, &urgent, 4}));
+    wait_until(urgent.started);
+    sleeper.then.stop = true;
+    while (s.statistics().finished == 0) std::this_thread::yield();
+    ASSERT_TRUE(s.submit({mark, &waits, 1}));
+    EXPECT_EQ(s.statistics().backlog, 1U);
+    urgent.stop = true;
+    wait_for_count(waits.at, 1);
+    begun.stop = true;
+    s.drain();
+}
+
+// A crowd that is awake again is without places: an urgent call is admitted beside it.
+TEST(retry, once_woken_keeps_nobody_from_beginning) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    std::deque<consumer> consumers;
+    scheduler s{{.workers = 1, .contexts = 1}};
+    add_procedures(s);
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+        ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), 1}));
+        wait_for_parked(s, i);
+    }
+    spinner busy;
+    ASSERT_TRUE(s.submit({spin, &busy, 2}));
+    wait_until(busy.started);
+    x.store(5);
+    busy.stop = true;
+    while (s.statistics().finished == 0) std::this_thread::yield();
+    std::atomic<int> clock{0};
+    marker urgent{&clock};
+    ASSERT_TRUE(s.submit({mark, &urgent, 5}));
+    s.drain();
+    EXPECT_EQ(urgent.at, 1);
+    for (const consumer& c : consumers) EXPECT_TRUE(c.got);
+}
+
+// The one place is taken, so what wakes one of the sleepers begins when the scheduler ends already. Catches an end that
+// waits for sleepers for ever, and one that interrupts those who would have been woken.
+TEST(retry, is_interrupted_at_the_end_if_nothing_is_left_that_could_wake_it) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    std::deque<legatee> waiting;
+    spinner busy;
+    owner producer{.of = &x, .adds = 2};
+    scheduler s{{.workers = 1, .contexts = 1}};
+    add_procedures(s);
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+        ASSERT_TRUE(s.submit(to_consume(waiting.emplace_back(&x))));
+        wait_for_parked(s, i);
+    }
+    ASSERT_TRUE(s.submit({spin, &busy, 3}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({own, &producer, 3}));
+    s.end_waits();
+    busy.stop = true;
+    s.stop();
+    int got = 0, interrupted = 0;
+    for (const legatee& l : waiting) {
+        got += l.got;
+        interrupted += l.interrupted;
+        EXPECT_EQ(l.told, l.interrupted);
+    }
+    EXPECT_EQ(got, 2);
+    EXPECT_EQ(interrupted, 3);
+    EXPECT_EQ(s.statistics().finished, 7u);
+}
+
+// Catches an end that takes an idle worker for the end of all work: the other one runs what wakes the sleeper.
+TEST(retry, is_not_interrupted_while_another_worker_is_busy) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    legatee sleeper{&x};
+    owner producer{.of = &x, .adds = 1, .lets_go_on = false};
+    std::atomic<int> clock{0};
+    marker last{&clock};
+    scheduler s{{.workers = 2}};
+    ASSERT_TRUE(s.submit(to_consume(sleeper)));
+    wait_for_parked(s, 1);
+    ASSERT_TRUE(s.submit({own, &producer, 3}));
+    wait_for_count(producer.attempts, 1);
+    s.end_waits();
+    ASSERT_TRUE(s.submit({mark, &last, 3}));
+    while (s.statistics().finished == 0) std::this_thread::yield();  // counted when its worker looks for more
+    EXPECT_FALSE(sleeper.told);
+    producer.go = true;
+    s.stop();
+    EXPECT_TRUE(sleeper.got);
+}
+
+// Each would wake the other. Catches an end that interrupts both.
+TEST(retry, is_not_interrupted_when_one_that_was_wakes_it) {
+    const support::watchdog dog{"retry"};
+    for (const unsigned workers : {1U, 2U}) {
+        var<int> x{0}, y{0};
+        legatee one{&x, &y}, other{&y, &x};
+        scheduler s{{.workers = workers}};
+        ASSERT_TRUE(s.submit(to_consume(one)));
+        ASSERT_TRUE(s.submit(to_consume(other)));
+        wait_for_parked(s, 2);
+        s.stop();
+        EXPECT_NE(one.got, other.got);
+        EXPECT_NE(one.interrupted, other.interrupted);
+    }
+}
+
+// Catches a sleeper that finds itself interrupted, cannot be ended, and does not sleep any more: it keeps the one
+// worker from what would wake it.
+TEST(retry, sleeps_on_where_nothing_can_end_it) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    consumer undo{&x};
+    owner producer{.of = &x, .adds = 1};
+    scheduler s{{.workers = 1}};
+    void* carrier = nullptr;
+    ASSERT_TRUE(s.submit({.run = consume_in_undo, .argument = &undo, .priority = 3, .carrier = &carrier}));
+    wait_for_parked(s, 1);
+    s.interrupt(carrier, &undo);
+    ASSERT_TRUE(s.submit({own, &producer, 1}));
+    s.drain();
+    EXPECT_TRUE(undo.got);
+}
+
+// Catches an end that waits for what it cannot end before it ends the others, and one that ends nobody.
+TEST(retry, that_cannot_be_ended_keeps_the_end_from_nobody_else) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0}, y{0};
+    consumer undo{&x};
+    legatee other{&y};
+    scheduler s{{.workers = 1}};
+    ASSERT_TRUE(s.submit({consume_in_undo, &undo, 3}));
+    ASSERT_TRUE(s.submit(to_consume(other)));
+    wait_for_parked(s, 2);
+    s.end_waits();
+    wait_until(other.interrupted);
+    EXPECT_TRUE(other.told);
+    x.store(1);
+    s.drain();
+    EXPECT_TRUE(undo.got);
+}
+
+// The end waits for it, as for anything that ends.
+TEST(retry, ends_by_its_own_limit_although_the_scheduler_ends) {
+    const support::watchdog dog{"retry"};
+    var<int> x{0};
+    consumer limited{&x, std::chrono::milliseconds{2}};
+    scheduler s{{.workers = 2}};
+    ASSERT_TRUE(s.submit({consume, &limited, 3}));
+    s.stop();
+    EXPECT_TRUE(limited.done) << "an interruption would have ended the program";
+    EXPECT_FALSE(limited.got);
+}
+
+}  // namespace
+}  // namespace tutti::preempt

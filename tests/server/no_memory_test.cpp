@@ -1,0 +1,125 @@
+// Memory that is refused at the worst moment. Catches a pool that waits for threads which nobody ends, an entry in a
+// list of what is gone already, and a client that ends everybody's server.
+
+#include <gtest/gtest.h>
+
+#include "server/client.hpp"
+#include "server/invocation.hpp"
+#include "server/program_calls.hpp"
+#include "server/receiver.hpp"
+#include "server/thread_pool.hpp"
+#include "support/heap.hpp"
+
+namespace tutti::server {
+namespace {
+
+/// Refuses what it does not take; then memory, too, once on the thread that asked.
+class full_executor final : public executor {
+public:
+    std::atomic<bool> takes{false}, spoils_memory{false};
+    job* taken = nullptr;
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "full"; }
+    std::size_t submit(std::span<job* const> jobs) override {
+        if (spoils_memory) support::refuse_after = 1;
+        if (!takes) return 0;
+        taken = jobs.front();
+        return 1;
+    }
+    void interrupt(job&) noexcept override {}
+    void forget_interruption() noexcept override {}
+    void end_waits() noexcept override {}
+    void drain() override {}
+    [[nodiscard]] load current_load() const override { return {}; }
+};
+
+TEST(no_memory, a_pool_that_cannot_have_its_threads_ends_those_it_has) {
+    timeline shown{4};
+    for (std::uint64_t n = 1;; ++n) {
+        support::refuse_after = n;
+        bool made = false;
+        try {
+            const thread_pool pool{4, 10, shown};
+            made = true;
+        } catch (const std::bad_alloc&) {}
+        const bool refused = std::exchange(support::refuse_after, 0) == 0;
+        ASSERT_NE(made, refused) << "allocation " << n;
+        if (made) break;
+    }
+}
+
+TEST(no_memory, a_call_of_the_program_that_is_refused_leaves_nothing_behind) {
+    const settings how;
+    catalog known;
+    known.add("noop", {}, [] {});
+    full_executor full;
+    program_calls calls{how, full, known.all()};
+    const invocation what{.which = known.find("noop"), .how = {}, .spoken = protocol::resp3};
+    int told = 0;
+    const auto tell = [&](std::string_view) { ++told; };
+    full.spoils_memory = true;
+    EXPECT_THROW(calls.call(what, {}, tell), std::bad_alloc);
+    EXPECT_EQ(told, 0);
+    full.spoils_memory = false;
+    full.takes = true;
+    calls.call(what, {}, tell);
+    full.taken->run();
+    EXPECT_EQ(told, 1);
+    EXPECT_EQ(calls.counted().endings(0, ending::busy), 1U);
+    EXPECT_EQ(calls.counted().endings(0, ending::ok), 1U);
+}
+
+TEST(no_memory, a_client_whose_call_is_refused_without_it_is_closed) {
+    const settings how;
+    catalog catalogued;
+    catalogued.add("noop", {}, [] {});
+    timeline shown{1};
+    full_executor full;
+    const commands known{catalogued, "", shown, [] { return std::string{}; }};
+    const handle listener = listen_tcp("127.0.0.1", 0);
+    common shared{.how = how, .known = known, .runs = full, .entrances = {}};
+    shared.entrances.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
+    receiver serving{shared, 1};
+    serving.start();
+    full.spoils_memory = true;
+    EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}), "closed");
+    full.spoils_memory = false;
+    EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}).substr(0, 5), "-BUSY");
+    serving.begin_drain();
+    serving.join();
+    EXPECT_EQ(serving.counted().endings(0, ending::busy), 2U);
+}
+
+TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {
+    catalog known;
+    known.add("fail", {}, [] {
+        support::refuse_after = 1;
+        throw 42;
+    });
+    const settings how;
+    full_executor full;
+    program_calls calls{how, full, known.all()};
+    full.takes = true;
+    std::string answer;
+    calls.call({.which = known.find("fail"), .how = {}}, {}, [&](std::string_view text) { answer = text; });
+    full.taken->run();
+    EXPECT_EQ(answer, "-EXCEPTION .\r\n");
+}
+
+TEST(no_memory, a_call_that_was_cut_off_is_answered) {
+    catalog known;
+    known.add("dive", {}, [] {});
+    const invocation what{.which = known.find("dive"), .how = {}};
+    for (std::uint64_t n = 1;; ++n) {
+        std::string answer;
+        support::refuse_after = n;
+        EXPECT_EQ(run_over(what, answer), ending::stack);
+        const bool refused = std::exchange(support::refuse_after, 0) == 0;
+        EXPECT_EQ(answer.substr(0, 7), "-STACK ");
+        EXPECT_EQ(answer == "-STACK .\r\n", refused);
+        if (!refused) break;
+    }
+}
+
+}  // namespace
+}  // namespace tutti::server
