@@ -106,7 +106,8 @@ packages_charts=(python3-matplotlib)
 packages_test=("${packages_apps[@]}" "${packages_server[@]}" "${packages_charts[@]}" redis-tools libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
-packages_clang=(clang-19 libclang-rt-19-dev)
+# The last is what names functions in the reports of sanitizers.
+packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
 packages_check=(clang-format-19 shellcheck codespell mandoc)
 
 has_header() { [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]]; }
@@ -117,6 +118,7 @@ installed() {
         ninja-build) command -v ninja ;;
         gcc-12-source) compgen -G '/usr/src/gcc-12/gcc-*.tar.xz' ;;
         clang-19) command -v clang++-19 ;;
+        llvm-19) command -v llvm-symbolizer-19 ;;
         pkgconf) command -v pkg-config ;;
         xz-utils) command -v xz ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
