@@ -121,9 +121,9 @@ void close_unstarted(descriptor& d) noexcept {
 }
 
 void start_attempt(descriptor& d) {
-    // Not what runs for the first time, nor what cannot be left from here: an undo action, or a block of the language.
+    // Not what runs for the first time.
     if (const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
-        why != 0 && d.run.attempt > 1 && !d.compensating && d.frame_->receive == nullptr) [[unlikely]] {
+        why != 0 && d.run.attempt > 1 && ends_when_interrupted(d)) [[unlikely]] {
         close_unstarted(d);
         throw_interruption(why);
     }

@@ -73,6 +73,22 @@ TEST_P(thread_exit, by_pthread_exit_in_a_nested_block) {
     expect_rolled_back();
 }
 
+// Nor may a handler that runs after the commit hold it up, and those behind it are given back.
+TEST_P(thread_exit, by_pthread_exit_in_a_handler_after_the_commit) {
+    auto part = [&] {
+        run(GetParam(), [&](tx& t) {
+            write_everything(t);
+            t.on_commit([] { pthread_exit(nullptr); });
+            t.on_commit([this, owned = std::make_shared<int>(5)] { compensated_ += *owned; });
+        });
+        compensated_ += 100;
+    };
+    pthread_join(start(part), nullptr);
+    EXPECT_EQ(v_.load(), 2);
+    EXPECT_EQ(plain_, 2u);
+    EXPECT_EQ(compensated_, 0);
+}
+
 TEST_P(thread_exit, by_cancellation) {
     auto part = [&] {
         run(GetParam(), [&](tx& t) {

@@ -1,13 +1,10 @@
 // What a child finds of the threads that were in the middle of something when the process was copied, one case a run:
 // forks <case>. Each ends with status 0, or says what is wrong.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <fstream>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <tutti/tutti.hpp>
@@ -15,6 +12,7 @@
 
 #include "another_context.hpp"
 #include "expect.hpp"
+#include "processes.hpp"
 
 #define TUTTI_PURE [[gnu::transaction_pure]]
 
@@ -34,19 +32,6 @@ void another() {
     __transaction_atomic { ++runs_of_another; }
 }
 [[gnu::noinline]] void unsafe_step() { asm volatile("" ::: "memory"); }
-
-bool ended_well(pid_t child) {
-    int status = 0;
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-bool sleeps(pid_t thread) {
-    std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
-    std::string line;
-    std::getline(file, line);
-    const std::size_t behind_name = line.rfind(") ");
-    return behind_name != std::string::npos && line[behind_name + 2] == 'S';
-}
 
 // ---- in a block
 

@@ -1,5 +1,4 @@
 // Blocks of the library and of the language in one program are one transaction when one stands inside the other.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "expect.hpp"
+#include "processes.hpp"
 
 namespace {
 
@@ -367,8 +367,7 @@ void fork_with_other_algorithm() {
             left.store(1);
             _exit(left.load() == 1 ? 0 : 1);
         }
-        int status = 0;
-        return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        return ended_well(child);
     };
     EXPECT(survives());
     tutti::use_algorithm("norec");

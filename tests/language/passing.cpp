@@ -1,18 +1,16 @@
 // Signals that find a block of the language where it cannot simply be left by a jump: a destructor runs because of an
 // exception, or a block of the library is around it, on another descriptor even. One case a run: passing <case>.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <exception>
-#include <fstream>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <tutti/tutti.hpp>
 #include <utility>
 
 #include "expect.hpp"
+#include "processes.hpp"
 
 #define TUTTI_PURE [[gnu::transaction_pure]]
 
@@ -27,14 +25,6 @@ std::thread other;
 [[gnu::noinline]] void unsafe_step() { asm volatile("" ::: "memory"); }
 
 // ---- from a destructor
-
-bool sleeps(pid_t thread) {
-    std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
-    std::string line;
-    std::getline(file, line);
-    const std::size_t behind_name = line.rfind(") ");
-    return behind_name != std::string::npos && line[behind_name + 2] == 'S';
-}
 
 /// Returns when another thread has asked this one to die and sleeps until it has.
 TUTTI_PURE void let_another_kill() {
@@ -299,8 +289,7 @@ void fork_in_handler() {
             const std::string here(100, 'x');  // nothing can be thrown past it from a call of fork
             const pid_t child = fork();
             if (child == 0) _exit(here.size() == 100 ? 0 : 1);
-            int status = 0;
-            EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+            EXPECT(ended_well(child));
         });
     });
     other.join();

@@ -1,0 +1,23 @@
+// What other threads and processes are doing, as Linux tells it.
+#pragma once
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+/// Whether that thread of this process waits in the kernel.
+inline bool sleeps(pid_t thread) {
+    std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
+    std::string line;
+    std::getline(file, line);
+    const std::size_t behind_name = line.rfind(") ");
+    return behind_name != std::string::npos && line[behind_name + 2] == 'S';
+}
+
+/// Waits for the child. Whether it ended with status 0.
+inline bool ended_well(pid_t child) {
+    int status = 0;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
