@@ -118,7 +118,7 @@ installed() {
         ninja-build) command -v ninja ;;
         gcc-12-source) compgen -G '/usr/src/gcc-12/gcc-*.tar.xz' ;;
         clang-19) command -v clang++-19 ;;
-        llvm-19) command -v llvm-symbolizer-19 ;;
+        llvm-19) [[ -x /usr/bin/llvm-symbolizer-19 ]] ;; # the presets name this file
         pkgconf) command -v pkg-config ;;
         xz-utils) command -v xz ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;

@@ -37,6 +37,15 @@ constinit bucket buckets[std::size_t{1} << bucket_bits];
 /// How often to sleep before giving up, while an older or a younger transaction holds the lock.
 constexpr unsigned patience_with_older = 4;
 constexpr unsigned patience_with_younger = 64;
+/// The same for who cannot start over, whose caller hears of it: seconds, so that it says nothing of how soon a holder
+/// gets a processor to notice that it was killed.
+constexpr unsigned patience_of_the_bound = 2048;
+
+/// REQUIRES: somebody else holds the lock.
+unsigned patience(const descriptor& d, bool with_older) noexcept {
+    if (d.bound_to_commit()) return patience_of_the_bound;
+    return with_older && !d.is_irrevocable() ? patience_with_older : patience_with_younger;
+}
 
 bucket& bucket_of(const lock_name& n) noexcept {
     const std::uint64_t mixed =
@@ -99,9 +108,8 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
         abort_if_doomed(d);
         // The irrevocable transaction wins. What it may still wait for in vain is an undo of the holder's, which would
         // need what it has marked.
-        const bool wins = d.is_irrevocable();
-        if (wins) kill_before_waiting(d, *other.who, other.state);
-        if (turn >= (older && !wins ? patience_with_older : patience_with_younger)) {
+        if (d.is_irrevocable()) kill_before_waiting(d, *other.who, other.state);
+        if (turn >= patience(d, older)) {
             mine.reset();  // the block may jump
             if (d.bound_to_commit()) {
                 throw usage_error{

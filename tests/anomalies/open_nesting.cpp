@@ -221,6 +221,31 @@ TEST_F(open_nesting, an_irrevocable_block_gets_its_abstract_lock_without_startin
     EXPECT_EQ(effects, 1);
 }
 
+// Catches a wait without a bound. Those who can start over do, and give up what the undo needs.
+TEST_F(open_nesting, an_irrevocable_block_whose_abstract_lock_comes_free_only_after_its_end_is_told_so) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{test_name()};
+    std::atomic<bool> held{false}, over{false};
+    std::thread holder{[&] {
+        atomically([&](tx& t) {
+            acquire(t, {&shared_, 1});
+            add(t, own_, 1);
+            held = true;
+            while (t.attempt() == 1 && !over.load()) static_cast<void>(shared_.get(t));  // until it is killed
+        });
+    }};
+    while (!held.load()) std::this_thread::yield();
+    EXPECT_THROW(atomically([&](tx& t) {
+                     t.become_irrevocable("an effect");
+                     own_.set(t, own_.get(t) + 100);
+                     acquire(t, {&shared_, 1});
+                 }),
+                 usage_error);
+    over = true;
+    holder.join();
+    EXPECT_EQ(own_.load(), 1);
+}
+
 // The undo of a nested block waits for nobody who waits for the block around it.
 TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_around_it) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";

@@ -77,7 +77,8 @@ TEST_P(thread_exit, by_pthread_exit_in_a_nested_block) {
 TEST_P(thread_exit, by_pthread_exit_in_a_handler_after_the_commit) {
     auto part = [&] {
         run(GetParam(), [&](tx& t) {
-            write_everything(t);
+            v_.set(t, 2);
+            store(t, &plain_, 2u);
             t.on_commit([] { pthread_exit(nullptr); });
             t.on_commit([this, owned = std::make_shared<int>(5)] { compensated_ += *owned; });
         });

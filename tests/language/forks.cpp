@@ -83,7 +83,7 @@ void quiescent() {
         if (certainly != 0) child = fork();
     }
     if (child == 0) {
-        alarm(30);
+        end_with_parent();
         long seen = 0;
         __transaction_atomic { seen = read_in_child.value; }
         synchronized { seen += read_in_child.value; }
@@ -124,7 +124,7 @@ void asleep() {
     while (sleeper == 0 || !sleeps(sleeper)) std::this_thread::yield();
     const pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        end_with_parent();
         std::thread{[] { overwrite_stack(); synchronized { unsafe_step(); } }}.join();
         rung.store(true);
         for (int i = 0; i != 30000 && !ran_without_barriers; ++i) {
@@ -146,7 +146,7 @@ void on_its_way_to_sleep() {
         if (child == 0 || rung.get(t)) return;
         t.on_abort([&](tutti::abort_cause) {
             child = fork();
-            if (child == 0) alarm(30);
+            if (child == 0) end_with_parent();
             else rung.store(true);
         });
         tutti::retry(t);
@@ -189,7 +189,7 @@ void holding() {
     while (!held) std::this_thread::yield();
     const pid_t child = fork();
     if (child == 0) {
-        alarm(30);
+        end_with_parent();
         tutti::atomically([&](tutti::tx& t) { tutti::acquire(t, name); });
         _exit(0);
     }
@@ -229,7 +229,7 @@ void leaves() {
     }
     forked = true;
     if (child == 0) {
-        alarm(30);
+        end_with_parent();
         std::thread{[] { __transaction_atomic { ++pair_a; } }}.join();
         _exit(0);
     }

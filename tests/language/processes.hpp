@@ -1,9 +1,11 @@
 // What other threads and processes are doing, as Linux tells it.
 #pragma once
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <fstream>
 #include <string>
 
@@ -15,6 +17,9 @@ inline bool sleeps(pid_t thread) {
     const std::size_t behind_name = line.rfind(") ");
     return behind_name != std::string::npos && line[behind_name + 2] == 'S';
 }
+
+/// For a child that may hang: it does not outlive its parent, which has a time limit.
+inline void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 /// Waits for the child. Whether it ended with status 0.
 inline bool ended_well(pid_t child) {

@@ -92,7 +92,8 @@ TEST_F(critical_test, signals_at_any_instruction) {
     const pthread_t target = pthread_self();
     std::atomic<bool> stop{false};
     std::thread storm{[&] {
-        while (!stop) pthread_kill(target, SIGUSR1);
+        do pthread_kill(target, SIGUSR1);  // at least one, however late this thread begins
+        while (!stop);
     }};
     // Until every kind of moment has been hit: cheap where signals are, bounded where they are slow.
     for (int i = 0; i < 200'000 && (ticks.postponed < 100 || ticks.allowed < 100); ++i) {

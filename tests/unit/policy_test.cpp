@@ -13,6 +13,7 @@
 #include "core/waiting.hpp"
 #include "policies/table.hpp"
 #include "support/crew.hpp"
+#include "support/effort.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -55,7 +56,7 @@ TEST(policies, are_put_in_force_by_name) {
 // Many threads, few variables, some visible readers: nobody hangs and nothing is lost, whatever the policy says.
 TEST(policies, keep_every_increment) {
     constexpr unsigned threads = 6;
-    constexpr long rounds = 2000;
+    const long rounds = static_cast<long>(support::rounds(2000));
     for (const policy* p : all()) {
         SCOPED_TRACE(p->name);
         var<long> first, second;
