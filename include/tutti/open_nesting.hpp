@@ -18,7 +18,8 @@ struct abstract_lock {
 };
 
 /// Takes an abstract lock, which is held until the outermost block has ended, its undo actions included. Waits while
-/// another transaction holds it; may restart the block. Idempotent. Throws std::bad_alloc.
+/// another transaction holds it; may restart the block. Idempotent. Throws std::bad_alloc; and usage_error in a block
+/// that must commit (become_irrevocable), after some seconds, if the holder's undo needs what the block has marked.
 TUTTI_EXPORT void acquire(tx& t, const abstract_lock& lock);
 
 namespace detail {

@@ -2,10 +2,10 @@
 // map"); it is held until the transaction that took it has ended, its undo actions included.
 //
 // No cycle of waiters lasts: every wait here is bounded, and whoever has waited in vain rolls back, which releases all
-// its locks. No livelock: the age of an execution is drawn at its first lock and stays with it over restarts; among
-// holders of several locks the younger gives up soon and the older late (wait-die: Rosenkrantz, Stearns, Lewis, "System
-// Level Concurrency Control for Distributed Database Systems", TODS 3(2), 1978, with a bound on the wait), so the
-// oldest gets through.
+// its locks; one that must commit fails with a usage_error. No livelock: the age of an execution is drawn at its first
+// lock and stays with it over restarts; among holders of several locks the younger gives up soon and the older late
+// (wait-die: Rosenkrantz, Stearns, Lewis, "System Level Concurrency Control for Distributed Database Systems", TODS
+// 3(2), 1978, with a bound on the wait), so the oldest gets through.
 #pragma once
 
 #include "core/descriptor.hpp"

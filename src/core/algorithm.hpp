@@ -4,7 +4,8 @@
 // API, no policy and no scheduler: where it meets another transaction it calls core/conflict.hpp, where it must give up
 // it calls core::abort_attempt. What each operation is told and owes:
 //
-//   begin(d)            the state says running. Takes a snapshot, opens the inlined paths if it can, keeps d.mode.
+//   begin(d)            the state may not say running yet. Takes a snapshot, opens the inlined paths if it can, keeps
+//                       d.mode.
 //   read(d, place)      the value in the snapshot, or what d wrote. May extend the snapshot, wait, or abort.
 //   write(d, place, v)  likewise. Everything it needs to allocate, it allocates before it changes anything.
 //   prepare(d)          d wrote something; the state says preparing. Acquires what is missing and validates:

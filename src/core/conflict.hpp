@@ -5,8 +5,8 @@
 
 namespace tutti::core {
 
-/// `r` was found locked by another transaction. Returns when it may have changed; or does not return: the attempt is
-/// aborted for `where`, and the next one waits for the other transaction to end.
+/// `r` was found locked by another transaction. Returns when it may have changed; or does not return: the attempt,
+/// or a nested block of it, is rolled back for `where`, and the next one waits for the other transaction to end.
 void meet_owner(descriptor& d, const record& r, word seen, abort_cause where);
 
 /// `r`, which d wants to write, was found marked by the visible readers `others` (seat bits). Returns true if all of

@@ -1,6 +1,6 @@
 // Begin, the barriers and commit, for any algorithm: the way from the public API to the algorithm's steps.
 //
-//   atomically -> open<A> -> begin<A> state = active; A::begin takes the snapshot
+//   atomically -> open<A> -> begin<A> A::begin takes the snapshot; state = active
 //   get, set   -> read_var<A>, …      only what the inlined path leaves over; A::read, A::write
 //   end of body -> commit<A>          A::prepare, A::publish; with anything extra, commit_with_extras<A>
 //   restart    -> reopen              (execution.cpp)

@@ -47,5 +47,5 @@ struct registers {
 
 }  // namespace tutti::itm
 
-/// An entry of the ABI: it never throws, because compiled code does not expect it to.
+/// An entry of the ABI: it never throws, because compiled code does not expect it to; but for _ITM_cxa_throw.
 #define TUTTI_ITM extern "C" TUTTI_EXPORT

@@ -27,8 +27,8 @@ namespace tutti::preempt {
 
 class scheduler {
 public:
-    /// Starts the workers. Throws std::invalid_argument for options that make no sense, std::bad_alloc,
-    /// std::system_error.
+    /// Starts the workers. Throws std::invalid_argument for options that make no sense, std::logic_error if the process
+    /// has a scheduler, std::bad_alloc, std::system_error.
     TUTTI_EXPORT explicit scheduler(const options& how);
     /// stop()
     TUTTI_EXPORT ~scheduler();

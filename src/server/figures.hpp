@@ -56,8 +56,8 @@ public:
 
     tally clients;  ///< connected now
     tally clients_in_all;
-    tally clients_refused;  ///< there were too many
-    tally commands;         ///< other than CALL
+    tally clients_refused;  ///< there were too many, or no memory for them
+    tally commands;         ///< that are no call of a procedure: others, and calls of none or with wrong options
     tally malformed;        ///< requests that ended their connection
     tally bytes_read;
     tally bytes_written;

@@ -1,4 +1,4 @@
-// The time that one call has run for, and when it is to be interrupted for that.
+// The time since one call has begun, and when it is to be interrupted for that.
 //
 // An interrupt may come between two transactions and have to be repeated. Each repetition waits twice as long as the
 // one before: what cannot be ended, in an overload with many such calls, costs next to nothing.

@@ -184,8 +184,8 @@ public:
 
     /// `f` takes its arguments by value or const reference, of types that have a codec, and returns one or nothing. A
     /// std::vector comes last; behind a std::optional everything may be left out. It runs on many threads at once. What
-    /// it throws is answered by an error: the code EXCEPTION and `what()`. A name is 1 to 100 printable ASCII
-    /// characters without blanks.
+    /// it throws is answered by an error: of Tutti's own exceptions by a code of their own (docs/server.md), of others
+    /// by EXCEPTION, its name and `what()`. A name is 1 to 100 printable ASCII characters without blanks.
     /// @throws registration_error  when the name is taken or unfit, or an option out of range
     template <class F>
     void add(std::string name, const procedure_options& options, F f) {

@@ -51,16 +51,19 @@ struct preemption_settings {
 
 /// What a server is to be, written with designated initialisers. Without an address it has no socket.
 struct settings {
-    std::optional<std::uint16_t> port{};          ///< of TCP; 0: one that the system chooses
-    std::string host = "127.0.0.1";               ///< to listen on
-    std::string unix_socket{};                    ///< path; empty: none
-    std::string password{};                       ///< that a connection has to AUTH with first; empty: none has to
-    tls_files tls{};                              ///< for TCP
-    std::optional<std::uint16_t> metrics_port{};  ///< where Prometheus may ask; 0: the system chooses
+    std::optional<std::uint16_t> port{};  ///< of TCP; 0: one that the system chooses
+    std::string host = "127.0.0.1";       ///< to listen on
+    std::string unix_socket{};            ///< path; empty: none
+    std::string password{};               ///< that a connection has to AUTH with first; empty: none has to
+    tls_files tls{};                      ///< for TCP
+    /// Where Prometheus may ask; 0: the system chooses. For commits and aborts call enable_statistics(true).
+    std::optional<std::uint16_t> metrics_port{};
     std::string metrics_host = "127.0.0.1";
 
     unsigned receivers = 1;  ///< threads that own sockets
-    unsigned workers = 0;    ///< threads that run procedures; 0: the processors that receivers leave, at least one
+    /// Threads that run procedures, at most 64 where they are preempted; 0: the processors that receivers leave, at
+    /// least one.
+    unsigned workers = 0;
 
     execution executor = execution::automatic;
     preemption_settings preemption{};
@@ -121,7 +124,7 @@ public:
     /// From here on it serves. After an exception it is good for nothing but its destructor.
     /// @throws std::system_error      when an address cannot be listened on
     /// @throws std::runtime_error     the same, when it cannot be found; when a certificate or key is not usable
-    /// @throws std::invalid_argument  when the executor or its ticks are not available here
+    /// @throws std::invalid_argument  when the executor, its ticks, so many workers or `migrate` cannot be had here
     /// @throws std::logic_error       when it has started before, or the process runs another preemptive server
     void start();
     /// Refuses new calls, the program's too, ends all that were accepted, answers them, closes every connection, runs
