@@ -14,6 +14,7 @@
 #include "core/registry.hpp"
 #include "core/signal.hpp"
 #include "core/solo.hpp"
+#include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
 
 namespace tutti::api {
@@ -25,6 +26,14 @@ void require_in_place(const core::instance& chosen) noexcept {
                                 "' cannot run language-level blocks, which need one that writes in place: "
                                 "TUTTI_ALGORITHM=wt-etl, serial or global-lock";
     base::panic(message.c_str());
+}
+
+const core::descriptor* current() noexcept { return static_cast<const core::descriptor*>(detail::current_transaction); }
+
+void tell_policies(core::copying step) noexcept {
+    for (const core::policy* p : policies::all()) {
+        if (p->copy != nullptr) p->copy(step, current());
+    }
 }
 
 }  // namespace
@@ -85,16 +94,23 @@ void note_free(core::descriptor& d, void* memory, detail::destroyer free) {
 void retire(void* object, detail::destroyer free) {
     if (memory::activities() == 0) return free(object);  // no transaction has ever run
     auto& d = core::descriptor::of(detail::current_or_attach());
-    d.limbo.reserve(1);
+    d.limbo.reserve(d.deferred_log.size() + 1);  // beside what is reserved for its commit
     d.limbo.retire({object, free});
 }
 
 bool transactions_have_run() noexcept { return memory::activities() != 0; }
 
-void hold_registry() noexcept { core::hold_registry(); }
-void let_go_of_registry() noexcept { core::let_go_of_registry(); }
+void hold_for_copy() noexcept {
+    tell_policies(core::copying::begins);
+    core::hold_registry();
+}
+void let_go_of_copy() noexcept {
+    core::let_go_of_registry();
+    tell_policies(core::copying::is_over);
+}
 void forget_others() noexcept {
-    core::forget_others(static_cast<const core::descriptor*>(detail::current_transaction));
+    core::forget_others(current());
+    tell_policies(core::copying::in_child);
 }
 
 const std::atomic<bool>& counting() noexcept { return observe::counting; }

@@ -46,8 +46,8 @@ TUTTI_EXPORT void retire(void* object, detail::destroyer free);
 [[nodiscard]] TUTTI_EXPORT bool transactions_have_run() noexcept;
 
 /// Around a fork, core/fork.hpp.
-TUTTI_EXPORT void hold_registry() noexcept;
-TUTTI_EXPORT void let_go_of_registry() noexcept;
+TUTTI_EXPORT void hold_for_copy() noexcept;
+TUTTI_EXPORT void let_go_of_copy() noexcept;
 TUTTI_EXPORT void forget_others() noexcept;
 
 /// Tells whether transactions are counted, so that blocks need a site.

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
 
+#include "base/lock.hpp"
 #include "base/panic.hpp"
 
 namespace tutti::base {
@@ -15,17 +15,18 @@ namespace {
 
 #if !defined(TUTTI_INTERLEAVE)
 
+constinit lock one_interrupter;
+
 long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
 
 /// For kernels and sandboxes without membarrier: taking write permission from a resident page makes the kernel
 /// interrupt every processor that runs a thread of this process, to flush its translation of the page; an interrupt
 /// is a full fence. (The same fall-back is used by folly's asymmetric barrier.)
 void interrupt_every_processor() noexcept {
-    static std::mutex one_at_a_time;
     static const std::size_t size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     static void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) panic("cannot map the page that heavy_fence needs: out of memory");
-    const std::lock_guard guard{one_at_a_time};
+    const lock_guard guard{one_interrupter};
     if (::mprotect(page, size, PROT_READ | PROT_WRITE) != 0) panic("heavy_fence: mprotect failed");
     *static_cast<volatile char*>(page) = 1;  // resident and writable, or there would be nothing to flush
     if (::mprotect(page, size, PROT_READ) != 0) panic("heavy_fence: mprotect failed");
@@ -44,6 +45,12 @@ void heavy_fence() noexcept {
         return;
     }
     interrupt_every_processor();
+#endif
+}
+
+void forget_others_fences() noexcept {
+#if !defined(TUTTI_INTERLEAVE)
+    one_interrupter.forget_holder();
 #endif
 }
 

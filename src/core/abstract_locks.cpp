@@ -105,12 +105,15 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
             // The holder cannot end while the bucket is locked: it has to unlink its holding first.
             other = {found.in_the_way->who, found.in_the_way->who->state.load(std::memory_order_acquire)};
         }
-        abort_if_doomed(d);
+        if (d.asked_to_die()) {
+            mine.reset();  // the block may jump
+            abort_attempt(d, abort_cause::killed);
+        }
         // The irrevocable transaction wins. What it may still wait for in vain is an undo of the holder's, which would
         // need what it has marked.
         if (d.is_irrevocable()) kill_before_waiting(d, *other.who, other.state);
         if (turn >= patience(d, older)) {
-            mine.reset();  // the block may jump
+            mine.reset();
             if (d.bound_to_commit()) {
                 throw usage_error{
                     "tutti: an irrevocable transaction waits in vain for an abstract lock: its holder's undo may need "

@@ -1,5 +1,6 @@
 #include "core/fork.hpp"
 
+#include "base/fence.hpp"
 #include "core/abstract_locks.hpp"
 #include "core/seats.hpp"
 #include "core/solo.hpp"
@@ -23,6 +24,7 @@ void forget(descriptor& gone) noexcept {
 }  // namespace
 
 void forget_others(const descriptor* self) noexcept {
+    base::forget_others_fences();
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& d = descriptor::of(memory::activity_of(id));

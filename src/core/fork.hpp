@@ -18,7 +18,8 @@ namespace tutti::core {
     return self != nullptr && (&d == self || encloses(d, *self) || encloses(*self, d));
 }
 
-/// Before the copy is made: no other thread is taking or giving back a descriptor, nor handing on what it had retired.
+/// Before the copy is made: no other thread is taking or giving back a descriptor, handing on what it had retired, or
+/// making a site known.
 void hold_registry() noexcept;
 /// After it, in both processes.
 void let_go_of_registry() noexcept;

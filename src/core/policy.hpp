@@ -24,6 +24,13 @@ enum class verdict : std::uint8_t {
     wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self where it could close a cycle
 };
 
+/// What a policy keeps of several threads is held while the process is copied.
+enum class copying : std::uint8_t {
+    begins,
+    in_child,  ///< it still is; only the thread that copies is here
+    is_over    ///< in both
+};
+
 struct policy {
     std::string_view name;
     std::string_view summary;
@@ -34,6 +41,8 @@ struct policy {
     void (*end)(descriptor& self) noexcept = nullptr;
     /// Another one has become the process's.
     void (*leave)() noexcept = nullptr;
+    /// The process is copied (core/fork.hpp); `self` is the descriptor of the thread that does so, if it has one.
+    void (*copy)(copying step, const descriptor* self) noexcept = nullptr;
     /// Whether a transaction that keeps losing is helped out (core/standing.hpp): its restarts are then bounded.
     bool bounded = true;
     /// Whether it needs to hear of the starts of first attempts only while it has called `listen` itself.

@@ -12,6 +12,7 @@
 #include "core/algorithm.hpp"
 #include "core/fork.hpp"
 #include "core/solo.hpp"
+#include "observe/site.hpp"
 
 namespace tutti::detail {
 
@@ -140,8 +141,10 @@ void release_descriptor(descriptor& d) noexcept {
 void hold_registry() noexcept {
     descriptors().mutex.lock();
     memory::hold_orphanage();  // release_descriptor hands things on to it before it asks for the mutex
+    observe::hold_sites();
 }
 void let_go_of_registry() noexcept {
+    observe::let_go_of_sites();
     memory::let_go_of_orphanage();
     descriptors().mutex.unlock();
 }

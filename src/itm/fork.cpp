@@ -41,11 +41,11 @@ void go_alone() {
 void before() {
     go_alone();
     changes.lock();
-    api::hold_registry();
+    api::hold_for_copy();
 }
 
 void after() {
-    api::let_go_of_registry();
+    api::let_go_of_copy();
     changes.unlock();
     if (forking == nullptr) return;
     descriptor& d = *std::exchange(forking, nullptr);

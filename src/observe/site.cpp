@@ -67,6 +67,9 @@ reservoir& durations_of(site& where, std::size_t capacity) {
     return *fresh.release();
 }
 
+void hold_sites() noexcept { sites_registry().mutex.lock(); }
+void let_go_of_sites() noexcept { sites_registry().mutex.unlock(); }
+
 const site& site_number(std::uint32_t id) {
     registry& r = sites_registry();
     const std::lock_guard guard{r.mutex};

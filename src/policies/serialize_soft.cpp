@@ -92,6 +92,22 @@ void clear_row_and_column(core::descriptor& self) noexcept {
     core::undisturbed(self, [&] { forget(self); });
 }
 
+/// In the child this thread gets its priority back: whoever it lost to is not there.
+void hold_while_copied(core::copying step, const core::descriptor* self) noexcept {
+    conflicts& m = matrix();
+    switch (step) {
+        case core::copying::begins: m.lock.take(); break;
+        case core::copying::in_child:
+            for (const defeat& c : m.all) {
+                if (c.loser == self) base::restore_priority(base::thread_number(), c.nice);
+            }
+            m.all.clear();
+            m.changed();
+            break;
+        case core::copying::is_over: m.lock.unlock(); break;
+    }
+}
+
 }  // namespace
 
 const core::policy serialize_soft{.name = "serialize-soft",
@@ -99,6 +115,7 @@ const core::policy serialize_soft{.name = "serialize-soft",
                                   .conflict = give_way,
                                   .pause = pause_nicely,
                                   .start = hear_of_end,
-                                  .end = clear_row_and_column};
+                                  .end = clear_row_and_column,
+                                  .copy = hold_while_copied};
 
 }  // namespace tutti::policies

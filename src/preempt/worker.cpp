@@ -333,6 +333,8 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
     const int error = errno;
     auto& where = *static_cast<ucontext_t*>(interrupted);
     w->on_tick(static_cast<std::uintptr_t>(where.uc_mcontext.gregs[REG_RIP]));
+    // The return from a handler puts back the alternate stack that the thread had, which here may be another one.
+    if (current() != w) ::sigaltstack(nullptr, &where.uc_stack);
     current()->keep_stepping(where);
     errno = error;
 }

@@ -175,7 +175,7 @@ void receiver::handle_event(connection& c, std::uint32_t events) {
     const bool readable = (events & EPOLLIN) != 0;
     // EPOLLHUP: the other side is gone altogether and will read no answer; what it sent before may still be run.
     if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable)) c.broken = true;
-    else if (readable || c.io->wants_to_write()) {
+    else if (readable || (is_read(c) && c.io->wants_to_write())) {
         try {
             read(c);
         } catch (const std::exception&) {
@@ -203,6 +203,11 @@ void receiver::read(connection& c) {
 
 bool receiver::takes_more(const connection& c) const noexcept {
     return !c.who.quit && !c.lingering && c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
+}
+
+/// Whether the socket is. Throwing away what comes is reading, too.
+bool receiver::is_read(const connection& c) const noexcept {
+    return !c.ended && (takes_more(c) || c.who.quit || c.lingering);
 }
 
 /// Returns how many bytes were understood.

@@ -79,6 +79,7 @@ private:
     void look_after(connection& c);
     void exchange(connection& c);
     [[nodiscard]] bool takes_more(const connection& c) const noexcept;
+    [[nodiscard]] bool is_read(const connection& c) const noexcept;
     void write(connection& c);
     void watch(connection& c);
     void close(connection& c);

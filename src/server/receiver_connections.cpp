@@ -74,9 +74,8 @@ void receiver::write(connection& c) {
 
 void receiver::watch(connection& c) {
     std::uint32_t wanted = 0;
-    // Throwing away what comes is reading, too.
-    if (!c.ended && (takes_more(c) || c.who.quit || c.lingering)) wanted |= EPOLLIN;
-    if (c.unsent() > 0 || c.io->wants_to_write()) wanted |= EPOLLOUT;
+    if (is_read(c)) wanted |= EPOLLIN;
+    if (c.unsent() > 0 || (is_read(c) && c.io->wants_to_write())) wanted |= EPOLLOUT;
     if (wanted == c.interest) return;
     epoll_event e{};
     e.events = wanted;
@@ -91,6 +90,8 @@ void receiver::close(connection& c) {
         if (r->answered) put_away(*r);
         else r->from = nullptr;  // R2
     }
+    // Closing the socket would do, were there no process that has inherited it and not yet become another program.
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, c.io->socket(), nullptr);
     connections_.erase(&c);
     figures_.clients.drop();
     shared_.clients.fetch_sub(1);

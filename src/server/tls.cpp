@@ -29,6 +29,7 @@ public:
         ::ERR_clear_error();
         std::size_t bytes = 0;
         const int done = ::SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
+        wants_to_write_ = done != 1 && ::SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_WRITE;
         return result_of(done, bytes);
     }
     result write(std::string_view text) noexcept override {
@@ -47,10 +48,9 @@ public:
 
 private:
     result result_of(int done, std::size_t bytes) noexcept {
-        wants_to_write_ = false;
         if (done == 1) return {state::good, bytes};
         switch (::SSL_get_error(ssl_.get(), done)) {
-            case SSL_ERROR_WANT_WRITE: wants_to_write_ = true; return {state::later};
+            case SSL_ERROR_WANT_WRITE:
             case SSL_ERROR_WANT_READ: return {state::later};
             case SSL_ERROR_ZERO_RETURN: return {state::ended};
             default: return {state::broken};

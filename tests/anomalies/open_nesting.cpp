@@ -246,6 +246,39 @@ TEST_F(open_nesting, an_irrevocable_block_whose_abstract_lock_comes_free_only_af
     EXPECT_EQ(own_.load(), 1);
 }
 
+// Catches, under AddressSanitizer, a jump that loses what had been prepared to hold the lock.
+TEST_F(open_nesting, who_is_killed_while_it_waits_for_an_abstract_lock_starts_over) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{test_name()};
+    std::atomic<bool> held{false}, waits{false}, over{false};
+    std::thread holder{[&] {
+        atomically([&](tx& t) {
+            acquire(t, {&shared_, 1});
+            held = true;
+            while (!over.load()) std::this_thread::yield();
+        });
+    }};
+    std::thread waiter{[&] {
+        while (!held.load()) std::this_thread::yield();
+        for (int i = 0; i < 20; ++i) {
+            atomically(no_unwind, [&](tx& t) {
+                if (over.load()) return;
+                own_.set(t, 1);
+                waits = true;
+                acquire(t, {&shared_, 1});
+            });
+        }
+    }};
+    while (!waits.load()) std::this_thread::yield();
+    for (std::size_t i = 0; i < rounds(200); ++i) {
+        atomically({.mode = mode::irrevocable}, [&](tx& t) { own_.set(t, 2); });
+    }
+    over = true;
+    holder.join();
+    waiter.join();
+    EXPECT_NE(own_.load(), 0);
+}
+
 // The undo of a nested block waits for nobody who waits for the block around it.
 TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_around_it) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";

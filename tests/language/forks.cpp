@@ -1,5 +1,7 @@
 // What a child finds of the threads that were in the middle of something when the process was copied, one case a run:
 // forks <case>. Each ends with status 0, or says what is wrong.
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -198,12 +200,65 @@ void holding() {
     other.join();
 }
 
+// ---- at a lower priority
+
+std::atomic<bool> forked{false};
+std::atomic<bool> loses{false};
+std::atomic<bool> lowers{false};
+
+TUTTI_PURE void let_another_lose() {
+    loses = true;
+    other = std::thread{[] {
+        __transaction_atomic { ++pair_a; }
+    }};
+    while (!lowers) std::this_thread::yield();
+}
+
+std::atomic<int> attempts{0};
+TUTTI_PURE void note_attempt() { ++attempts; }
+std::thread beaten;
+TUTTI_PURE void beat_another() {
+    if (beaten.joinable()) return;
+    beaten = std::thread{[] {
+        __transaction_atomic { note_attempt(); ++pair_b; }
+    }};
+    while (attempts < 2) std::this_thread::yield();
+}
+
+/// Another thread loses to this one and is about to lower its priority for that. In the child nobody has, and who loses
+/// there does so in its turn.
+void lowers_its_priority() {
+    const another_context there{another};
+    pid_t child = -1;
+    synchronized {
+        ++pair_a;
+        let_another_lose();
+        if (certainly != 0) child = fork();
+    }
+    forked = true;
+    if (child == 0) {
+        end_with_parent();
+        __transaction_atomic { ++pair_b; beat_another(); }
+        beaten.join();
+        _exit(pair_b == 2 ? 0 : 1);
+    }
+    EXPECT(ended_well(child));
+    other.join();
+    EXPECT(pair_a == 2);
+}
+
+/// Whether a thread here can take back a lower priority, without which none is lowered.
+bool may_return_to_priority() {
+    const id_t me = static_cast<id_t>(gettid());
+    const int nice = getpriority(PRIO_PROCESS, me);
+    return setpriority(PRIO_PROCESS, me, nice + 1) == 0 && setpriority(PRIO_PROCESS, me, nice) == 0;
+}
+
 // ---- at its exit
 
 constexpr std::size_t handed_on = 200;  // fewer than are looked through at a commit
 thread_local bool leaving = false;
 std::atomic<bool> hands_on{false};
-std::atomic<bool> forked{false};
 
 /// Another thread that exits hands on what it cannot free yet, because this one may see it.
 TUTTI_PURE void let_another_leave() {
@@ -255,6 +310,14 @@ void* realloc(void* old, std::size_t size) noexcept {
     return __libc_realloc(old, size);
 }
 
+/// The kernel's, but that the thread that loses stays in the middle of it for as long, too.
+int setpriority(__priority_which_t which, id_t who, int nice) noexcept {
+    if (loses && !lowers.exchange(true)) {
+        for (int i = 0; i != 100 && !forked; ++i) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    return static_cast<int>(syscall(SYS_setpriority, which, who, nice));
+}
+
 }  // extern "C"
 
 int main(int argc, char** argv) {
@@ -265,6 +328,8 @@ int main(int argc, char** argv) {
     else if (which == "on-its-way-to-sleep") on_its_way_to_sleep();
     else if (which == "holding") holding();
     else if (which == "leaves") leaves();
+    else if (which == "lowers-its-priority" && !may_return_to_priority()) return 77;
+    else if (which == "lowers-its-priority") lowers_its_priority();
     else return 2;
     return 0;
 }

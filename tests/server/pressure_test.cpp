@@ -2,6 +2,11 @@
 // receivers that wait for somebody.
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "server/bank.hpp"
 #include "support/effort.hpp"
@@ -93,6 +98,26 @@ TEST(pressure, half_closed_clients_get_all_answers) {
     bank.held.open();
     const std::string answers = leaving.receive_all();
     EXPECT_TRUE(answers.ends_with(":100\r\n+OK\r\n+PONG\r\n")) << answers;
+}
+
+// Whoever has inherited the socket keeps it open. Catches a receiver that hears of a client after it has forgotten it.
+TEST(pressure, a_client_may_leave_while_another_process_has_its_socket) {
+    bank_server bank;
+    bare_socket leaving{bank.port()};
+    leaving.send(wire({"PING"}));
+    EXPECT_EQ(leaving.receive_lines(1), "+PONG\r\n");
+    const pid_t copy = ::fork();
+    if (copy == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) ::pause();
+    }
+    leaving.half_close();
+    EXPECT_EQ(leaving.receive_all(), "");
+    client other{bank.port()};
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(other({"PING"}), "PONG");
+    EXPECT_EQ(number_of(other({"INFO"}), "connected_clients"), 1U);
+    ::kill(copy, SIGKILL);
+    ::waitpid(copy, nullptr, 0);
 }
 
 // A socket that is closed while something unread lies in it resets the connection, and what was written last is lost.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 namespace procedures {
@@ -22,11 +23,41 @@ thread_local void* held = nullptr;
     return errno;
 }
 
+int number_of_thread() noexcept { return static_cast<int>(::syscall(SYS_gettid)); }
+
+/// The alternate signal stacks of the two threads.
+class signal_stacks {
+public:
+    /// Whether the one of this thread is the same as before, and no other thread's.
+    bool right() noexcept {
+        stack_t here{};
+        int thread = 0;
+        do {  // on one thread
+            thread = number_of_thread();
+            ::sigaltstack(nullptr, &here);
+        } while (number_of_thread() != thread);
+        for (auto& [of, where] : known_) {
+            if (of == 0) of = thread, where = here.ss_sp;
+            if ((of == thread) != (where == here.ss_sp)) return false;
+            if (of == thread) return true;
+        }
+        return false;
+    }
+
+private:
+    struct entry {
+        int thread = 0;
+        const void* where = nullptr;
+    };
+    entry known_[2];
+};
+
 }  // namespace
 
 void wander(void* of_wanderer) noexcept {
     auto& w = *static_cast<wanderer*>(of_wanderer);
     bool right = true;
+    signal_stacks stacks;
     int* const my_errno = &errno;
     mine = w.seed;
     held = std::malloc(100);
@@ -39,7 +70,8 @@ void wander(void* of_wanderer) noexcept {
             for (int i = 0; i < 1000; ++i) asm volatile("");
             right = right && errno_now() == w.seed && *my_errno == w.seed && my_errno == &errno_now();
             right = right && mine_now() == w.seed && &mine_now() == &mine && held == expected;
-            const auto thread = static_cast<int>(::syscall(SYS_gettid));
+            const int thread = number_of_thread();
+            right = right && stacks.right();
             const int before = w.thread.exchange(thread);
             if (before != 0 && before != thread) w.moves.fetch_add(1);
             w.turns.fetch_add(1, std::memory_order_relaxed);

@@ -15,7 +15,7 @@ struct wanderer {
     std::atomic<bool> right{false};
 };
 /// Keeps a value in errno, one in a thread_local, one in an exception that it handles, and the addresses of the first
-/// two; says whether all of them always read as they were written.
+/// two; says whether all of them always read as they were written, and each thread has kept its alternate signal stack.
 void wander(void* of_wanderer) noexcept;
 
 }  // namespace procedures

@@ -1,0 +1,84 @@
+// What a stream under TLS tells the receiver. Catches one that calls a write that waits a read that does: its receiver
+// would read from a client that it has stopped reading from, as often as that one reads a little.
+
+#include "server/tls.hpp"
+
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <tuple>
+
+namespace tutti::server {
+namespace {
+
+template <class T, void (*Free)(T*)>
+struct freed_by {
+    void operator()(T* p) const noexcept { Free(p); }
+};
+template <class T, void (*Free)(T*)>
+using owned = std::unique_ptr<T, freed_by<T, Free>>;
+
+/// A key and a certificate signed with it, in files.
+class identity {
+public:
+    identity() {
+        const owned<EVP_PKEY, EVP_PKEY_free> key{EVP_EC_gen("P-256")};
+        const owned<X509, X509_free> certificate{X509_new()};
+        X509_gmtime_adj(X509_getm_notBefore(certificate.get()), 0);
+        X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+        X509_set_pubkey(certificate.get(), key.get());
+        X509_sign(certificate.get(), key.get(), EVP_sha256());
+        std::FILE* const to_key = std::fopen(files.key.c_str(), "w");
+        PEM_write_PrivateKey(to_key, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+        std::fclose(to_key);
+        std::FILE* const to_certificate = std::fopen(files.certificate.c_str(), "w");
+        PEM_write_X509(to_certificate, certificate.get());
+        std::fclose(to_certificate);
+    }
+    ~identity() {
+        ::unlink(files.key.c_str());
+        ::unlink(files.certificate.c_str());
+    }
+    identity(const identity&) = delete;
+    identity& operator=(const identity&) = delete;
+
+    const std::string base = testing::TempDir() + "tutti-tls-" + std::to_string(::getpid());
+    const tls_files files{.certificate = base + ".pem", .key = base + ".key", .client_authority = {}};
+};
+
+TEST(tls_stream, a_write_that_waits_is_no_read_that_does) {
+    const identity mine;
+    const tls speaks{mine.files};
+    int ends[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    const std::unique_ptr<stream> served = speaks.greet(handle{ends[0]});
+    const handle client{ends[1]};
+    const owned<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_client_method())};
+    const owned<SSL, SSL_free> theirs{SSL_new(context.get())};
+    SSL_set_fd(theirs.get(), client.get());
+    SSL_set_connect_state(theirs.get());
+    std::array<char, 100> some{};
+    while (!served->established() || SSL_is_init_finished(theirs.get()) != 1) {
+        std::ignore = SSL_do_handshake(theirs.get());
+        ASSERT_EQ(served->read(some).how, stream::state::later);
+    }
+    EXPECT_FALSE(served->wants_to_write());
+    const std::string answer(10'000, 'x');
+    stream::result last{};
+    do last = served->write(answer);
+    while (last.how == stream::state::good);
+    EXPECT_EQ(last.how, stream::state::later);
+    EXPECT_FALSE(served->wants_to_write());
+}
+
+}  // namespace
+}  // namespace tutti::server
