@@ -63,8 +63,8 @@ test_preset() {
     local preset=$1 build_seconds status=0 closing name total=0 bad=0 bench=OFF
     shift
     [[ $preset != release ]] || bench=ON # once is enough to see that it compiles
-    if ! excerpt_of=failed_build try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_SERVER=ON \
-        -DTUTTI_BENCH=$bench; then
+    if ! excerpt_of=failed_build try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON \
+        -DTUTTI_APPS=ON -DTUTTI_SERVER=ON -DTUTTI_BENCH=$bench; then
         record "$preset" 0 1 "$step_seconds" "does not build; see $step_log"
         failures+=("$preset: build: $(errors "$step_log" | grep -m 1 -v '^FAILED: ' || true)")
         step_number=$((step_number + 1))

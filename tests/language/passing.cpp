@@ -147,25 +147,19 @@ void doomed_in_destructor() {
     return right;
 }
 
-[[gnu::noinline]] long handle_here() {
+template <bool here>
+[[gnu::noinline]] long handle() {
     long seen = 0;
     __transaction_atomic {
         try {
             throw_number();
         } catch (...) {
-            overtake_once();
-            seen = right;
-        }
-    }
-    return seen;
-}
-[[gnu::noinline]] long handle_around_a_call() {
-    long seen = 0;
-    __transaction_atomic {
-        try {
-            throw_number();
-        } catch (...) {
-            seen = read_overtaken();
+            if constexpr (here) {
+                overtake_once();
+                seen = right;
+            } else {
+                seen = read_overtaken();
+            }
         }
     }
     return seen;
@@ -174,7 +168,7 @@ void doomed_in_destructor() {
 /// A handler ends with the block, whether its frame is dropped (a barrier of its own) or unwound (one of what it
 /// calls), and one around the library's block does not.
 void conflict_in_handler() {
-    for (const auto handle : {handle_here, handle_around_a_call}) {
+    for (const auto in_handler : {handle<true>, handle<false>}) {
         left = 1;
         right = -1;
         overtaken = false;
@@ -186,7 +180,7 @@ void conflict_in_handler() {
             tutti::atomically([&](tutti::tx& t) {
                 ++attempts;
                 sum = tutti::load(t, &left);
-                sum += handle();
+                sum += in_handler();
             });
             const std::exception_ptr handled = std::current_exception();
             EXPECT(handled != nullptr);

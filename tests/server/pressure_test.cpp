@@ -107,6 +107,7 @@ TEST(pressure, a_client_may_leave_while_another_process_has_its_socket) {
     leaving.send(wire({"PING"}));
     EXPECT_EQ(leaving.receive_lines(1), "+PONG\r\n");
     const pid_t copy = ::fork();
+    ASSERT_NE(copy, -1);  // to signal that would be to signal everybody
     if (copy == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) ::pause();
