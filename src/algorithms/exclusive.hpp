@@ -8,11 +8,12 @@
 #pragma once
 
 #include "algorithms/undo.hpp"
+#include "core/interrupt.hpp"
 #include "core/seats.hpp"
 
 namespace tutti::algorithms {
 
-/// `Token::take(d)` waits; `Token::give(d)` is idempotent.
+/// `Token::take(d)` waits, and fails only where the execution of d ends here; `Token::give(d)` is idempotent.
 template <class Token>
 struct exclusive {
     static constexpr std::string_view name = Token::name;
@@ -21,8 +22,11 @@ struct exclusive {
     static constexpr bool in_place = true;
     static constexpr bool one_at_a_time = true;
 
-    static void begin(descriptor& d) noexcept {
-        Token::take(d);
+    static void begin(descriptor& d) {
+        {
+            const core::before_attempt unbegun{d};
+            if (!Token::take(d)) core::end_unbegun(d);
+        }
         d.limit = version_clock::sample(d);
         d.inlined = false;
         d.close_bounds();
@@ -81,11 +85,12 @@ struct irrevocable_token {
     static constexpr std::string_view name = "serial";
     static constexpr std::string_view summary = "every transaction irrevocable, one at a time";
 
-    static void take(descriptor& d) noexcept {
-        if (d.seat == core::irrevocable_seat) return;
+    [[nodiscard]] static bool take(descriptor& d) noexcept {
+        if (d.seat == core::irrevocable_seat) return true;
         if (d.strict()) core::vacate_seat(d);  // a visible reader's: of no use where nobody else runs
-        core::wait_for_seat(d, memory::status::irrevocable);
+        if (!core::wait_for_seat(d, memory::status::irrevocable)) return false;
         d.extras |= core::extra_strict;
+        return true;
     }
     static void give(descriptor&) noexcept {}  // with the seat, which the runtime takes back
 };
@@ -94,9 +99,12 @@ struct global_lock_token {
     static constexpr std::string_view name = "global-lock";
     static constexpr std::string_view summary = "one lock around every transaction, for comparison";
 
-    static void take(descriptor& d) noexcept {
-        lock_.take();
+    [[nodiscard]] static bool take(descriptor& d) noexcept {
+        while (!lock_.take(base::nap_until(std::nullopt))) {
+            if (core::ends_here(d)) return false;
+        }
         d.holds_lock = true;
+        return true;
     }
     static void give(descriptor& d) noexcept {
         if (!d.holds_lock) return;

@@ -19,6 +19,7 @@
 
 #include "algorithms/redo.hpp"
 #include "core/algorithm.hpp"
+#include "core/apart.hpp"
 #include "core/conflict.hpp"
 #include "core/fault.hpp"
 #include "core/kill.hpp"
@@ -78,6 +79,7 @@ struct norec {
 
     static void publish(descriptor& d) noexcept {
         core::announce_publication(d, d.limit + one_commit);  // nobody has a snapshot with it while d holds the lock
+        core::come_into_sight(d);
         if (broken(fault::release_before_publish)) let_go(d, d.limit + one_commit);
         for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
         if (d.holds_lock) let_go(d, d.limit + one_commit);
@@ -227,6 +229,7 @@ private:
             if (seat != 0 && broken(fault::ignore_visible_readers)) break;
             descriptor* const other = core::occupant(seat);
             if (other == nullptr || other == &d || doomed.contains(*other)) continue;
+            if (core::may_pass(d, *other)) continue;
             // One that has its seat but does not run yet has read nothing, and its first look at the sequence, which
             // comes after its state is stored, will find the lock.
             if (memory::is_running(other->state.load(std::memory_order_seq_cst))) return other;

@@ -1,28 +1,60 @@
 #include "base/futex.hpp"
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <climits>
 #include <ctime>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::base {
+
+namespace {
+
+#if !defined(TUTTI_INTERLEAVE)
+/// FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC, which is what steady_clock counts.
+timespec absolute(deadline until) noexcept {
+    const auto nanoseconds = until.time_since_epoch().count();
+    return {static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
+}
+
+/// Without an object to destroy, so that a cancellation may unwind it at any of its instructions.
+TUTTI_NOINLINE void sleep_on(const std::atomic<std::uint32_t>* word, std::uint32_t expected, const timespec* until) {
+    ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until, nullptr,
+              FUTEX_BITSET_MATCH_ANY);
+}
+/// As the C library makes its own calls cancellation points. A cancelled thread leaves by the handler of a signal.
+TUTTI_NOINLINE void sleep_cancellably(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
+                                     const timespec* until) {
+    int before = 0;
+    ::pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+    sleep_on(word, expected, until);
+    ::pthread_setcanceltype(before, nullptr);
+}
+#endif
+
+}  // namespace
 
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::optional<deadline> until) noexcept {
 #if defined(TUTTI_INTERLEAVE)
     detail::interleaving_block(&word, expected, until);
 #else
-    // FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC, which is what steady_clock counts.
-    timespec absolute{};
-    if (until) {
-        const auto nanoseconds = until->time_since_epoch().count();
-        absolute.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000);
-        absolute.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
-    }
-    ::syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until ? &absolute : nullptr, nullptr,
-              FUTEX_BITSET_MATCH_ANY);
+    const timespec at = absolute(until.value_or(deadline{}));
+    sleep_on(&word, expected, until ? &at : nullptr);
+#endif
+}
+
+void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                            std::optional<deadline> until) {
+#if defined(TUTTI_INTERLEAVE)
+    detail::interleaving_block(&word, expected, until);
+#else
+    const timespec at = absolute(until.value_or(deadline{}));
+    sleep_cancellably(&word, expected, until ? &at : nullptr);
 #endif
 }
 

@@ -23,6 +23,10 @@ namespace tutti::base {
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::optional<deadline> until = std::nullopt) noexcept;
 
+/// The same as a cancellation point (pthreads(7)): the forced unwind of a cancelled thread may leave it.
+void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                            std::optional<deadline> until = std::nullopt);
+
 /// Wakes everybody who sleeps on `word`.
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 
@@ -43,12 +47,20 @@ inline void spin_turn() noexcept {
 // The scheduler lets a spinner's obstacle go on, and would hide what a sleep shows.
 inline constexpr int spin_turns = 0;
 inline constexpr std::uint64_t spin_ticks = 0;
+/// A sleep with a limit may end at any time there, and would hide a wake-up that is lost.
+inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept { return late; }
 #else
 /// How often to look before yielding: 0.3 us where a turn takes 5 ns.
 inline constexpr int spin_turns = 64;
 /// For how long to look before sleeping: 4 us at 2.5 GHz, about what a sleep costs with the fence before it and the
 /// wake-up.
 inline constexpr std::uint64_t spin_ticks = 10'000;
+/// Until when to sleep at once, of a wait that ends at `late`: nobody wakes a sleeper to tell it that it was killed or
+/// interrupted while it waits for somebody else, so it looks by itself.
+inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept {
+    const deadline soon = real_now() + std::chrono::milliseconds{20};
+    return late && *late < soon ? *late : soon;
+}
 #endif
 
 }  // namespace tutti::base

@@ -14,8 +14,10 @@ public:
     lock& operator=(const lock&) = delete;
 
     void take() noexcept {
-        if (!try_lock()) take_slowly();
+        if (!try_lock()) take_slowly(std::nullopt);
     }
+    /// False if it was not to be had until then.
+    [[nodiscard]] bool take(std::optional<deadline> until) noexcept { return try_lock() || take_slowly(until); }
     /// For who is about to try it again: costs its holder nothing, as an attempt would.
     [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
     bool try_lock() noexcept {
@@ -29,8 +31,12 @@ public:
     void forget_holder() noexcept { state_.store(free, std::memory_order_relaxed); }
 
 private:
-    void take_slowly() noexcept {
-        while (state_.exchange(contended, std::memory_order_acquire) != free) futex_wait(state_.raw(), contended);
+    bool take_slowly(std::optional<deadline> until) noexcept {
+        while (state_.exchange(contended, std::memory_order_acquire) != free) {
+            if (until && now() >= *until) return false;  // whoever unlocks it wakes one too many
+            futex_wait(state_.raw(), contended, until);
+        }
+        return true;
     }
 
     static constexpr std::uint32_t free = 0, held = 1, contended = 2;

@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "base/lock.hpp"
+#include "core/algorithm.hpp"
 #include "core/apart.hpp"
 #include "core/critical.hpp"
 #include "core/fork.hpp"
 #include "core/kill.hpp"
 #include "core/signal.hpp"
 #include "core/standing.hpp"
+#include "core/waiting.hpp"
 
 namespace tutti::core {
 
@@ -72,6 +74,33 @@ finding look(const bucket& b, const lock_name& name, bool shared, const descript
     return found;
 }
 
+/// While it lives, undo actions commit beside d once it has come to wait.
+class making_way {
+public:
+    explicit making_way(descriptor& d) noexcept : d_{d} {}
+    ~making_way() { d_.makes_way.store(0, std::memory_order_relaxed); }
+    making_way(const making_way&) = delete;
+    making_way& operator=(const making_way&) = delete;
+
+    void offer() noexcept {
+        if (!d_.is_irrevocable() || offered_) return;
+        offered_ = true;
+        d_.makes_way.store(1, std::memory_order_seq_cst);
+        wake_sleepers(d_);
+    }
+    /// Whether nobody has changed what d has read.
+    [[nodiscard]] bool withdraw() noexcept {
+        if (!offered_) return true;
+        offered_ = false;
+        d_.makes_way.store(0, std::memory_order_seq_cst);
+        return d_.algorithm->unchanged(d_);
+    }
+
+private:
+    descriptor& d_;
+    bool offered_ = false;
+};
+
 /// Until somebody releases a lock of the bucket, for a random time that grows with the turns.
 void sleep_a_while(descriptor& d, bucket& b, std::uint32_t seen, const obstacle& other, unsigned turn) noexcept {
     if (d.hooks != nullptr && d.hooks->wait != nullptr) return d.hooks->wait(d, *other.who, other.state);
@@ -86,6 +115,7 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
     d.extras |= extra_abstract_locks;
     auto mine = std::make_unique<abstract_holding>(abstract_holding{name, shared, &d, age_of(d)});
     bucket& b = bucket_of(name);
+    making_way way{d};
     for (unsigned turn = 0;; ++turn) {
         // Acquire, and before the look: a release that the look misses is counted after this.
         const std::uint32_t seen = b.releases.load(std::memory_order_acquire);
@@ -99,13 +129,13 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
                 mine->next_in_bucket = std::exchange(b.first, mine.get());
                 mine->next_of_holder = std::exchange(d.abstract_locks, mine.get());
                 static_cast<void>(mine.release());
-                return;
+                break;
             }
             older = found.in_the_way->age < d.run.age;
             // The holder cannot end while the bucket is locked: it has to unlink its holding first.
             other = {found.in_the_way->who, found.in_the_way->who->state.load(std::memory_order_acquire)};
         }
-        if (d.asked_to_die()) {
+        if (d.asked_to_die() || encloser_is_doomed(d)) {
             mine.reset();  // the block may jump
             abort_attempt(d, abort_cause::killed);
         }
@@ -122,7 +152,13 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
             d.run.in_the_way = other;
             abort_attempt(d, abort_cause::conflict_abstract_lock);
         }
+        way.offer();
         sleep_a_while(d, b, seen, other, turn);
+    }
+    if (!way.withdraw()) {
+        throw usage_error{
+            "tutti: while an irrevocable transaction waited for an abstract lock, the undo of its holder has changed "
+            "what this transaction had read; take the lock before become_irrevocable"};
     }
 }
 

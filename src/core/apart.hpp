@@ -28,6 +28,19 @@ namespace tutti::core {
     return false;
 }
 
+/// Whether d's transaction is an undo action, or runs inside one.
+[[nodiscard]] inline bool undoes(const descriptor& d) noexcept {
+    for (const descriptor* o = &d; o != nullptr; o = o->outer) {
+        if (o->compensating) return true;
+    }
+    return false;
+}
+
+/// Whether d commits beside `other` although that one is irrevocable; see abstract_locks.hpp.
+[[nodiscard]] inline bool may_pass(const descriptor& d, const descriptor& other) noexcept {
+    return other.makes_way.load(std::memory_order_seq_cst) != 0 && undoes(d);
+}
+
 /// The context's transactions run on a descriptor of their own from here until `leave_apart`. Throws std::bad_alloc at
 /// the first time.
 descriptor& enter_apart(descriptor& outer);

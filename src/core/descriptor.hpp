@@ -140,6 +140,7 @@ struct execution {
     std::uint32_t defeats = 0;
     bool was_defeated = false;
     bool in_line = false;  // has joined one; see core/line.hpp
+    bool unbegun = false;  // an interruption may end it where it waits now; see core/interrupt.hpp
     bool hurried = false;  // irrevocable only so that it commits, in time or at all: the body may retry and restart
     timing timed;          // its deadline
 
@@ -188,6 +189,8 @@ public:
     word commit_version = 0;   // what publish releases records with
     bool announced = false;    // `privatizing` is up for the attempt in progress
     word received_up_to = 0;   // whoever published up to it quiesces no more; see core/quiescence.hpp
+    word owes_up_to = 0;       // the wait that it owes for what it received under this limit, or 0
+    std::uint32_t steps_walked = 0;  // in core/quiescence_set.hpp, since its latest sweep
 
     // --- how the attempt stands
     word self_lock = 0;     // the lock word of entry 0
@@ -237,6 +240,7 @@ public:
     // --- what those see who meet it
     detail::shared<std::int64_t> rank{0};
     detail::shared<std::uint64_t> age{0};
+    detail::shared<std::uint32_t> makes_way{0};  // irrevocable, but undo actions commit beside it; abstract_locks.hpp
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
     detail::shared<word> waits_for_state{0};         // and the state of that one's transaction
     // The sequences of the attempts of its latest execution that others follow, or followed.

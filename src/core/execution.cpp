@@ -44,7 +44,7 @@ void start_counting(descriptor& d) noexcept {
 }
 
 /// Takes a seat. An undo inside a transaction that goes on does without one that is not to be had, with the standing of
-/// that transaction. False: the transaction around d has to start over instead.
+/// that transaction. False: the execution ends here, or the transaction around d has to start over instead.
 bool take_place(descriptor& d) noexcept {
     if (!encloser_owns(d)) return wait_for_seat(d, d.mode);
     // Whoever has the seat may be waiting for what the transaction around d owns.
@@ -62,7 +62,7 @@ bool take_place(descriptor& d) noexcept {
 
 bool begins_strictly(descriptor& d) noexcept {
     const without_favourite so_that_it_does_not_lack_a_seat{d};
-    if (!take_place(d)) return false;
+    if (!so_that_it_does_not_lack_a_seat.is_so() || !take_place(d)) return false;
     if (d.seat == 0) return true;
     d.extras |= extra_strict;
     // Before the snapshot is taken: whoever finds the seat occupied must find its occupant running, or it would take
@@ -73,6 +73,7 @@ bool begins_strictly(descriptor& d) noexcept {
 
 void start_strictly(descriptor& d) {
     if (!begins_strictly(d)) {
+        if (ends_here(d)) end_unbegun(d);
         make_idle(d);
         restart_encloser(d, abort_cause::killed);
     }
@@ -121,9 +122,10 @@ void close_unstarted(descriptor& d) noexcept {
 }
 
 void start_attempt(descriptor& d) {
-    // Not what runs for the first time.
-    if (const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
-        why != 0 && d.run.attempt > 1 && ends_when_interrupted(d)) [[unlikely]] {
+    std::optional<before_attempt> unbegun{d};
+    // Not what runs for the first time, unless it has to wait.
+    if (d.run.attempt > 1 && ends_here(d)) [[unlikely]] {
+        const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
         close_unstarted(d);
         throw_interruption(why);
     }
@@ -141,12 +143,14 @@ void start_attempt(descriptor& d) {
     if (const policy& p = policy_of(d); p.start != nullptr) p.start(d);
     if (d.mode != status::active) [[unlikely]]
         start_strictly(d);
+    unbegun.reset();
     if (d.frame_->receive != nullptr)
         d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered it
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
         // A block of the language has said that it uses plain memory; what it says must be seen before its snapshot is
         // taken. Partner: quiesce.
+        if (!is_enlisted(d)) enlist(d);
         std::atomic_thread_fence(std::memory_order_seq_cst);
         d.algorithm->refresh(d);
     }
@@ -181,7 +185,7 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
     compensate(d, cause);
     d.compensating = compensating;
     release_abstract_locks(d);
-    if (d.inner != nullptr) pay_for_inner(d);
+    pay_debts(d);
     mine.last_cause = cause;
     d.run = mine;
     d.uncaught = uncaught;
@@ -260,8 +264,7 @@ void finish_with_extras(descriptor& d, privacy owed) {
     make_idle(d);
     d.alone = false;  // handlers may run transactions, which others do not wait for
     release_abstract_locks(d);
-    if (owed == privacy::made) quiesce(d);
-    if (d.inner != nullptr) pay_for_inner(d);  // before a wait for all numbers, of which its own may be one
+    pay_debts(d);  // its own among them; before a wait for all numbers, of which one may be its own
     if (owed == privacy::received) await_quiescence(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);
@@ -290,22 +293,27 @@ sequel reopen(tx& t) {
         core::give_up(d, d.cause);
         return sequel::cancelled;
     }
+    const bool ends_when_interrupted = core::ends_when_interrupted(d);  // while its block is open
     if (d.pending == core::signal::retry) {
         core::wait_in_retry(d);
         core::heed_enclosers(d);
     } else {
         core::conclude(d, d.cause);
         core::count_defeat(d, d.cause);
+        d.run.unbegun = ends_when_interrupted;
         if (core::encloser_owns(d)) {
             core::back_off_apart(d);
         } else if (const core::obstacle& o = d.run.in_the_way;
                    o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
-            core::wait_for(d, *o.who, o.state, core::patience(d));  // nobody wins against it
+            // Nobody wins against it.
+            if (o.at != nullptr) core::wait_for(d, *o.who, o.state, core::patience(d));
+            else core::wait_for_passage(d, *o.who, o.state, core::patience(d));
         } else {
             core::policy_of(d).pause(d);
         }
     }
     core::execution& run = d.run;
+    run.unbegun = false;
     ++run.attempt;
     if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.partial.note_failure();
     run.rewinds = 0;

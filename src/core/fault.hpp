@@ -30,6 +30,10 @@ enum class fault : std::uint8_t {
     receive_without_waiting,
     /// A commit says only after it has drawn its version that it may hand over private memory.
     announce_after_drawing,
+    /// The commit of an undo action waits for others while its transaction holds abstract locks.
+    wait_with_abstract_locks,
+    /// Whoever sweeps the quiescence set unlinks a member that has begun something meanwhile.
+    unlink_without_second_look,
     /// Who ran open nested blocks does not wait for what they owe when the outermost one is over.
     forget_what_inner_owes,
     /// What a commit retires is destroyed at once, under the eyes of the transactions that still read it.

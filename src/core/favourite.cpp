@@ -8,6 +8,7 @@
 #include "core/attention.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
+#include "core/interrupt.hpp"
 #include "core/waiting.hpp"
 
 namespace tutti::core {
@@ -91,10 +92,12 @@ void dismiss(descriptor& d, word seen) noexcept {
     descriptor& other = owner_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
     // Acquire above: its number is that of this attempt, if it was to run alone.
+    bool is_ended = true;
     if (memory::is_running(state) && memory::sequence_of(state) == attempt_alone.load(std::memory_order_relaxed)) {
         wait_for(d, other, state);
+        is_ended = is_over(other, state);
     }
-    favourite.compare_exchange(seen, 0, std::memory_order_seq_cst);  // V3
+    if (is_ended) favourite.compare_exchange(seen, 0, std::memory_order_seq_cst);  // V3
     waiting_to_begin.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
 }
 
@@ -103,6 +106,10 @@ without_favourite::without_favourite(descriptor& d) noexcept {
     for (;;) {
         const word seen = favourite.load(std::memory_order_seq_cst);
         if (seen == 0 || may_run_beside(d, seen)) return;
+        if (ends_here(d)) {
+            is_so_ = false;
+            return;
+        }
         dismiss(d, seen);
     }
 }

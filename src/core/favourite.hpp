@@ -41,9 +41,14 @@ public:
     without_favourite(const without_favourite&) = delete;
     without_favourite& operator=(const without_favourite&) = delete;
     ~without_favourite();
+    /// Not where the execution of d was to end before the favourite had ended (ends_here).
+    [[nodiscard]] bool is_so() const noexcept { return is_so_; }
+
+private:
+    bool is_so_ = true;
 };
 
-/// Takes the word `seen` away, once its transaction is over. REQUIRES: d is idle, and may not run beside it.
+/// Takes the word `seen` away, once its transaction is over; not where d's execution ends here before. REQUIRES: d is idle, and may not run beside it.
 void dismiss(descriptor& d, word seen) noexcept;
 
 /// In the child of a fork: only `self` is left, which may be null.

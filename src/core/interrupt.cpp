@@ -9,12 +9,23 @@
 namespace tutti::core {
 namespace {
 
-void note_sleep(descriptor& d, waiter* who) noexcept {
-    undisturbed(d, [&] {
-        const base::lock_guard guard{d.eviction};
-        d.asleep = who;
-    });
-}
+class noted_sleep {
+public:
+    noted_sleep(descriptor& d, waiter& who) noexcept : d_{d} { note(&who); }
+    ~noted_sleep() { note(nullptr); }
+    noted_sleep(const noted_sleep&) = delete;
+    noted_sleep& operator=(const noted_sleep&) = delete;
+
+private:
+    void note(waiter* who) noexcept {
+        undisturbed(d_, [&] {
+            const base::lock_guard guard{d_.eviction};
+            d_.asleep = who;
+        });
+    }
+
+    descriptor& d_;
+};
 
 }  // namespace
 
@@ -69,10 +80,15 @@ void end_all(descriptor& innermost) noexcept {
     }
 }
 
-void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until) noexcept {
-    note_sleep(d, &me);
-    if (d.interrupted.load(std::memory_order_acquire) == 0) me.sleep(until);
-    note_sleep(d, nullptr);
+void end_unbegun(descriptor& d) {
+    const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
+    give_up(d, abort_cause::killed);
+    throw_interruption(why);
+}
+
+void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until) {
+    const noted_sleep noted{d, me};
+    if (d.interrupted.load(std::memory_order_acquire) == 0) me.sleep(until, waiter::cancellable::yes);
 }
 
 }  // namespace tutti::core

@@ -3,6 +3,11 @@
 //   raiser:  interrupted = why; kill the running attempt; wake it if it sleeps in retry
 //   context: aborted or woken, it comes to start_attempt, finds `interrupted` and throws
 //
+// What waits for another transaction is not woken: nobody knows on whose word it sleeps. It looks for itself, every 20
+// ms (base::nap_until): at the kill, if its attempt runs, else at `interrupted`, in every wait before an attempt. Three
+// waits go on: that of a commit which has published, for quiescence; those of an attempt that nobody can kill; and that
+// for norec's lock, which its holder has while it commits.
+//
 // The word is stored before the kill, and a killed attempt looks at it after it has found the kill. The architecture of
 // x86-64 keeps that order; elsewhere, and where a transaction begins between the raiser's two steps, the attempt may be
 // run once more, and the next raise ends it.
@@ -39,10 +44,32 @@ TUTTI_EXPORT void interrupt_sleeper(descriptor& d) noexcept;
     return !d.compensating && d.frame_->receive == nullptr;
 }
 
-/// me.sleep(until), which `interrupt` ends. The lock orders the two: either the one who interrupts finds who sleeps, or
+/// Whether d, before an attempt, waits for something that it need not wait for: its execution ends here. Whoever
+/// waits so returns early, and the start of the attempt throws. Acquire: partner is the release in `interrupt`.
+[[nodiscard]] inline bool ends_here(const descriptor& d) noexcept {
+    return d.run.unbegun && d.interrupted.load(std::memory_order_acquire) != 0;
+}
+
+/// While it lives, what d waits for is to be had before its attempt can run. REQUIRES: d.frame_ is the outermost block.
+class before_attempt {
+public:
+    explicit before_attempt(descriptor& d) noexcept : d_{d} { d_.run.unbegun = ends_when_interrupted(d); }
+    ~before_attempt() { d_.run.unbegun = false; }
+    before_attempt(const before_attempt&) = delete;
+    before_attempt& operator=(const before_attempt&) = delete;
+
+private:
+    descriptor& d_;
+};
+
+/// Ends the execution of d, whose attempt has touched nothing yet, as ends_here said. It may have begun, and have a
+/// seat.
+[[noreturn]] void end_unbegun(descriptor& d);
+
+/// me.sleep(until), which `interrupt` ends, and the cancellation of the thread. The lock orders the two: either the one who interrupts finds who sleeps, or
 /// the word is found before the sleep. REQUIRES: ends_when_interrupted. Others would find the word again and again, and
 /// never sleep.
-void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until) noexcept;
+void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until);
 
 /// Rolls back whatever the calling context is in the middle of, `innermost` and what is around it, as an exception
 /// would that leaves all the blocks; but their frames stay as they are, and are never gone on with. REQUIRES:

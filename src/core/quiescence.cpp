@@ -1,5 +1,7 @@
 #include "core/quiescence.hpp"
 
+#include <algorithm>
+
 #include "base/fence.hpp"
 #include "core/algorithm.hpp"
 #include "core/apart.hpp"
@@ -22,19 +24,46 @@ void end_publication(descriptor& self) noexcept {
     wake_sleepers(self);
 }
 
-/// Waits until nobody quiesces who has published a version up to `limit`. Whether nobody can publish one any more.
-bool await_up_to(descriptor& self, word limit) noexcept {
-    bool all_have_published = true;
+/// Whether self's context holds what those that self would wait for may be waiting for.
+bool is_encumbered(const descriptor& self) noexcept {
+    if (broken(fault::wait_with_abstract_locks)) return encloser_owns(self);
+    for (const descriptor* d = &self; d != nullptr; d = d->outer) {
+        if (d->abstract_locks != nullptr || (d != &self && d->running())) return true;
+    }
+    return false;
+}
+
+/// Calls f(other) for whoever may announce a publication.
+template <class F>
+void for_each_publisher(descriptor& self, bool settled, F&& f) {
+    if (settled) return for_each_member(self, f);
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
-        if (&other == &self) continue;
+        if (&other != &self) f(other);
+    }
+}
+
+/// Waits until nobody quiesces who has published a version up to `limit`. Whether nobody can publish one any more.
+bool await_up_to(descriptor& self, word limit) noexcept {
+    // Before it looks: the bound of a commit that did not see that plain memory is used was up before the fence of who
+    // raised this, and is seen. Acquire: partner is the release in use_plain_memory.
+    const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
+    bool all_have_published = settled;
+    for_each_publisher(self, settled, [&](descriptor& other) {
         const word shown = other.privatizing.load(std::memory_order_seq_cst);
-        if (shown == 0 || (shown & ~unpublished) > limit) continue;
+        if (shown == 0 || (shown & ~unpublished) > limit) return;
         if ((shown & unpublished) == 0) wait_for_quiescence(self, other, shown);
         else if (!broken(fault::overlook_the_unpublished)) all_have_published = false;
-    }
+    });
     return all_have_published;
+}
+
+/// The same, or later where it cannot wait now. Whether it has, and nobody can publish one any more.
+bool await_or_owe(descriptor& self, word limit) noexcept {
+    if (!is_encumbered(self)) return await_up_to(self, limit);
+    self.owes_up_to = std::max(self.owes_up_to, limit);
+    return false;
 }
 
 }  // namespace
@@ -42,53 +71,54 @@ bool await_up_to(descriptor& self, word limit) noexcept {
 void use_plain_memory() noexcept {
     if ((attention.load(std::memory_order_relaxed) & attention_plain) != 0) return;
     attention.fetch_or(attention_plain, std::memory_order_seq_cst);
-    base::heavy_fence();
+    base::heavy_fence();  // partner: light_fence in come_into_sight
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        descriptor& d = descriptor::of(memory::activity_of(id));
+        if (d.privatizing.load(std::memory_order_acquire) != 0) enlist(d);
+    }
     attention.fetch_or(attention_plain_settled, std::memory_order_release);
 }
 
 void enter_plain(descriptor& d) {
     if (began_plainly(d)) return;
     use_plain_memory();
+    if (!is_enlisted(d)) enlist(d);
     d.plain.exchange(1, std::memory_order_seq_cst);
     d.extras |= extra_plain;
     d.algorithm->refresh(d);
 }
 
 void quiesce(descriptor& self) noexcept {
-    if (encloser_owns(self)) {
+    if (is_encumbered(self)) {
         self.announced = false;  // it is owed from here on
         return;
     }
-    const std::uint32_t count = memory::activities();
-    for (std::uint32_t id = 0; id < count; ++id) {
-        descriptor& other = descriptor::of(memory::activity_of(id));
-        if (&other == &self || other.plain.load(std::memory_order_seq_cst) == 0) continue;
+    for_each_member(self, [&](descriptor& other) {
+        if (other.plain.load(std::memory_order_seq_cst) == 0) return;
         // seq_cst, as above: partners are the exchanges in enter_plain and open_plainly, the fence in start_attempt.
         const word state = other.state.load(std::memory_order_seq_cst);
         if (memory::is_running(state)) wait_for(self, other, state);
-    }
+    });
     end_publication(self);
 }
 
-void pay_for_inner(descriptor& self) noexcept {
-    for (descriptor* i = self.inner; i != nullptr; i = i->inner) {
-        if (i->privatizing.load(std::memory_order_relaxed) == 0) continue;
-        if (broken(fault::forget_what_inner_owes)) end_publication(*i);
-        else quiesce(*i);
+void pay_debts(descriptor& self) noexcept {
+    for (descriptor* d = &self; d != nullptr; d = d->inner) {
+        if (d->privatizing.load(std::memory_order_relaxed) != 0) {
+            if (d != &self && broken(fault::forget_what_inner_owes)) end_publication(*d);
+            else quiesce(*d);
+        }
+        if (const word limit = std::exchange(d->owes_up_to, 0); limit != 0) await_or_owe(*d, limit);
     }
 }
 
 void await_quiescence(descriptor& self) noexcept {
-    if (self.limit <= self.received_up_to || encloser_owns(self)) return;  // the block around it waits at its own end
-    // Before it looks: the bound of a commit that did not see that plain memory is used was up before the fence of who
-    // raised this, and is seen. Acquire: partner is the release in use_plain_memory.
-    const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
-    const bool all = await_up_to(self, self.limit | memory::writer_mask);  // norec's limit has none of these bits
-    if (settled && all) self.received_up_to = self.limit;
+    if (self.limit <= self.received_up_to) return;
+    // norec's limit has none of these bits
+    if (await_or_owe(self, self.limit | memory::writer_mask)) self.received_up_to = self.limit;
 }
 
-void await_all_quiescence(descriptor& self) noexcept {
-    if (!encloser_owns(self)) (void)await_up_to(self, memory::no_version);
-}
+void await_all_quiescence(descriptor& self) noexcept { (void)await_or_owe(self, memory::no_version); }
 
 }  // namespace tutti::core

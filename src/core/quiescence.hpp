@@ -12,10 +12,15 @@
 // finds it taken or published: then the transaction either has read nothing that the commit changed (and finds the
 // memory unreachable, as anybody who starts later) or aborts before it touches the memory.
 //
+// Who is looked at: the members of the set in quiescence_set.hpp, which each of them enters before its exchange. Whom
+// a commit's walk misses, because it enters later, does its exchange later still; and its refresh finds what the commit
+// has taken or published, as above.
+//
 // A process that never uses plain memory never waits: `attention_plain` is raised, once, by its first plain access.
-// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. An open nested one
-// cannot wait, because those that it waited for may be waiting for what the block around it owns: it owes the wait, and
-// its number stays up, until the outermost block is over.
+// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. Nor can one that
+// runs while its context holds something that those it waits for may be waiting for: an open nested one, or an undo
+// action, whose transaction keeps its abstract locks until all of them have run. It owes the wait, and its number stays
+// up, until that is given back; so does what it read.
 //
 // What one commit has made private may be handed over: whoever reads what that commit published, in a block or alone,
 // may touch the memory directly at once, while the commit still waits. So a reader waits as well:
@@ -23,21 +28,23 @@
 //   a commit:                                   privatizing = its version; publish; wait as above; privatizing = 0
 //   what read and did not publish, when it ends: wait for every version that is up and that its snapshot admits
 //
-// The reader has acquired a record that the commit released in publishing, so it finds the version, or that it is down.
+// The commit enters the set before that, so the reader, which has acquired a record that the commit released in
+// publishing, finds the version, or that it is down.
 // A version beyond the snapshot is of a commit that it cannot have read from. An update waits for itself, and that
 // covers what was handed to it.
 //
 // Nor does a reader look twice for one snapshot, because looking is dear where others commit, and snapshots last:
 //
 //   a commit, before it draws its version: privatizing = a bound below it, `unpublished`; light fence; is plain memory
-//                                          used? fence
+//                                          used? then it enters the set, if it has to, and fences
 //   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at privatizing
 //
 // The clock that the reader sampled had moved since the draw, so the commit's fence came before the sample (both
 // seq_cst), and the reader finds the bound, or the version. So once it has looked and found no such bound, nobody is
 // left who quiesces for a version of that snapshot, and nobody will come: who has waited begins with a later snapshot.
-// Who raises attention_plain fences heavily: a commit that fences not, because it has not seen the bit, has put its
-// bound up before that; who did not see `attention_plain_settled` before it looked does not rely on having looked.
+// Who raises attention_plain fences heavily, and enlists whoever has a bound or a version up; only then
+// attention_plain_settled is raised. A commit that missed the bit has put its bound up before that fence. A reader that
+// misses attention_plain_settled looks at all descriptors, and does not rely on having looked.
 //
 // For a bound nobody waits: what is unpublished was not read, and its commit may be asking participants or running
 // at_commit actions, which may wait for the reader. The version takes its place before the first record is released.
@@ -49,6 +56,7 @@
 #include "core/attention.hpp"
 #include "core/descriptor.hpp"
 #include "core/fault.hpp"
+#include "core/quiescence_set.hpp"
 
 namespace tutti::core {
 
@@ -87,11 +95,19 @@ TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version) no
     const word transaction = self.own_sequence & memory::writer_mask;
     self.privatizing.store((version & ~memory::writer_mask) | transaction, std::memory_order_relaxed);
 }
+/// After that, where nobody has drawn a version: readers find it from here on. True: they look for it at all.
+TUTTI_ALWAYS_INLINE bool come_into_sight(descriptor& self) noexcept {
+    base::light_fence();  // partner: use_plain_memory's
+    if (!plain_memory_is_used()) [[likely]]
+        return false;
+    if (!is_enlisted(self)) [[unlikely]]
+        enlist(self);
+    return true;
+}
 /// Before self draws a version, which will be at least `bound`.
 TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
     if (!broken(fault::announce_after_drawing)) announce_publication(self, bound | unpublished);
-    base::light_fence();                                                              // partner: use_plain_memory's
-    if (plain_memory_is_used()) std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
+    if (come_into_sight(self)) std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
 }
 /// Of a commit that failed, or that owes nothing. What self owes for an earlier one stays up.
 inline void retract_announcement(descriptor& self) noexcept {
@@ -101,8 +117,9 @@ inline void retract_announcement(descriptor& self) noexcept {
 /// After a commit whose transaction is over (its state is idle). Ends the publication. Sleeps, never spins for long.
 void quiesce(descriptor& self) noexcept;
 
-/// After an attempt that is over: pays what open nested blocks inside it owe.
-void pay_for_inner(descriptor& self) noexcept;
+/// After an attempt that is over and has released its abstract locks: waits for what self and the descriptors inside
+/// it owe, unless what is around self is still in the way.
+void pay_debts(descriptor& self) noexcept;
 
 /// After a transaction that only read and is over: waits until nobody quiesces who published what its snapshot admits.
 void await_quiescence(descriptor& self) noexcept;

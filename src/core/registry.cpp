@@ -11,6 +11,7 @@
 #include "base/panic.hpp"
 #include "core/algorithm.hpp"
 #include "core/fork.hpp"
+#include "core/quiescence_set.hpp"
 #include "core/solo.hpp"
 #include "observe/site.hpp"
 
@@ -142,8 +143,10 @@ void hold_registry() noexcept {
     descriptors().mutex.lock();
     memory::hold_orphanage();  // release_descriptor hands things on to it before it asks for the mutex
     observe::hold_sites();
+    hold_quiescence_set();
 }
 void let_go_of_registry() noexcept {
+    let_go_of_quiescence_set();
     observe::let_go_of_sites();
     memory::let_go_of_orphanage();
     descriptors().mutex.unlock();

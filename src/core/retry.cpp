@@ -15,9 +15,23 @@ namespace {
 
 bool has_read(const descriptor& d) noexcept { return d.read_next_ != d.read_begin || !d.values.empty(); }
 
-void sleep_until(descriptor& d, base::deadline until) noexcept {
+void sleep_until(descriptor& d, base::deadline until, waiter::cancellable c) {
     static const detail::shared<std::uint32_t> nobody_wakes_this{0};
-    while (base::now() < until) sleep_on(d, nobody_wakes_this, until);
+    while (base::now() < until) sleep_on(d, nobody_wakes_this, until, c);
+}
+
+/// Runs `sleep`. A thread that is cancelled in it leaves all its frames, the block's among them, which is over then. (A
+/// forced unwind is no exception that could be counted.)
+template <class F>
+void sleep_or_end(descriptor& d, F&& sleep) {
+    struct ending {
+        descriptor* of;
+        ~ending() {
+            if (of != nullptr) abandon_execution(*of);
+        }
+    } unless_it_goes_on{&d};
+    sleep();
+    unless_it_goes_on.of = nullptr;
 }
 
 bool inside_alternative(const descriptor& d) noexcept {
@@ -54,7 +68,8 @@ void wait_in_retry(descriptor& d) {
         const std::optional<base::deadline> until = retry_limit(d);
         if (until) {
             conclude(d, abort_cause::explicit_retry);
-            return sleep_until(d, *until);
+            const auto c = can_be_ended ? waiter::cancellable::yes : waiter::cancellable::no;
+            return sleep_or_end(d, [&] { sleep_until(d, *until, c); });
         }
         give_up(d, abort_cause::usage);
         throw usage_error{
@@ -78,7 +93,7 @@ void wait_in_retry(descriptor& d) {
         const base::deadline soon = base::now() + std::chrono::milliseconds{1};
         if (!until || soon < *until) until = soon;
     }
-    if (can_be_ended) sleep_interruptibly(d, *me, until);
+    if (can_be_ended) sleep_or_end(d, [&] { sleep_interruptibly(d, *me, until); });
     else me->sleep(until);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/futex.hpp"
 #include "core/fork.hpp"
+#include "core/interrupt.hpp"
 #include "core/solo.hpp"
 #include "core/waiting.hpp"
 
@@ -37,7 +38,7 @@ bool wait_for_seat(descriptor& d, status mode, std::optional<base::deadline> unt
     for (;;) {
         const std::uint32_t seen = seats.departures.load(std::memory_order_acquire);
         if (take_seat(d, mode)) return true;
-        if (until && base::now() >= *until) return false;
+        if ((until && base::now() >= *until) || ends_here(d)) return false;
         if (d.hooks != nullptr) {  // on a preemptable context: the occupant may be one of its own worker
             const unsigned first = mode == status::irrevocable ? 0 : 1;
             if (descriptor* const other = occupant(first)) {
@@ -47,7 +48,7 @@ bool wait_for_seat(descriptor& d, status mode, std::optional<base::deadline> unt
         }
         seats.waiting.fetch_add(1, std::memory_order_seq_cst);
         // vacate_seat counts the departure before it looks at `waiting`: it wakes us, or we see the new count.
-        base::futex_wait(seats.departures.raw(), seen, until);
+        base::futex_wait(seats.departures.raw(), seen, base::nap_until(until));
         seats.waiting.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
     }
 }

@@ -5,6 +5,7 @@
 #include "core/apart.hpp"
 #include "core/execution.hpp"
 #include "core/fault.hpp"
+#include "core/interrupt.hpp"
 #include "core/kill.hpp"
 #include "core/signal.hpp"
 #include "core/waiting.hpp"
@@ -25,14 +26,16 @@ void for_each_running(descriptor& d, F&& f) {
     }
 }
 
-/// d is idle while `wait` waits for another, and begins anew.
+/// d is idle while `wait` waits for another, and begins anew. Throws as stand_aside does.
 template <class F>
-void idle_while(descriptor& d, F&& wait) noexcept {
+void idle_while(descriptor& d, F&& wait) {
     // Whoever follows its execution must not take the number below for that of a later one (is_settled).
     if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
     d.set_status(status::idle);
     wake_sleepers(d);
+    const before_attempt unbegun{d};
     wait();
+    if (ends_here(d)) end_unbegun(d);
     // A new number, so that a request to die that was meant for the begin before does not reach what follows.
     ++d.own_sequence;
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
@@ -59,7 +62,7 @@ void go_alone(descriptor& d) noexcept {
     });
 }
 
-void stand_aside(descriptor& d) noexcept {
+void stand_aside(descriptor& d) {
     // Whoever is around d began before the soloist's fence, or d's context would not have come this far: the soloist
     // waits for it, and does nothing alone before it has ended, and d with it.
     if (broken(fault::begin_beside_who_is_alone) || encloser_owns(d)) return;

@@ -32,7 +32,8 @@ inline constinit detail::shared<std::uint32_t> soloist{0};  // descriptor number
 void go_alone(descriptor& d) noexcept;
 
 /// d has just begun and touched nothing: waits until nobody else is alone. Its snapshot has to be taken afterwards.
-void stand_aside(descriptor& d) noexcept;
+/// Throws where its execution ends here, and then the block is closed.
+void stand_aside(descriptor& d);
 
 /// REQUIRES: d.alone.
 void end_solo(descriptor& d) noexcept;

@@ -65,6 +65,8 @@ public:
         d.logging = true;
         // Partner: quiesce, go_alone, dismiss, and who becomes the favourite.
         d.state.exchange(memory::make_state(d.own_sequence, status::active), std::memory_order_seq_cst);
+        if (!is_enlisted(d)) [[unlikely]]
+            enlist(d);
         if (somebody_may_be_alone(d)) [[unlikely]]
             stand_aside(d);
         begin_in_sight(d);

@@ -1,8 +1,10 @@
 #include "core/waiting.hpp"
 
 #include "base/futex.hpp"
+#include "core/apart.hpp"
 #include "core/critical.hpp"
 #include "core/deadline.hpp"
+#include "core/interrupt.hpp"
 
 namespace tutti::core {
 namespace {
@@ -18,7 +20,7 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
         const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_relaxed) | 1;
         base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the bit, or we see what it has done.
         if (done() || (late && base::now() >= *late)) return;
-        base::futex_wait(other.sleepers.raw(), seen, late);
+        base::futex_wait(other.sleepers.raw(), seen, base::nap_until(late));
     }
 }
 
@@ -98,26 +100,32 @@ void wait_for_quiescence(descriptor& self, descriptor& other, word published) no
 }
 
 void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
-    wait_until(self, other, seen, until, [&] { return is_over(other, seen); });
+    wait_until(self, other, seen, until, [&] { return is_over(other, seen) || ends_here(self); });
+}
+
+void wait_for_passage(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until,
+               [&] { return is_over(other, seen) || may_pass(self, other) || ends_here(self); });
 }
 
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
               std::optional<base::deadline> until) noexcept {
-    wait_until(self, other, seen, until,
-               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); });
+    wait_until(self, other, seen, until, [&] {
+        return r.load(std::memory_order_acquire) != value || is_over(other, seen) || ends_here(self);
+    });
 }
 
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept {
     wait_until(self, other, seen, patience(self), [&] {
-        return (r != nullptr && r->load(std::memory_order_acquire) != value) || is_over(other, seen) ||
-               self.asked_to_die();
+        const bool goes_on = r != nullptr ? r->load(std::memory_order_acquire) != value : may_pass(self, other);
+        return goes_on || is_over(other, seen) || self.asked_to_die();
     });
 }
 
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until) noexcept {
     const waiting w{self, other, seen};
-    const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle(); };
+    const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || ends_here(self); };
     std::optional<base::deadline> late = patience(self);
     if (until && (!late || *until < *late)) late = until;
     if (spinning && self.hooks == nullptr) {

@@ -60,9 +60,10 @@ waiter::waiter(descriptor& d) : self_{d} {
     base::heavy_fence();  // partner: the load of `attention` after publishing, in commit
 }
 
-void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag,
-              std::optional<base::deadline> until) noexcept {
+void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::optional<base::deadline> until,
+              waiter::cancellable c) {
     if (self.hooks != nullptr && self.hooks->sleep != nullptr) self.hooks->sleep(self, flag, until);
+    else if (c == waiter::cancellable::yes) base::futex_wait_cancellably(flag.raw(), 0, until);
     else base::futex_wait(flag.raw(), 0, until);
 }
 
@@ -75,10 +76,10 @@ waiter::~waiter() {
     count(-1);
 }
 
-void waiter::sleep(std::optional<base::deadline> until) noexcept {
+void waiter::sleep(std::optional<base::deadline> until, cancellable c) {
     while (woken_.load(std::memory_order_acquire) == 0 && mine_ == generation) {
         if (until && base::now() >= *until) return;
-        sleep_on(self_, woken_, until);
+        sleep_on(self_, woken_, until, c);
     }
 }
 

@@ -22,8 +22,9 @@ public:
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
 
-    /// Sleeps until woken or until the deadline.
-    void sleep(std::optional<base::deadline> until) noexcept;
+    enum class cancellable : bool { no, yes };
+    /// Sleeps until woken or until the deadline. The cancellation of the thread may leave it by a forced unwind.
+    void sleep(std::optional<base::deadline> until, cancellable c = cancellable::no);
     /// Any thread. REQUIRES: it lives on meanwhile.
     void wake() noexcept;
 
@@ -52,8 +53,8 @@ private:
 
 /// Sleeps while `flag` is zero, until woken or until the deadline; may return early. A preemptable context gives its
 /// worker to others meanwhile.
-void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag,
-              std::optional<base::deadline> until) noexcept;
+void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::optional<base::deadline> until,
+              waiter::cancellable c);
 
 /// Calls f(record) for everything the attempt has read.
 template <class F>

@@ -60,6 +60,10 @@ struct alignas(128) activity {
     /// 0; see core/quiescence.hpp. On a line of its own: readers of plain memory look at it, and nobody writes it but
     /// for an update.
     alignas(128) detail::shared<word> privatizing{0};
+    /// Membership of those that quiescence concerns; see core/quiescence_set.hpp.
+    detail::shared<std::uint32_t> enlisted{0};
+    detail::shared<activity*> next_enlisted{nullptr};
+    word swept_at = 0;  // the sequence at the latest sweep; under the lock of the set
 };
 
 inline constexpr std::uint32_t max_activities = std::uint32_t{1} << 20;

@@ -53,6 +53,12 @@ std::vector<expectation> expectations() {
            "not opaque", {"wt_etl"});
     expect("what_was_made_private_apart_is_still_written", fault::forget_what_inner_owes, "privatize_apart",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
+    expect("an_undo_waits_for_who_waits_for_its_lock", fault::wait_with_abstract_locks,
+           "undone_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock", "", {"wb_etl", "wt_etl", "wb_ctl"});
+    expect("an_undo_receives_from_who_waits_for_its_lock", fault::wait_with_abstract_locks,
+           "undone_reading_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock", "", {"wb_etl", "wb_ctl"});
+    expect("who_goes_on_is_swept", fault::unlink_without_second_look, "privatize_from_a_reader_that_was_asleep",
+           "not opaque", {"wb_etl"});
     expect("objects_are_destroyed_too_early", fault::reclaim_without_waiting, "object_is_dropped_under_a_reader", "",
            {"wb_etl", "norec"});
     expect("a_roll_back_goes_not_far_enough", fault::rewind_too_little, "conflict_around_checkpoints", "not opaque",

@@ -7,6 +7,7 @@
 #include "algorithms/version_clock.hpp"
 #include "core/attention.hpp"
 #include "core/favourite.hpp"
+#include "core/quiescence_set.hpp"
 #include "core/registry.hpp"
 #include "memory/record.hpp"
 #include "world.hpp"
@@ -31,7 +32,10 @@ void reset(descriptor& d, clock_state clock) {
     d.partial = {};
     d.favour = d.begun_by_others = 0;
     d.favours = d.until_favoured = 0;
-    d.received_up_to = 0;
+    d.received_up_to = d.owes_up_to = 0;
+    d.enlisted.reset(0);
+    d.steps_walked = 0;
+    d.swept_at = 0;
     d.random = 1;
     d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {
@@ -56,6 +60,7 @@ void make_engine_pristine(clock_state clock) {
         tutti::core::release_descriptor(*d);
     }
     tutti::core::attention.reset(0);
+    tutti::core::quiescence_set.reset(nullptr);
     tutti::core::favourite.reset(0);
     for (const world::apart& one : plain_words()) tutti::memory::record_of(&one.word).reset(0);
 }

@@ -56,6 +56,8 @@ public:
     template <class F, class G>
     void apart(std::uint64_t name, F body, G undo);
 
+    /// Takes the abstract lock `name` until its end.
+    void acquire(std::uint64_t name);
     [[noreturn]] void retry();
     /// A retry whose time is up as soon as it has slept.
     void retry_for_a_moment();

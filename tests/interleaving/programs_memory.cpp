@@ -41,9 +41,11 @@ void take_over(actor& me, bool is_private) {
     me.poke(p);
 }
 
-void publish_x(actor& me) {
-    me.transact([](block& b) { b.write(x); });
+template <const spot& S>
+void publish(actor& me) {
+    me.transact([](block& b) { b.write(S); });
 }
+constexpr auto publish_x = publish<x>;
 
 void take_over_by_a_block(actor& me) {
     bool is_private = false;
@@ -138,6 +140,21 @@ std::vector<program> memory_programs() {
           },
           use_p_q_while_public}},
         // What the inner block made private may be used when the outer one, which makes nothing private, is over.
+        {"privatize_from_a_reader_that_was_asleep",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(r);
+                  if (!b.written(y)) b.retry();
+                  if (b.written(x)) return;
+                  b.read(p);
+                  b.read(q);
+              });
+          },
+          [](actor& me) {
+              publish<y>(me);
+              publish<z>(me);
+              privatize(me);
+          }}},
         {"privatize_apart",
          {[](actor& me) {
               me.transact({.privatization = tutti::privatization::waived},

@@ -22,6 +22,14 @@ void update_x_y(actor& me) {
 }
 
 /// The inner block commits while the outer one owns x.
+void use_plain_memory_under_its_lock(actor& me) {
+    me.transact({.mode = tutti::mode::irrevocable}, [](block& b) {
+        b.read(p);
+        b.acquire(1);
+        b.write(y);
+    });
+}
+
 void own_x_and_write_y_apart(actor& me) {
     me.transact([](block& b) {
         b.write(x);
@@ -283,6 +291,22 @@ std::vector<program> nesting_programs() {
               });
           },
           [](actor& me) { me.transact([](block& b) { b.write(y); }); }}},
+        {"undone_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+                  b.fail();
+              });
+          },
+          use_plain_memory_under_its_lock}},
+        {"undone_reading_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.read(z); });
+                  b.fail();
+              });
+          },
+          use_plain_memory_under_its_lock, [](actor& me) { me.transact([](block& b) { b.write(z); }); }}},
         {"two_levels",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -97,6 +97,10 @@ void block::enters_apart(int number, tutti::tx& t) {
 void block::asks_apart(int number) { here().log.asks(number); }
 void block::ended_apart(int number, bool committed) { here().log.ended(number, committed); }
 
+void block::acquire(std::uint64_t name) {
+    here().log.note(actor_.number_, "wants the lock");
+    tutti::acquire(tx_, {&locks_of_all, name});
+}
 void block::retry() {
     here().log.note(actor_.number_, "retries");
     tutti::retry(tx_);
