@@ -108,14 +108,14 @@ struct norec {
     }
 
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+        d.index.drop(d.writes, mark.writes);
         redo::rewind(d, mark, [](const memory::write_entry&) {});
-        d.index.rebuild(d.writes);
     }
 
-    static bool unchanged(descriptor& d) { return d.logging && revalidate(d); }
-    static bool become(descriptor& d, memory::status) { return d.logging && revalidate(d); }
+    static bool unchanged(descriptor& d) { return stands(d) || (d.logging && revalidate(d)); }
+    static bool become(descriptor& d, memory::status) { return d.logging && (stands(d) || revalidate(d)); }
     static void refresh(descriptor& d) {
-        if (!d.logging && lock_.sequence.load(std::memory_order_seq_cst) == d.limit) return;
+        if (stands(d)) return;
         if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
         if (!revalidate(d)) give_way(d);
     }
@@ -191,6 +191,14 @@ private:
             if (lock_.sequence.load(std::memory_order_acquire) != seen) continue;
             core::wait_for(d, other, state, lock_.sequence, seen);
         }
+    }
+
+    /// Whether the snapshot is current, whatever it holds: nobody has taken the lock since all reads had their values.
+    /// seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has let
+    /// it go under another sequence. In refresh, the same with the flag of core/quiescence.hpp; in unchanged, the
+    /// partner is the commit's look at `attention` (core/wakeup.cpp).
+    static bool stands(const descriptor& d) noexcept {
+        return lock_.sequence.load(std::memory_order_seq_cst) == d.limit;
     }
 
     struct comparison {
