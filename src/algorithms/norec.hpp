@@ -15,7 +15,20 @@
 //   reader:    takes its seat, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
 // One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
 // revalidation waits for it.
+//
+// The commit of an open nested block meets the transactions around it, too, but they are in the middle of its frames
+// and can neither be waited for nor killed. What it needs of them depends on what their mode promises:
+//   visible       that it seldom starts over, not that it reads unvalidated. The commit moves the sequence, so the next
+//                 read, the end of a checkpoint or the commit of the one around compares its values, and it starts over
+//                 where they have changed: as it does when it is optimistic. So it is passed over.
+//   irrevocable   that it never starts over. It has logged all it read, with the values that are in memory still,
+//                 because nobody commits beside it; and its log lies still while it runs the block. So the commit
+//                 compares what it is about to store with that log: where they differ it is an error of use, as where
+//                 records are marked. Otherwise every later comparison finds the values that were there, and it, too,
+//                 is passed over.
 #pragma once
+
+#include <algorithm>
 
 #include "algorithms/redo.hpp"
 #include "core/algorithm.hpp"
@@ -96,14 +109,14 @@ struct norec {
     }
 
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+        d.index.drop(d.writes, mark.writes);
         redo::rewind(d, mark, [](const memory::write_entry&) {});
-        d.index.rebuild(d.writes);
     }
 
-    static bool unchanged(descriptor& d) { return d.logging && revalidate(d); }
-    static bool become(descriptor& d, memory::status) { return d.logging && revalidate(d); }
+    static bool unchanged(descriptor& d) { return stands(d) || (d.logging && revalidate(d)); }
+    static bool become(descriptor& d, memory::status) { return d.logging && (stands(d) || revalidate(d)); }
     static void refresh(descriptor& d) {
-        if (!d.logging && lock_.sequence.load(std::memory_order_seq_cst) == d.limit) return;
+        if (stands(d)) return;
         if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
         if (!revalidate(d)) give_way(d);
     }
@@ -181,6 +194,14 @@ private:
         }
     }
 
+    /// Whether the snapshot is current, whatever it holds: nobody has taken the lock since all reads had their values.
+    /// seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has let
+    /// it go under another sequence. In refresh, the same with the flag of core/quiescence.hpp; in unchanged, the
+    /// partner is the commit's look at `attention` (core/wakeup.cpp).
+    static bool stands(const descriptor& d) noexcept {
+        return lock_.sequence.load(std::memory_order_seq_cst) == d.limit;
+    }
+
     struct comparison {
         std::size_t first_different;  ///< or the number of reads
         word sequence;                ///< at which those before have their values
@@ -232,9 +253,20 @@ private:
             if (core::may_pass(d, *other)) continue;
             // One that has its seat but does not run yet has read nothing, and its first look at the sequence, which
             // comes after its state is stored, will find the lock.
-            if (memory::is_running(other->state.load(std::memory_order_seq_cst))) return other;
+            if (!memory::is_running(other->state.load(std::memory_order_seq_cst))) continue;
+            if (core::encloses(*other, d) && !(other->is_irrevocable() && changes_what_it_read(d, *other))) continue;
+            return other;
         }
         return nullptr;
+    }
+
+    /// Whether `encloser` has read what d is about to change. REQUIRES: d holds the lock.
+    static bool changes_what_it_read(const descriptor& d, const descriptor& encloser) noexcept {
+        return std::any_of(encloser.values.begin(), encloser.values.end(), [&d](const core::value_read& r) {
+            const memory::plain_place place{r.from, r.size};
+            const std::uint32_t entry = d.index.find(d.writes, place.address());
+            return entry != memory::no_entry && memory::overlay(place, d.writes.begin()[entry]) != r.value;
+        });
     }
 
     static constexpr word one_commit = word{1} << 21;

@@ -15,7 +15,7 @@ using memory::write_entry;
 
 /// A nested block is about to change an entry of its parent's.
 inline void save_for_parent(descriptor& d, std::uint32_t entry) {
-    if (entry >= d.frame_->mark.writes) return;
+    if (!d.is_of_parent(entry)) return;
     const write_entry& e = d.writes[entry];
     d.overwritten.push({entry, e.bytes, e.value});
 }

@@ -41,9 +41,7 @@ void write_owned(descriptor& d, const Place& place, word locked, word value) {
         redo::add_under(d, place, memory::entry_of(locked), place.read());
     } else {
         // Inside a nested block: its roll-back restores what the parent had written, in the order of all it puts back.
-        if (d.frame_->parent != nullptr && entry < d.frame_->mark.writes) {
-            note_private(d, place.address(), there, place.bytes());
-        }
+        if (d.is_of_parent(entry)) note_private(d, place.address(), there, place.bytes());
         if constexpr (Place::plain) add_bytes(d, entry, place, there);
     }
     place.write(value);

@@ -62,8 +62,8 @@ struct wb_ctl {
     }
 
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
+        d.index.drop(d.writes, mark.writes);
         redo::rewind(d, mark, [](const memory::write_entry&) {});
-        d.index.rebuild(d.writes);
     }
 
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }

@@ -2,7 +2,7 @@
 //
 // The inner transaction is to the outer one as any other transaction is, with three exceptions:
 //   - they share a stack, so neither can wait for the other: meeting the outer one's records is an error of use, and
-//     the quiescence of an inner commit passes over it;
+//     the quiescence of an inner commit passes over it (as norec's commit does, which meets transactions as a whole);
 //   - whoever is in the inner one's way may be waiting for what the outer one owns: then the inner one does not wait
 //     but backs off, and after some attempts has the outer one start over, which gives everything back;
 //   - a jump of the outer one would pass over the inner one's frames: it unwinds instead.

@@ -306,6 +306,11 @@ public:
         return at < landing && at >= low;
     }
 
+    /// Whether the innermost block is a nested one, and write entry number `entry` was there before it opened.
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool is_of_parent(std::size_t entry) const noexcept {
+        return frame_->parent != nullptr && entry < frame_->mark.writes;
+    }
+
     /// An algorithm logs either records or values.
     [[nodiscard]] std::size_t reads() const noexcept {
         return static_cast<std::size_t>(read_next_ - read_begin) + values.size();

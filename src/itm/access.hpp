@@ -113,8 +113,7 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
     if (bound == 0 || !d.owns(seen)) return false;
     const std::uint32_t entry = memory::entry_of(seen);
     const memory::write_entry& e = d.writes[entry];
-    return e.address == whole && (e.bytes & bytes) == bytes &&
-           (d.frame_->parent == nullptr || entry >= d.frame_->mark.writes);
+    return e.address == whole && (e.bytes & bytes) == bytes && !d.is_of_parent(entry);
 }
 
 template <class T>

@@ -57,13 +57,19 @@ void write_index::grow(const log<write_entry>& entries) {
     for (std::size_t i = 0; i < entries.size(); ++i) insert(entries.begin()[i].address, static_cast<std::uint32_t>(i));
 }
 
-void write_index::rebuild(const log<write_entry>& entries) {
-    filter_ = 0;
-    std::fill(slots_.begin(), slots_.end(), 0U);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        filter_ |= filter_bit(entries.begin()[i].address);
-        if (!slots_.empty()) insert(entries.begin()[i].address, static_cast<std::uint32_t>(i));
+void write_index::drop(const log<write_entry>& entries, std::size_t kept) noexcept {
+    const std::size_t dropped = entries.size() - kept;
+    // Newest first, as the argument at write_index goes.
+    for (std::size_t i = entries.size(); !slots_.empty() && i-- > kept;) {
+        const std::size_t mask = slots_.size() - 1;
+        std::size_t at = hash(entries.begin()[i].address) & mask;
+        while (slots_[at] != i + 1) at = (at + 1) & mask;
+        slots_[at] = 0;
     }
+    // A bit too many costs a search in vain. Where more is kept than was dropped, finding out would cost more.
+    if (kept > std::max(dropped, searched_in_place)) return;
+    filter_ = 0;
+    for (std::size_t i = 0; i < kept; ++i) filter_ |= filter_bit(entries.begin()[i].address);
 }
 
 void write_index::clear() noexcept {

@@ -30,6 +30,11 @@ struct overwritten_entry {
 
 /// Finds entries by address, for algorithms whose records do not lead to them. Expected O(1).
 /// A 64-bit filter answers most misses; up to eight entries are searched in place; beyond that a hash table grows.
+///
+/// The table is what inserting entries 0, 1, … one after the other into an empty one of its size makes of it (linear
+/// probing). An insertion fills one empty slot and moves nothing, so emptying the slot of the newest entry gives the
+/// table as it was before that one came: nothing that is left has probed past it. Growing keeps this, because it starts
+/// over with a larger table in the order of the entries.
 class write_index {
 public:
     /// The entry of `address`, or no_entry.
@@ -37,8 +42,8 @@ public:
     /// REQUIRES: `address` is that of the last entry, number entries.size() - 1, and is not in the index.
     /// Throws std::bad_alloc, and then is unchanged.
     void add(const log<write_entry>& entries);
-    /// After entries were dropped from the end.
-    void rebuild(const log<write_entry>& entries);
+    /// Before entries number `kept` and later are dropped from the end. Costs what adding them did.
+    void drop(const log<write_entry>& entries, std::size_t kept) noexcept;
     void clear() noexcept;
 
 private:
@@ -46,7 +51,7 @@ private:
     void insert(const word* address, std::uint32_t entry) noexcept;
     void grow(const log<write_entry>& entries);
 
-    word filter_ = 0;
+    word filter_ = 0;           // of every entry the bit, and perhaps of some that were dropped
     log<std::uint32_t> slots_;  // entry + 1, or 0; a power of two of them; empty while searched in place
 };
 

@@ -138,6 +138,101 @@ TEST_F(open_nesting, in_an_irrevocable_block_is_part_of_it) {
     EXPECT_EQ(shared_.load(), 0);
 }
 
+// Catches a commit that meets the block around it as it meets anybody else, although neither can wait for the other.
+TEST_F(open_nesting, in_a_visible_block) {
+    EXPECT_THROW(atomically({.mode = mode::visible},
+                            [&](tx& t) {
+                                own_.set(t, own_.get(t) + 1);
+                                add(t, shared_, 1);
+                                EXPECT_FALSE(try_atomically([&](tx& n) {
+                                    add(n, shared_, 10);
+                                    cancel(n);
+                                }));
+                                EXPECT_EQ(own_.get(t), 1);
+                                throw failure{};
+                            }),
+                 failure);
+    EXPECT_EQ(shared_.load(), 0);
+    EXPECT_EQ(own_.load(), 0);
+    atomically({.mode = mode::visible}, [&](tx& t) { add(t, shared_, 100); });
+    EXPECT_EQ(shared_.load(), 100);
+}
+
+TEST_F(open_nesting, in_a_block_that_is_visible_because_it_is_late) {
+    deadline_outcome outcome;
+    atomically({.deadline = std::chrono::nanoseconds{1}, .outcome = &outcome}, [&](tx& t) {
+        add(t, shared_, 1);
+        if (t.attempt() == 1) restart(t);
+    });
+    EXPECT_EQ(shared_.load(), 1);
+    EXPECT_EQ(outcome.mode, mode::visible);
+}
+
+// The undo gets no seat, because the block around it has it.
+TEST_F(open_nesting, is_undone_in_a_block_that_has_become_irrevocable) {
+    int effects = 0;
+    atomically([&](tx& t) {
+        const long before = own_.get(t);
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            add(n, shared_, 10);
+            n.become_irrevocable("an effect");
+            ++effects;
+            cancel(n);
+        }));
+        EXPECT_EQ(own_.get(t), before);
+        own_.set(t, before + 1);
+    });
+    EXPECT_EQ(effects, 1);
+    EXPECT_EQ(shared_.load(), 0);
+    EXPECT_EQ(own_.load(), 1);
+}
+
+TEST_F(open_nesting, a_visible_block_whose_reads_it_changes_starts_over_or_is_told_so) {
+    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
+    int attempts = 0;
+    const auto block = [&] {
+        atomically({.mode = mode::visible}, [&](tx& t) {
+            const long seen = shared_.get(t);
+            if (++attempts == 1) add(t, shared_, 1);
+            own_.set(t, seen + 1);
+        });
+    };
+    if (algorithm() == "norec") {
+        block();
+        EXPECT_EQ(attempts, 2);
+        EXPECT_EQ(own_.load(), 1);
+    } else {
+        EXPECT_THROW(block(), usage_error);  // it has met the mark
+    }
+    EXPECT_EQ(shared_.load(), 0);
+}
+
+// What an irrevocable block has read stays as it is: catches one that has to start over after all.
+TEST_F(open_nesting, changing_what_an_irrevocable_block_around_it_has_read_is_diagnosed) {
+    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
+    const auto while_irrevocable = [&](auto body) {
+        atomically([&](tx& t) {
+            EXPECT_EQ(shared_.get(t), 0);
+            // In the middle of the body, which would have been a closed block afterwards.
+            open_nested(
+                t,
+                [&](tx& i) {
+                    t.become_irrevocable("an effect");
+                    body(i);
+                },
+                [](tx&) {});
+            EXPECT_EQ(shared_.get(t), 0);
+            own_.set(t, own_.get(t) + 1);
+        });
+    };
+    var<long> unread{0};
+    EXPECT_THROW(while_irrevocable([&](tx& i) { shared_.set(i, 1); }), usage_error);
+    EXPECT_EQ(own_.load(), 0);
+    while_irrevocable([&](tx& i) { unread.set(i, 1); });
+    EXPECT_EQ(own_.load(), 1);
+    EXPECT_EQ(unread.load(), 1);
+}
+
 TEST_F(open_nesting, inside_blocks_that_jump) {
     std::atomic<int> undone{0};
     atomically(no_unwind, [&](tx& t) {

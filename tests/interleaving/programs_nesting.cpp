@@ -240,6 +240,64 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
+        {"apart_in_a_visible_block",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::visible}, [](block& b) {
+                  b.read(x);
+                  b.apart(
+                      1,
+                      [](block& i) {
+                          i.read(z);
+                          i.write(z);
+                      },
+                      [](block& u) { u.write(z); });
+                  b.read(y);
+                  b.write(p);
+              });
+          },
+          update_x_y}},
+        {"apart_in_a_visible_block_in_a_nested_one_that_is_cancelled",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::visible}, [](block& b) {
+                  b.read(y);
+                  b.nested([](block& n) {
+                      n.apart(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
+                      n.cancel();
+                  });
+                  b.read(x);
+              });
+          },
+          update_x_y}},
+        // Where records are marked, this is an error of use.
+        {"apart_changes_what_the_visible_block_around_it_has_read",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::visible}, [](block& b) {
+                  b.read(z);
+                  try {
+                      if (b.number_of_attempt() == 1) {
+                          b.apart(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
+                      }
+                  } catch (const tutti::usage_error&) {
+                      b.read(y);
+                  }
+                  b.read(x);
+              });
+          },
+          update_x_y}},
+        {"apart_and_undone_in_a_block_that_has_become_irrevocable",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(y);
+                  b.nested([](block& n) {
+                      n.apart(1, [](block& i) { i.write(z); }, [](block& u) { u.write(z); });
+                      n.become_irrevocable();
+                      n.cancel();
+                  });
+                  b.read(x);
+                  b.write(p);
+              });
+          },
+          update_x_y}},
         {"abstract_locks_in_opposite_order",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -61,7 +61,7 @@ struct frame {
     bool checkpoint = false;
     /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
     int* failure = nullptr;
-    savepoint mark;  // of a nested block
+    savepoint mark;  // set when a nested block opens; an outermost one, whose marks would all be 0, has none
 };
 
 /// Identity of an `atomically` in the source: a static of that call. The site is looked up at the first use that needs

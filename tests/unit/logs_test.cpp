@@ -1,0 +1,181 @@
+// What is logged, and which part of a log is walked when: every algorithm, on the descriptor of this thread.
+//
+// A part that must not be walked is made inaccessible meanwhile: whoever walks it all the same ends the program.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/table.hpp"
+#include "core/apart.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// The whole pages of an array, which cannot be touched until this ends.
+class out_of_reach {
+public:
+    template <class T>
+    out_of_reach(const T* begin, const T* end) {
+        const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+        const std::uintptr_t from = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
+        const std::uintptr_t to = reinterpret_cast<std::uintptr_t>(end) & ~(page - 1);
+        if (from >= to) return;
+        from_ = reinterpret_cast<void*>(from);
+        size_ = to - from;
+        allow(PROT_NONE);
+    }
+    ~out_of_reach() {
+        if (size_ != 0) allow(PROT_READ | PROT_WRITE);
+    }
+    out_of_reach(const out_of_reach&) = delete;
+    out_of_reach& operator=(const out_of_reach&) = delete;
+
+private:
+    void allow(int what) const { EXPECT_EQ(::mprotect(from_, size_, what), 0); }
+
+    void* from_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+class logs : public ::testing::TestWithParam<const instance*> {
+protected:
+    logs() { choose(*GetParam()); }
+    ~logs() override { choose(chosen_instance()); }
+
+    /// The first half of the variables is for the outer block, the second for inner ones.
+    static constexpr std::size_t half = 4000;
+    std::unique_ptr<var<long>[]> vars_ = std::make_unique<var<long>[]>(2 * half);
+    descriptor& d_ = descriptor::of(detail::current_or_attach());
+
+    void write(tx& t, std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < to; ++i) vars_[i].set(t, 1);
+    }
+    long sum(tx& t, std::size_t from, std::size_t to) {
+        long all = 0;
+        for (std::size_t i = from; i < to; ++i) all += vars_[i].get(t);
+        return all;
+    }
+
+private:
+    void choose(const instance& i) {
+        enter_apart(d_);
+        leave_apart(d_);
+        for (descriptor* const d : {&d_, d_.inner}) {
+            d->algorithm = &i;
+            d->operations_ = &i;
+        }
+    }
+};
+
+std::vector<const instance*> all_algorithms() { return {algorithms::all().begin(), algorithms::all().end()}; }
+std::string name_of(const ::testing::TestParamInfo<const instance*>& tested) {
+    std::string name{tested.param->name};
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+INSTANTIATE_TEST_SUITE_P(under, logs, ::testing::ValuesIn(all_algorithms()), name_of);
+
+// The frame of an outermost block says nothing of where its logs stood, and nobody may ask it.
+TEST_P(logs, of_an_outermost_block_that_writes_one_variable_again_and_again_do_not_grow) {
+    detail::frame f;
+    f.mark = {~std::size_t{0}, ~std::size_t{0}, ~std::size_t{0}, ~std::size_t{0}};
+    d_.operations_->open(d_, f, {}, detail::no_options);
+    write(d_, 0, 1);
+    const std::size_t after_one = d_.writes.size();
+    for (int i = 0; i < 100; ++i) write(d_, 0, 1);
+    EXPECT_EQ(d_.writes.size(), after_one);
+    EXPECT_TRUE(d_.overwritten.empty());
+    EXPECT_TRUE(d_.operations_->commit(d_));
+}
+
+TEST_P(logs, of_the_parent_are_left_alone_when_a_nested_block_is_rolled_back) {
+    atomically([&](tx& t) {
+        write(t, 0, half);
+        std::optional<out_of_reach> parents;
+        const bool kept = try_atomically([&](tx& n) {
+            const std::size_t before = d_.writes.size();
+            write(n, half, half + 10);
+            parents.emplace(d_.writes.begin(), d_.writes.begin() + before);
+            cancel(n);
+        });
+        parents.reset();
+        EXPECT_FALSE(kept);
+        EXPECT_EQ(sum(t, 0, half + 20), static_cast<long>(half));
+    });
+}
+
+TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) {
+    atomically([&](tx& t) {
+        EXPECT_EQ(sum(t, 0, half), 0);
+        std::optional<out_of_reach> records, values;
+        checkpoint(t, [&](tx& n) {
+            EXPECT_EQ(sum(n, half, 2 * half), 0);
+            records.emplace(d_.read_begin, const_cast<const memory::record**>(d_.read_next_));
+            values.emplace(d_.values.begin(), d_.values.end());
+        });
+    });
+}
+
+class logs_of_values : public logs {};
+INSTANTIATE_TEST_SUITE_P(under, logs_of_values, ::testing::Values(algorithms::find("norec")), name_of);
+
+TEST_P(logs_of_values, are_left_alone_by_whoever_becomes_strict_when_nobody_has_committed) {
+    atomically([&](tx& t) {
+        EXPECT_EQ(sum(t, 0, half), 0);
+        const out_of_reach values{d_.values.begin(), d_.values.end()};
+        EXPECT_TRUE(d_.algorithm->unchanged(d_));
+        t.become_visible();
+    });
+}
+
+TEST_P(logs_of_values, are_compared_when_somebody_has_committed) {
+    // As good as another thread's.
+    const auto commit_apart = [](tx& t, var<long>& v) { open_nested(t, [&v](tx& i) { v.set(i, 1); }, [](tx&) {}); };
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        EXPECT_EQ(sum(t, 0, half), 0);
+        commit_apart(t, vars_[half]);
+        EXPECT_TRUE(d_.algorithm->unchanged(d_));
+        commit_apart(t, vars_[0]);
+        EXPECT_FALSE(d_.algorithm->unchanged(d_));
+        cancel(t);
+    }));
+}
+
+// The commit inside a block that is irrevocable looks at bytes and values.
+TEST_P(logs_of_values, tell_what_must_not_change_for_an_irrevocable_block) {
+    alignas(8) std::uint32_t words[4] = {};
+    const auto store_apart = [&](auto* at, auto value) {
+        atomically([&](tx& t) {
+            EXPECT_EQ(load(t, &words[1]), 0U);
+            // In the middle of the body, which would have been a closed block afterwards.
+            open_nested(
+                t,
+                [&](tx& i) {
+                    t.become_irrevocable("an effect");
+                    store(i, at, value);
+                },
+                [](tx&) {});
+            EXPECT_EQ(load(t, &words[1]), 0U);
+            store(t, &words[2], load(t, &words[2]) + 1);
+        });
+    };
+    auto* const both = reinterpret_cast<std::uint64_t*>(&words[0]);
+    EXPECT_THROW(store_apart(&words[1], 1U), usage_error);
+    EXPECT_THROW(store_apart(both, std::uint64_t{1} << 32), usage_error);
+    EXPECT_THROW(store_apart(reinterpret_cast<std::uint8_t*>(&words[1]) + 3, std::uint8_t{1}), usage_error);
+    EXPECT_EQ(words[2], 0U);
+    store_apart(&words[0], 1U);
+    store_apart(both, std::uint64_t{2});
+    EXPECT_EQ(words[0], 2U);
+    EXPECT_EQ(words[2], 2U);
+}
+
+}  // namespace
+}  // namespace tutti::core
