@@ -6,6 +6,7 @@
 #include <source_location>
 #include <type_traits>
 
+#include "tutti/detail/jump.hpp"
 #include "tutti/var.hpp"
 
 namespace tutti {
@@ -99,12 +100,10 @@ TUTTI_NOINLINE typename outcome<R, Lenient>::type run_attempts_apart(tx& t, F& b
 template <bool Lenient, class F>
 TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, call_site where) {
     using R = result_of<F>;
-    frame f;
-    jump_buffer target;
-    f.jump = &target;
+    jumping_frame f;
     f.read_only = how.read_only;
     access::ops(t).open(t, f, where, how);
-    if (TUTTI_SETJMP(target)) {
+    if (TUTTI_SET_TARGET(f)) {
         landed();
         if (reopen(t) == sequel::cancelled) return outcome<R, Lenient>::cancel();
     }

@@ -16,6 +16,13 @@
 #include "core/signal.hpp"
 #include "tutti/atomically.hpp"
 
+// Defined where a sanitizer's runtime is in the program.
+extern "C" {
+[[gnu::weak]] void __asan_init();
+[[gnu::weak]] void __tsan_init();
+[[gnu::weak]] void __hwasan_init();
+}
+
 namespace tutti::api {
 namespace {
 
@@ -31,6 +38,23 @@ struct c_body {
     bool committed = false;  // and an exception leaves all the same
     void operator()(tx& t) const { body(to_c(t), argument); }
 };
+
+/// Whether the program runs under a sanitizer, which loses sight of the stack unless a jump past the program's frames
+/// is the C library's. The library may be compiled without it, and so learns of it when it is linked.
+bool sanitized() noexcept { return __asan_init != nullptr || __tsan_init != nullptr || __hwasan_init != nullptr; }
+
+/// The target of either kind of jump.
+struct c_frame : detail::frame_for_library_jump {
+    c_frame() noexcept {
+        if (!sanitized()) jump = leap_by_compiler;
+    }
+    void* state_by_compiler[5];
+    [[noreturn]] TUTTI_NOINLINE static void leap_by_compiler(detail::frame& to) {
+        __builtin_longjmp(static_cast<c_frame&>(to).state_by_compiler, 1);
+    }
+};
+#define TUTTI_SET_C_TARGET(f) \
+    (sanitized() ? _setjmp((f).state) != 0 : __builtin_setjmp((f).state_by_compiler) != 0)
 
 // ---- outermost ------------------------------------------------------------------------------------------------
 
@@ -55,13 +79,11 @@ TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
 
 TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail::call_site where) {
     int failure = 0;
-    detail::jump_buffer target;
-    detail::frame f;
-    f.jump = &target;
+    c_frame f;
     f.failure = &failure;
     f.read_only = how.read_only;
     detail::access::ops(t).open(t, f, where, how);
-    if (TUTTI_SETJMP(target)) {
+    if (TUTTI_SET_C_TARGET(f)) {
         detail::landed();
         if (failure != 0) {
             core::give_up(core::descriptor::of(t),
@@ -103,15 +125,13 @@ enum class role : std::uint8_t { child, alternative, rest };
 /// @return a result; for an alternative, TUTTI_CANCELLED when it retried
 TUTTI_NOINLINE int run_nested(tx& t, c_body& body, role r, const saved_memory& saved = {}) {
     int failure = 0;
-    detail::jump_buffer target;
-    detail::frame f;
-    f.jump = &target;
+    c_frame f;
     f.failure = &failure;
     f.alternative = r == role::alternative;
     f.checkpoint = r == role::rest;
     for (;;) {
         detail::open_nested(t, f);
-        if (TUTTI_SETJMP(target)) {
+        if (TUTTI_SET_C_TARGET(f)) {
             detail::landed();
         } else if (run_nested_attempt(t, f, body)) {
             return TUTTI_COMMITTED;

@@ -77,9 +77,10 @@ int code_for_block(tx* t) {
 }
 
 void fail_block(tx& t, int code) {
-    const detail::frame& innermost = *core::descriptor::of(t).frame_;
+    detail::frame& innermost = *core::descriptor::of(t).frame_;
     *innermost.failure = code;
-    TUTTI_LONGJMP(*innermost.jump);
+    innermost.jump(innermost);
+    __builtin_unreachable();
 }
 
 void fail_use(tutti_tx* handle, const char* text) {

@@ -233,7 +233,7 @@ public:
     // --- open nesting; see core/apart.hpp
     descriptor* outer = nullptr;  // inside whose body this one's transactions run
     descriptor* inner = nullptr;  // the reverse; made at the first need
-    detail::jump_buffer* masked_jump = nullptr;
+    void (*masked_jump)(detail::frame& to) = nullptr;
     bool threw_after_commit = false;  // an on_commit handler did, since enter_apart
     abstract_holding* abstract_locks = nullptr;
 

@@ -301,7 +301,9 @@ sequel reopen(tx& t) {
         core::conclude(d, d.cause);
         core::count_defeat(d, d.cause);
         d.run.unbegun = ends_when_interrupted;
-        if (core::encloser_owns(d)) {
+        if (d.run.last_cause == abort_cause::explicit_restart) {
+            core::heed_enclosers(d);  // it lost to nobody: at once, under every policy
+        } else if (core::encloser_owns(d)) {
             core::back_off_apart(d);
         } else if (const core::obstacle& o = d.run.in_the_way;
                    o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {

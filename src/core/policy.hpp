@@ -8,7 +8,7 @@
 //   start     an attempt begins, before its snapshot         announce a standing; wait a bounded time
 //   conflict  self met `other`, which runs                   look at the standing of both
 //   abort     the attempt is rolled back                     announce a standing
-//   pause     between two attempts, when self holds nothing  wait, through core/waiting.hpp
+//   pause     between two attempts, when self holds nothing  wait, through core/waiting.hpp. Not after a `restart`
 //   end       the execution is over: committed or given up   release others
 #pragma once
 

@@ -112,7 +112,8 @@ void raise_again(descriptor& d) {
     }
     if (d.frame_->jump != nullptr && !d.unwinding()) {
         leave_critical_regions(d);
-        TUTTI_LONGJMP(*d.frame_->jump);
+        d.frame_->jump(*d.frame_);
+        __builtin_unreachable();
     }
     throw detail::unwind{};
 }

@@ -2,6 +2,9 @@
 #include "core/policy.hpp"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <latch>
 #include <thread>
@@ -15,6 +18,16 @@
 #include "support/crew.hpp"
 #include "support/effort.hpp"
 #include "tutti/tutti.hpp"
+
+namespace {
+thread_local unsigned yields = 0;
+}
+
+/// In the place of the C library's.
+extern "C" int sched_yield() noexcept {
+    ++yields;
+    return static_cast<int>(syscall(SYS_sched_yield));
+}
 
 namespace tutti::core {
 namespace {
@@ -103,6 +116,41 @@ TEST(policies, bound_the_restarts_of_who_always_loses) {
             EXPECT_EQ(attempts_of_a_loser(*p, 100), 100U);  // so it is the bound that ends it above
         }
     }
+}
+
+// It has lost to nobody. A pause draws a random number for its length, or gives the processor away.
+TEST(policies, a_restart_that_the_block_asks_for_is_at_once) {
+    descriptor& d = attach();
+    for (const policy* p : all()) {
+        SCOPED_TRACE(p->name);
+        var<unsigned> x;
+        const std::uint64_t random = d.random;
+        const unsigned yields_before = yields;
+        atomically({.policy = number_of(*p)}, [&](tx& t) {
+            x.set(t, t.attempt());
+            if (t.attempt() < 100) restart(t);
+        });
+        EXPECT_EQ(x.load(), 100U);
+        EXPECT_EQ(d.random, random);
+        EXPECT_EQ(yields, yields_before);
+    }
+}
+
+TEST(policies, a_restart_inside_a_transaction_that_owns_something_is_its_own) {
+    var<unsigned> outside, inside;
+    unsigned runs = 0;
+    atomically([&](tx& t) {
+        outside.set(t, t.attempt());
+        open_nested(
+            t,
+            [&](tx& i) {
+                inside.set(i, i.attempt());
+                if (++runs < 100) restart(i);
+            },
+            [](tx&) {});
+    });
+    EXPECT_EQ(outside.load(), 1U);
+    EXPECT_EQ(inside.load(), 100U);
 }
 
 TEST(policies, the_last_resort_promises_nothing) {

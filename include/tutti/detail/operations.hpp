@@ -45,8 +45,9 @@ struct savepoint {
 /// An open atomic block: one on the stack of every `atomically`, linked innermost first.
 struct frame {
     frame* parent = nullptr;
-    /// Where a signal jumps to; null when it unwinds, which runs the destructors of the body's locals.
-    jump_buffer* jump = nullptr;
+    /// Jumps to where the block's target was set (jump.hpp); null when a signal unwinds, which runs the destructors of
+    /// the body's locals.
+    void (*jump)(frame& to) = nullptr;
     /// A block of the language: what a signal calls in the place of a jump or an unwind. It does not return, and may be
     /// called while exceptions are in flight. Such a block uses plain memory from its begin on.
     void (*receive)(tx& t) = nullptr;
