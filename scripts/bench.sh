@@ -7,6 +7,7 @@ bench_usage() {
     cat <<'EOF'
 usage: ./dev bench [family]... [options]
        ./dev bench policies|deadlines [options]
+       ./dev bench growth [options]
        ./dev bench preempt [milliseconds]
        ./dev bench serving redis [options]
 
@@ -35,6 +36,16 @@ usage: ./dev bench [family]... [options]
   --limit <seconds>      a run that takes longer is stopped, and reported so (default: 20)
   --out <folder>         where tables, charts and figures go (default: build/bench/policies, build/bench/deadlines)
 
+  growth                 how what an operation costs grows with reads, writes, blocks, threads, elements; 12 minutes
+  --quick                less time for each point, no sizes above 1e5; 2 minutes
+  --algorithms <a,b>     only these of TUTTI_ALGORITHM; default: the default one
+  --curves <a,b>         only these curves, or families of curves
+  --largest <n>          no larger sizes, such as 1e4
+  --rounds <n>           times that each point is measured (default: 3; quick: 1)
+  --milliseconds <n>     for each of them (default: 20; quick: 10)
+  --limit <seconds>      a point that takes longer is stopped, and reported so (default: 5; quick: 1)
+  --out <folder>         where tables, chart and figures go (default: build/bench/growth)
+
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
   serving redis          the transaction server beside redis-server; two minutes; --help lists options
 
@@ -59,10 +70,11 @@ measure() {
     ((found))
 }
 
-# bench_contention policies|deadlines [options]
-bench_contention() {
-    local kind=$1 out=build/bench/$1 arguments=() programs=(tutti-stamp tutti-swarm) program python
-    shift
+# bench_apart <folder> <command> <kind> [options]: what is measured by a program in Python, <folder>, that runs others,
+# `programs`, and leaves <kind>.json.
+bench_apart() {
+    local folder=$1 command=$2 kind=$3 out=build/bench/$3 arguments=() program python
+    shift 3
     while (($# > 0)); do
         case $1 in
             --out)
@@ -77,20 +89,31 @@ bench_contention() {
 
     steps $((2 + ${#programs[@]}))
     {
-        step "packages" need "${packages_build[@]}" "${packages_apps[@]}" "${packages_charts[@]}"
+        step "packages" need "${packages_build[@]}" "${packages_apps[@]}" "${packages_bench[@]}" \
+            "${packages_charts[@]}"
         for program in "${programs[@]}"; do
-            step "build $program" build_preset release "$program" -DTUTTI_APPS=ON
+            step "build $program" build_preset release "$program" "${build_options[@]}"
         done
         python=$(with_matplotlib || echo python3)
         rm -rf "$out/unfinished"
         mkdir -p "$out/unfinished"
-        step "measure" "$python" -B bench/contention "$kind" --out "$out/unfinished" "${arguments[@]}"
+        step "measure" "$python" -B "$folder" "$command" --out "$out/unfinished" "${arguments[@]}"
     } >&2 # standard output is for the tables
     rm -f "$out"/*.svg "$out/report.txt"
     mv "$out/unfinished/$kind.json" "$out"
     rmdir "$out/unfinished"
-    "$python" -B bench/contention report "$out/$kind.json"
+    "$python" -B "$folder" report "$out/$kind.json"
     say "tables, charts and figures are in $out" >&2
+}
+
+bench_contention() {
+    local programs=(tutti-stamp tutti-swarm) build_options=(-DTUTTI_APPS=ON)
+    bench_apart bench/contention "$1" "$@"
+}
+
+bench_growth() {
+    local programs=(tutti-bench-growth) build_options=(-DTUTTI_BENCH=ON)
+    bench_apart bench/growth measure growth "$@"
 }
 
 bench_serving() {
@@ -118,15 +141,19 @@ command_bench() {
             bench_contention "$@"
             return
             ;;
+        " growth "*)
+            bench_growth "${@:2}"
+            return
+            ;;
         " preempt "*)
             local build_options=(-DTUTTI_BENCH=ON)
             build_and_run tutti-bench-preempt "${packages_bench[@]}" libfmt-dev -- "${@:2}"
             ;;
     esac
-    local out=build/bench list=0 arguments=() for_report=() program
+    local out=build/bench list=0 arguments=() for_report=() program python growth=0
     while (($# > 0)); do
         case $1 in
-            policies | deadlines | preempt) die "$1 is measured alone: ./dev bench $1" ;;
+            policies | deadlines | growth | preempt) die "$1 is measured alone: ./dev bench $1" ;;
             --out)
                 out=${2:-}
                 [[ -n $out ]] || die "--out needs a folder"
@@ -139,7 +166,10 @@ command_bench() {
         shift
     done
 
-    steps $((list ? 2 : 3))
+    # What costs how much says less than half without how it grows.
+    if ((!list && ${#arguments[@]} == 0)) || is_among costs "${arguments[@]}"; then growth=$((!list)); fi
+
+    steps $((list ? 2 : 3 + growth))
     {
         step "packages" need "${packages_build[@]}" "${packages_bench[@]}" "${packages_charts[@]}"
         step "build release" build_preset release benchmarks -DTUTTI_BENCH=ON
@@ -155,12 +185,19 @@ command_bench() {
     rm -rf "$out/unfinished"
     mkdir -p "$out/unfinished"
     step "measure" measure "$out/unfinished" "${arguments[@]}" >&2
-    rm -f "$out"/tutti-bench*.json "$out"/*.svg "$out/report.txt"
+    python=$(with_matplotlib || echo python3)
+    if ((growth)); then
+        step "growth" "$python" -B bench/growth measure --quick --algorithms default --out "$out/unfinished" >&2
+    fi
+    rm -f "$out"/tutti-bench*.json "$out/growth.json" "$out"/*.svg "$out/report.txt"
     mv "$out/unfinished"/* "$out"
     rmdir "$out/unfinished"
     for program in "${bench_programs[@]}"; do
         [[ ! -e $out/$program.json ]] || for_report+=("$out/$program.json")
     done
-    "$(with_matplotlib || echo python3)" -B bench/report/report.py --out "$out" "${for_report[@]}"
+    "$python" -B bench/report/report.py --out "$out" "${for_report[@]}"
+    if ((growth)); then
+        "$python" -B bench/growth report --summary "$out/growth.json" | tee -a "$out/report.txt"
+    fi
     say "tables, charts and figures are in $out" >&2
 }

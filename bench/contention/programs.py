@@ -41,10 +41,9 @@ class Program:
         if not os.access(self.path, os.X_OK):
             raise Failure(f"there is no program {self.path}")
 
-    def start(self, arguments, limit, policy=None):
-        environment = {k: v for k, v in os.environ.items() if k != "TUTTI_POLICY"}
-        if policy:
-            environment["TUTTI_POLICY"] = policy
+    def start(self, arguments, limit, under=None):
+        """`under`: what chooses for the engine, as variables of the environment."""
+        environment = {k: v for k, v in os.environ.items() if k != "TUTTI_POLICY"} | (under or {})
         return subprocess.run(
             [self.path, *map(str, arguments)],
             env=environment,
@@ -71,12 +70,12 @@ class Program:
             raise Failure(f"{self.name} does not say what {option} takes, but: {text.strip()}")
         return found[1].split(", ")
 
-    def run(self, arguments, limit, policy=None):
+    def run(self, arguments, limit, under=None):
         """Standard output, and the percentage of the machine's processor time that others used. No output if the limit
         (in seconds) was passed and the program stopped."""
         begin, machine, own = time.monotonic(), machine_seconds(), own_seconds()
         try:
-            ended = self.start(arguments, limit, policy)
+            ended = self.start(arguments, limit, under)
         except subprocess.TimeoutExpired:
             ended = None
         others = (machine_seconds() - machine) - (own_seconds() - own)
@@ -84,9 +83,9 @@ class Program:
         if ended is None:
             return None, disturbed
         if ended.returncode != 0:
-            under = f" under {policy}" if policy else ""
+            by = f" under {' '.join(under.values())}" if under else ""
             raise Failure(
-                f"{self.name} {' '.join(map(str, arguments))}{under} ended with status {ended.returncode}: "
+                f"{self.name} {' '.join(map(str, arguments))}{by} ended with status {ended.returncode}: "
                 f"{ended.stderr.strip()}"
             )
         return ended.stdout, disturbed

@@ -39,7 +39,7 @@ def runner(options, context):
 
     def run(case):
         arguments = [case.program, "--threads", case.threads, "--json", *sizes[case.program].arguments(options)]
-        output, disturbed = stamp.run(arguments, options.limit, case.policy)
+        output, disturbed = stamp.run(arguments, options.limit, {"TUTTI_POLICY": case.policy})
         if output is None:
             return stopped(options.limit, disturbed)
         (result,) = json.loads(output)

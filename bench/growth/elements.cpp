@@ -1,0 +1,165 @@
+// Containers that hold more and more: a look-up at random, by how they were filled, and the filling itself.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <map>
+#include <thread>
+#include <unordered_map>
+
+#include <tutti/containers/hash_map.hpp>
+#include <tutti/containers/ordered_map.hpp>
+#include <tutti/retry.hpp>
+#include <tutti/tutti.hpp>
+
+#include "growth/curves.hpp"
+#include "growth/timing.hpp"
+#include "harness/random.hpp"
+
+namespace bench::growth {
+namespace {
+
+using tutti::tx;
+using word = std::uint64_t;
+using hash_map = tutti::hash_map<word, word>;
+using ordered_map = tutti::ordered_map<word, word>;
+
+/// All keys from 0 to below the point's size are there.
+template <class Look>
+double look_up_at_random(const point& p, const Look& look) {
+    random_numbers random{1};
+    bool all_found = true;
+    const double time = time_of(p, [&] { all_found &= look(below(static_cast<unsigned>(p.size), random())); });
+    require(all_found, "an element was not found");
+    return time;
+}
+
+/// `fill(map, size)` puts the keys from 0 to below `size` into it.
+template <class Map, class Fill>
+double look_up(const point& p, const Fill& fill) {
+    Map map;
+    fill(map, p.size);
+    return look_up_at_random(p, [&map](word key) {
+        return tutti::atomically({.read_only = true}, [&map, key](tx& t) { return map.find(t, key).has_value(); });
+    });
+}
+
+constexpr auto one_by_one = [](auto& map, std::size_t size) {
+    for (word key = 0; key != size; ++key) tutti::atomically([&map, key](tx& t) { map.insert(t, key, key); });
+};
+constexpr auto in_one_block = [](auto& map, std::size_t size) {
+    tutti::atomically([&map, size](tx& t) {
+        for (word key = 0; key != size; ++key) map.insert(t, key, key);
+    });
+};
+/// Each block runs a second time, as it may where threads are at work.
+constexpr auto restarted = [](auto& map, std::size_t size) {
+    for (word key = 0; key != size; ++key) {
+        tutti::atomically([&map, key](tx& t) {
+            map.insert(t, key, key);
+            if (t.attempt() == 1) tutti::restart(t);
+        });
+    }
+};
+/// By a consumer that another thread wakes for each of them.
+constexpr auto woken = [](auto& map, std::size_t size) {
+    tutti::var<word> slot{0};
+    std::jthread consumer{[&] {
+        for (std::size_t left = size; left != 0; --left) {
+            tutti::atomically([&](tx& t) {
+                const word next = slot.get(t);
+                if (next == 0) tutti::retry(t);
+                map.insert(t, next - 1, next);
+                slot.set(t, 0);
+            });
+        }
+    }};
+    for (word key = 0; key != size; ++key) {
+        tutti::atomically([&](tx& t) {
+            if (slot.get(t) != 0) tutti::retry(t);
+            slot.set(t, key + 1);
+        });
+    }
+};
+
+template <class Map, auto Fill>
+double look_up_in(const point& p) {
+    return look_up<Map>(p, Fill);
+}
+template <class Map>
+double look_up_without(const point& p) {
+    Map map;
+    for (word key = 0; key != p.size; ++key) map.emplace(key, key);
+    return look_up_at_random(p, [&map](word key) { return map.contains(key); });
+}
+
+/// Of a new map each time: what has been destroyed goes back to the system or comes from it.
+template <class Map, auto Fill>
+double fill(const point& p) {
+    return median_of(p, [&] {
+        Map map;
+        const double before = thread_seconds();
+        Fill(map, p.size);
+        return thread_seconds() - before;
+    });
+}
+constexpr auto emplace_all = [](auto& map, std::size_t size) {
+    for (word key = 0; key != size; ++key) map.emplace(key, key);
+};
+
+using std_hash = std::unordered_map<word, word>;
+using std_ordered = std::map<word, word>;
+constexpr auto constant = due::constant;
+
+[[maybe_unused]] const bool added = add({
+    {.family = "elements",
+     .name = "hash-map",
+     .of = "a look-up",
+     .over = "elements",
+     .expected = constant,
+     .run = look_up_in<hash_map, one_by_one>,
+     .without = look_up_without<std_hash>},
+    {.family = "elements",
+     .name = "hash-map-restarted",
+     .of = "a look-up where each insertion ran twice",
+     .over = "elements",
+     .expected = constant,
+     .run = look_up_in<hash_map, restarted>,
+     .beside = "hash-map"},
+    {.family = "elements",
+     .name = "hash-map-woken",
+     .of = "a look-up where retry preceded each insertion",
+     .over = "elements",
+     .expected = constant,
+     .largest = 100'000,
+     .run = look_up_in<hash_map, woken>,
+     .beside = "hash-map"},
+    {.family = "elements",
+     .name = "hash-map-one-block",
+     .of = "a look-up where one block inserted all",
+     .over = "elements",
+     .expected = constant,
+     .run = look_up_in<hash_map, in_one_block>,
+     .beside = "hash-map"},
+    {.family = "elements",
+     .name = "hash-map-fill",
+     .of = "an insertion",
+     .over = "elements",
+     .run = fill<hash_map, one_by_one>,
+     .without = fill<std_hash, emplace_all>},
+    {.family = "elements",
+     .name = "ordered-map",
+     .of = "a look-up",
+     .over = "elements",
+     .expected = constant,
+     .run = look_up_in<ordered_map, one_by_one>,
+     .without = look_up_without<std_ordered>},
+    {.family = "elements",
+     .name = "ordered-map-fill",
+     .of = "an insertion",
+     .over = "elements",
+     .run = fill<ordered_map, one_by_one>,
+     .without = fill<std_ordered, emplace_all>},
+});
+
+}  // namespace
+}  // namespace bench::growth
