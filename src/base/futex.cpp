@@ -58,12 +58,19 @@ void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_
 #endif
 }
 
-void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept {
+namespace {
+
+void wake(const std::atomic<std::uint32_t>& word, int at_most) noexcept {
 #if defined(TUTTI_INTERLEAVE)
-    detail::interleaving_wake(&word);
+    detail::interleaving_wake(&word, at_most != 1);
 #else
-    ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, nullptr, nullptr, 0);
+    ::syscall(SYS_futex, &word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, at_most, nullptr, nullptr, 0);
 #endif
 }
+
+}  // namespace
+
+void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept { wake(word, INT_MAX); }
+void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept { wake(word, 1); }
 
 }  // namespace tutti::base

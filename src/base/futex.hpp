@@ -13,7 +13,7 @@ namespace tutti::detail {
 void interleaving_spin() noexcept;
 void interleaving_block(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                         std::optional<base::deadline> until) noexcept;
-void interleaving_wake(const std::atomic<std::uint32_t>* word) noexcept;
+void interleaving_wake(const std::atomic<std::uint32_t>* word, bool all) noexcept;
 #endif
 }  // namespace tutti::detail
 
@@ -29,6 +29,8 @@ void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_
 
 /// Wakes everybody who sleeps on `word`.
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
+/// Wakes one of them, the one that has slept longest among those of the same priority.
+void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
 
 /// One turn of a spinning loop: 5 ns to some tens, by the processor.
 inline void spin_turn() noexcept {

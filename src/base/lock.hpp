@@ -25,7 +25,8 @@ public:
         return state_.compare_exchange(expected, held, std::memory_order_acquire);
     }
     void unlock() noexcept {
-        if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_all(state_.raw());
+        // One is enough: it takes the lock as `contended`, so its own unlock wakes the next.
+        if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_one(state_.raw());
     }
     /// In the child of a fork, where whoever held it is not. REQUIRES: there is no other thread.
     void forget_holder() noexcept { state_.store(free, std::memory_order_relaxed); }

@@ -1,6 +1,7 @@
 #include "core/seats.hpp"
 
-#include "base/futex.hpp"
+#include "base/lock.hpp"
+#include "core/critical.hpp"
 #include "core/fork.hpp"
 #include "core/interrupt.hpp"
 #include "core/solo.hpp"
@@ -9,23 +10,134 @@
 namespace tutti::core {
 namespace {
 
+/// So often a waiter finds that somebody was faster. Then a seat is handed to it.
+constexpr unsigned tries_before_hand_over = 4;
+
+/// Lives on the stack of who waits.
+struct candidate {
+    descriptor& who;
+    candidate* next = nullptr;
+    unsigned tries = 0;
+    unsigned seat = seat_count;                // what it was handed; written under the lock
+    detail::shared<std::uint32_t> called{0};  // what it sleeps on
+};
+
+/// Who waits for seats of one kind. All but `wanted` is under `lock`.
+struct alignas(128) row {
+    const unsigned begin, end;
+    detail::shared<std::uint32_t> wanted{0};  // S1
+    base::lock lock{};
+    candidate* first = nullptr;
+    candidate* last = nullptr;
+    candidate* looking = nullptr;  // was called, and has not looked yet
+};
+
 struct alignas(128) seating {
     detail::shared<std::uint32_t> occupants[seat_count];  // descriptor number + 1, or 0
-    detail::shared<std::uint32_t> departures{0};          // what those who wait for a seat sleep on
-    detail::shared<std::uint32_t> waiting{0};
 };
 
 constinit seating seats;
+constinit row for_irrevocable{0, 1};
+constinit row for_visible{1, seat_count};
+
+row& row_for(status mode) noexcept { return mode == status::irrevocable ? for_irrevocable : for_visible; }
+
+/// seq_cst: partner of the look at `wanted` in vacate_seat.
+void say_whether_wanted(row& r) noexcept {
+    r.wanted.store(r.first != nullptr && r.looking == nullptr ? 1 : 0, std::memory_order_seq_cst);
+}
+
+void join(row& r, candidate& c) noexcept {
+    (r.first == nullptr ? r.first : r.last->next) = &c;
+    r.last = &c;
+}
+
+void leave(row& r, candidate& c) noexcept {
+    candidate* before = nullptr;
+    for (candidate* each = r.first; each != &c; each = each->next) before = each;
+    (before == nullptr ? r.first : before->next) = c.next;
+    if (r.last == &c) r.last = before;
+    if (r.looking == &c) r.looking = nullptr;
+}
+
+void call(candidate& c) noexcept {
+    c.called.store(1, std::memory_order_release);
+    base::futex_wake_all(c.called.raw());
+}
+
+/// Has the longest waiter look, unless another is about to. REQUIRES: the lock.
+void call_next(row& r) noexcept {
+    if (r.first != nullptr && r.looking == nullptr) {
+        r.looking = r.first;
+        call(*r.first);
+    }
+    say_whether_wanted(r);
+}
+
+bool is_any_free(const row& r) noexcept {
+    for (unsigned seat = r.begin; seat < r.end; ++seat) {
+        if (seats.occupants[seat].load(std::memory_order_seq_cst) == 0) return true;
+    }
+    return false;
+}
+
+/// True if c has a seat, and is in the row no more. REQUIRES: the lock.
+bool look(row& r, candidate& c, status mode) noexcept {
+    c.called.store(0, std::memory_order_relaxed);
+    if (c.seat != seat_count) {
+        c.who.seat = word{1} << c.seat;
+        return true;
+    }
+    if (r.looking == &c) r.looking = nullptr;
+    say_whether_wanted(r);  // S2
+    if (!take_seat(c.who, mode)) return false;
+    leave(r, c);
+    if (is_any_free(r)) call_next(r);  // S3
+    else say_whether_wanted(r);
+    return true;
+}
+
+/// What is asked of the row where ticks may come: nobody is switched away with its lock.
+template <class F>
+auto in_row(descriptor& d, row& r, F&& f) {
+    return undisturbed(d, [&] {
+        const base::lock_guard guard{r.lock};
+        return f();
+    });
+}
+
+bool gives_up(const descriptor& d, std::optional<base::deadline> until) noexcept {
+    return (until && base::now() >= *until) || ends_here(d);
+}
+
+bool wait_in_row(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
+    row& r = row_for(mode);
+    candidate me{d};
+    in_row(d, r, [&] { join(r, me); });
+    for (;;) {
+        const bool late = gives_up(d, until);
+        const bool found = in_row(d, r, [&] {
+            if (r.looking == &me) ++me.tries;
+            if (look(r, me, mode)) return true;
+            if (late) {  // S4
+                leave(r, me);
+                say_whether_wanted(r);
+            }
+            return false;
+        });
+        if (found || late) return found;
+        base::futex_wait(me.called.raw(), 0, base::nap_until(until));
+    }
+}
 
 }  // namespace
 
 bool take_seat(descriptor& d, status mode) noexcept {
-    const unsigned first = mode == status::irrevocable ? 0 : 1;
-    const unsigned last = mode == status::irrevocable ? 1 : seat_count;
-    for (unsigned seat = first; seat < last; ++seat) {
+    const row& r = row_for(mode);
+    for (unsigned seat = r.begin; seat < r.end; ++seat) {
         std::uint32_t nobody = 0;
-        // seq_cst: partner of the committers' look at the occupants in norec (see there).
-        if (seats.occupants[seat].load(std::memory_order_relaxed) == 0 &&
+        // seq_cst: partners are the committers' look at the occupants in norec (see there), and vacate_seat (S2).
+        if (seats.occupants[seat].load(std::memory_order_seq_cst) == 0 &&
             seats.occupants[seat].compare_exchange(nobody, d.id + 1, std::memory_order_seq_cst)) {
             d.seat = word{1} << seat;
             return true;
@@ -35,31 +147,41 @@ bool take_seat(descriptor& d, status mode) noexcept {
 }
 
 bool wait_for_seat(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
-    for (;;) {
-        const std::uint32_t seen = seats.departures.load(std::memory_order_acquire);
-        if (take_seat(d, mode)) return true;
-        if ((until && base::now() >= *until) || ends_here(d)) return false;
-        if (d.hooks != nullptr) {  // on a preemptable context: the occupant may be one of its own worker
-            const unsigned first = mode == status::irrevocable ? 0 : 1;
-            if (descriptor* const other = occupant(first)) {
-                wait_for(d, *other, other->state.load(std::memory_order_acquire), until);
-            }
-            continue;
+    if (d.hooks == nullptr) return take_seat(d, mode) || wait_in_row(d, mode, until);
+    // On a preemptable context: the occupant may be one of its own worker.
+    while (!take_seat(d, mode)) {
+        if (gives_up(d, until)) return false;
+        if (descriptor* const other = occupant(row_for(mode).begin)) {
+            const word state = other->state.load(std::memory_order_acquire);
+            if (!memory::is_running(state)) base::spin_turn();  // it was handed the seat, and is on its way
+            else wait_for(d, *other, state, until);
         }
-        seats.waiting.fetch_add(1, std::memory_order_seq_cst);
-        // vacate_seat counts the departure before it looks at `waiting`: it wakes us, or we see the new count.
-        base::futex_wait(seats.departures.raw(), seen, base::nap_until(until));
-        seats.waiting.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
     }
+    return true;
 }
 
 void vacate_seat(descriptor& d) noexcept {
     if (d.alone) end_solo(d);
     const auto seat = static_cast<unsigned>(std::countr_zero(d.seat));
     d.seat = 0;
-    seats.occupants[seat].store(0, std::memory_order_release);
-    seats.departures.fetch_add(1, std::memory_order_seq_cst);
-    if (seats.waiting.load(std::memory_order_seq_cst) != 0) base::futex_wake_all(seats.departures.raw());
+    row& r = seat < for_irrevocable.end ? for_irrevocable : for_visible;
+    if (r.wanted.load(std::memory_order_relaxed) == 0) {
+        seats.occupants[seat].store(0, std::memory_order_seq_cst);  // S2
+        if (r.wanted.load(std::memory_order_seq_cst) == 0) return;
+        return in_row(d, r, [&] { call_next(r); });
+    }
+    in_row(d, r, [&] {
+        candidate* const c = r.first;
+        if (c == nullptr || r.looking != nullptr || c->tries < tries_before_hand_over) {
+            seats.occupants[seat].store(0, std::memory_order_seq_cst);
+            return call_next(r);
+        }
+        seats.occupants[seat].store(c->who.id + 1, std::memory_order_seq_cst);  // S5
+        leave(r, *c);
+        c->seat = seat;
+        call(*c);
+        say_whether_wanted(r);
+    });
 }
 
 void forget_other_occupants(const descriptor* self) noexcept {
@@ -68,7 +190,11 @@ void forget_other_occupants(const descriptor* self) noexcept {
         if (d != nullptr && !is_of(*d, self)) seats.occupants[seat].store(0, std::memory_order_relaxed);
     }
     // Also if the caller sits where they wanted to.
-    seats.waiting.store(0, std::memory_order_relaxed);
+    for (row* r : {&for_irrevocable, &for_visible}) {
+        r->lock.forget_holder();
+        r->first = r->last = r->looking = nullptr;
+        r->wanted.store(0, std::memory_order_relaxed);
+    }
 }
 
 descriptor* occupant(unsigned seat) noexcept {

@@ -39,6 +39,7 @@ struct threads_of_execution {
         thread_set ran_since_spin = 0;  // who has, since its last spin
         thread_set goes_before = 0;     // who must make a step before this thread may
         const void* sleeps_on = nullptr;
+        std::uint32_t asleep_since = 0;  // the point
     };
 
     fiber main;
@@ -139,13 +140,19 @@ struct threads_of_execution {
         t.is = phase::asleep;
         t.time_limit = until;
         t.sleeps_on = word;
+        t.asleep_since = result.points;
         pass_on(false, where);
     }
 
-    void wake(const void* word) noexcept {
+    void wake(const void* word, bool all) noexcept {
+        thread* longest = nullptr;
         for (int i = 0; i < count; ++i) {
-            if (threads[i].is == phase::asleep && threads[i].sleeps_on == word) threads[i].is = phase::ready;
+            thread& t = threads[i];
+            if (t.is != phase::asleep || t.sleeps_on != word) continue;
+            if (all) t.is = phase::ready;
+            else if (longest == nullptr || t.asleep_since < longest->asleep_since) longest = &t;
         }
+        if (longest != nullptr) longest->is = phase::ready;
     }
 
     [[noreturn]] void stop(ending end) noexcept {
@@ -233,10 +240,10 @@ void interleaving_block(const std::atomic<std::uint32_t>* on, std::uint32_t expe
     }
 }
 
-void interleaving_wake(const std::atomic<std::uint32_t>* on) noexcept {
+void interleaving_wake(const std::atomic<std::uint32_t>* on, bool all) noexcept {
     if (!interleaving::inside()) return;
     interleaving::active->pass_on(true, __builtin_return_address(0));
-    interleaving::active->wake(on);
+    interleaving::active->wake(on, all);
 }
 
 }  // namespace tutti::detail
