@@ -41,8 +41,7 @@ function(tutti_engine target)
                POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
-# What whoever includes the public headers is compiled with. The headers ask for C++20 themselves; a compile feature
-# here would keep projects without C++ from using the C interface.
+# What whoever includes the public headers is compiled with.
 function(tutti_usage target)
   target_include_directories(
     ${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
@@ -65,6 +64,8 @@ endif()
 add_library(tutti $<TARGET_OBJECTS:tutti_objects>)
 add_library(tutti::tutti ALIAS tutti)
 tutti_usage(tutti)
+# Not for whoever finds it installed: a project without C++ may use the C interface, and tuttiConfig.cmake can tell.
+target_compile_features(tutti INTERFACE $<BUILD_INTERFACE:cxx_std_20>)
 target_link_libraries(tutti PRIVATE Threads::Threads)
 set_target_properties(
   tutti

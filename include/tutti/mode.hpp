@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti {
 
 /// How a transaction's reads are protected; each is stricter and dearer than the one before.

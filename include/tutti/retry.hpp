@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <source_location>
 
 #include "tutti/atomically.hpp"
 
@@ -17,7 +18,13 @@ namespace tutti {
 /// As `retry`, but waits for at most `limit` in all (over every restart of this execution of the block); after that
 /// it returns, and what follows it is what to do when time is up. In an alternative of `or_else` that is not the
 /// last it does not wait but leaves to the next one. With nothing read it sleeps for `limit`.
-inline void retry_for(tx& t, std::chrono::nanoseconds limit) { detail::raise_retry_for(t, limit); }
+///
+/// Each call has a limit of its own, which counts from when this execution first came to it: a block that waits in two
+/// places, or calls a function that waits twice, waits for both limits, one after the other. Throws std::bad_alloc.
+inline void retry_for(tx& t, std::chrono::nanoseconds limit,
+                      std::source_location at = std::source_location::current()) {
+    detail::raise_retry_for(t, limit, {at.file_name(), at.line(), at.column()});
+}
 
 namespace detail {
 

@@ -16,7 +16,8 @@ void tutti_retry_for(tutti_tx* handle, uint64_t nanoseconds) {
     // For ever is a century: more could not be added to the current time.
     constexpr std::uint64_t longest = 100ULL * 366 * 24 * 3600 * 1'000'000'000;
     const std::chrono::nanoseconds limit{static_cast<std::int64_t>(nanoseconds < longest ? nanoseconds : longest)};
-    guarded(handle, [limit](tx& t) { tutti::detail::raise_retry_for(t, limit); });
+    const tutti::detail::retry_place here{.of = __builtin_return_address(0)};
+    guarded(handle, [limit, &here](tx& t) { tutti::detail::raise_retry_for(t, limit, here); });
 }
 
 void tutti_restart(tutti_tx* handle) {

@@ -121,6 +121,14 @@ struct obstacle {
     word seen = 0;
 };
 
+/// A call of retry_for, which an execution may come to in each of its attempts; see core/retry_limits.hpp.
+struct retry_call {
+    detail::retry_place place;
+    base::deadline since;   // when the first attempt came to it
+    std::uint32_t attempt;  // the latest that came to it, and has not been rolled back to before it; or 0
+    std::uint32_t number;   // of the call in that attempt, from 1
+};
+
 /// All attempts of one outermost block.
 struct execution {
     detail::call_site where;
@@ -131,7 +139,8 @@ struct execution {
     std::uint32_t rewinds = 0;          // partial roll-backs of this attempt
     bool log_reads = false;             // even in a block that promised to write nothing
     const char* irrevocable_reason = nullptr;
-    std::optional<base::deadline> retry_since;  // when the first retry_for began to wait
+    std::optional<std::size_t> waits_from;      // where its retry_calls begin, if it has made any
+    std::uint32_t waits_made = 0;               // calls of retry_for in this attempt
     std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
     obstacle in_the_way;
     // Its standing; see core/standing.hpp.
@@ -183,6 +192,7 @@ public:
     memory::write_index index;       // wb-ctl and norec
     memory::log<value_read> values;  // norec
     memory::log<deferred> deferred_log;
+    memory::log<retry_call> retry_calls;
     memory::limbo limbo;
     bool wrote_plain = false;  // some entries are plain places
     bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock

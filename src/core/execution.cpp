@@ -17,6 +17,7 @@
 #include "core/interrupt.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
+#include "core/retry_limits.hpp"
 #include "core/seats.hpp"
 #include "core/signal.hpp"
 #include "core/standing.hpp"
@@ -195,6 +196,7 @@ void conclude(descriptor& d, abort_cause cause) noexcept {
 void conclude_execution(descriptor& d) noexcept {
     if (const policy& p = policy_of(d); p.end != nullptr) p.end(d);
     hide_standing(d);
+    forget_retry_calls(d);
     d.run = {};
 }
 
@@ -321,6 +323,7 @@ sequel reopen(tx& t) {
     run.rewinds = 0;
     run.in_the_way = {};
     run.retry_until.reset();
+    run.waits_made = 0;
     if (run.attempt > core::unlogged_attempts) run.log_reads = true;
     d.frame_ = outermost;
     core::start_attempt(d);

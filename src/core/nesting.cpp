@@ -6,6 +6,7 @@
 #include "core/algorithm.hpp"
 #include "core/deadline.hpp"
 #include "core/deferred.hpp"
+#include "core/retry_limits.hpp"
 #include "core/signal.hpp"
 #include "core/waiting.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.landing = f.stack;
     d.algorithm->rewind(d, f.mark);
+    take_back_retry_calls(d, f.mark.waits);
     d.landing = 0;
     // Whoever sleeps for a record that this let go of must not sleep until we end: we may come to sleep for them.
     wake_sleepers(d);
@@ -72,7 +74,7 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     if (f.receive == nullptr) f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
     f.parent = d.frame_;
     f.read_only |= f.parent->read_only;
-    f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads()};
+    f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
     d.frame_ = &f;
     d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone
 }

@@ -7,6 +7,7 @@
 #include "core/execution.hpp"
 #include "core/fault.hpp"
 #include "core/interrupt.hpp"
+#include "core/retry_limits.hpp"
 #include "core/signal.hpp"
 #include "core/wakeup.hpp"
 
@@ -109,17 +110,13 @@ void raise_retry(tx& t) {
     core::give_way(d);
 }
 
-void raise_retry_for(tx& t, std::chrono::nanoseconds limit) {
+void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
     const base::deadline now = base::now();
-    if (!d.run.retry_since) {
-        d.run.retry_since = now;
-        d.extras |= core::extra_restarted;  // `run` has to be reset even if this attempt commits
-    }
+    const base::deadline since = core::first_time_at(d, at, now);
     // A limit beyond the end of the clock means for ever.
-    const auto longest = base::deadline::max() - *d.run.retry_since;
-    const base::deadline until = *d.run.retry_since + std::min(limit, longest);
+    const base::deadline until = since + std::min(limit, std::chrono::nanoseconds{base::deadline::max() - since});
     if (now >= until) return;
     if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
     core::give_way(d);

@@ -92,28 +92,37 @@ TEST(policies, keep_every_increment) {
 }
 
 /// How many attempts a block makes under `p` that loses each time it can, up to `most`.
-unsigned attempts_of_a_loser(const policy& p, unsigned most) {
-    var<int> x;
+unsigned attempts_of_a_loser(const policy& p, bool read_only, unsigned most) {
+    var<int> x, y;
     unsigned attempts = 0;
-    atomically({.policy = number_of(p)}, [&](tx& t) {
+    atomically({.read_only = read_only, .policy = number_of(p)}, [&](tx& t) {
         ++attempts;
         static_cast<void>(x.get(t));
         // The irrevocable transaction would make the other one wait for it.
         if (attempts < most && !descriptor::of(t).is_irrevocable()) {
-            std::thread{[&] { atomically([&](tx& o) { x.set(o, x.get(o) + 1); }); }}.join();
+            std::thread{[&] {
+                atomically([&](tx& o) {
+                    x.set(o, x.get(o) + 1);
+                    y.set(o, x.get(o));
+                });
+            }}.join();
         }
-        x.set(t, x.get(t));
+        EXPECT_EQ(x.get(t), y.get(t));
+        if (!read_only) x.set(t, x.get(t));
     });
     return attempts;
 }
 
+// Runs under every algorithm that lets two transactions run at once.
 TEST(policies, bound_the_restarts_of_who_always_loses) {
     for (const policy* p : all()) {
-        SCOPED_TRACE(p->name);
-        if (p->bounded) {
-            EXPECT_EQ(attempts_of_a_loser(*p, 1000), defeats_to_last_resort + 1);
-        } else {
-            EXPECT_EQ(attempts_of_a_loser(*p, 100), 100U);  // so it is the bound that ends it above
+        for (const bool read_only : {false, true}) {
+            SCOPED_TRACE(testing::Message() << p->name << (read_only ? ", read-only" : ""));
+            if (p->bounded) {
+                EXPECT_EQ(attempts_of_a_loser(*p, read_only, 1000), defeats_to_last_resort + 1);
+            } else {
+                EXPECT_EQ(attempts_of_a_loser(*p, read_only, 100), 100U);  // so it is the bound that ends it above
+            }
         }
     }
 }

@@ -9,9 +9,13 @@
 #ifdef __cplusplus
 #define TUTTI_C_BEGIN extern "C" {
 #define TUTTI_C_END }
+#define TUTTI_CONVERTED(type, value) static_cast<type>(value)
+#define TUTTI_SAME_BITS(type, value) reinterpret_cast<type>(value)
 #else
 #define TUTTI_C_BEGIN
 #define TUTTI_C_END
+#define TUTTI_CONVERTED(type, value) ((type)(value))
+#define TUTTI_SAME_BITS(type, value) ((type)(value))
 #endif
 
 #define TUTTI_API __attribute__((visibility("default")))

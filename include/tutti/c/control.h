@@ -13,7 +13,8 @@ TUTTI_API TUTTI_NORETURN void tutti_retry(tutti_tx* tx);
 
 /// As `tutti_retry`, but waits for at most `nanoseconds` in all, over every restart of this execution of the block;
 /// then it returns, and what follows it is what to do when time is up. In an alternative that is not the last it does
-/// not wait but leaves to the next one. With nothing read it sleeps for the whole time.
+/// not wait but leaves to the next one. With nothing read it sleeps for the whole time. Each call has a limit of its
+/// own, which counts from when this execution first came to it.
 TUTTI_API void tutti_retry_for(tutti_tx* tx, uint64_t nanoseconds);
 
 /// Rolls back the innermost block and runs it again at once.

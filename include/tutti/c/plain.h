@@ -42,28 +42,28 @@ TUTTI_API void tutti_store_ptr(tutti_tx* tx, void* to, const void* value);
 #endif
 
 static inline int8_t tutti_load_i8(tutti_tx* tx, const int8_t* from) {
-    return (int8_t)tutti_load_u8(tx, (const uint8_t*)from);
+    return TUTTI_CONVERTED(int8_t, tutti_load_u8(tx, TUTTI_SAME_BITS(const uint8_t*, from)));
 }
 static inline int16_t tutti_load_i16(tutti_tx* tx, const int16_t* from) {
-    return (int16_t)tutti_load_u16(tx, (const uint16_t*)from);
+    return TUTTI_CONVERTED(int16_t, tutti_load_u16(tx, TUTTI_SAME_BITS(const uint16_t*, from)));
 }
 static inline int32_t tutti_load_i32(tutti_tx* tx, const int32_t* from) {
-    return (int32_t)tutti_load_u32(tx, (const uint32_t*)from);
+    return TUTTI_CONVERTED(int32_t, tutti_load_u32(tx, TUTTI_SAME_BITS(const uint32_t*, from)));
 }
 static inline int64_t tutti_load_i64(tutti_tx* tx, const int64_t* from) {
-    return (int64_t)tutti_load_u64(tx, (const uint64_t*)from);
+    return TUTTI_CONVERTED(int64_t, tutti_load_u64(tx, TUTTI_SAME_BITS(const uint64_t*, from)));
 }
 static inline void tutti_store_i8(tutti_tx* tx, int8_t* to, int8_t value) {
-    tutti_store_u8(tx, (uint8_t*)to, (uint8_t)value);
+    tutti_store_u8(tx, TUTTI_SAME_BITS(uint8_t*, to), TUTTI_CONVERTED(uint8_t, value));
 }
 static inline void tutti_store_i16(tutti_tx* tx, int16_t* to, int16_t value) {
-    tutti_store_u16(tx, (uint16_t*)to, (uint16_t)value);
+    tutti_store_u16(tx, TUTTI_SAME_BITS(uint16_t*, to), TUTTI_CONVERTED(uint16_t, value));
 }
 static inline void tutti_store_i32(tutti_tx* tx, int32_t* to, int32_t value) {
-    tutti_store_u32(tx, (uint32_t*)to, (uint32_t)value);
+    tutti_store_u32(tx, TUTTI_SAME_BITS(uint32_t*, to), TUTTI_CONVERTED(uint32_t, value));
 }
 static inline void tutti_store_i64(tutti_tx* tx, int64_t* to, int64_t value) {
-    tutti_store_u64(tx, (uint64_t*)to, (uint64_t)value);
+    tutti_store_u64(tx, TUTTI_SAME_BITS(uint64_t*, to), TUTTI_CONVERTED(uint64_t, value));
 }
 
 /// Copies `bytes` bytes of shared memory at `from`, of any alignment, to private memory at `to`. The copy is one

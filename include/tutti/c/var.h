@@ -53,21 +53,29 @@ static inline double tutti_double_of_word(uint64_t word) {
     return value;
 }
 
-static inline int64_t tutti_get_i64(tutti_tx* tx, const tutti_var* var) { return (int64_t)tutti_get(tx, var); }
-static inline void tutti_set_i64(tutti_tx* tx, tutti_var* var, int64_t value) { tutti_set(tx, var, (uint64_t)value); }
-static inline int64_t tutti_var_load_i64(const tutti_var* var) { return (int64_t)tutti_var_load(var); }
-static inline void tutti_var_store_i64(tutti_var* var, int64_t value) { tutti_var_store(var, (uint64_t)value); }
+static inline int64_t tutti_get_i64(tutti_tx* tx, const tutti_var* var) {
+    return TUTTI_CONVERTED(int64_t, tutti_get(tx, var));
+}
+static inline void tutti_set_i64(tutti_tx* tx, tutti_var* var, int64_t value) {
+    tutti_set(tx, var, TUTTI_CONVERTED(uint64_t, value));
+}
+static inline int64_t tutti_var_load_i64(const tutti_var* var) { return TUTTI_CONVERTED(int64_t, tutti_var_load(var)); }
+static inline void tutti_var_store_i64(tutti_var* var, int64_t value) {
+    tutti_var_store(var, TUTTI_CONVERTED(uint64_t, value));
+}
 
 static inline void tutti_var_init_ptr(tutti_var* var, const void* initial) {
-    tutti_var_init(var, (uint64_t)(uintptr_t)initial);
+    tutti_var_init(var, TUTTI_SAME_BITS(uint64_t, initial));
 }
-static inline void* tutti_get_ptr(tutti_tx* tx, const tutti_var* var) { return (void*)(uintptr_t)tutti_get(tx, var); }
+static inline void* tutti_get_ptr(tutti_tx* tx, const tutti_var* var) {
+    return TUTTI_SAME_BITS(void*, tutti_get(tx, var));
+}
 static inline void tutti_set_ptr(tutti_tx* tx, tutti_var* var, const void* value) {
-    tutti_set(tx, var, (uint64_t)(uintptr_t)value);
+    tutti_set(tx, var, TUTTI_SAME_BITS(uint64_t, value));
 }
-static inline void* tutti_var_load_ptr(const tutti_var* var) { return (void*)(uintptr_t)tutti_var_load(var); }
+static inline void* tutti_var_load_ptr(const tutti_var* var) { return TUTTI_SAME_BITS(void*, tutti_var_load(var)); }
 static inline void tutti_var_store_ptr(tutti_var* var, const void* value) {
-    tutti_var_store(var, (uint64_t)(uintptr_t)value);
+    tutti_var_store(var, TUTTI_SAME_BITS(uint64_t, value));
 }
 
 static inline void tutti_var_init_double(tutti_var* var, double initial) {

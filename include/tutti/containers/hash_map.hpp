@@ -181,9 +181,7 @@ private:
     static std::uint64_t bits_of(std::uint64_t hash, unsigned level) noexcept {
         return (hash >> 1 | std::uint64_t{1} << 63) >> (63 - level);
     }
-    static std::size_t number_of(std::uint64_t bits) noexcept {
-        return static_cast<std::size_t>(bits >> std::countr_zero(bits) >> 1);
-    }
+    static std::size_t number_of(std::uint64_t bits) noexcept { return bits >> std::countr_zero(bits) >> 1; }
 
     struct chain {
         bucket* in;
@@ -216,7 +214,7 @@ private:
                     p.found = n;
                     return p;
                 }
-                p.passed += n->hash != hash && bits_of(n->hash, l) == own ? 1 : 0;
+                p.passed += n->hash != hash && bits_of(n->hash, l) == own ? 1u : 0u;
                 p.link = &n->next;
             }
             if (level() == l && (c.certain || enter(t, own, known).in == c.in)) return p;

@@ -11,6 +11,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "tutti/errors.hpp"  // and with it what says which compilation it takes
+
 namespace tutti {
 
 /// Slots under the numbers 0, 1, 2, …, made on demand in chunks. A slot never moves, and lives as long as the array.
@@ -89,7 +91,7 @@ private:
     struct place {
         explicit place(std::size_t number) noexcept {
             const std::size_t from_one = number / chunk_size + 1;
-            row = static_cast<std::size_t>(std::bit_width(from_one)) - 1;
+            row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // an int, or not, by the library's age
             chunk = from_one - row_length(row);
             slot = number % chunk_size;
         }

@@ -40,6 +40,15 @@ struct savepoint {
     std::size_t overwritten;
     std::size_t deferred;
     std::size_t reads;
+    std::uint32_t waits;  // calls of retry_for
+};
+
+/// Where a retry_for is in the source; in C, where it returns to.
+struct retry_place {
+    const void* of = nullptr;
+    std::uint32_t line = 0;
+    std::uint32_t column = 0;
+    bool operator==(const retry_place&) const = default;
 };
 
 /// An open atomic block: one on the stack of every `atomically`, linked innermost first.

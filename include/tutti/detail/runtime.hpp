@@ -41,8 +41,8 @@ TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
 /// signal goes on, not the exception. Never true for the forced unwind of a thread that exits.
 [[nodiscard]] TUTTI_EXPORT bool signalled(const tx& t) noexcept;
 [[noreturn]] TUTTI_EXPORT void raise_retry(tx& t);
-/// Returns once `limit` has been waited out by this execution of the outermost block.
-TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit);
+/// Returns once `limit` has been waited out at that place by this execution of the outermost block.
+TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at);
 [[noreturn]] TUTTI_EXPORT void raise_restart(tx& t);
 [[noreturn]] TUTTI_EXPORT void raise_cancel(tx& t);
 

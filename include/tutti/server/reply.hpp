@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::server {
 
 /// What the client understands: RESP2, or RESP3 once it has said HELLO 3.

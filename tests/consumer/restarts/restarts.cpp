@@ -7,7 +7,8 @@ extern "C" int restarts_in_c();
 
 namespace {
 
-constexpr unsigned restarts = 16000;  // each of some calls; a shadow of the stack has room for 65,000 in ThreadSanitizer
+constexpr unsigned restarts =
+    16000;  // each of some calls; a shadow of the stack has room for 65,000 in ThreadSanitizer
 
 /// Frames with something in them that AddressSanitizer fences in.
 [[gnu::noinline]] void beyond(unsigned depth, void (*leave)(tutti::tx&), tutti::tx& t) {

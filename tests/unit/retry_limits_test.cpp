@@ -1,0 +1,122 @@
+// Several retry_for in one block, on a clock that the test moves: each waits for its own limit.
+#include "core/retry_limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/registry.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+class retry_limits : public ::testing::Test {
+protected:
+    base::driven_clock clock_;
+    base::deadline start_ = base::now();
+    std::vector<std::chrono::nanoseconds> returned_;  // when calls did
+
+    void note() { returned_.push_back(base::now() - start_); }
+    /// The next attempt finds that so much time has passed: as much as the one before waits for, because sleeps go by
+    /// another clock.
+    void pass(tx& t, std::chrono::nanoseconds time) {
+        t.on_abort([this, time] { clock_.advance(time); });
+    }
+    using times = std::vector<std::chrono::nanoseconds>;
+};
+
+TEST_F(retry_limits, in_sequence_are_waited_for_one_after_the_other) {
+    atomically([&](tx& t) {
+        pass(t, 10s);
+        returned_.clear();
+        retry_for(t, 10s);
+        note();
+        retry_for(t, 10s);
+        note();
+    });
+    EXPECT_EQ(returned_, (times{20s, 20s}));
+}
+
+TEST_F(retry_limits, of_one_place_that_is_come_to_twice) {
+    const auto wait = [&](tx& t) { retry_for(t, 5s); };
+    atomically([&](tx& t) {
+        pass(t, 5s);
+        for (int i = 0; i < 3; ++i) wait(t);
+    });
+    EXPECT_EQ(base::now() - start_, 15s);
+}
+
+// What an attempt does not come to does not hand its limit to another.
+TEST_F(retry_limits, stay_where_they_are_on_another_way) {
+    atomically([&](tx& t) {
+        pass(t, 4s);
+        if (t.attempt() == 1) retry_for(t, 4s);
+        retry_for(t, 4s);
+    });
+    EXPECT_EQ(base::now() - start_, 8s);
+}
+
+TEST_F(retry_limits, of_alternatives_pass_at_the_same_time) {
+    bool first_ran_out = false;
+    atomically([&](tx& t) {
+        pass(t, 10s);
+        or_else(
+            t,
+            [&](tx& first) {
+                retry_for(first, 20s);
+                first_ran_out = true;
+            },
+            [&](tx& last) {
+                retry_for(last, 10s);
+                EXPECT_EQ(base::now() - start_, 10s);
+            });
+    });
+    EXPECT_FALSE(first_ran_out);
+}
+
+// A nested block that runs again comes to the same call, not to another one.
+TEST_F(retry_limits, of_a_nested_block_that_restarts) {
+    unsigned runs = 0;
+    atomically([&](tx& t) {
+        pass(t, 5s);
+        atomically([&](tx& inner) {
+            retry_for(inner, 5s);
+            if (++runs < 4) restart(inner);
+        });
+        EXPECT_EQ(descriptor::of(t).retry_calls.size(), 1U);
+    });
+    EXPECT_EQ(base::now() - start_, 5s);
+}
+
+TEST_F(retry_limits, of_a_block_in_a_handler_are_not_those_of_the_block_that_waits) {
+    unsigned handled = 0;
+    const auto wait = [&](tx& t) { retry_for(t, 3s); };
+    atomically([&](tx& t) {
+        t.on_abort([&] {
+            ++handled;
+            atomically([&](tx& other) {
+                pass(other, 3s);
+                wait(other);
+            });
+        });
+        wait(t);
+    });
+    EXPECT_EQ(handled, 1U);
+    EXPECT_EQ(base::now() - start_, 3s);
+    EXPECT_TRUE(attach().retry_calls.empty());
+}
+
+TEST_F(retry_limits, begin_anew_with_each_execution) {
+    for (int i = 1; i <= 3; ++i) {
+        atomically([&](tx& t) {
+            pass(t, 4s);
+            retry_for(t, 4s);
+        });
+        EXPECT_EQ(base::now() - start_, i * 4s);
+        EXPECT_TRUE(attach().retry_calls.empty());
+    }
+}
+
+}  // namespace
+}  // namespace tutti::core
