@@ -40,6 +40,7 @@ public:
     /// After entries were dropped from the end.
     void rebuild(const log<write_entry>& entries);
     void clear() noexcept;
+    [[nodiscard]] log<std::uint32_t>& memory() noexcept { return slots_; }
 
 private:
     static word filter_bit(const word* address) noexcept;
