@@ -2,7 +2,10 @@
 /// A number that everybody bumps.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <memory>
+#include <new>
 
 #include "tutti/atomically.hpp"
 
@@ -12,6 +15,8 @@ namespace detail {
 
 /// The number of the context that runs `t`: small, and no other running context's.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t context_number(const tx& t) noexcept;
+/// Numbers are below it.
+inline constexpr std::size_t most_contexts = std::size_t{1} << 20;
 
 }  // namespace detail
 
@@ -19,18 +24,21 @@ namespace detail {
 /// and however often. A transaction that reads it sees the sum of all additions that come before it in the serial order
 /// (its own included), and so does conflict with additions of others, like any reader with writers.
 ///
-/// Every context adds to a cell of its own on a cache line of its own, 1 KiB for the first sixteen contexts and as much
-/// for each further sixteen. `add` is one read and one write; `get` reads every cell. Sums wrap around.
+/// Every context adds to a cell of its own on a cache line of its own: 1 KiB for the first sixteen contexts, and a block
+/// for each doubling of their number once one of those has added. `add` is a read and a write, and for a context beyond
+/// the sixteenth a second read, however many there are; `get` reads every cell that exists. Sums wrap around.
 ///
 /// Striping: Dice, Lev, Moir, "Scalable Statistics Counters", SPAA 2013; the cells are variables, which is what makes a
 /// read consistent.
 class counter {
 public:
-    explicit counter(std::int64_t initial = 0) : first_{initial} {}
+    explicit counter(std::int64_t initial = 0) {
+        if (initial != 0) first_[0].value.store(static_cast<std::uint64_t>(initial));
+    }
     counter(const counter&) = delete;
     counter& operator=(const counter&) = delete;
     ~counter() {
-        for (block* b = first_.next.load(); b != nullptr;) delete std::exchange(b, b->next.load());
+        for (const var<cell*>& block : further_) ::operator delete(block.load(), std::align_val_t{alignof(cell)});
     }
 
     void add(tx& t, std::int64_t n) {
@@ -39,8 +47,11 @@ public:
     }
     [[nodiscard]] std::int64_t get(tx& t) const {
         std::uint64_t sum = 0;
-        for (const block* b = &first_; b != nullptr; b = b->next.get(t)) {
-            for (const cell& c : b->cells) sum += c.value.get(t);
+        for (const cell& c : first_) sum += c.value.get(t);
+        for (std::uint32_t left = made_.get(t); left != 0; left &= left - 1) {
+            const auto k = static_cast<std::size_t>(std::countr_zero(left));
+            const cell* const block = further_[k].get(t);
+            for (std::size_t i = 0; i < cells_in(k); ++i) sum += block[i].value.get(t);
         }
         return static_cast<std::int64_t>(sum);
     }
@@ -58,29 +69,34 @@ private:
     struct alignas(64) cell {
         var<std::uint64_t> value{0};
     };
-    static constexpr std::uint32_t cells_per_block = 16;
-    struct block {
-        explicit block(std::int64_t initial = 0) {
-            if (initial != 0) cells[0].value.store(static_cast<std::uint64_t>(initial));
-        }
-        cell cells[cells_per_block];
-        var<block*> next{nullptr};
-    };
+    static_assert(std::is_trivially_destructible_v<cell>);
+    static constexpr std::size_t cells_at_first = 16;
+    static constexpr std::size_t blocks = 16;
+    static_assert(cells_at_first << blocks == detail::most_contexts);
 
-    var<std::uint64_t>& cell_of(tx& t, std::uint32_t number) {
-        block* b = &first_;
-        for (; number >= cells_per_block; number -= cells_per_block) {
-            block* next = b->next.get(t);
-            if (next == nullptr) {
-                next = create<block>(t);
-                b->next.set(t, next);
-            }
-            b = next;
-        }
-        return b->cells[number].value;
+    /// The cells of block k are those of the contexts from number cells_in(k) on.
+    static constexpr std::size_t cells_in(std::size_t k) noexcept { return cells_at_first << k; }
+
+    var<std::uint64_t>& cell_of(tx& t, std::size_t number) {
+        if (number < cells_at_first) return first_[number].value;
+        const auto k = static_cast<std::size_t>(std::bit_width(number / cells_at_first)) - 1;
+        cell* block = further_[k].get(t);
+        if (block == nullptr) block = make_block(t, k);
+        return block[number - cells_in(k)].value;
+    }
+    /// Its memory goes back with the transaction, if that is rolled back. There is nothing to destroy.
+    TUTTI_COLD cell* make_block(tx& t, std::size_t k) {
+        void* const memory = detail::allocate(t, cells_in(k) * sizeof(cell), alignof(cell));
+        cell* const block = static_cast<cell*>(memory);
+        std::uninitialized_value_construct_n(block, cells_in(k));
+        further_[k].set(t, block);
+        made_.set(t, made_.get(t) | std::uint32_t{1} << k);
+        return block;
     }
 
-    block first_;
+    cell first_[cells_at_first];
+    var<std::uint32_t> made_{0};  // bit k: there is a block k
+    var<cell*> further_[blocks];
 };
 
 }  // namespace tutti

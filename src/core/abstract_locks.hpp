@@ -13,17 +13,15 @@
 //   undo:  takes what commits exclude each other by (seq_cst); loads the flag (seq_cst)
 //   it:    takes the flag down (seq_cst); loads the same (seq_cst)
 // Either the undo finds the flag down, and waits for the end of the transaction, or its commit is found.
+//
+// A lock costs the same however many are held: 1,024 tables, each under a lock of its own and as large as what it has
+// (holding_table.hpp), and holdings from a slab of their holder's. Who releases a lock makes a system call only if
+// somebody sleeps for one of the same table.
 #pragma once
 
 #include "core/descriptor.hpp"
 
 namespace tutti::core {
-
-struct lock_name {
-    const void* of;
-    std::uint64_t key;
-    bool operator==(const lock_name&) const = default;
-};
 
 /// Takes the lock for d's transaction, shared with other sharers or for itself alone. What d or a transaction around it
 /// holds is no obstacle. May wait; may roll back. Throws std::bad_alloc, and then nothing is held.
@@ -32,7 +30,8 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared);
 /// Releases all that d holds. O(locks).
 void release_abstract_locks(descriptor& d) noexcept;
 
-/// In the child of a fork: what others held is free. Their undo actions do not run there.
+/// In the child of a fork: what others held is free. Their undo actions do not run there. REQUIRES: the caller is in no
+/// other call of these.
 void forget_other_holders(const descriptor* self) noexcept;
 
 }  // namespace tutti::core

@@ -22,11 +22,13 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "core/holding_table.hpp"
 #include "core/rewinding.hpp"
 #include "core/timing.hpp"
 #include "memory/activity.hpp"
 #include "memory/limbo.hpp"
 #include "memory/place.hpp"
+#include "memory/slab.hpp"
 #include "memory/write_set.hpp"
 #include "observe/ledger.hpp"
 #include "tutti/detail/runtime.hpp"
@@ -38,7 +40,6 @@ using memory::record;
 using memory::status;
 
 class descriptor;
-struct abstract_holding;
 struct instance;
 struct preemption;
 class waiter;
@@ -63,7 +64,8 @@ enum extra : std::uint32_t {
     extra_restarted = 32,  // not a first, plain attempt, or one with a deadline: `run` to reset
     extra_handlers = 64,   // handlers and participants
     extra_abstract_locks = 128,
-    extra_language = 256  // a block of the language has been open inside one of the library
+    extra_language = 256,  // a block of the language has been open inside one of the library
+    extra_large = 512      // a log is large; stays up from one transaction to the next until none is: core/room.hpp
 };
 
 /// Why a barrier cannot just go on.
@@ -187,12 +189,12 @@ public:
 
     // --- what it did
     const memory::record** read_begin = nullptr;  // the read log is [read_begin, tx::read_next_)
-    memory::log<memory::write_entry> writes;
-    memory::log<memory::overwritten_entry> overwritten;
-    memory::write_index index;       // wb-ctl and norec
-    memory::log<value_read> values;  // norec
-    memory::log<deferred> deferred_log;
-    memory::log<retry_call> retry_calls;
+    memory::log<memory::write_entry> writes{extras, extra_large};
+    memory::log<memory::overwritten_entry> overwritten{extras, extra_large};
+    memory::write_index index;                            // wb-ctl and norec; large only beside `writes`
+    memory::log<value_read> values{extras, extra_large};  // norec
+    memory::log<deferred> deferred_log{extras, extra_large};
+    memory::log<retry_call> retry_calls{extras, extra_large};
     memory::limbo limbo;
     bool wrote_plain = false;  // some entries are plain places
     bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock
@@ -201,6 +203,10 @@ public:
     word received_up_to = 0;   // whoever published up to it quiesces no more; see core/quiescence.hpp
     word owes_up_to = 0;       // the wait that it owes for what it received under this limit, or 0
     std::uint32_t steps_walked = 0;  // in core/quiescence_set.hpp, since its latest sweep
+
+    // --- while a log is large; see core/room.hpp
+    std::size_t most_read = 0;        // in this period
+    std::uint32_t until_settled = 0;  // transactions
 
     // --- how the attempt stands
     word self_lock = 0;     // the lock word of entry 0
@@ -244,8 +250,9 @@ public:
     descriptor* outer = nullptr;  // inside whose body this one's transactions run
     descriptor* inner = nullptr;  // the reverse; made at the first need
     void (*masked_jump)(detail::frame& to) = nullptr;
-    bool threw_after_commit = false;  // an on_commit handler did, since enter_apart
-    abstract_holding* abstract_locks = nullptr;
+    bool threw_after_commit = false;             // an on_commit handler did, since enter_apart
+    abstract_holding* abstract_locks = nullptr;  // those that it holds, the latest first
+    memory::slab<abstract_holding> holdings;     // their memory
 
     // --- what those see who meet it
     detail::shared<std::int64_t> rank{0};
@@ -343,6 +350,10 @@ public:
         random ^= random << 17;
         return random;
     }
+
+    [[nodiscard]] std::size_t read_room() const noexcept { return static_cast<std::size_t>(read_end_ - read_begin); }
+    /// Whether there was memory for it.
+    bool resize_reads(std::size_t room) noexcept;
 
 private:
     TUTTI_COLD void grow_reads();

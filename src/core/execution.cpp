@@ -18,6 +18,7 @@
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
 #include "core/retry_limits.hpp"
+#include "core/room.hpp"
 #include "core/seats.hpp"
 #include "core/signal.hpp"
 #include "core/standing.hpp"
@@ -202,6 +203,7 @@ void conclude_execution(descriptor& d) noexcept {
 
 void abandon_execution(descriptor& d) noexcept {
     conclude_execution(d);
+    if ((d.extras & extra_large) != 0) count_towards_settling(d);
     // Whoever waits for its commit finds that there is no next attempt.
     d.last_defeat.store(0, std::memory_order_relaxed);
     wake_sleepers(d);
@@ -268,6 +270,7 @@ void finish_with_extras(descriptor& d, privacy owed) {
     release_abstract_locks(d);
     pay_debts(d);  // its own among them; before a wait for all numbers, of which one may be its own
     if (owed == privacy::received) await_quiescence(d);
+    if ((d.extras & extra_large) != 0) count_towards_settling(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);
     if (!after.empty()) run_on_commit(d, after);

@@ -8,20 +8,21 @@
 
 namespace tutti::core {
 
-/// The descriptor is idle from here on; whoever waits for the transaction is woken.
-TUTTI_ALWAYS_INLINE void make_idle(descriptor& d) noexcept {
+/// The descriptor is idle from here on; whoever waits for the transaction is woken. `lasting` of its extras are the next
+/// transaction's as well.
+TUTTI_ALWAYS_INLINE void make_idle(descriptor& d, std::uint32_t lasting = extra_large) noexcept {
     d.frame_ = nullptr;
     d.troubles = trouble_idle;
     d.close_bounds();
-    d.extras = 0;
+    d.extras &= lasting;
     d.set_status(status::idle);
     wake_sleepers(d);
 }
 
-/// The end of a commit without extras.
+/// The end of a commit without extras, so that none lasts.
 TUTTI_ALWAYS_INLINE void close_committed(descriptor& d) noexcept {
     TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
-    make_idle(d);
+    make_idle(d, 0);
 }
 
 /// What every attempt begins with, whatever its mode.

@@ -18,7 +18,7 @@ void forget(descriptor& gone) noexcept {
     gone.waits_for.store(nullptr, std::memory_order_relaxed);
     gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not go on
     gone.asleep = nullptr;
-    gone.abstract_locks = nullptr;  // forget_other_holders frees them
+    gone.abstract_locks = nullptr;  // their memory stays where it is, like that of its logs
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "core/algorithm.hpp"
 #include "core/fork.hpp"
 #include "core/quiescence_set.hpp"
+#include "core/room.hpp"
 #include "core/solo.hpp"
 #include "observe/site.hpp"
 
@@ -93,13 +95,19 @@ descriptor::descriptor() {
 }
 
 void descriptor::grow_reads() {
+    if (!resize_reads(std::max<std::size_t>(1024, 2 * read_room()))) throw std::bad_alloc{};
+    if (read_room() * sizeof *read_begin > memory::kept_bytes) extras |= extra_large;
+}
+
+bool descriptor::resize_reads(std::size_t room) noexcept {
     const auto used = static_cast<std::size_t>(read_next_ - read_begin);
-    const std::size_t wanted = used < 512 ? 1024 : used * 2;
-    void* const moved = std::realloc(static_cast<void*>(read_begin), wanted * sizeof *read_begin);
-    if (moved == nullptr) throw std::bad_alloc{};
+    // NOLINTNEXTLINE(bugprone-suspicious-realloc-usage): the old block stays ours when it fails
+    void* const moved = std::realloc(static_cast<void*>(read_begin), room * sizeof *read_begin);
+    if (moved == nullptr) return false;
     read_begin = static_cast<const record**>(moved);
     read_next_ = read_begin + used;
-    read_end_ = read_begin + wanted;
+    read_end_ = read_begin + room;
+    return true;
 }
 
 descriptor& acquire_descriptor() {
@@ -126,10 +134,7 @@ void release_descriptor(descriptor& d) noexcept {
     if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
     d.outer = nullptr;
     d.limbo.leave(d);
-    d.writes.trim(4096);
-    d.overwritten.trim(4096);
-    d.values.trim(4096);
-    d.deferred_log.trim(4096);
+    give_back_room(d);
     d.hooks = nullptr;
     d.notes_end = 0;
     d.standing_tick.store(false, std::memory_order_relaxed);  // nobody is left to serve it

@@ -20,6 +20,7 @@
 #include "core/fault.hpp"
 #include "core/policy.hpp"
 #include "core/quiescence.hpp"
+#include "core/room.hpp"
 #include "core/signal.hpp"
 #include "core/solo.hpp"
 #include "core/wakeup.hpp"
@@ -252,6 +253,7 @@ private:
         {
             const guard g{d};
             if (!decide(d)) return false;
+            if ((d.extras & extra_large) != 0) note_use(d);
             if (d.writes.empty()) {
                 A::end(d);
                 if (receives(d)) after = privacy::received;

@@ -26,6 +26,7 @@ void adopt(log<retired>& open) noexcept {
         open.reserve(o.objects.size());
         for (const retired& r : o.objects) open.push_reserved(r);
         o.objects.clear();
+        o.objects.trim();
         o.occupied.store(false, std::memory_order_relaxed);
     } catch (const std::bad_alloc&) {
         // they stay where they are, for a later collection
@@ -68,7 +69,7 @@ bool limbo::forgotten() const noexcept {
 void limbo::destroy_all(log<retired>& objects) noexcept {
     for (const retired& r : objects) r.destroy(r.object);
     objects.clear();
-    objects.trim(64 * batch);
+    objects.trim();
 }
 
 void limbo::collect(const activity& self) noexcept {

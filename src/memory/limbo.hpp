@@ -41,6 +41,12 @@ public:
     void collect(const activity& self) noexcept;
     /// The context leaves for good: hands on what it cannot destroy yet.
     void leave(const activity& self) noexcept;
+    template <class F>
+    void for_each_log(F&& f) {
+        f(open_);
+        f(sealed_);
+        f(witnesses_);
+    }
 
 private:
     struct witness {

@@ -1,8 +1,16 @@
 // A growable array of trivial entries: what every log of a transaction is.
+//
+// Memory. A log keeps what it has grown to for the next transaction, up to `kept_bytes` for good. One that grows beyond
+// is large, and tells its owner. The owner divides its transactions into periods, of so many that to count them costs
+// nothing in comparison with the one that made the log large; `note_use` at the end of each transaction, `settle` at
+// the end of each period. A large log that has used less than a quarter of what it has shrinks then, to twice what it
+// has used. So it keeps its size while a period has one large transaction; and where one in many periods is large, its
+// growth costs a constant for each entry that it logs. What nobody uses for a whole period goes back at its end.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <type_traits>
@@ -13,26 +21,43 @@
 
 namespace tutti::memory {
 
-/// Keeps its memory between transactions, and gives it back only when `trim` finds it far above its use.
-/// Not thread-safe. Entries move when it grows.
+/// What a log may keep for good.
+inline constexpr std::size_t kept_bytes = std::size_t{64} << 10;
+
+/// How many entries a log that has room for `room` is to have room for after a period that has used so many.
+template <class T>
+constexpr std::size_t fitting_room(std::size_t used, std::size_t room) noexcept {
+    if (room / 4 < used || room * sizeof(T) <= kept_bytes) return room;
+    return std::max(used * 2, kept_bytes / sizeof(T));
+}
+
+/// Not thread-safe. Entries move when its memory changes.
 template <class T>
 class log {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
     log() noexcept = default;
+    /// Raises `bit` in `told`, which outlives it, whenever it becomes large.
+    log(std::uint32_t& told, std::uint32_t bit) noexcept : told_{&told}, bit_{bit} {}
     log(const log&) = delete;
     log& operator=(const log&) = delete;
     ~log() { std::free(begin_); }
 
+    /// Each goes on telling its own owner.
     void swap(log& other) noexcept {
         std::swap(begin_, other.begin_);
         std::swap(end_, other.end_);
         std::swap(capacity_, other.capacity_);
+        std::swap(most_used_, other.most_used_);
     }
 
     [[nodiscard]] bool empty() const noexcept { return end_ == begin_; }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return static_cast<std::size_t>(capacity_ - begin_) * sizeof(T);
+    }
+    [[nodiscard]] bool is_large() const noexcept { return bytes() > kept_bytes; }
     [[nodiscard]] T* begin() noexcept { return begin_; }
     [[nodiscard]] T* end() noexcept { return end_; }
     [[nodiscard]] const T* begin() const noexcept { return begin_; }
@@ -63,9 +88,15 @@ public:
     void shrink(std::size_t size) noexcept { end_ = begin_ + size; }
     void clear() noexcept { end_ = begin_; }
 
-    /// After an unusually large transaction: frees what is beyond `entries`. REQUIRES: empty.
-    void trim(std::size_t entries) noexcept {
-        if (static_cast<std::size_t>(capacity_ - begin_) <= entries) return;
+    void note_use() noexcept { most_used_ = std::max(most_used_, size()); }
+    void settle() noexcept {
+        note_use();
+        const std::size_t fitting = fitting_room<T>(std::exchange(most_used_, 0), bytes() / sizeof(T));
+        if (fitting * sizeof(T) < bytes()) static_cast<void>(resize(fitting));
+    }
+    /// Frees it all if it is large and empty.
+    void trim() noexcept {
+        if (!is_large() || !empty()) return;
         std::free(begin_);
         begin_ = end_ = capacity_ = nullptr;
     }
@@ -73,18 +104,27 @@ public:
 private:
     TUTTI_COLD void grow(std::size_t more) {
         const std::size_t used = size();
-        const std::size_t wanted = std::max({std::size_t{128}, used * 2, used + more});
+        if (!resize(std::max({std::size_t{128}, used * 2, used + more}))) throw std::bad_alloc{};
+        if (told_ != nullptr && is_large()) *told_ |= bit_;
+    }
+    /// False: there is no memory, and nothing has changed.
+    [[nodiscard]] bool resize(std::size_t entries) noexcept {
+        const std::size_t used = size();
         // NOLINTNEXTLINE(bugprone-suspicious-realloc-usage): the old block stays ours when it fails
-        void* const moved = std::realloc(static_cast<void*>(begin_), wanted * sizeof(T));
-        if (moved == nullptr) throw std::bad_alloc{};
+        void* const moved = std::realloc(static_cast<void*>(begin_), entries * sizeof(T));
+        if (moved == nullptr) return false;
         begin_ = static_cast<T*>(moved);
         end_ = begin_ + used;
-        capacity_ = begin_ + wanted;
+        capacity_ = begin_ + entries;
+        return true;
     }
 
     T* begin_ = nullptr;
     T* end_ = nullptr;
     T* capacity_ = nullptr;
+    std::size_t most_used_ = 0;  // in this period
+    std::uint32_t* told_ = nullptr;
+    std::uint32_t bit_ = 0;
 };
 
 }  // namespace tutti::memory

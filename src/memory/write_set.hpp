@@ -45,6 +45,7 @@ public:
     /// Before entries number `kept` and later are dropped from the end. Costs what adding them did.
     void drop(const log<write_entry>& entries, std::size_t kept) noexcept;
     void clear() noexcept;
+    [[nodiscard]] log<std::uint32_t>& memory() noexcept { return slots_; }
 
 private:
     static word filter_bit(const word* address) noexcept;

@@ -1,5 +1,8 @@
 // A counter whose additions conflict, get lost, or are seen in part.
+#include <barrier>
+
 #include "anomalies/flavour.hpp"
+#include "support/heap.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -51,6 +54,35 @@ TEST_F(commuting_counter, loses_nothing_when_many_contexts_come) {
         for (std::size_t i = 0; i < each; ++i) c.add(1);
     });
     EXPECT_EQ(c.load(), static_cast<std::int64_t>(threads * each));
+}
+
+// Catches cells of a block that outlive its roll-back, or the counter.
+TEST_F(commuting_counter, leaves_no_memory_behind) {
+    constexpr unsigned threads = 40;
+    std::int64_t before = 0;
+    for (int times = 0; times < 2; ++times) {
+        before = support::live_blocks.load();
+        counter c;
+        std::barrier all_there{threads};
+        crew(threads, [&](unsigned) {
+            static_cast<void>(c.load());  // the context has its number
+            all_there.arrive_and_wait();
+            EXPECT_THROW(atomically([&](tx& t) {
+                             c.add(t, 1);
+                             throw 1;
+                         }),
+                         int);
+            atomically([&](tx&) {
+                EXPECT_FALSE(try_atomically([&](tx& n) {
+                    c.add(n, 1);
+                    cancel(n);
+                }));
+            });
+            c.add(1);
+        });
+        EXPECT_EQ(c.load(), threads);
+    }
+    EXPECT_EQ(support::live_blocks.load(), before);  // the first time made the descriptors
 }
 
 // Every transaction adds to one and takes from the other: no reader may see a sum other than zero.

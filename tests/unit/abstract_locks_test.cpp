@@ -1,0 +1,48 @@
+// Abstract locks from inside: what a release asks of the system.
+#include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+
+#include "tutti/open_nesting.hpp"
+
+namespace tutti::core {
+namespace {
+
+#if !defined(TUTTI_SANITIZED)  // whose runtimes make calls of their own
+
+/// From here on the kernel ends this process when it sleeps on a futex or wakes anybody.
+bool forbid_futexes() {
+    std::array<sock_filter, 4> program{{
+        {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_futex},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS},
+        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+    }};
+    const sock_fprog filter{.len = program.size(), .filter = program.data()};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// Catches a release that wakes although nobody sleeps.
+TEST(abstract_locks_test, are_released_without_a_system_call_while_nobody_sleeps) {
+    EXPECT_EXIT(
+        {
+            bool forbidden = false;
+            atomically([&](tx& t) {
+                for (std::uint64_t key = 0; key < 5000; ++key) acquire(t, {&forbidden, key});
+                forbidden = forbid_futexes();
+            });
+            _exit(forbidden ? 0 : 1);
+        },
+        ::testing::ExitedWithCode(0), "");
+}
+
+#endif
+
+}  // namespace
+}  // namespace tutti::core

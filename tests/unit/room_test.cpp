@@ -1,0 +1,143 @@
+// Catches logs that keep for good what one large transaction has made them grow to, or give it back so eagerly that
+// every large one grows them anew. Under every algorithm, whose logs differ (CMakeLists.txt).
+#include "core/room.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+#include "core/registry.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+constexpr std::size_t many = 50'000;  // entries: more than kept_bytes of the smallest
+constexpr unsigned logs = 9;
+
+std::size_t bytes_of(descriptor& d) {
+    std::size_t sum = d.read_room() * sizeof *d.read_begin;
+    for_each_log(d, [&](const auto& log) { sum += log.bytes(); });
+    return sum;
+}
+
+class room : public ::testing::Test {
+protected:
+    room() {
+        detach();
+        self_ = &attach();
+    }
+    ~room() override { detach(); }
+
+    void read_much() {
+        atomically([&](tx& t) {
+            for (std::size_t i = 0; i < many; ++i) static_cast<void>(words_[i].get(t));
+        });
+    }
+    void write_much() {
+        atomically([&](tx& t) {
+            for (std::size_t i = 0; i < many; ++i) words_[i].set(t, words_[i].get(t) + 1);
+        });
+    }
+    /// Also what a nested block overwrites.
+    void write_much_twice() {
+        atomically([&](tx& t) {
+            for (std::size_t i = 0; i < many; ++i) words_[i].set(t, 1);
+            atomically([&](tx& n) {
+                for (std::size_t i = 0; i < many; ++i) words_[i].set(n, 2);
+            });
+        });
+    }
+    void make_and_destroy_much() {
+        for (int rounds = 0; rounds < 2; ++rounds) {
+            atomically([&](tx& t) {
+                for (std::size_t i = 0; i < many; ++i) {
+                    int* const old = made_[i].get(t);
+                    made_[i].set(t, create<int>(t));
+                    destroy(t, old);
+                }
+            });
+        }
+        atomically([&](tx& t) {
+            for (std::size_t i = 0; i < many; ++i) {
+                destroy(t, made_[i].get(t));
+                made_[i].set(t, nullptr);
+            }
+        });
+    }
+    void small(std::uint32_t times) {
+        for (std::uint32_t i = 0; i < times; ++i) atomically([&](tx& t) { words_[0].set(t, words_[0].get(t) + 1); });
+    }
+    template <class Large>
+    void expect_given_back(Large&& large) {
+        large();
+        small(2 * transactions_per_period);
+        EXPECT_LE(bytes_of(*self_), logs * memory::kept_bytes);
+        EXPECT_EQ(self_->extras, 0u) << "commits take their short way again";
+    }
+
+    descriptor* self_;
+    std::unique_ptr<var<long>[]> words_ = std::make_unique<var<long>[]>(many);
+    std::unique_ptr<var<int*>[]> made_ = std::make_unique<var<int*>[]>(many);
+};
+
+TEST_F(room, of_reads_is_given_back) {
+    expect_given_back([&] { read_much(); });
+}
+TEST_F(room, of_writes_is_given_back) {
+    expect_given_back([&] { write_much(); });
+}
+TEST_F(room, of_what_was_overwritten_is_given_back) {
+    expect_given_back([&] { write_much_twice(); });
+}
+TEST_F(room, of_what_was_made_and_destroyed_is_given_back) {
+    expect_given_back([&] { make_and_destroy_much(); });
+}
+
+TEST_F(room, of_attempts_that_were_given_up_is_given_back) {
+    struct failure {};
+    EXPECT_THROW(atomically([&](tx& t) {
+                     for (std::size_t i = 0; i < many; ++i) words_[i].set(t, words_[i].get(t) + 1);
+                     throw failure{};
+                 }),
+                 failure);
+    for (std::uint32_t i = 0; i < 2 * transactions_per_period; ++i) {
+        EXPECT_THROW(atomically([&](tx& t) {
+                         words_[0].set(t, 1);
+                         throw failure{};
+                     }),
+                     failure);
+    }
+    EXPECT_LE(bytes_of(*self_), logs * memory::kept_bytes);
+}
+
+TEST_F(room, stays_with_a_context_that_needs_it_now_and_then) {
+    write_much();
+    small(2 * transactions_per_period);
+    write_much();
+    const std::size_t needed = bytes_of(*self_);
+    for (int i = 0; i < 8; ++i) {
+        small(transactions_per_period / 2);
+        EXPECT_EQ(bytes_of(*self_), needed);
+        write_much();
+        EXPECT_EQ(bytes_of(*self_), needed);
+    }
+}
+
+TEST_F(room, is_given_back_with_the_descriptor) {
+    descriptor* its = nullptr;
+    std::thread{[&] {
+        its = &attach();
+        read_much();
+        write_much_twice();
+        make_and_destroy_much();
+        atomically([&](tx& t) {
+            for (unsigned i = 0; i < many; ++i) acquire(t, {&words_, i});
+        });
+    }}.join();
+    EXPECT_LE(bytes_of(*its), logs * memory::kept_bytes);
+}
+
+}  // namespace
+}  // namespace tutti::core
