@@ -118,7 +118,7 @@ using tutti::mode;
      .beside = "optimistic"},
     {.family = "crowds",
      .name = "turns",
-     .of = "a turn of all who wait in retry for theirs",
+     .of = "a turn of one who waits in retry",
      .over = "threads",
      .largest = 400,
      .run = turns,
