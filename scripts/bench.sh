@@ -43,7 +43,8 @@ usage: ./dev bench [family]... [options]
   --largest <n>          no larger sizes, such as 1e4
   --rounds <n>           times that each point is measured (default: 3; quick: 1)
   --milliseconds <n>     for each of them (default: 20; quick: 10)
-  --limit <seconds>      a point that takes longer is stopped, and reported so (default: 5; quick: 1)
+  --limit <seconds>      a point that takes longer is stopped, and reported so (default: 10; quick: 2)
+  --instructions         count the instructions of what grows faster than it should, by valgrind; 5 minutes more
   --out <folder>         where tables, chart and figures go (default: build/bench/growth)
 
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
@@ -113,6 +114,7 @@ bench_contention() {
 
 bench_growth() {
     local programs=(tutti-bench-growth) build_options=(-DTUTTI_BENCH=ON)
+    if is_among --instructions "$@"; then packages_bench+=(valgrind); fi
     bench_apart bench/growth measure growth "$@"
 }
 

@@ -8,6 +8,7 @@ import sys
 BENCH = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(BENCH / "report"), str(BENCH / "contention")]
 
+import instructions  # pylint: disable=wrong-import-position
 import ladders  # pylint: disable=wrong-import-position
 from curves import Report  # pylint: disable=wrong-import-position
 from programs import Failure  # pylint: disable=wrong-import-position
@@ -50,7 +51,8 @@ def parse():
     report.add_argument("--into", type=pathlib.Path, help="a document: tables between its two marks, chart in figures/")
     report.add_argument("--summary", action="store_true", help="a line for each curve, and no files")
     measure = commands.add_parser("measure", help="measures, and writes growth.json")
-    measure.add_argument("--bin", type=pathlib.Path, default="build/release/bin", help="where the program is")
+    programs = pathlib.Path("build/release/bin")
+    measure.add_argument("--bin", type=pathlib.Path, default=programs, help="where the program is")
     measure.add_argument("--out", type=pathlib.Path, required=True, help="folder for the figures")
     measure.add_argument("--quick", action="store_true", help="decades up to 1e5, and less time for each point")
     measure.add_argument("--algorithms", type=names, help="of TUTTI_ALGORITHM, or default (all)")
@@ -58,7 +60,8 @@ def parse():
     measure.add_argument("--largest", type=size, help="no larger sizes")
     measure.add_argument("--rounds", type=positive, help="times that each point is measured (3; quick: 1)")
     measure.add_argument("--milliseconds", type=positive, help="for each of them (20; quick: 10)")
-    measure.add_argument("--limit", type=seconds, help="seconds after which a point is stopped (5; quick: 1)")
+    measure.add_argument("--limit", type=seconds, help="seconds after which a point is stopped (10; quick: 2)")
+    measure.add_argument("--instructions", action="store_true", help="count those of what grows faster than it should")
     return parser.parse_args()
 
 
@@ -99,7 +102,11 @@ def main():
         if options.command == "report":
             tell(options)
         else:
-            ladders.measure(options)
+            document = ladders.measure(options)
+            if options.instructions:
+                above = Report(document).above_due()
+                document["instructions"] = instructions.count(options.bin / "tutti-bench-growth", above)
+            (options.out / "growth.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     except Failure as failure:
         sys.exit(f"bench: {failure}")
     except KeyboardInterrupt:

@@ -36,6 +36,7 @@ struct curve {
     measured without = {};    ///< the same without transactions, if there is such a thing: what caches take
     bool concurrent = false;  ///< it takes two transactions that run at once
     bool bytes = false;
+    bool threads = false;          ///< more than one: nobody can count the instructions of one operation
     std::string_view beside = {};  ///< the curve that this one is compared with
 };
 

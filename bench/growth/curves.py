@@ -8,6 +8,7 @@ from ladders import WITHOUT
 UPPER = 100  # the exponent is that of sizes from the largest by this on
 ENOUGH = 3  # points to fit a line through
 MARGIN = 0.2  # by more than this above what is due, an exponent is marked
+MARGIN_OF_INSTRUCTIONS = 0.1  # nothing disturbs these
 
 
 def slope(points):
@@ -44,6 +45,7 @@ class Line:
 
         self.curve, self.algorithm = curve, algorithm
         self.values = {run["size"]: statistics.median(run["values"]) for run in own(document["runs"])}
+        self.instructions = next((run["exponent"] for run in own(document.get("instructions", []))), None)
         self.stopped = min((run["size"] for run in own(document["stopped"])), default=None)
         # A size that was passed in one round and not in another is no figure.
         self.values = {size: value for size, value in self.values.items() if size < (self.stopped or math.inf)}
@@ -98,21 +100,29 @@ class Report:
         return sorted({size for line in lines for size in [*line.values, line.stopped] if size})
 
     def due(self, curve):
-        """The exponent that nobody has to explain; where the same without transactions has more, that one."""
-        without = self.lines.get((curve["name"], WITHOUT))
+        """The exponent that nobody has to explain; where the same without transactions has more, that one. A curve
+        that only differs from another in what came before has its."""
+        without = self.lines.get((curve["name"], WITHOUT)) or self.lines.get((curve["beside"], WITHOUT))
         least = 1 if curve["linear"] else 0
         return max(least, (without and without.exponent()) or 0)
 
     def above(self, line):
+        """Instructions, where they were counted, decide: what only time has more of, caches take."""
         exponent = line.exponent()
-        return exponent is not None and exponent > self.due(line.curve) + MARGIN
+        if exponent is None or exponent <= self.due(line.curve) + MARGIN:
+            return False
+        return line.instructions is None or line.instructions > self.due(line.curve) + MARGIN_OF_INSTRUCTIONS
+
+    def above_due(self):
+        return [line for line in self.lines.values() if self.above(line)]
 
     def exponent_text(self, line):
         exponent = line.exponent()
         if exponent is None:
             return ""
+        counted = f" ({line.instructions:.2f})" if line.instructions is not None else ""
         # No minus before what rounds to zero.
-        return f"{round(exponent, 2) + 0:.2f}" + (" *" if self.above(line) else "")
+        return f"{round(exponent, 2) + 0:.2f}{counted}" + (" *" if self.above(line) else "")
 
     def beside_text(self, line):
         """By what it is compared with, at the largest size that both have."""
@@ -152,12 +162,18 @@ class Report:
 
     def marked(self):
         """In words."""
-        lines = [line for line in self.lines.values() if self.above(line)]
-        if not lines:
-            return ["nothing grows faster than it should"]
-        return ["* grows faster than it should:"] + [
+        above = [
             f"  {line.curve['name']} {line.algorithm}: exponent {line.exponent():.2f}, due {self.due(line.curve):.2f}"
-            for line in lines
+            for line in self.above_due()
+        ]
+        stopped = [
+            f"  {line.curve['name']} {line.algorithm}: {size_text(line.stopped)} {line.curve['over']}"
+            for line in self.lines.values()
+            if line.stopped
+        ]
+        return [
+            *(["* grows faster than it should:", *above] if above else ["nothing grows faster than it should"]),
+            *(["stopped:", *stopped] if stopped else []),
         ]
 
     def text(self):
@@ -194,8 +210,11 @@ class Report:
         return "\n".join([*text, *self.marked_markdown()])
 
     def marked_markdown(self):
-        head, *lines = self.marked()
-        return [head.replace("*", "\\*").capitalize() + ("" if lines else "."), "", *(f"- {x.strip()}" for x in lines)]
+        text = []
+        for line in self.marked():
+            heads = [line.replace("*", "\\*").capitalize(), ""]
+            text += [f"- {line.strip()}"] if line.startswith("  ") else ["", *heads] if text else heads
+        return [*text, ""]
 
     def summary(self):
         """A line for each curve."""

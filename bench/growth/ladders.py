@@ -24,7 +24,7 @@ def rounded(number):
 
 
 def sizes(largest, quick):
-    """From 1 or so on by tens, and in the two upper decades, where the exponent is taken, by the square root of that."""
+    """From 1 or so on by tens, and by the square root of that in the two upper decades, where the exponent is taken."""
     by = 1 if quick else 0.5
     upper = [rounded(largest / 10 ** (by * step)) for step in range(int(2 / by) + 1)]
     lower = [rounded(largest / 10**step) for step in range(3, 20)]
@@ -76,6 +76,7 @@ def climb(order, run):
 
 
 def measure(options):
+    """What growth.json holds."""
     program = programs.Program(options.bin, "tutti-bench-growth")
     offered = json.loads(program.start([], limit=60).stdout)
     named = options.algorithms and [offered["algorithms"][0] if a == "default" else a for a in options.algorithms]
@@ -85,7 +86,7 @@ def measure(options):
         "algorithms": programs.chosen(named, offered["algorithms"], "algorithm"),
         "milliseconds": options.milliseconds or (10 if options.quick else 20),
         "rounds": options.rounds or (1 if options.quick else 3),
-        "limit": options.limit or (1 if options.quick else 5),
+        "limit": options.limit or (2 if options.quick else 10),
     }
 
     def run(name, size, algorithm):
@@ -110,5 +111,4 @@ def measure(options):
 
     runs = [dict(zip(("curve", "size", "algorithm"), point)) | {"values": found} for point, found in values.items()]
     stops = [{"curve": name, "algorithm": algorithm, "size": size} for (name, algorithm), size in stopped.items()]
-    document = {"context": context, "curves": curves, "runs": runs, "stopped": stops}
-    (options.out / "growth.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    return {"context": context, "curves": curves, "runs": runs, "stopped": stops}

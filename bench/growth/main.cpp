@@ -30,9 +30,10 @@ void print_list() {
         text("of", c.of);
         text("over", c.over);
         text("beside", c.beside);
-        std::printf("\"linear\": %s, \"largest\": %zu, \"without\": %s, \"concurrent\": %s, \"bytes\": %s}",
-                    c.expected == due::linear ? "true" : "false", c.largest, c.without ? "true" : "false",
-                    c.concurrent ? "true" : "false", c.bytes ? "true" : "false");
+        std::printf(
+            "\"linear\": %s, \"largest\": %zu, \"without\": %s, \"concurrent\": %s, \"bytes\": %s, \"threads\": %s}",
+            c.expected == due::linear ? "true" : "false", c.largest, c.without ? "true" : "false",
+            c.concurrent ? "true" : "false", c.bytes ? "true" : "false", c.threads ? "true" : "false");
         separator = ",\n";
     }
     std::printf("\n]}\n");
