@@ -133,6 +133,7 @@ struct execution {
     const char* irrevocable_reason = nullptr;
     std::optional<base::deadline> retry_since;  // when the first retry_for began to wait
     std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
+    std::uint64_t place = 0;                    // among those in retry, once it has waited; see core/wakeup.cpp
     obstacle in_the_way;
     // Its standing; see core/standing.hpp.
     std::int64_t rank = 0;

@@ -17,7 +17,7 @@ struct candidate {
     descriptor& who;
     candidate* next = nullptr;
     unsigned tries = 0;
-    unsigned seat = seat_count;                // what it was handed; written under the lock
+    unsigned seat = seat_count;               // what it was handed; written under the lock
     detail::shared<std::uint32_t> called{0};  // what it sleeps on
 };
 
