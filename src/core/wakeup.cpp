@@ -51,9 +51,10 @@ void count_out() noexcept {
     constexpr std::uint32_t minus_one = ~std::uint32_t{0};
     if (count_among_others(minus_one, 2)) return;
     const base::lock_guard guard{census_lock};
-    if (count_among_others(minus_one, 2)) return;
-    census.store(0, std::memory_order_relaxed);
-    attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
+    // Nobody counts itself in beside none without the lock.
+    if (census.fetch_add(minus_one, std::memory_order_acq_rel) == 1) {
+        attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
+    }
 }
 
 }  // namespace
@@ -196,15 +197,15 @@ waiter::~waiter() {
 }
 
 void waiter::sleep(std::optional<base::deadline> until) noexcept {
-    sleeps_.store(1, std::memory_order_relaxed);
-    while (woken_.load(std::memory_order_acquire) == 0 && mine_ == generation) {
+    sleeps_.store(1, std::memory_order_seq_cst);  // partner: wake_soon, which finds it or has stored `woken_` before
+    while (woken_.load(std::memory_order_seq_cst) == 0 && mine_ == generation) {
         if (until && base::now() >= *until) return;
         sleep_on(self_, woken_, until);
     }
 }
 
 bool waiter::wake_in_context() noexcept {
-    woken_.store(1, std::memory_order_release);
+    woken_.store(1, std::memory_order_seq_cst);
     if (self_.hooks == nullptr || self_.hooks->wake == nullptr) return false;
     self_.hooks->wake(self_);
     return true;
@@ -215,8 +216,8 @@ void waiter::wake() noexcept {
 }
 
 bool waiter::wake_soon(sleepers& woken) noexcept {
-    const bool sleeps = sleeps_.load(std::memory_order_relaxed) != 0;
-    if (wake_in_context() || !sleeps) return false;
+    if (wake_in_context()) return false;
+    if (sleeps_.load(std::memory_order_seq_cst) == 0) return false;  // it finds the word before it sleeps
     woken.add(woken_.raw());
     return true;
 }
