@@ -2,6 +2,7 @@
 
 #include "base/lock.hpp"
 #include "core/critical.hpp"
+#include "core/fault.hpp"
 #include "core/fork.hpp"
 #include "core/solo.hpp"
 #include "core/waiting.hpp"
@@ -66,7 +67,7 @@ void call(candidate& c) noexcept {
 
 /// Has the longest waiter look, unless another is about to. REQUIRES: the lock.
 void call_next(row& r) noexcept {
-    if (r.first != nullptr && r.looking == nullptr) {
+    if (r.first != nullptr && r.looking == nullptr && !broken(fault::leave_a_seat_quietly)) {
         r.looking = r.first;
         call(*r.first);
     }

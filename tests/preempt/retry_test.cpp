@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <thread>
 
 #include "preempt/procedures/busy.hpp"
 #include "preempt/procedures/owners.hpp"
@@ -55,6 +56,29 @@ TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
         x.store(1);
         s.drain();
         ASSERT_TRUE(c.got);
+    }
+}
+
+// Contexts and threads wait for one change. Catches a thread that nobody wakes because it waits behind contexts, and the
+// reverse.
+TEST(retry, wakes_contexts_and_threads_that_wait_together) {
+    const support::watchdog dog{"waiting"};
+    constexpr int of_each = 8;
+    for (std::size_t i = 0; i < support::rounds(20); ++i) {
+        var<int> x{0};
+        std::deque<consumer> consumers;
+        std::deque<std::jthread> threads;
+        scheduler s{{.workers = 1, .contexts = 64}};
+        for (int c = 0; c < of_each; ++c) {
+            ASSERT_TRUE(s.submit({consume, &consumers.emplace_back(&x), 3}));
+            threads.emplace_back([of = &consumers.emplace_back(&x)] { consume(of); });
+        }
+        wait_for_parked(s, of_each);
+        x.store(2 * of_each);
+        threads.clear();
+        s.drain();
+        for (const consumer& c : consumers) ASSERT_TRUE(c.got);
+        ASSERT_EQ(x.load(), 0);
     }
 }
 

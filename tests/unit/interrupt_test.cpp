@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "support/effort.hpp"
 #include "tutti/tutti.hpp"
 
 namespace {
@@ -59,6 +60,29 @@ TEST(interrupt, ends_a_sleep_in_retry) {
             if (never.get(t) == 0) tutti::retry(t);
         });
     }));
+}
+
+// Who is interrupted may be the one that was to wake the next. Catches one that leaves without doing so: a hang.
+TEST(interrupt, takes_no_wake_up_from_those_who_wait_behind) {
+    tutti::var<long> gate{0};
+    const auto pass = [&](long round) {
+        tutti::atomically([&](tutti::tx& t) {
+            if (gate.get(t) < round) tutti::retry(t);
+        });
+    };
+    const auto rounds = static_cast<long>(tutti::support::rounds(200));
+    for (long round = 1; round <= rounds; ++round) {
+        std::thread behind{[&] { pass(round); }}, also_behind{[&] { pass(round); }};
+        std::thread opener;
+        (void)interrupt([&] {
+            opener = std::thread{[&] { gate.store(round); }};
+            pass(round);
+        });
+        opener.join();
+        behind.join();
+        also_behind.join();
+    }
+    EXPECT_EQ(gate.load(), rounds);
 }
 
 TEST(interrupt, ends_a_loop_of_short_transactions) {
