@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 #include "support/effort.hpp"
 #include "tutti/tutti.hpp"
@@ -64,23 +65,27 @@ TEST(interrupt, ends_a_sleep_in_retry) {
 
 // Who is interrupted may be the one that was to wake the next. Catches one that leaves without doing so: a hang.
 TEST(interrupt, takes_no_wake_up_from_those_who_wait_behind) {
+    constexpr int behind = 6;
     tutti::var<long> gate{0};
+    std::atomic<int> come{0};
     const auto pass = [&](long round) {
         tutti::atomically([&](tutti::tx& t) {
+            if (t.attempt() == 1) ++come;
             if (gate.get(t) < round) tutti::retry(t);
         });
     };
-    const auto rounds = static_cast<long>(tutti::support::rounds(200));
+    const auto rounds = static_cast<long>(tutti::support::rounds(100));
     for (long round = 1; round <= rounds; ++round) {
-        std::thread behind{[&] { pass(round); }}, also_behind{[&] { pass(round); }};
-        std::thread opener;
+        come = 0;
+        std::vector<std::jthread> others;
         (void)interrupt([&] {
-            opener = std::thread{[&] { gate.store(round); }};
+            for (int i = 0; i < behind; ++i) others.emplace_back([&] { pass(round); });
+            others.emplace_back([&] {
+                while (come <= behind) std::this_thread::yield();
+                gate.store(round);
+            });
             pass(round);
         });
-        opener.join();
-        behind.join();
-        also_behind.join();
     }
     EXPECT_EQ(gate.load(), rounds);
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <vector>
 
 #include "core/registry.hpp"
 #include "support/crew.hpp"
@@ -18,9 +19,9 @@ namespace {
 using support::crew;
 using support::rounds;
 
-class seats : public testing::TestWithParam<status> {};
+class seats_of : public testing::TestWithParam<status> {};
 
-TEST_P(seats, are_found_by_all_who_wait) {
+TEST_P(seats_of, are_found_by_all_who_wait) {
     const support::watchdog dog{"seats"};
     const std::size_t each = rounds(400);
     std::atomic<std::uint64_t> got{0};
@@ -43,7 +44,7 @@ TEST_P(seats, are_found_by_all_who_wait) {
 }
 
 // Half of them give up after some time, called or not. The others have to find every seat that is left.
-TEST_P(seats, are_not_lost_with_who_gives_up) {
+TEST_P(seats_of, are_not_lost_with_who_gives_up) {
     const support::watchdog dog{"seats"};
     const std::size_t each = rounds(400);
     std::atomic<std::uint64_t> got{0};
@@ -71,7 +72,82 @@ TEST_P(seats, are_not_lost_with_who_gives_up) {
     release_descriptor(d);
 }
 
-INSTANTIATE_TEST_SUITE_P(of, seats, testing::Values(status::irrevocable, status::visible),
+/// Takes all seats of its kind, as descriptors of nobody's.
+struct full_house {
+    explicit full_house(status kind) {
+        for (;;) {
+            descriptor& d = acquire_descriptor();
+            if (take_seat(d, kind)) {
+                sitting.push_back(&d);
+                continue;
+            }
+            release_descriptor(d);
+            return;
+        }
+    }
+    void leave_one() {
+        vacate_seat(*sitting.back());
+        release_descriptor(*sitting.back());
+        sitting.pop_back();
+    }
+    std::vector<descriptor*> sitting;
+};
+
+// Everybody keeps its seat until all have one, so no later departure makes good for a wake-up that was lost. Catches one
+// that finds a seat and leaves the others asleep beside those that were left while it was on its way.
+TEST(seats, that_are_left_together_are_all_found) {
+    const support::watchdog dog{"seats"};
+    for (std::size_t i = 0; i < rounds(100); ++i) {
+        full_house full{status::visible};
+        const auto all = static_cast<unsigned>(full.sitting.size());
+        std::atomic<unsigned> come{0}, found{0};
+        crew(all + 1, [&](unsigned me) {
+            if (me == all) {
+                while (come != all) std::this_thread::yield();
+                while (!full.sitting.empty()) full.leave_one();
+                return;
+            }
+            descriptor& d = acquire_descriptor();
+            ++come;
+            ASSERT_TRUE(wait_for_seat(d, status::visible));
+            ++found;
+            while (found != all) std::this_thread::yield();
+            vacate_seat(d);
+            release_descriptor(d);
+        });
+    }
+}
+
+// One seat is left once. Who gives up just then may have been called for it.
+TEST(seats, that_are_left_to_who_gives_up_are_found_by_the_next) {
+    const support::watchdog dog{"seats"};
+    support::random dice{3};
+    for (std::size_t i = 0; i < rounds(1000); ++i) {
+        full_house full{status::irrevocable};
+        const std::chrono::microseconds limit{dice.below(200)};
+        std::atomic<unsigned> come{0};
+        crew(3, [&](unsigned me) {
+            if (me == 2) {
+                while (come != 2) std::this_thread::yield();
+                const base::deadline then = base::now() + limit;
+                while (base::now() < then) std::this_thread::yield();
+                full.leave_one();
+                return;
+            }
+            descriptor& d = acquire_descriptor();
+            if (me == 1) {
+                while (come == 0) std::this_thread::yield();
+            }
+            ++come;
+            std::optional<base::deadline> until;
+            if (me == 0) until = base::now() + limit;
+            if (wait_for_seat(d, status::irrevocable, until)) vacate_seat(d);
+            release_descriptor(d);
+        });
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(each_kind, seats_of, testing::Values(status::irrevocable, status::visible),
                          [](const auto& kind) { return kind.param == status::visible ? "visible" : "irrevocable"; });
 
 }  // namespace
