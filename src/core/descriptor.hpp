@@ -144,6 +144,7 @@ struct execution {
     std::optional<std::size_t> waits_from;      // where its retry_calls begin, if it has made any
     std::uint32_t waits_made = 0;               // calls of retry_for in this attempt
     std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
+    std::uint64_t place = 0;                    // among those in retry, once it has waited; see core/wakeup.cpp
     obstacle in_the_way;
     // Its standing; see core/standing.hpp.
     std::int64_t rank = 0;

@@ -24,6 +24,10 @@ enum class fault : std::uint8_t {
     single_record_load,
     /// `retry` registers for its wake-up and sleeps without looking once more whether a read has changed meanwhile.
     retry_without_recheck,
+    /// Who is woken from `retry` wakes nobody else.
+    keep_the_wake_up,
+    /// Who leaves a seat calls nobody who waits for one.
+    leave_a_seat_quietly,
     /// A commit that may have privatized memory returns without waiting for those who can still see or write it.
     privatize_without_waiting,
     /// A block that read that memory is private returns while the one that made it so still waits.

@@ -2,6 +2,7 @@
 
 #include "base/lock.hpp"
 #include "core/critical.hpp"
+#include "core/fault.hpp"
 #include "core/fork.hpp"
 #include "core/interrupt.hpp"
 #include "core/solo.hpp"
@@ -18,7 +19,7 @@ struct candidate {
     descriptor& who;
     candidate* next = nullptr;
     unsigned tries = 0;
-    unsigned seat = seat_count;                // what it was handed; written under the lock
+    unsigned seat = seat_count;               // what it was handed; written under the lock
     detail::shared<std::uint32_t> called{0};  // what it sleeps on
 };
 
@@ -67,7 +68,7 @@ void call(candidate& c) noexcept {
 
 /// Has the longest waiter look, unless another is about to. REQUIRES: the lock.
 void call_next(row& r) noexcept {
-    if (r.first != nullptr && r.looking == nullptr) {
+    if (r.first != nullptr && r.looking == nullptr && !broken(fault::leave_a_seat_quietly)) {
         r.looking = r.first;
         call(*r.first);
     }

@@ -1,32 +1,103 @@
 #include "core/wakeup.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "base/fence.hpp"
 #include "core/critical.hpp"
+#include "core/fault.hpp"
 
 namespace tutti::core {
 
-struct waiter::bucket {
-    base::lock lock;
-    watch* first = nullptr;
-};
-
 namespace {
 
-// Counts the waiters, for the attention bit.
-constinit base::lock census_lock;
-constinit std::uint32_t census = 0;
+#if defined(TUTTI_INTERLEAVE)
+constexpr unsigned woken_by_commit = 1;  // so that small programs have somebody to pass the wake on to
+#else
+/// So that one thread that gets no processor does not hold up all others.
+constexpr unsigned woken_by_commit = 2;
+#endif
+/// While nobody has changed the record again.
+constexpr unsigned woken_by_woken = 2;
 
-void count(int change) noexcept {
+/// The latest place that was drawn: who waits first looks first, however often it has to wait again.
+constinit detail::shared<std::uint64_t> places{0};
+
+// W6
+constinit base::lock census_lock;
+constinit detail::shared<std::uint32_t> census{0};
+
+/// Counts one in or out, unless it is the first or the last.
+bool count_among_others(std::uint32_t change, std::uint32_t at_least) noexcept {
+    std::uint32_t seen = census.load(std::memory_order_relaxed);
+    while (seen >= at_least) {
+        // Acquire: partner of the release in count_in, after its fence.
+        if (census.compare_exchange(seen, seen + change, std::memory_order_acq_rel)) return true;
+    }
+    return false;
+}
+
+void count_in() noexcept {
+    if (count_among_others(1, 1)) return;
     const base::lock_guard guard{census_lock};
-    census += static_cast<std::uint32_t>(change);
-    if (census == 0) {
+    if (count_among_others(1, 1)) return;
+    attention.fetch_or(attention_waiters, std::memory_order_seq_cst);
+    base::heavy_fence();  // partner: the load of `attention` after publishing, in commit
+    census.store(1, std::memory_order_release);
+}
+
+void count_out() noexcept {
+    constexpr std::uint32_t minus_one = ~std::uint32_t{0};
+    if (count_among_others(minus_one, 2)) return;
+    const base::lock_guard guard{census_lock};
+    // Nobody counts itself in beside none without the lock.
+    if (census.fetch_add(minus_one, std::memory_order_acq_rel) == 1) {
         attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
-    } else {
-        attention.fetch_or(attention_waiters, std::memory_order_seq_cst);
     }
 }
 
 }  // namespace
+
+/// Those whose records fall here, in the order in which they look; and how far they have come.
+struct waiter::bucket {
+    struct change {
+        const record* of = nullptr;
+        std::uint64_t number = 0;
+    };
+
+    base::lock lock;
+    watch* first = nullptr;
+    watch* last = nullptr;
+    watch* rest = nullptr;  // nobody before it is left to be woken for the newest change
+    watch* near = nullptr;  // where one entered last
+    change newest;
+    std::uint64_t newest_place = 0;  // the latest that was drawn before the newest change
+    change swept;                    // whose chain no other cuts short; number 0: none
+
+    void join(watch& w, std::uint64_t place) noexcept;
+    void leave(watch& w) noexcept;
+    void announce(const record* r, sleepers& woken) noexcept;
+    void pass_on(const change& c, sleepers& woken) noexcept;
+    void wake_next(const change& c, unsigned at_most, sleepers& woken) noexcept;
+};
+
+/// Words to be woken once the bucket's lock is free. The sleeper may be gone by then: the address alone counts, and who
+/// sleeps there then wakes early.
+class waiter::sleepers {
+public:
+    sleepers() noexcept = default;
+    sleepers(const sleepers&) = delete;
+    sleepers& operator=(const sleepers&) = delete;
+    ~sleepers() {
+        for (unsigned i = 0; i < count_; ++i) base::futex_wake_one(*words_[i]);
+    }
+    void add(const std::atomic<std::uint32_t>& what) noexcept { words_[count_++] = &what; }
+
+private:
+    std::array<const std::atomic<std::uint32_t>*, std::max(woken_by_commit, woken_by_woken)> words_;
+    unsigned count_ = 0;
+};
 
 constinit waiter::bucket waiter::buckets[1024];
 constinit std::uint32_t waiter::generation = 0;
@@ -35,29 +106,76 @@ waiter::bucket& waiter::bucket_of(const record* r) noexcept {
     return buckets[(reinterpret_cast<std::uintptr_t>(r) >> 3) * 0x9E3779B97F4A7C15U >> 54];
 }
 
-void waiter::unlink(watch& w) noexcept {
-    if (w.link == nullptr) return;
-    *w.link = w.next;
-    if (w.next != nullptr) w.next->link = w.link;
-    w.link = nullptr;
+void waiter::bucket::join(watch& w, std::uint64_t place) noexcept {
+    w.since = newest.number;
+    w.place = place;
+    // By place. Who has looked and waits again mostly belongs behind the one that did so before.
+    watch* before = last == nullptr || place > last->place ? last : near;
+    while (before != nullptr && before->place > place) before = before->before;
+    watch* after = before != nullptr ? before->next : first;
+    while (after != nullptr && after->place < place) before = std::exchange(after, after->next);
+    w.before = before;
+    w.next = after;
+    (before != nullptr ? before->next : first) = &w;
+    (after != nullptr ? after->before : last) = &w;
+    near = &w;
+    w.linked = true;
+}
+
+void waiter::bucket::leave(watch& w) noexcept {
+    if (!w.linked) return;
+    w.linked = false;
+    (w.before != nullptr ? w.before->next : first) = w.next;
+    (w.next != nullptr ? w.next->before : last) = w.before;
+    if (rest == &w) rest = w.next;
+    if (near == &w) near = w.before;
+}
+
+void waiter::bucket::wake_next(const change& c, unsigned at_most, sleepers& woken) noexcept {
+    watch* next = nullptr;
+    // W5
+    for (watch* w = rest; w != nullptr && w->place <= newest_place; w = next) {
+        next = w->next;
+        if (w->on != c.of || w->since >= c.number) continue;
+        if (at_most == 0) return;
+        // Taken out, because once is enough; under the lock a waiter that is found here cannot go away.
+        leave(*w);
+        if (w->who->wake_soon(woken)) {
+            w->owes = c.number;
+            --at_most;
+        }
+    }
+    if (swept.number == c.number && at_most != 0) swept = {};  // all have been woken, here or by others that owed it
+}
+
+void waiter::bucket::announce(const record* r, sleepers& woken) noexcept {
+    if (first == nullptr) return;
+    newest = {r, newest.number + 1};
+    newest_place = places.load(std::memory_order_relaxed);
+    rest = first;
+    if (swept.number == 0) swept = newest;
+    wake_next(newest, woken_by_commit, woken);
+}
+
+void waiter::bucket::pass_on(const change& c, sleepers& woken) noexcept {
+    const bool is_newest = newest.number == c.number;
+    // W4
+    const bool is_cut = !is_newest && newest.of == c.of && swept.of == c.of && swept.number != c.number;
+    if (!is_cut) wake_next(c, is_newest ? woken_by_woken : 1, woken);
 }
 
 waiter::waiter(descriptor& d) : self_{d} {
+    if (d.run.place == 0) d.run.place = places.fetch_add(1, std::memory_order_relaxed) + 1;
     std::size_t reads = 0;
     for_each_read(d, [&](const record&) { ++reads; });
     watches_.reserve(reads);
     for_each_read(d, [&](const record& r) {
-        watches_.push_reserved({&r, this, nullptr, nullptr});
-        watch& w = watches_.back();
+        watches_.push_reserved({.on = &r, .who = this});
         bucket& b = bucket_of(&r);
         const base::lock_guard guard{b.lock};
-        w.next = b.first;
-        w.link = &b.first;
-        if (w.next != nullptr) w.next->link = &w.next;
-        b.first = &w;
+        b.join(watches_.back(), d.run.place);
     });
-    count(+1);
-    base::heavy_fence();  // partner: the load of `attention` after publishing, in commit
+    count_in();
 }
 
 void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::optional<base::deadline> until,
@@ -70,38 +188,48 @@ void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::
 waiter::~waiter() {
     if (mine_ != generation) return;
     for (watch& w : watches_) {
-        const base::lock_guard guard{bucket_of(w.on).lock};
-        unlink(w);
+        bucket& b = bucket_of(w.on);
+        sleepers woken;
+        const base::lock_guard guard{b.lock};
+        b.leave(w);
+        if (w.owes != 0 && !broken(fault::keep_the_wake_up)) b.pass_on({w.on, w.owes}, woken);
     }
-    count(-1);
+    count_out();
 }
 
 void waiter::sleep(std::optional<base::deadline> until, cancellable c) {
-    while (woken_.load(std::memory_order_acquire) == 0 && mine_ == generation) {
+    sleeps_.store(1, std::memory_order_seq_cst);  // partner: wake_soon, which finds it or has stored `woken_` before
+    while (woken_.load(std::memory_order_seq_cst) == 0 && mine_ == generation) {
         if (until && base::now() >= *until) return;
         sleep_on(self_, woken_, until, c);
     }
 }
 
+bool waiter::wake_in_context() noexcept {
+    woken_.store(1, std::memory_order_seq_cst);
+    if (self_.hooks == nullptr || self_.hooks->wake == nullptr) return false;
+    self_.hooks->wake(self_);
+    return true;
+}
+
 void waiter::wake() noexcept {
-    woken_.store(1, std::memory_order_release);
-    if (self_.hooks != nullptr && self_.hooks->wake != nullptr) self_.hooks->wake(self_);
-    else base::futex_wake_all(woken_.raw());
+    if (!wake_in_context()) base::futex_wake_one(woken_.raw());
+}
+
+bool waiter::wake_soon(sleepers& woken) noexcept {
+    if (wake_in_context()) return false;
+    if (sleeps_.load(std::memory_order_seq_cst) == 0) return false;  // it finds the word before it sleeps
+    woken.add(woken_.raw());
+    return true;
 }
 
 void wake_waiters(descriptor& d) noexcept {
     for (const memory::write_entry& e : d.writes) {
         if (e.record == nullptr) continue;
         waiter::bucket& b = waiter::bucket_of(e.record);
-        // Under the bucket's lock a waiter that is found there cannot leave. It is taken out, because once is enough:
-        // of a crowd that was woken together each will write what the others waited for, before they have come to run.
+        waiter::sleepers woken;
         const base::lock_guard guard{b.lock};
-        for (waiter::watch *w = b.first, *next = nullptr; w != nullptr; w = next) {
-            next = w->next;
-            if (w->on != e.record) continue;
-            waiter::unlink(*w);
-            w->who->wake();
-        }
+        b.announce(e.record, woken);
     }
 }
 
@@ -117,10 +245,11 @@ void wake_all_waiters() noexcept {
 void forget_all_waiters() noexcept {
     for (waiter::bucket& b : waiter::buckets) {
         b.lock.forget_holder();
-        b.first = nullptr;
+        b.first = b.last = b.rest = b.near = nullptr;
+        b.swept = {};
     }
     census_lock.forget_holder();
-    census = 0;
+    census.store(0, std::memory_order_relaxed);
     ++waiter::generation;
     attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
 }

@@ -2,7 +2,8 @@
 // shows as a hang, which the watchdog reports.
 //
 // Catches an engine that checks the read set before it registers as a waiter (and not again afterwards), one that
-// forgets what other alternatives of or_else read, and a way of writing that wakes nobody.
+// forgets what other alternatives of or_else read, a way of writing that wakes nobody, and one of a crowd that was woken
+// and does not wake the next.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
 
@@ -155,6 +156,80 @@ TEST_P(lost_wake_up, of_one_of_many) {
         }
     });
     EXPECT_EQ(gate.load(), static_cast<long>(each));
+}
+
+// A crowd takes turns at one word, so of all that could be woken one can go on.
+TEST_P(lost_wake_up, in_a_crowd_that_takes_turns) {
+    const std::size_t each = rounds(20);
+    constexpr unsigned size = 24;
+    var<std::size_t> turn{0};
+    crew(size, [&](unsigned me) {
+        for (std::size_t i = 0; i < each; ++i) {
+            run(GetParam(), [&](tx& t) {
+                const std::size_t now = turn.get(t);
+                if (now % size != me) retry(t);
+                turn.set(t, now + 1);
+            });
+        }
+    });
+    EXPECT_EQ(turn.load(), each * size);
+}
+
+// All wait for one word; who is woken first leaves in some other way, waits on for something else, or is late.
+TEST_P(lost_wake_up, in_a_crowd_of_which_some_leave) {
+    struct refusal {};
+    const std::size_t each = rounds(20);
+    constexpr unsigned size = 15;
+    var<long> gate{0}, second{0}, passed{0};
+    crew(size + 1, [&](unsigned me) {
+        for (std::size_t i = 1; i <= each; ++i) {
+            const auto round = static_cast<long>(i);
+            if (me == size) {
+                gate.store(round);
+                second.store(round);
+                run(GetParam(), [&](tx& t) {
+                    if (passed.get(t) != round * size) retry(t);
+                });
+                continue;
+            }
+            switch ((me + i) % 5) {
+                case 0:
+                    EXPECT_THROW(run(unwinding(),
+                                     [&](tx& t) {
+                                         if (gate.get(t) < round) retry(t);
+                                         throw refusal{};
+                                     }),
+                                 refusal);
+                    break;
+                case 1:
+                    EXPECT_FALSE(try_atomically([&](tx& t) {
+                        if (gate.get(t) < round) retry(t);
+                        cancel(t);
+                    }));
+                    break;
+                case 2:
+                    for (bool late = true; late;) {
+                        late = run(GetParam(), [&](tx& t) {
+                            const bool closed = gate.get(t) < round;
+                            if (closed) retry_for(t, microseconds{50});
+                            return closed;
+                        });
+                    }
+                    break;
+                case 3:
+                    run(GetParam(), [&](tx& t) {
+                        if (gate.get(t) < round || second.get(t) < round) retry(t);
+                    });
+                    break;
+                default:
+                    run(GetParam(), [&](tx& t) {
+                        if (gate.get(t) < round) retry(t);
+                    });
+            }
+            atomically([&](tx& t) { passed.set(t, passed.get(t) + 1); });
+        }
+    });
+    EXPECT_EQ(passed.load(), static_cast<long>(each) * size);
 }
 
 // A wait with a limit ends in either way, and racing them loses nothing.

@@ -41,6 +41,15 @@ std::vector<expectation> expectations() {
            {"wb_etl", "wt_etl", "wb_ctl"});
     expect("a_wake_up_is_lost", fault::retry_without_recheck, "consumer_waits", "lost wake-up",
            {"wb_etl", "wt_etl", "wb_ctl", "norec"});
+    expect("a_wake_up_is_kept", fault::keep_the_wake_up, "two_that_only_look", "lost wake-up",
+           {"wb_etl", "wt_etl", "wb_ctl", "norec"});
+    expect("a_wake_up_is_kept_by_who_fails", fault::keep_the_wake_up, "woken_behind_one_that_fails", "lost wake-up",
+           {"wb_etl"});
+    expect("a_wake_up_is_kept_by_who_was_late", fault::keep_the_wake_up, "woken_behind_one_whose_time_is_up",
+           "lost wake-up", {"wb_etl"});
+    expect("a_change_is_passed_over", fault::keep_the_wake_up, "woken_between_two_changes", "lost wake-up", {"wb_etl"});
+    expect("a_seat_is_left_to_nobody", fault::leave_a_seat_quietly, "three_irrevocable_at_once", "lost wake-up",
+           {"wb_etl", "norec"});
     expect("private_memory_is_still_written", fault::privatize_without_waiting, "privatize_from_a_writer", "not opaque",
            {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_still_read", fault::privatize_without_waiting, "privatize_from_an_unlogged_reader",

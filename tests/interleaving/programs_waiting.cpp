@@ -22,6 +22,23 @@ void produce(actor& me) {
     me.transact([](block& b) { b.write(S); });
 }
 
+/// Leaves by an exception as soon as it is woken.
+void fail_on_x(actor& me) {
+    me.transact([](block& b) {
+        wait_for<x>(b);
+        b.fail();
+    });
+}
+
+/// Only looks, so that nobody is woken by what it commits.
+void await_x(actor& me) { me.transact(wait_for<x>); }
+
+void wait_for_x_a_moment(actor& me) {
+    me.transact([](block& b) {
+        if (!b.written(x)) b.retry_for_a_moment();
+    });
+}
+
 void produce_y_then_x(actor& me) {
     produce<y>(me);
     produce<x>(me);
@@ -45,6 +62,60 @@ std::vector<program> waiting_programs() {
     return {
         {"consumer_waits", {consume_x, produce_y_then_x}},
         {"two_consumers", {consume_x, consume_x, produce<x>}},
+        {"two_that_only_look", {await_x, await_x, produce<x>}},
+        // Of those who are woken in turn, the first ones do not go on, or not for long.
+        {"woken_behind_one_that_fails", {fail_on_x, await_x, produce<x>}},
+        {"woken_behind_one_that_cancels",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  wait_for<x>(b);
+                  b.cancel();
+              });
+          },
+          await_x, produce<x>}},
+        {"woken_behind_one_whose_time_is_up", {wait_for_x_a_moment, await_x, produce<x>}},
+        {"woken_behind_one_that_waits_on",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  if (!b.written(x) || !b.written(y)) b.retry();
+              });
+          },
+          await_x,
+          [](actor& me) {
+              produce<x>(me);
+              produce<y>(me);
+          }}},
+        {"woken_behind_one_that_is_killed", {await_x, await_x, produce<x>, [](actor& me) { me.kill(0); }}},
+        {"woken_behind_an_alternative", {[](actor& me) { choose(me, wait_for<y>); }, await_x, produce<x>}},
+        {"woken_behind_one_that_waits_for_both",
+         {[](actor& me) { choose(me, wait_for<y>); }, [](actor& me) { me.transact(wait_for<y>); }, await_x,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.write(y);
+              });
+          }}},
+        // The second change comes while the wake for the first is on its way.
+        {"woken_between_two_changes", {await_x, await_x, produce<x>, produce<x>}},
+        {"turns",
+         {[](actor& me) {
+              produce<x>(me);
+              me.transact([](block& b) {
+                  if (!b.written(z)) b.retry();
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  wait_for<x>(b);
+                  b.write(y);
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  wait_for<y>(b);
+                  b.write(z);
+              });
+          }}},
         {"two_producers", {consume_x, produce<x>, produce<y>}},
         {"ping_pong",
          {[](actor& me) {

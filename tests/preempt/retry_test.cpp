@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <thread>
 
 #include "preempt/procedures/busy.hpp"
 #include "preempt/procedures/owners.hpp"
@@ -55,6 +56,44 @@ TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
         x.store(1);
         s.drain();
         ASSERT_TRUE(c.got);
+    }
+}
+
+/// Only looks, so that nobody is woken by what it commits.
+struct onlooker {
+    const var<int>* at;
+    std::atomic<int> attempts{0};
+};
+
+void look(void* of_onlooker) noexcept {
+    auto& me = *static_cast<onlooker*>(of_onlooker);
+    atomically([&](tx& t) {
+        const bool there = me.at->get(t) != 0;
+        ++me.attempts;
+        if (!there) tutti::retry(t);
+    });
+}
+
+// Contexts and threads wait for one change, in turn. Catches a thread that nobody wakes because it waits behind contexts,
+// and the reverse.
+TEST(retry, wakes_contexts_and_threads_that_wait_together) {
+    const support::watchdog dog{"waiting"};
+    constexpr std::uint64_t of_each = 8;
+    for (std::size_t i = 0; i < support::rounds(20); ++i) {
+        var<int> x{0};
+        std::deque<onlooker> all;
+        std::deque<std::jthread> threads;
+        scheduler s{{.workers = 1, .contexts = 64}};
+        for (std::uint64_t c = 1; c <= of_each; ++c) {
+            ASSERT_TRUE(s.submit({look, &all.emplace_back(&x), 3}));
+            wait_for_parked(s, c);
+            threads.emplace_back([of = &all.emplace_back(&x)] { look(of); });
+            wait_for_count(all.back().attempts, 1);
+        }
+        x.store(1);
+        threads.clear();
+        s.drain();
+        for (const onlooker& o : all) EXPECT_GE(o.attempts, 2);
     }
 }
 

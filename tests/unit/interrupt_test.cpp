@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
+#include "support/effort.hpp"
 #include "tutti/tutti.hpp"
 
 namespace {
@@ -59,6 +61,33 @@ TEST(interrupt, ends_a_sleep_in_retry) {
             if (never.get(t) == 0) tutti::retry(t);
         });
     }));
+}
+
+// Who is interrupted may be the one that was to wake the next. Catches one that leaves without doing so: a hang.
+TEST(interrupt, takes_no_wake_up_from_those_who_wait_behind) {
+    constexpr int behind = 6;
+    tutti::var<long> gate{0};
+    std::atomic<int> come{0};
+    const auto pass = [&](long round) {
+        tutti::atomically([&](tutti::tx& t) {
+            if (t.attempt() == 1) ++come;
+            if (gate.get(t) < round) tutti::retry(t);
+        });
+    };
+    const auto rounds = static_cast<long>(tutti::support::rounds(100));
+    for (long round = 1; round <= rounds; ++round) {
+        come = 0;
+        std::vector<std::jthread> others;
+        (void)interrupt([&] {
+            for (int i = 0; i < behind; ++i) others.emplace_back([&] { pass(round); });
+            others.emplace_back([&] {
+                while (come <= behind) std::this_thread::yield();
+                gate.store(round);
+            });
+            pass(round);
+        });
+    }
+    EXPECT_EQ(gate.load(), rounds);
 }
 
 TEST(interrupt, ends_a_loop_of_short_transactions) {
