@@ -43,8 +43,9 @@ protected:
 };
 
 TEST_F(holding_table_test, looks_at_as_many_slots_however_many_are_held) {
-    for (std::size_t held = 0; held != 1 << 17;) {
-        for (const std::size_t until = held == 0 ? 8 : held * 2; held != until; ++held) insert(held);
+    // In steps of a tenth, so that one is just before each change of size.
+    for (std::size_t held = 0; held < std::size_t{1} << 17;) {
+        for (const std::size_t until = held + held / 10 + 8; held != until; ++held) insert(held);
         EXPECT_LE(looks_for_all(held), 4 * held) << held;
         EXPECT_LE(table_.slots(), 4 * held) << held;
     }
