@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(under, logs, ::testing::ValuesIn(all_algorithms()), nam
 // The frame of an outermost block says nothing of where its logs stood, and nobody may ask it.
 TEST_P(logs, of_an_outermost_block_that_writes_one_variable_again_and_again_do_not_grow) {
     detail::frame f;
-    f.mark = {~std::size_t{0}, ~std::size_t{0}, ~std::size_t{0}, ~std::size_t{0}};
+    std::memset(static_cast<void*>(&f.mark), 0xff, sizeof f.mark);
     d_.operations_->open(d_, f, {}, detail::no_options);
     write(d_, 0, 1);
     const std::size_t after_one = d_.writes.size();
