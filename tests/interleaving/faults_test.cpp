@@ -93,7 +93,7 @@ TEST_P(breaking, is_noticed) {
     const flavour& under = *std::ranges::find(flavours, e.flavour, &flavour::name);
     const program& what = program_named(e.program);
     // Not less in slow builds: it ends at the first failure.
-    const limits how_much{.exhaustive = 20'000, .random = 2000};
+    const limits how_much{.exhaustive = 400'000, .random = 2000};
     const std::string failure = run_apart(what, under, how_much, e.broken);
     EXPECT_FALSE(failure.empty());
     EXPECT_NE(failure.find(e.caught_as), std::string::npos) << "reported instead: '" << failure << "'";

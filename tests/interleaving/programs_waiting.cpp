@@ -96,7 +96,12 @@ std::vector<program> waiting_programs() {
               });
           }}},
         // The second change comes while the wake for the first is on its way.
-        {"woken_between_two_changes", {await_x, await_x, produce<x>, produce<x>}},
+        {"woken_between_two_changes",
+         {await_x, await_x, await_x,
+          [](actor& me) {
+              produce<x>(me);
+              produce<x>(me);
+          }}},
         {"turns",
          {[](actor& me) {
               produce<x>(me);
