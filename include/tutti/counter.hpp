@@ -24,9 +24,9 @@ inline constexpr std::size_t most_contexts = std::size_t{1} << 20;
 /// and however often. A transaction that reads it sees the sum of all additions that come before it in the serial order
 /// (its own included), and so does conflict with additions of others, like any reader with writers.
 ///
-/// Every context adds to a cell of its own on a cache line of its own: 1 KiB for the first sixteen contexts, and a block
-/// for each doubling of their number once one of those has added. `add` is a read and a write, and for a context beyond
-/// the sixteenth a second read, however many there are; `get` reads every cell that exists. Sums wrap around.
+/// Every context adds to a cell of its own on a cache line of its own: 1 KiB for the first sixteen contexts, and a
+/// block for each doubling of their number once one of those has added. `add` is a read and a write, and for a context
+/// beyond the sixteenth a second read, however many there are; `get` reads every cell that exists. Sums wrap around.
 ///
 /// Striping: Dice, Lev, Moir, "Scalable Statistics Counters", SPAA 2013; the cells are variables, which is what makes a
 /// read consistent.

@@ -99,8 +99,8 @@ private:
 ///
 /// The body and the undo see memory as it is outside of `t`: what `t` has written is not there yet, and touching it is
 /// an error of use (under norec it is not noticed: the old value is seen). What `t` has read and the body changes rolls
-/// `t` back, or is an error of use where `t` is visible and its records are marked. Undo must not fail: an exception out
-/// of it ends the program. It is copied when it is registered: capture by value, or what outlives `t`.
+/// `t` back, or is an error of use where `t` is visible and its records are marked. Undo must not fail: an exception
+/// out of it ends the program. It is copied when it is registered: capture by value, or what outlives `t`.
 ///
 /// In an irrevocable transaction, and where one transaction runs at a time, the body is a closed nested block and undo
 /// is not needed.

@@ -53,8 +53,7 @@ struct c_frame : detail::frame_for_library_jump {
         __builtin_longjmp(static_cast<c_frame&>(to).state_by_compiler, 1);
     }
 };
-#define TUTTI_SET_C_TARGET(f) \
-    (sanitized() ? _setjmp((f).state) != 0 : __builtin_setjmp((f).state_by_compiler) != 0)
+#define TUTTI_SET_C_TARGET(f) (sanitized() ? _setjmp((f).state) != 0 : __builtin_setjmp((f).state_by_compiler) != 0)
 
 // ---- outermost ------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ TUTTI_NOINLINE void sleep_on(const std::atomic<std::uint32_t>* word, std::uint32
 }
 /// As the C library makes its own calls cancellation points. A cancelled thread leaves by the handler of a signal.
 TUTTI_NOINLINE void sleep_cancellably(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
-                                     const timespec* until) {
+                                      const timespec* until) {
     int before = 0;
     ::pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
     sleep_on(word, expected, until);

@@ -197,12 +197,12 @@ public:
     memory::log<deferred> deferred_log{extras, extra_large};
     memory::log<retry_call> retry_calls{extras, extra_large};
     memory::limbo limbo;
-    bool wrote_plain = false;  // some entries are plain places
-    bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock
-    word commit_version = 0;   // what publish releases records with
-    bool announced = false;    // `privatizing` is up for the attempt in progress
-    word received_up_to = 0;   // whoever published up to it quiesces no more; see core/quiescence.hpp
-    word owes_up_to = 0;       // the wait that it owes for what it received under this limit, or 0
+    bool wrote_plain = false;        // some entries are plain places
+    bool holds_lock = false;         // global-lock: the lock. norec: the sequence lock
+    word commit_version = 0;         // what publish releases records with
+    bool announced = false;          // `privatizing` is up for the attempt in progress
+    word received_up_to = 0;         // whoever published up to it quiesces no more; see core/quiescence.hpp
+    word owes_up_to = 0;             // the wait that it owes for what it received under this limit, or 0
     std::uint32_t steps_walked = 0;  // in core/quiescence_set.hpp, since its latest sweep
 
     // --- while a log is large; see core/room.hpp

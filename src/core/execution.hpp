@@ -8,8 +8,8 @@
 
 namespace tutti::core {
 
-/// The descriptor is idle from here on; whoever waits for the transaction is woken. `lasting` of its extras are the next
-/// transaction's as well.
+/// The descriptor is idle from here on; whoever waits for the transaction is woken. `lasting` of its extras are the
+/// next transaction's as well.
 TUTTI_ALWAYS_INLINE void make_idle(descriptor& d, std::uint32_t lasting = extra_large) noexcept {
     d.frame_ = nullptr;
     d.troubles = trouble_idle;

@@ -48,7 +48,8 @@ private:
     bool is_so_ = true;
 };
 
-/// Takes the word `seen` away, once its transaction is over; not where d's execution ends here before. REQUIRES: d is idle, and may not run beside it.
+/// Takes the word `seen` away, once its transaction is over; not where d's execution ends here before. REQUIRES: d is
+/// idle, and may not run beside it.
 void dismiss(descriptor& d, word seen) noexcept;
 
 /// In the child of a fork: only `self` is left, which may be null.

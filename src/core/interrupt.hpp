@@ -66,9 +66,9 @@ private:
 /// seat.
 [[noreturn]] void end_unbegun(descriptor& d);
 
-/// me.sleep(until), which `interrupt` ends, and the cancellation of the thread. The lock orders the two: either the one who interrupts finds who sleeps, or
-/// the word is found before the sleep. REQUIRES: ends_when_interrupted. Others would find the word again and again, and
-/// never sleep.
+/// me.sleep(until), which `interrupt` ends, and the cancellation of the thread. The lock orders the two: either the one
+/// who interrupts finds who sleeps, or the word is found before the sleep. REQUIRES: ends_when_interrupted. Others
+/// would find the word again and again, and never sleep.
 void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until);
 
 /// Rolls back whatever the calling context is in the middle of, `innermost` and what is around it, as an exception

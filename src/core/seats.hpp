@@ -41,7 +41,8 @@ inline constexpr word irrevocable_seat = 1;
 
 /// Takes a seat for `mode` without waiting: sets d.seat and returns true, or false if all are taken.
 bool take_seat(descriptor& d, status mode) noexcept;
-/// Waits for one; false if there was none until then, or until d's execution ends here. REQUIRES: d runs no transaction, so nobody can be waiting for it.
+/// Waits for one; false if there was none until then, or until d's execution ends here. REQUIRES: d runs no
+/// transaction, so nobody can be waiting for it.
 bool wait_for_seat(descriptor& d, status mode, std::optional<base::deadline> until = std::nullopt) noexcept;
 void vacate_seat(descriptor& d) noexcept;
 

@@ -110,9 +110,8 @@ void wait_for_passage(descriptor& self, descriptor& other, word seen, std::optio
 
 void wait_for(descriptor& self, descriptor& other, word seen, const record& r, word value,
               std::optional<base::deadline> until) noexcept {
-    wait_until(self, other, seen, until, [&] {
-        return r.load(std::memory_order_acquire) != value || is_over(other, seen) || ends_here(self);
-    });
+    wait_until(self, other, seen, until,
+               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen) || ends_here(self); });
 }
 
 void wait_in_place(descriptor& self, descriptor& other, word seen, const record* r, word value) noexcept {

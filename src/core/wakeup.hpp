@@ -4,17 +4,18 @@
 //              has changed; if not, sleeps on its own word
 //   a commit:  publishes; looks at attention (no fence); if raised, wakes the waiters entered under what it wrote
 //
-// By core/attention.hpp a commit that does not see the bit had published before the waiter's look. One that sees it finds
-// the waiter under the bucket's lock, or published before the waiter took that lock, and so before its look. Only
+// By core/attention.hpp a commit that does not see the bit had published before the waiter's look. One that sees it
+// finds the waiter under the bucket's lock, or published before the waiter took that lock, and so before its look. Only
 // commits that wrote a record that was read wake anybody.
 //
 // A commit does not wake a whole crowd, of which one might go on and change the record before the others have come to
 // run. It wakes the first; who is woken wakes the next, and does so before any code of the user's runs:
 //
-//   a commit:  (lock of the bucket) the change has the next number, n; wakes the first of those that wait for the record,
-//              each of which owes n
+//   a commit:  (lock of the bucket) the change has the next number, n; wakes the first of those that wait for the
+//              record, each of which owes n
 //   a waiter:  (lock) enters the record, with the newest number: it has looked after that change, or is about to
-//   the woken: (lock) leaves; if it owes n, wakes the next that wait for the record and entered it before n; these owe n
+//   the woken: (lock) leaves; if it owes n, wakes the next that wait for the record and entered it before n, and that
+//              owe n from then on
 //
 // Order: by place, which an execution draws when it waits for the first time and keeps until its end. So whoever was
 // woken in vain is asked again before those that came later; threads that take turns soon wait in the order of their
@@ -29,10 +30,10 @@
 //       processor. Who is entered and does not sleep yet is told, owes nothing, and the next one is woken as well
 //   W3  a preemptable context owes nothing, because its worker may have more urgent work: the next is woken as well
 //   W4  the chain of n ends early only if the same record has changed again, and another chain than that of the newest
-//       change, `swept`, is never cut. The newest chain, which is not cut either, reaches all whom n's would have; if it
-//       is cut in turn, by a newer one, the argument repeats; and the swept one goes through the whole list, after which
-//       the next change of the bucket is swept. So where a record changes all the time, nobody is passed over for more
-//       than two ways through those who wait before it
+//       change, `swept`, is never cut. The newest chain, which is not cut either, reaches all whom n's would have; if
+//       it is cut in turn, by a newer one, the argument repeats; and the swept one goes through the whole list, after
+//       which the next change of the bucket is swept. So where a record changes all the time, nobody is passed over for
+//       more than two ways through those who wait before it
 //   W5  places are drawn before the lock is taken: who has a later place than had been drawn at the newest change
 //       entered after it, or the load under the lock would have seen that draw. So the search for the next ends there
 //   W6  while `census` is not zero, the bit is up and somebody has fenced since it was raised: who finds others counted

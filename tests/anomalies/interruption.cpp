@@ -76,62 +76,52 @@ protected:
 
 TEST_F(interruption_of, a_wait_for_an_abstract_lock) {
     const abstract_lock lock{&x_, 1};
-    EXPECT_TRUE(ends({}, [&](tx& t) { acquire(t, lock); },
-                     [&] {
-                         atomically([&](tx& t) { acquire(t, lock); });
-                     }));
+    EXPECT_TRUE(ends({}, [&](tx& t) { acquire(t, lock); }, [&] { atomically([&](tx& t) { acquire(t, lock); }); }));
 }
 
 TEST_F(interruption_of, a_wait_for_an_abstract_lock_inside_an_open_nested_block) {
     const abstract_lock lock{&x_, 1};
-    EXPECT_TRUE(ends({}, [&](tx& t) { acquire(t, lock); },
-                     [&] {
-                         atomically([&](tx& t) {
-                             open_nested(
-                                 t, [&](tx& inner) { acquire(inner, lock); }, [](tx&) {});
-                         });
-                     }));
+    EXPECT_TRUE(ends(
+        {}, [&](tx& t) { acquire(t, lock); },
+        [&] { atomically([&](tx& t) { open_nested(t, [&](tx& inner) { acquire(inner, lock); }, [](tx&) {}); }); }));
 }
 
 TEST_F(interruption_of, a_wait_for_the_token) {
-    EXPECT_TRUE(ends({.mode = mode::irrevocable}, [](tx&) {},
-                     [&] {
-                         atomically({.mode = mode::irrevocable}, [&](tx& t) { y_.set(t, 1); });
-                     }));
+    EXPECT_TRUE(ends(
+        {.mode = mode::irrevocable}, [](tx&) {},
+        [&] { atomically({.mode = mode::irrevocable}, [&](tx& t) { y_.set(t, 1); }); }));
     EXPECT_EQ(y_.load(), 0);
 }
 
 TEST_F(interruption_of, a_wait_for_the_token_in_the_middle_of_a_block) {
-    EXPECT_TRUE(ends({.mode = mode::irrevocable}, [](tx&) {},
-                     [&] {
-                         atomically([&](tx& t) {
-                             y_.set(t, 1);
-                             t.become_irrevocable("a test wants it");
-                         });
-                     }));
+    EXPECT_TRUE(ends(
+        {.mode = mode::irrevocable}, [](tx&) {},
+        [&] {
+            atomically([&](tx& t) {
+                y_.set(t, 1);
+                t.become_irrevocable("a test wants it");
+            });
+        }));
     EXPECT_EQ(y_.load(), 0);
 }
 
 TEST_F(interruption_of, a_wait_for_a_record) {
     const bool waits = locks_at_once || one_at_a_time;  // else both write, and one of them commits first
-    EXPECT_EQ(ends({}, [&](tx& t) { x_.set(t, 1); },
-                   [&] {
-                       atomically([&](tx& t) { y_.set(t, x_.get(t)); });
-                   }),
-              waits);
+    EXPECT_EQ(ends({}, [&](tx& t) { x_.set(t, 1); }, [&] { atomically([&](tx& t) { y_.set(t, x_.get(t)); }); }), waits);
     EXPECT_EQ(x_.load(), 1);
     EXPECT_EQ(y_.load(), 0);
 }
 
 TEST_F(interruption_of, a_wait_by_who_owns_something) {
     const bool waits = locks_at_once || one_at_a_time;
-    EXPECT_EQ(ends({}, [&](tx& t) { x_.set(t, 1); },
-                   [&] {
-                       atomically([&](tx& t) {
-                           y_.set(t, 1);
-                           x_.set(t, 2);
-                       });
-                   }),
+    EXPECT_EQ(ends(
+                  {}, [&](tx& t) { x_.set(t, 1); },
+                  [&] {
+                      atomically([&](tx& t) {
+                          y_.set(t, 1);
+                          x_.set(t, 2);
+                      });
+                  }),
               waits);
     EXPECT_EQ(y_.load(), waits ? 0 : 1);
 }

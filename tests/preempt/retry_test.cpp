@@ -74,8 +74,8 @@ void look(void* of_onlooker) noexcept {
     });
 }
 
-// Contexts and threads wait for one change, in turn. Catches a thread that nobody wakes because it waits behind contexts,
-// and the reverse.
+// Contexts and threads wait for one change, in turn. Catches a thread that nobody wakes because it waits behind
+// contexts, and the reverse.
 TEST(retry, wakes_contexts_and_threads_that_wait_together) {
     const support::watchdog dog{"waiting"};
     constexpr std::uint64_t of_each = 8;

@@ -33,9 +33,7 @@ void commit_often() {
     for (int i = 0; i < 3 * 4096; ++i) atomically([&](tx& t) { store(t, &mine, mine); });
 }
 
-bool is_member() {
-    return descriptor::of(*detail::current_transaction).enlisted.load(std::memory_order_relaxed) != 0;
-}
+bool is_member() { return descriptor::of(*detail::current_transaction).enlisted.load(std::memory_order_relaxed) != 0; }
 
 TEST(quiescence_set, has_who_uses_plain_memory) {
     std::thread{[] {

@@ -93,8 +93,8 @@ struct full_house {
     std::vector<descriptor*> sitting;
 };
 
-// Everybody keeps its seat until all have one, so no later departure makes good for a wake-up that was lost. Catches one
-// that finds a seat and leaves the others asleep beside those that were left while it was on its way.
+// Everybody keeps its seat until all have one, so no later departure makes good for a wake-up that was lost. Catches
+// one that finds a seat and leaves the others asleep beside those that were left while it was on its way.
 TEST(seats, that_are_left_together_are_all_found) {
     const support::watchdog dog{"seats"};
     for (std::size_t i = 0; i < rounds(100); ++i) {

@@ -27,11 +27,11 @@ namespace tutti {
 /// that is inserted or erased meanwhile. Nothing counts the elements, so nothing makes all updates meet.
 ///
 /// **Growth** is a few buckets at a time: an insertion opens the bucket of its key and, in the first four attempts of
-/// its transaction and while there are any left, the next two; it moves there what is theirs, and so conflicts with uses
-/// of these, too. How many buckets there are is in no variable, but a hint outside all transactions. Dividing one bucket
-/// after the other is linear hashing (Litwin, VLDB 1980); buckets that are opened when they are first needed, by way of
-/// their parents, are from Shalev, Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash Tables", J. ACM 53(3), 2006.
-/// The map does not shrink.
+/// its transaction and while there are any left, the next two; it moves there what is theirs, and so conflicts with
+/// uses of these, too. How many buckets there are is in no variable, but a hint outside all transactions. Dividing one
+/// bucket after the other is linear hashing (Litwin, VLDB 1980); buckets that are opened when they are first needed, by
+/// way of their parents, are from Shalev, Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash Tables", J. ACM
+/// 53(3), 2006. The map does not shrink.
 ///
 /// **Memory.** 16 bytes a bucket, in chunks of 2 KiB, the first of them made with the map; 24 bytes, the key and a
 /// `var` for an element.
@@ -232,9 +232,9 @@ private:
             open_more(t, p.level);
     }
     /// Look-ups find elements soonest in a bucket of their own, and insertions come to each bucket late. So each opens
-    /// the next two as well while there are any left. That conflicts with uses of these, so an attempt that was repeated
-    /// so often does without: growth costs no transaction more restarts than that. Where all do without, each insertion
-    /// still opens its own bucket, and a look-up reads some 1.9 variables instead of 1.5.
+    /// the next two as well while there are any left. That conflicts with uses of these, so an attempt that was
+    /// repeated so often does without: growth costs no transaction more restarts than that. Where all do without, each
+    /// insertion still opens its own bucket, and a look-up reads some 1.9 variables instead of 1.5.
     void open_more(tx& t, unsigned level) {
         const std::size_t first = opened_.fetch_add(2, std::memory_order_relaxed);
         for (std::size_t number = first; number < first + 2 && number >> level == 0; ++number) {
@@ -285,8 +285,8 @@ private:
     /// An insertion passes as many elements as its bucket has. The pressure is the sum of how many these were beyond
     /// 3/8: it rises when there are more on average, and stays low when there are fewer. So it tells when to grow
     /// without a count that every insertion would have to write in its transaction. Attempts that are rolled back count
-    /// as well, for what they passed is there. One insertion that runs again and again raises the level until its bucket
-    /// is its own, and lowers the pressure from then on: with n hashes that takes O(n) buckets.
+    /// as well, for what they passed is there. One insertion that runs again and again raises the level until its
+    /// bucket is its own, and lowers the pressure from then on: with n hashes that takes O(n) buckets.
     /// In a large map only one hash in 8 counts, so that threads rarely meet at the word; lost updates do not matter.
     /// There end up to be about one to three buckets for each element.
     void consider_growth(const position& p) noexcept {

@@ -5,7 +5,7 @@
 #if __cplusplus < 202002L
 #error "tutti: the C++ headers need C++20; compile with -std=c++20 or later, or use the C interface, tutti/tutti.h"
 #elif !defined(__cpp_exceptions)
-#error "tutti: restarts and errors are exceptions; compile without -fno-exceptions, or use the C interface, tutti/tutti.h"
+#error "tutti: restarts and errors are exceptions; drop -fno-exceptions, or use the C interface, tutti/tutti.h"
 #endif
 
 #define TUTTI_EXPORT __attribute__((visibility("default")))

@@ -38,9 +38,9 @@ using jumping_frame = frame_for_compiler_jump;
 #define TUTTI_SET_TARGET(f) (__builtin_setjmp((f).state) != 0)
 #endif
 
-/// First thing after TUTTI_SET_TARGET has returned true. A jump brings back the stack, not the registers that a function
-/// must preserve for its caller, so the function that sets the target has to save them itself; gcc 12 forgets to when
-/// it can see that the function is only ever left through the jump.
+/// First thing after TUTTI_SET_TARGET has returned true. A jump brings back the stack, not the registers that a
+/// function must preserve for its caller, so the function that sets the target has to save them itself; gcc 12 forgets
+/// to when it can see that the function is only ever left through the jump.
 TUTTI_ALWAYS_INLINE void landed() noexcept {
 #if defined(__x86_64__)
     asm volatile("" ::: "rbx", "r12", "r13", "r14", "r15", "memory");
