@@ -42,8 +42,12 @@ double time_of(const point& p, const Operation& operation) {
         for (std::size_t i = 0; i != count; ++i) operation();
         return thread_seconds() - before;
     };
-    // The first meets cold caches and logs that still have to grow: it counts only where there is no time for more.
-    if (const double first = several(1); first >= std::chrono::duration<double>(p.time).count()) return first * 1e9;
+    // The first meet cold caches, logs that still have to grow, and whatever those before have left for somebody to
+    // clear away: they count only where there is no time for more.
+    const double time = std::chrono::duration<double>(p.time).count();
+    const double first = several(1);
+    if (first >= time) return first * 1e9;
+    for (double settling = first; settling < time / 4;) settling += several(1);
     std::size_t count = 1;
     while (std::min(several(count), several(count)) < between_looks) count *= 2;
     return median_of(p, [&] { return several(count); }) / static_cast<double>(count);

@@ -79,7 +79,7 @@ private:
 
     var<std::uint64_t>& cell_of(tx& t, std::size_t number) {
         if (number < cells_at_first) return first_[number].value;
-        const auto k = static_cast<std::size_t>(std::bit_width(number / cells_at_first)) - 1;
+        const std::size_t k = static_cast<unsigned>(std::bit_width(number / cells_at_first)) - 1;
         cell* block = further_[k].get(t);
         if (block == nullptr) block = make_block(t, k);
         return block[number - cells_in(k)].value;
