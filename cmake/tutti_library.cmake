@@ -1,6 +1,6 @@
 # The library, and the two flavours of it that only tests link.
 #
-#   tutti             what users link: shared by default, only TUTTI_EXPORT symbols visible
+#   tutti             what users link: shared by default, with the names of src/api/libtutti.map.in alone
 #   tutti_internal    the same object files as a static library, for white-box tests that include headers of src/;
 #                     hidden symbols are out of reach across a shared library's border, not inside one program
 #   tutti_interleave  the same sources with TUTTI_INTERLEAVE=1: a hook is called at every shared access
@@ -50,6 +50,19 @@ function(tutti_usage target)
   target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_CHECK}>:TUTTI_CHECK=1>)
 endfunction()
 
+# tutti_exports(<target> <map>): a shared library exports the names of the map, each with the version that says whose it
+# is, and no instance of the standard library's templates, which has default visibility whatever it is compiled with.
+function(tutti_exports target map)
+  get_target_property(type ${target} TYPE)
+  if(NOT type STREQUAL "SHARED_LIBRARY")
+    return()
+  endif()
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
+  configure_file("${map}" "${script}" @ONLY)
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${script}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
+endfunction()
+
 add_library(tutti_objects OBJECT ${tutti_sources} ${tutti_preempt_sources})
 tutti_engine(tutti_objects)
 tutti_usage(tutti_objects)
@@ -67,6 +80,7 @@ tutti_usage(tutti)
 # Not for whoever finds it installed: a project without C++ may use the C interface, and tuttiConfig.cmake can tell.
 target_compile_features(tutti INTERFACE $<BUILD_INTERFACE:cxx_std_20>)
 target_link_libraries(tutti PRIVATE Threads::Threads)
+tutti_exports(tutti "${PROJECT_SOURCE_DIR}/src/api/libtutti.map.in")
 set_target_properties(
   tutti
   PROPERTIES VERSION ${PROJECT_VERSION}

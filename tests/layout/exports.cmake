@@ -1,23 +1,31 @@
-# Fails when the shared library exports a name that is not Tutti's: cmake -DNM=<nm> -DLIBRARY=<file> -P exports.cmake
+# Fails when a shared library exports a name that is not of its interface: cmake -DNM=<nm> -DLIBRARY=<file> -P exports.cmake
 #
-# Instances of the standard library's templates are let through: libstdc++ gives its namespace default visibility.
+# An inner name (of the rooms of src/) may only have the version TUTTI_PRIVATE; one without a version, or of another
+# namespace, none at all.
 
-execute_process(COMMAND ${NM} --dynamic --defined-only --format=posix ${LIBRARY} OUTPUT_VARIABLE symbols
-                COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${NM} --dynamic --defined-only --with-symbol-versions --format=posix ${LIBRARY}
+                OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
-set(foreign "")
+set(wrong "")
+set(inner "5tutti(3api|4base|4core|6memory|7observe|7preempt|8policies|10algorithms)")
 foreach(symbol IN LISTS symbols)
-  string(REGEX MATCH "^([^ ]+) ([A-Za-z])" ignored "${symbol}")
+  string(REGEX MATCH "^([^ @]+)(@@?([^ ]+))? ([A-Za-z])" ignored "${symbol}")
   set(name "${CMAKE_MATCH_1}")
-  set(kind "${CMAKE_MATCH_2}")
-  set(weak_template FALSE)
-  if(name MATCHES "^_Z" AND kind MATCHES "^[WVu]$")
-    set(weak_template TRUE)
+  set(version "${CMAKE_MATCH_3}")
+  if(CMAKE_MATCH_4 STREQUAL "A")
+    continue() # the name of a version
   endif()
-  if(NOT name MATCHES "^tutti_" AND NOT name MATCHES "^_Z.*5tutti" AND NOT weak_template)
-    string(APPEND foreign "  ${name}\n")
+  if(version STREQUAL "TUTTI_PRIVATE")
+    set(fits "^_ZN?K?${inner}")
+  elseif(version MATCHES "^TUTTI_(SERVER_)?[0-9.]+$" AND NOT name MATCHES "^_ZN?K?${inner}")
+    set(fits "^(tutti_|_ZN?K?5tutti|_ZT[ISV]N5tutti)")
+  else()
+    set(fits "^$")
+  endif()
+  if(NOT name MATCHES "${fits}")
+    string(APPEND wrong "  ${name} of version '${version}'\n")
   endif()
 endforeach()
-if(foreign)
-  message(FATAL_ERROR "${LIBRARY} exports names that are not Tutti's:\n${foreign}")
+if(wrong)
+  message(FATAL_ERROR "${LIBRARY} exports names that are not of its interface:\n${wrong}")
 endif()
