@@ -103,8 +103,9 @@ public:
 
 private:
     TUTTI_COLD void grow(std::size_t more) {
-        const std::size_t used = size();
-        if (!resize(std::max({std::size_t{128}, used * 2, used + more}))) throw std::bad_alloc{};
+        // Twice the room and not twice what is used: who reserves for later, entry by entry, leaves the log empty.
+        const std::size_t room = bytes() / sizeof(T);
+        if (!resize(std::max({std::size_t{128}, room * 2, size() + more}))) throw std::bad_alloc{};
         if (told_ != nullptr && is_large()) *told_ |= bit_;
     }
     /// False: there is no memory, and nothing has changed.

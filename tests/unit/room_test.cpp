@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "core/registry.hpp"
 #include "tutti/tutti.hpp"
@@ -85,6 +86,16 @@ protected:
     std::unique_ptr<var<long>[]> words_ = std::make_unique<var<long>[]>(many);
     std::unique_ptr<var<int*>[]> made_ = std::make_unique<var<int*>[]>(many);
 };
+
+TEST(room_of_a_log, grows_by_factors_also_for_who_reserves_one_more_each_time) {
+    memory::log<long> of_numbers;
+    std::size_t changes = 0;
+    for (std::size_t reserved = 1, before = 0; reserved <= many; ++reserved) {
+        of_numbers.reserve(reserved);
+        if (std::exchange(before, of_numbers.bytes()) != of_numbers.bytes()) ++changes;
+    }
+    EXPECT_LE(changes, 10u) << "of " << many;
+}
 
 TEST_F(room, of_reads_is_given_back) {
     expect_given_back([&] { read_much(); });
