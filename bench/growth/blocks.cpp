@@ -268,7 +268,6 @@ double checkpoint_after_reads(const point& p) {
     });
 }
 
-constexpr auto linear = due::linear;
 constexpr auto constant = due::constant;
 
 [[maybe_unused]] const bool added = add({
