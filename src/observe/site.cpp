@@ -20,14 +20,9 @@ registry& sites_registry() {
     return *r;
 }
 
-unsigned line_of(const detail::call_site& where) noexcept {
-    return where.slot->file != nullptr ? where.slot->line : where.at.line();
-}
-
 site& find_or_make(const detail::call_site& where, const char* given_name) {
-    const bool in_c = where.slot->file != nullptr;
     const std::string name = given_name != nullptr ? given_name : "";
-    const std::string file = in_c ? where.slot->file : where.at.file_name();
+    const std::string file = file_of(where);
     // Not the function: compilers disagree on whether each instance of a generic lambda has a name of its own.
     const std::string identity = file + ':' + std::to_string(line_of(where)) + ':' + name;
     registry& r = sites_registry();
@@ -37,7 +32,7 @@ site& find_or_make(const detail::call_site& where, const char* given_name) {
     made.id = static_cast<std::uint32_t>(r.all.size() - 1);
     made.name = name;
     made.file = file;
-    made.function = in_c ? where.slot->function : where.at.function_name();
+    made.function = is_in_c(where) ? where.slot->function : where.at.function_name();
     made.line = line_of(where);
     made.given_name = given_name;
     r.by_identity.emplace(identity, &made);

@@ -22,6 +22,15 @@ struct site {
     std::atomic<void*> contention{nullptr};      // what a policy has made to know of it; lives on
 };
 
+/// Where a call is. One of the C interface says so in its slot.
+inline bool is_in_c(const detail::call_site& where) noexcept { return where.slot->file != nullptr; }
+inline const char* file_of(const detail::call_site& where) noexcept {
+    return is_in_c(where) ? where.slot->file : where.at.file_name();
+}
+inline unsigned line_of(const detail::call_site& where) noexcept {
+    return is_in_c(where) ? where.slot->line : where.at.line();
+}
+
 /// The site of a call; makes it at the first call. The call's slot remembers the first one, so that a block with one
 /// name, or none, is found by two loads. Throws std::bad_alloc.
 site& site_of(const detail::call_site& where, const char* given_name);

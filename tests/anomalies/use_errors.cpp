@@ -149,6 +149,17 @@ TEST(use_errors_that_end_the_program, transaction_started_in_at_commit) {
     EXPECT_DEATH(offend(), "at_commit");
 }
 
+TEST(use_errors_that_end_the_program, a_signal_meets_noexcept) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto offend = [] {
+        atomically([](tx& t) {
+            const auto leaves = [&]() noexcept { restart(t); };
+            leaves();
+        });
+    };
+    EXPECT_DEATH(offend(), "tutti: a restart .explicit_restart. of the atomic block at .*use_errors.cpp:.*noexcept");
+}
+
 TEST(use_errors_that_end_the_program, unknown_algorithm_in_the_environment) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const char* const found = std::getenv("TUTTI_ALGORITHM");

@@ -1,0 +1,66 @@
+// What a program says that ends because a signal of the engine (core/signal.hpp) could not leave a function of the
+// user's: C++ calls the terminate handler, whose usual words name detail::unwind and nothing that the user wrote.
+//
+// The handler is set when the library is loaded, so that one that the program sets later replaces it, and passes on to
+// the one that was there before.
+#include <cxxabi.h>
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <typeinfo>
+
+#include "core/descriptor.hpp"
+#include "observe/site.hpp"
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti::api {
+namespace {
+
+std::terminate_handler handler_before = nullptr;
+
+bool is_about_a_signal() noexcept {
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    return type != nullptr && *type == typeid(detail::unwind);
+}
+
+const char* in_words(core::signal s) noexcept {
+    switch (s) {
+        case core::signal::retry: return "retry";
+        case core::signal::cancel: return "cancel";
+        default: return "restart";
+    }
+}
+
+void say_what_happened() noexcept {
+    const tx* const t = detail::current_transaction;
+    if (t == nullptr) return;
+    const auto& d = static_cast<const core::descriptor&>(*t);
+    const std::string_view cause = name_of(d.cause);
+    std::fprintf(stderr,
+                 "tutti: a %s (%.*s) of the atomic block at %s:%u cannot leave a function that is noexcept, such as a "
+                 "destructor or a thread's first one. Take the noexcept away, or access transactional data outside "
+                 "it. The calls that led here, the latest first:\n",
+                 in_words(d.pending), static_cast<int>(cause.size()), cause.data(), observe::file_of(d.run.where),
+                 observe::line_of(d.run.where));
+    std::fflush(stderr);
+    std::array<void*, 16> frames;
+    const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+    ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
+}
+
+void end_with_words() {
+    if (is_about_a_signal()) say_what_happened();
+    handler_before();
+}
+
+__attribute__((constructor)) void stand_in() noexcept { handler_before = std::set_terminate(end_with_words); }
+
+__attribute__((destructor)) void step_back() noexcept {
+    if (std::get_terminate() == end_with_words) std::set_terminate(handler_before);
+}
+
+}  // namespace
+}  // namespace tutti::api
