@@ -93,7 +93,7 @@ TUTTI_ALWAYS_INLINE auto run_outermost(tx& t, const options& how, F& body, call_
 /// The jump target's frame must not be the one the body is inlined into: the compiler keeps every value of a function
 /// that calls setjmp in memory.
 template <bool Lenient, class R, class F>
-TUTTI_NOINLINE typename outcome<R, Lenient>::type run_attempts_apart(tx& t, F& body) {
+TUTTI_NOINLINE typename outcome<R, Lenient>::type run_attempts_cold(tx& t, F& body) {
     return run_attempts<Lenient, R>(t, body);
 }
 
@@ -107,7 +107,7 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, ca
         landed();
         if (reopen(t) == sequel::cancelled) return outcome<R, Lenient>::cancel();
     }
-    return run_attempts_apart<Lenient, R>(t, body);
+    return run_attempts_cold<Lenient, R>(t, body);
 }
 
 /// A closed nested block. Its mode is one for the whole transaction, which switches to it if it is the stricter one.

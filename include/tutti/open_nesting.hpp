@@ -26,16 +26,16 @@ namespace detail {
 
 /// Whether the transaction cannot be rolled back by others, so that an open nested block gains nothing.
 [[nodiscard]] TUTTI_EXPORT bool nests_closed(tx& t);
-/// From here to leave_apart the context's transactions are not part of `t`. Throws std::bad_alloc.
-TUTTI_EXPORT tx& enter_apart(tx& t);
-TUTTI_EXPORT void leave_apart(tx& t) noexcept;
+/// From here to leave_open_nested the context's transactions are not part of `t`. Throws std::bad_alloc.
+TUTTI_EXPORT tx& enter_open_nested(tx& t);
+TUTTI_EXPORT void leave_open_nested(tx& t) noexcept;
 /// Whether what ran apart and left by an exception has committed: an on_commit handler of it threw.
-[[nodiscard]] TUTTI_EXPORT bool committed_apart(const tx& t) noexcept;
+[[nodiscard]] TUTTI_EXPORT bool threw_after_open_nested_commit(const tx& t) noexcept;
 
 class apart {
 public:
-    explicit apart(tx& outer) : outer_{outer} { enter_apart(outer); }
-    ~apart() { leave_apart(outer_); }
+    explicit apart(tx& outer) : outer_{outer} { enter_open_nested(outer); }
+    ~apart() { leave_open_nested(outer_); }
     apart(const apart&) = delete;
     apart& operator=(const apart&) = delete;
 
@@ -127,7 +127,7 @@ auto open_nested(tx& t, std::initializer_list<abstract_lock> locks, Body&& body,
         try {
             detail::run<false, false>(options{}, and_keep, at);
         } catch (...) {
-            if (detail::committed_apart(t)) undoing->arm();
+            if (detail::threw_after_open_nested_commit(t)) undoing->arm();
             throw;
         }
         undoing->arm();

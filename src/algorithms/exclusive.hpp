@@ -1,15 +1,17 @@
 // One transaction at a time: `serial` and `global-lock`, the baselines. They differ in what a transaction takes first.
 //
-//   serial       the irrevocable seat, so that every transaction is one that no other can abort
+//   serial       the irrevocable slot, so that every transaction is one that no other can abort
 //   global-lock  a lock
 //
-// Writes go to memory under locked records with an undo log, although no other transaction runs: accesses outside
-// transactions look at the records, `retry` waits on them, and an exception or a cancel needs the log.
+// Writes go to memory under locked orecs with an undo log, although no other transaction runs: accesses outside
+// transactions look at the orecs, `retry` waits on them, and an exception or a cancel needs the log.
 #pragma once
 
 #include "algorithms/undo.hpp"
-#include "core/interrupt.hpp"
-#include "core/seats.hpp"
+#include "core/lifecycle/interrupt.hpp"
+#include "core/state/attempt.hpp"
+#include "core/tokens/serial_token.hpp"
+#include "core/tokens/slots.hpp"
 
 namespace tutti::algorithms {
 
@@ -25,26 +27,26 @@ struct exclusive {
     static void begin(descriptor& d) {
         {
             const core::before_attempt unbegun{d};
-            if (!Token::take(d)) core::end_unbegun(d);
+            if (!Token::take(d)) core::execution_interrupt(d);
         }
-        d.limit = version_clock::sample(d);
+        d.snapshot_bound = version_clock::sample(d);
         d.inlined = false;
         d.close_bounds();
     }
 
     template <class Place>
     static word read(descriptor& d, const Place& place) {
-        if (d.logging) log_for_retry(d, place.record());
+        if (d.logging) log_for_retry(d, place.orec());
         return place.read();
     }
 
     template <class Place>
     static void write(descriptor& d, const Place& place, word value) {
-        memory::record& r = place.record();
+        memory::orec& r = place.orec();
         const word there = r.load(std::memory_order_relaxed);
         if (d.owns(there)) return undo::write_owned(d, place, there, value);
         d.writes.reserve_one();
-        // seq_cst, as the draw that follows: version_clock.hpp, 1. Nobody else stores records.
+        // seq_cst, as the draw that follows: version_clock.hpp, 1. Nobody else stores orecs.
         r.store(d.self_lock | d.writes.size(), std::memory_order_seq_cst);
         undo::write_taken(d, place, {memory::version_of(there), false}, value);
     }
@@ -67,15 +69,18 @@ struct exclusive {
     static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
     static bool become(descriptor&, memory::status) noexcept { return true; }
     static void refresh(descriptor&) noexcept {}
-    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+    static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
+        return time_based::load_outside(d, cell);
+    }
 
 private:
-    /// `unchanged` compares with the limit, so the limit has to reach what was read. Nobody else commits meanwhile.
-    static void log_for_retry(descriptor& d, const memory::record& r) {
+    /// `unchanged` compares with the snapshot bound, so the bound has to reach what was read. Nobody else commits
+    /// meanwhile.
+    static void log_for_retry(descriptor& d, const memory::orec& r) {
         const word seen = r.load(std::memory_order_relaxed);
-        if (memory::is_version(seen) && seen > d.limit) {
+        if (memory::is_version(seen) && seen > d.snapshot_bound) {
             version_clock::advance_to(seen);
-            d.limit = version_clock::sample(d);
+            d.snapshot_bound = version_clock::sample(d);
         }
         d.log_read(r);
     }
@@ -86,13 +91,13 @@ struct irrevocable_token {
     static constexpr std::string_view summary = "every transaction irrevocable, one at a time";
 
     [[nodiscard]] static bool take(descriptor& d) noexcept {
-        if (d.seat == core::irrevocable_seat) return true;
-        if (d.strict()) core::vacate_seat(d);  // a visible reader's: of no use where nobody else runs
-        if (!core::wait_for_seat(d, memory::status::irrevocable)) return false;
-        d.extras |= core::extra_strict;
+        if (d.slot == core::irrevocable_slot) return true;
+        if (d.strict()) core::give_back_tokens(d);  // a visible reader's: of no use where nobody else runs
+        if (!core::wait_for_slot(d, memory::status::irrevocable)) return false;
+        d.slow_commit |= core::slow_commit_strict;
         return true;
     }
-    static void give(descriptor&) noexcept {}  // with the seat, which the runtime takes back
+    static void give(descriptor&) noexcept {}  // with the slot, which the runtime takes back
 };
 
 struct global_lock_token {

@@ -1,6 +1,6 @@
 // norec: no ownership records. One sequence lock for all commits; reads are logged with their values and compared
 // again whenever somebody has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing Ownership
-// Records", PPoPP 2010.
+// Orecs", PPoPP 2010.
 //
 // Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
 // all reads of an attempt hold at that one instant. A commit takes the lock from exactly that sequence.
@@ -9,10 +9,10 @@
 //
 //   63 … 21 sequence | 20 … 0 number of the holder + 1, or 0
 //
-// Without records a visible reader cannot mark what it reads: it is visible as a whole. A commit that has taken the
+// Without orecs a visible reader cannot mark what it reads: it is visible as a whole. A commit that has taken the
 // lock looks for visible readers and for the irrevocable transaction and, if there are any, lets go and meets them.
 //   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
-//   reader:    takes its seat, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
+//   reader:    takes its slot, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
 // One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
 // revalidation waits for it.
 //
@@ -24,22 +24,24 @@
 //   irrevocable   that it never starts over. It has logged all it read, with the values that are in memory still,
 //                 because nobody commits beside it; and its log lies still while it runs the block. So the commit
 //                 compares what it is about to store with that log: where they differ it is an error of use, as where
-//                 records are marked. Otherwise every later comparison finds the values that were there, and it, too,
+//                 orecs are marked. Otherwise every later comparison finds the values that were there, and it, too,
 //                 is passed over.
 #pragma once
 
 #include <algorithm>
 
 #include "algorithms/redo.hpp"
-#include "core/algorithm.hpp"
-#include "core/apart.hpp"
-#include "core/conflict.hpp"
-#include "core/fault.hpp"
-#include "core/kill.hpp"
-#include "core/quiescence.hpp"
-#include "core/seats.hpp"
-#include "core/signal.hpp"
-#include "core/waiting.hpp"
+#include "core/conflict/conflict.hpp"
+#include "core/conflict/kill.hpp"
+#include "core/lifecycle/open_nesting.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/privatization/quiescence.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/fault.hpp"
+#include "core/state/sleepers.hpp"
+#include "core/tokens/slots.hpp"
+#include "core/waiting/waiting.hpp"
 
 namespace tutti::algorithms {
 
@@ -55,7 +57,7 @@ struct norec {
         d.values.clear();
         d.inlined = false;
         d.close_bounds();
-        d.limit = stable(d);
+        d.snapshot_bound = stable(d);
     }
 
     template <class Place>
@@ -77,7 +79,7 @@ struct norec {
             descriptor* const other = stranger(d, doomed);
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
-            let_go(d, d.limit);  // nothing was stored: the sequence may be the same again
+            let_go(d, d.snapshot_bound);  // nothing was stored: the sequence may be the same again
             // Whoever sleeps for the sequence must not sleep for us while we wait for somebody else.
             d.set_status(d.mode);
             core::wake_sleepers(d);
@@ -91,18 +93,19 @@ struct norec {
     }
 
     static void publish(descriptor& d) noexcept {
-        core::announce_publication(d, d.limit + one_commit);  // nobody has a snapshot with it while d holds the lock
+        core::announce_publication(
+            d, d.snapshot_bound + one_commit);  // nobody has a snapshot with it while d holds the lock
         core::come_into_sight(d);
-        if (broken(fault::release_before_publish)) let_go(d, d.limit + one_commit);
+        if (broken(fault::release_before_publish)) let_go(d, d.snapshot_bound + one_commit);
         for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
-        if (d.holds_lock) let_go(d, d.limit + one_commit);
+        if (d.holds_lock) let_go(d, d.snapshot_bound + one_commit);
         d.index.clear();
     }
 
     static void end(descriptor&) noexcept {}
 
     static void roll_back(descriptor& d) noexcept {
-        if (d.holds_lock) let_go(d, d.limit);
+        if (d.holds_lock) let_go(d, d.snapshot_bound);
         d.writes.clear();
         d.overwritten.clear();
         d.index.clear();
@@ -117,11 +120,11 @@ struct norec {
     static bool become(descriptor& d, memory::status) { return d.logging && (stands(d) || revalidate(d)); }
     static void refresh(descriptor& d) {
         if (stands(d)) return;
-        if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
+        if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
         if (!revalidate(d)) give_way(d);
     }
 
-    static word load_alone(descriptor& d, const detail::cell& cell) noexcept {
+    static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
         for (;;) {
             const word before = stable(d);
             const word value = cell.value.load(std::memory_order_acquire);
@@ -136,7 +139,7 @@ private:
     /// Visible readers that were asked to die and will, so that the next look may pass over them.
     class doomed_readers {
     public:
-        void note(const descriptor& d, word state) noexcept { known_[count_++ % core::seat_count] = {&d, state}; }
+        void note(const descriptor& d, word state) noexcept { known_[count_++ % core::slot_count] = {&d, state}; }
         [[nodiscard]] bool contains(const descriptor& d) const noexcept {
             for (const auto& k : known_) {
                 if (k.who == &d && !core::is_over(d, k.state) &&
@@ -151,7 +154,7 @@ private:
         struct {
             const descriptor* who = nullptr;
             word state = 0;
-        } known_[core::seat_count];
+        } known_[core::slot_count];
         unsigned count_ = 0;
     };
 
@@ -159,14 +162,14 @@ private:
     static word read_shared(descriptor& d, const Place& place) {
         word value = place.read();
         // Acquire on both: the value is at least as old as the look that follows.
-        while (lock_.sequence.load(std::memory_order_acquire) != d.limit && !broken(fault::single_record_load)) {
-            if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
+        while (lock_.sequence.load(std::memory_order_acquire) != d.snapshot_bound && !broken(fault::single_orec_load)) {
+            if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
             if (broken(fault::extend_without_validation)) {
-                d.limit = stable(d);
+                d.snapshot_bound = stable(d);
             } else if (!revalidate(d)) {
                 give_way(d);
             }
-            core::abort_if_doomed(d);
+            core::attempt_abort_if_doomed(d);
             value = place.read();
         }
         if (d.logging) d.values.push(logged(place, value));
@@ -175,7 +178,7 @@ private:
 
     template <class Place>
     static core::value_read logged(const Place& place, word value) noexcept {
-        return {place.location(), place.size(), value, &place.record()};
+        return {place.location(), place.size(), value, &place.orec()};
     }
 
     /// The sequence while nobody writes back.
@@ -196,10 +199,10 @@ private:
 
     /// Whether the snapshot is current, whatever it holds: nobody has taken the lock since all reads had their values.
     /// seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has let
-    /// it go under another sequence. In refresh, the same with the flag of core/quiescence.hpp; in unchanged, the
-    /// partner is the commit's look at `attention` (core/wakeup.cpp).
+    /// it go under another sequence. In refresh, the same with the flag of core/privatization/quiescence.hpp; in
+    /// unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
     static bool stands(const descriptor& d) noexcept {
-        return lock_.sequence.load(std::memory_order_seq_cst) == d.limit;
+        return lock_.sequence.load(std::memory_order_seq_cst) == d.snapshot_bound;
     }
 
     struct comparison {
@@ -223,19 +226,20 @@ private:
     static bool revalidate(descriptor& d) noexcept {
         const comparison found = compare(d);
         if (found.first_different != d.values.size()) return false;
-        d.limit = found.sequence;
+        d.snapshot_bound = found.sequence;
         return true;
     }
 
     /// Somebody has changed what d read: it looks how far back it has to go.
     [[noreturn]] static void give_way(descriptor& d) {
         const comparison found = compare(d);
-        core::fall_back(d, found.first_different, found.sequence, abort_cause::validation);
+        core::attempt_rewind(d, found.first_different, found.sequence, abort_cause::validation);
     }
 
     static bool take(descriptor& d) noexcept {
-        word expected = d.limit;
-        if (!lock_.sequence.compare_exchange(expected, d.limit | (d.id + 1), std::memory_order_seq_cst)) return false;
+        word expected = d.snapshot_bound;
+        if (!lock_.sequence.compare_exchange(expected, d.snapshot_bound | (d.id + 1), std::memory_order_seq_cst))
+            return false;
         d.holds_lock = true;
         return true;
     }
@@ -244,25 +248,25 @@ private:
         lock_.sequence.store(sequence, std::memory_order_release);
     }
 
-    /// Somebody in a seat whom this commit has to meet first, or null.
+    /// Somebody in a slot whom this commit has to meet first, or null.
     static descriptor* stranger(descriptor& d, const doomed_readers& doomed) noexcept {
-        for (unsigned seat = 0; seat < core::seat_count; ++seat) {
-            if (seat != 0 && broken(fault::ignore_visible_readers)) break;
-            descriptor* const other = core::occupant(seat);
+        for (unsigned slot = 0; slot < core::slot_count; ++slot) {
+            if (slot != 0 && broken(fault::ignore_visible_readers)) break;
+            descriptor* const other = core::occupant(slot);
             if (other == nullptr || other == &d || doomed.contains(*other)) continue;
             if (core::may_pass(d, *other)) continue;
-            // One that has its seat but does not run yet has read nothing, and its first look at the sequence, which
+            // One that has its slot but does not run yet has read nothing, and its first look at the sequence, which
             // comes after its state is stored, will find the lock.
             if (!memory::is_running(other->state.load(std::memory_order_seq_cst))) continue;
-            if (core::encloses(*other, d) && !(other->is_irrevocable() && changes_what_it_read(d, *other))) continue;
+            if (core::is_ancestor(*other, d) && !(other->is_irrevocable() && changes_what_it_read(d, *other))) continue;
             return other;
         }
         return nullptr;
     }
 
-    /// Whether `encloser` has read what d is about to change. REQUIRES: d holds the lock.
-    static bool changes_what_it_read(const descriptor& d, const descriptor& encloser) noexcept {
-        return std::any_of(encloser.values.begin(), encloser.values.end(), [&d](const core::value_read& r) {
+    /// Whether `ancestor` has read what d is about to change. REQUIRES: d holds the lock.
+    static bool changes_what_it_read(const descriptor& d, const descriptor& ancestor) noexcept {
+        return std::any_of(ancestor.values.begin(), ancestor.values.end(), [&d](const core::value_read& r) {
             const memory::plain_place place{r.from, r.size};
             const std::uint32_t entry = d.index.find(d.writes, place.address());
             return entry != memory::no_entry && memory::overlay(place, d.writes.begin()[entry]) != r.value;
@@ -274,7 +278,7 @@ private:
     static_assert(memory::max_activities < one_commit);
 
     struct alignas(128) sequence_lock {
-        memory::record sequence;
+        memory::orec sequence;
     };
     static inline constinit sequence_lock lock_{};
 };

@@ -10,7 +10,7 @@ using core::broken;
 using core::fault;
 using memory::no_entry;
 using memory::no_version;
-using memory::record;
+using memory::orec;
 using memory::write_entry;
 
 /// A nested block is about to change an entry of its parent's.
@@ -31,7 +31,7 @@ void put(write_entry& e, const Place& place, word value) noexcept {
     }
 }
 
-/// The entry of `place` under a record that d locked with `locked`, or no_entry.
+/// The entry of `place` under an orec that d locked with `locked`, or no_entry.
 template <class Place>
 std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcept {
     std::uint32_t entry = memory::entry_of(locked);
@@ -41,36 +41,36 @@ std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcep
     return entry;
 }
 
-/// A nested block reads under a record that d locked with `locked` what it has not written itself. Its roll-back may
-/// give the record back, and the read is then to count like any other, so it is logged, and in a strict attempt marked.
+/// A nested block reads under an orec that d locked with `locked` what it has not written itself. Its roll-back may
+/// give the orec back, and the read is then to count like any other, so it is logged, and in a strict attempt marked.
 template <class Place>
 void note_read_under(descriptor& d, const Place& place, word locked, std::uint32_t entry) {
     if constexpr (Place::plain) {
         if (d.frame_->parent == nullptr) return;
         if (entry != no_entry && (d.writes[entry].bytes & place.bytes()) == place.bytes()) return;
-        d.log_read(place.record());
+        d.log_read(place.orec());
         if (d.strict()) d.writes[memory::entry_of(locked)].marked = true;
     }
 }
 
-/// One more word under a record that entry number `first` locked.
+/// One more word under an orec that entry number `first` locked.
 template <class Place>
 void add_under(descriptor& d, const Place& place, std::uint32_t first, word value) {
     d.writes.reserve_one();
     const auto added = static_cast<std::uint32_t>(d.writes.size());
-    d.writes.push_reserved({place.address(), &place.record(), place.spread(value), no_version, d.writes[first].next,
-                            place.bytes(), false});
+    d.writes.push_reserved(
+        {place.address(), &place.orec(), place.spread(value), no_version, d.writes[first].next, place.bytes(), false});
     d.writes[first].next = added;
 }
 
-/// Writes without taking the record: the entry is found by address. For algorithms that lock at commit.
+/// Writes without taking the orec: the entry is found by address. For algorithms that lock at commit.
 template <class Place>
 void write_indexed(descriptor& d, const Place& place, word value) {
     if (const std::uint32_t entry = d.index.find(d.writes, place.address()); entry != no_entry) {
         save_for_parent(d, entry);
         return put(d.writes[entry], place, value);
     }
-    d.writes.push({place.address(), &place.record(), place.spread(value), no_version, no_entry, place.bytes(), false});
+    d.writes.push({place.address(), &place.orec(), place.spread(value), no_version, no_entry, place.bytes(), false});
     try {
         d.index.add(d.writes);
     } catch (const std::bad_alloc&) {
@@ -91,7 +91,7 @@ word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
     return place.extract((e.value & own) | (place.spread(shared()) & ~own));
 }
 
-/// Drops what nested blocks wrote since `mark`. `release(e)` gives back the record of a dropped entry that locked it.
+/// Drops what nested blocks wrote since `mark`. `release(e)` gives back the orec of a dropped entry that locked it.
 template <class Release>
 void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noexcept {
     while (d.overwritten.size() > mark.overwritten) {
@@ -106,11 +106,11 @@ void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noe
     }
 }
 
-/// Stores the values and releases the records under d.commit_version. REQUIRES: all records are held.
+/// Stores the values and releases the orecs under d.commit_version. REQUIRES: all orecs are held.
 TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
     const auto release = [&d](const write_entry& e) {
         // Release: whoever sees the version sees the value.
-        if (e.version != no_version) e.record->store(d.commit_version, std::memory_order_release);
+        if (e.version != no_version) e.orec->store(d.commit_version, std::memory_order_release);
     };
     if (broken(fault::release_before_publish)) {
         for (const write_entry& e : d.writes) release(e);
@@ -118,7 +118,7 @@ TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
         return;
     }
     if (!d.wrote_plain) [[likely]] {
-        // One record a word: each may go as soon as its word is in place, the others are still locked.
+        // One orec a word: each may go as soon as its word is in place, the others are still locked.
         for (const write_entry& e : d.writes) {
             memory::store_bytes(e.address, 8, e.value);
             release(e);

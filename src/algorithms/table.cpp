@@ -5,7 +5,7 @@
 #include "algorithms/wb_ctl.hpp"
 #include "algorithms/wb_etl.hpp"
 #include "algorithms/wt_etl.hpp"
-#include "core/transaction.hpp"
+#include "core/lifecycle/transaction.hpp"
 
 namespace tutti::algorithms {
 namespace {
@@ -33,7 +33,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     i.unchanged = [](core::descriptor& d) { return A::unchanged(d); };
     i.become = [](core::descriptor& d, memory::status s) { return A::become(d, s); };
     i.refresh = [](core::descriptor& d) { A::refresh(d); };
-    i.load_alone = [](core::descriptor& d, const detail::cell& cell) { return A::load_alone(d, cell); };
+    i.load_outside = [](core::descriptor& d, const detail::cell& cell) { return A::load_outside(d, cell); };
     return i;
 }
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/algorithm.hpp"
+#include "core/ports/algorithm.hpp"
 
 namespace tutti::algorithms {
 

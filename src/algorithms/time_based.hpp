@@ -1,53 +1,54 @@
-// What the algorithms with versioned records share: snapshots, extension, validation, read marks, and taking records.
+// What the algorithms with versioned orecs share: snapshots, extension, validation, read marks, and taking orecs.
 // Riegel, Felber, Fetzer: "A Lazy Snapshot Algorithm with Eager Validation", DISC 2006; Felber, Fetzer, Riegel:
 // "Dynamic Performance Tuning of Word-Based Software Transactional Memory" (TinySTM), PPoPP 2008.
 //
-// Visible reads (Maldonado et al., 3.2, with as many readers as there are seats): a strict reader sets its seat's bit
-// in the record before it reads. A writer that wants the record meets the readers first and may take it only from
+// Visible reads (Maldonado et al., 3.2, with as many readers as there are slots): a strict reader sets its slot's bit
+// in the orec before it reads. A writer that wants the orec meets the readers first and may take it only from
 // doomed ones. Marks make conflicts show early; they do not replace validation: between the doom of a reader and the
-// writer's compare-and-swap that reader may have started over and marked the record again, and then loses the mark of
+// writer's compare-and-swap that reader may have started over and marked the orec again, and then loses the mark of
 // an attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed,
 // keeps every mark and need not validate.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
-#include "core/algorithm.hpp"
-#include "core/conflict.hpp"
-#include "core/fault.hpp"
-#include "core/quiescence.hpp"
-#include "core/signal.hpp"
+#include "core/conflict/conflict.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/privatization/quiescence.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/fault.hpp"
 
 namespace tutti::algorithms::time_based {
 
 using core::broken;
 using core::fault;
-using memory::record;
+using memory::orec;
 using memory::write_entry;
 
 inline bool mine(const descriptor& d, word version) noexcept { return memory::written_by(version, d.own_writer); }
 
 TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
-    d.limit = version_clock::sample(d);
-    d.inlined = !broken(fault::single_record_load);
+    d.snapshot_bound = version_clock::sample(d);
+    d.inlined = !broken(fault::single_orec_load);
     d.set_bounds();
 }
 
-/// Whether `r`, which d has read, still is what it was under d.limit.
-inline bool still_valid(descriptor& d, const record& r) noexcept {
+/// Whether `r`, which d has read, still is what it was under d.snapshot_bound.
+inline bool still_valid(descriptor& d, const orec& r) noexcept {
     const word w = r.load(std::memory_order_acquire);
-    if (w <= d.limit) [[likely]]
+    if (w <= d.snapshot_bound) [[likely]]
         return true;
-    if (memory::is_marked(w)) return (memory::seats_of(w) & d.seat) != 0 || memory::version_of(w) <= d.limit;
+    if (memory::is_marked(w))
+        return (memory::slots_of_readers(w) & d.slot) != 0 || memory::version_of(w) <= d.snapshot_bound;
     if (d.owns(w)) {
         const write_entry& e = d.writes[memory::entry_of(w)];
-        return e.marked || e.version <= d.limit || mine(d, e.version);
+        return e.marked || e.version <= d.snapshot_bound || mine(d, e.version);
     }
     return memory::is_version(w) && mine(d, w);
 }
 
 /// The first logged read that is not, or the end of the log.
-TUTTI_NOINLINE inline const record** first_invalid(descriptor& d) noexcept {
-    const record** r = d.read_begin;
+TUTTI_NOINLINE inline const orec** first_invalid(descriptor& d) noexcept {
+    const orec** r = d.read_begin;
     while (r != d.read_next_ && still_valid(d, **r)) ++r;
     return r;
 }
@@ -61,60 +62,60 @@ inline bool unchanged(descriptor& d) noexcept { return d.logging ? validate(d) :
 inline void refresh(descriptor& d) {
     if (version_clock::unmoved(d)) return;
     core::need_current_reads(d);
-    const word limit = version_clock::sample(d);
+    const word bound = version_clock::sample(d);
     std::atomic_thread_fence(std::memory_order_seq_cst);  // version_clock.hpp, 5
     if (!broken(fault::extend_without_validation) && !d.is_irrevocable()) {
-        if (const record** const r = first_invalid(d); r != d.read_next_) {
+        if (const orec** const r = first_invalid(d); r != d.read_next_) {
             version_clock::forget_sample(d);  // the snapshot stays where it was until the roll-back has come through
-            core::fall_back(d, static_cast<std::size_t>(r - d.read_begin), limit, abort_cause::validation);
+            core::attempt_rewind(d, static_cast<std::size_t>(r - d.read_begin), bound, abort_cause::validation);
         }
     }
-    d.limit = limit;
+    d.snapshot_bound = bound;
     d.set_bounds();
     // A killer may have closed the bounds between our look and our store; it raised its request before.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    core::abort_if_doomed(d);
+    core::attempt_abort_if_doomed(d);
 }
 
-/// `version` is beyond the limit and somebody else's.
+/// `version` is beyond the snapshot bound and somebody else's.
 inline void extend(descriptor& d, word version) {
     version_clock::advance_to(version);
-    if (!d.logging) core::abort_attempt(d, abort_cause::read_only_overtaken);
+    if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
     refresh(d);
 }
 
-/// A strict read: marks the record, then reads. `seen` was just loaded from it, and is not locked.
+/// A strict read: marks the orec, then reads. `seen` was just loaded from it, and is not locked.
 /// True: `value` is good. False: look again.
 template <class Place>
 bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
-    record& r = place.record();
-    const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
-    if ((seats & d.seat) == 0) {
+    orec& r = place.orec();
+    const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
+    if ((slots & d.slot) == 0) {
         const word version = memory::version_of(seen);
-        if (version > d.limit && !mine(d, version)) {
+        if (version > d.snapshot_bound && !mine(d, version)) {
             extend(d, version);
             return false;
         }
         d.reserve_read();
         // seq_cst: a writer that comes later finds the mark; one that came before is found by us.
-        if (!r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst)) {
+        if (!r.compare_exchange(seen, memory::make_marked(version, slots | d.slot), std::memory_order_seq_cst)) {
             return false;
         }
         d.log_read(r);
     }
     value = place.read();
-    // Still marked: nobody has taken the record, so the value is as old as the mark.
+    // Still marked: nobody has taken the orec, so the value is as old as the mark.
     const word after = r.load(std::memory_order_acquire);
-    if (memory::is_marked(after) && (memory::seats_of(after) & d.seat) != 0) [[likely]]
+    if (memory::is_marked(after) && (memory::slots_of_readers(after) & d.slot) != 0) [[likely]]
         return true;
-    core::abort_if_doomed(d);
+    core::attempt_abort_if_doomed(d);
     return false;
 }
 
-/// Reads a place that d has not written. `own(locked)` answers if its record turns out to be d's.
+/// Reads a place that d has not written. `own(locked)` answers if its orec turns out to be d's.
 template <class Place, class Own>
 word read(descriptor& d, const Place& place, Own&& own) {
-    const record& r = place.record();
+    const orec& r = place.orec();
     for (;;) {
         const word seen = r.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
@@ -129,9 +130,9 @@ word read(descriptor& d, const Place& place, Own&& own) {
         }
         value = place.read();
         // As in detail::access::read. Marks may come and go without the version moving; then just look again.
-        if (!broken(fault::single_record_load) && r.load(std::memory_order_relaxed) != seen) continue;
+        if (!broken(fault::single_orec_load) && r.load(std::memory_order_relaxed) != seen) continue;
         const word version = memory::version_of(seen);
-        if (version > d.limit) {
+        if (version > d.snapshot_bound) {
             if (!mine(d, version)) {
                 extend(d, version);
                 continue;
@@ -144,13 +145,13 @@ word read(descriptor& d, const Place& place, Own&& own) {
 }
 
 struct taken {
-    word version;  ///< of the record before
+    word version;  ///< of the orec before
     bool marked;   ///< it carried d's own mark
 };
 
 /// Takes `r` for write entry number `entry`. REQUIRES: d does not own it. `must_be_current`: what d may have read of
 /// it must be current, else the snapshot is extended.
-inline taken acquire(descriptor& d, record& r, std::size_t entry, bool must_be_current) {
+inline taken acquire(descriptor& d, orec& r, std::size_t entry, bool must_be_current) {
     for (;;) {
         word seen = r.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
@@ -158,13 +159,13 @@ inline taken acquire(descriptor& d, record& r, std::size_t entry, bool must_be_c
             continue;
         }
         const word version = memory::version_of(seen);
-        const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
-        const bool marked = (seats & d.seat) != 0;
-        if (must_be_current && !marked && version > d.limit && !mine(d, version)) {
+        const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
+        const bool marked = (slots & d.slot) != 0;
+        if (must_be_current && !marked && version > d.snapshot_bound && !mine(d, version)) {
             extend(d, version);
             continue;
         }
-        const word others = seats & ~d.seat;
+        const word others = slots & ~d.slot;
         if (others != 0 && !broken(fault::ignore_visible_readers) && !core::meet_readers(d, r, seen, others)) continue;
         // seq_cst: version_clock.hpp, 1.
         if (r.compare_exchange(seen, d.self_lock | entry, std::memory_order_seq_cst)) return {version, marked};
@@ -173,33 +174,33 @@ inline taken acquire(descriptor& d, record& r, std::size_t entry, bool must_be_c
 
 /// Takes the reader's marks away.
 inline void unmark(descriptor& d) noexcept {
-    for (const record** logged = d.read_begin; logged != d.read_next_; ++logged) {
-        auto& r = const_cast<record&>(**logged);
+    for (const orec** logged = d.read_begin; logged != d.read_next_; ++logged) {
+        auto& r = const_cast<orec&>(**logged);
         word seen = r.load(std::memory_order_relaxed);
-        while (memory::is_marked(seen) && (memory::seats_of(seen) & d.seat) != 0) {
-            const word rest = memory::seats_of(seen) & ~d.seat;
+        while (memory::is_marked(seen) && (memory::slots_of_readers(seen) & d.slot) != 0) {
+            const word rest = memory::slots_of_readers(seen) & ~d.slot;
             const word version = memory::version_of(seen);
             const word without = rest != 0 ? memory::make_marked(version, rest) : version;
-            // Release: whoever takes the record now knows that we have read it.
+            // Release: whoever takes the orec now knows that we have read it.
             if (r.compare_exchange(seen, without, std::memory_order_release)) break;
         }
     }
 }
 
-/// What a record is released to by a roll-back that left its value alone.
+/// What an orec is released to by a roll-back that left its value alone.
 inline word before(const descriptor& d, const write_entry& e, bool keep_mark) noexcept {
-    return e.marked && keep_mark ? memory::make_marked(e.version, d.seat) : e.version;
+    return e.marked && keep_mark ? memory::make_marked(e.version, d.slot) : e.version;
 }
 
 /// Switches a running attempt to strict reads by marking all it has read. False: it has to start over.
 inline bool become(descriptor& d) {
     if (!d.logging) return false;
-    for (const record** logged = d.read_begin; logged != d.read_next_; ++logged) {
-        auto& r = const_cast<record&>(**logged);
+    for (const orec** logged = d.read_begin; logged != d.read_next_; ++logged) {
+        auto& r = const_cast<orec&>(**logged);
         for (;;) {
             word seen = r.load(std::memory_order_acquire);
             if (d.owns(seen)) {
-                // Should a nested block's roll-back give the record back, the mark is what is left to protect the read.
+                // Should a nested block's roll-back give the orec back, the mark is what is left to protect the read.
                 d.writes[memory::entry_of(seen)].marked = true;
                 break;
             }
@@ -208,10 +209,10 @@ inline bool become(descriptor& d) {
                 continue;
             }
             const word version = memory::version_of(seen);
-            if (version > d.limit && !mine(d, version)) return false;
-            const word seats = memory::is_marked(seen) ? memory::seats_of(seen) : 0;
-            if ((seats & d.seat) != 0) break;
-            if (r.compare_exchange(seen, memory::make_marked(version, seats | d.seat), std::memory_order_seq_cst))
+            if (version > d.snapshot_bound && !mine(d, version)) return false;
+            const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
+            if ((slots & d.slot) != 0) break;
+            if (r.compare_exchange(seen, memory::make_marked(version, slots | d.slot), std::memory_order_seq_cst))
                 break;
         }
     }
@@ -221,26 +222,26 @@ inline bool become(descriptor& d) {
 
 /// After every lock is held: draws the version of this commit and validates.
 TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
-    core::announce_draw(d, d.limit + 1);
+    core::announce_draw(d, d.snapshot_bound + 1);
     const version_clock::drawn drawn = version_clock::draw(d);
     d.commit_version = drawn.version;
     if (drawn.nobody_committed || d.prevails() || broken(fault::skip_validation)) return abort_cause::none;
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
 
-/// After decide, before the first record is released.
+/// After decide, before the first orec is released.
 TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.commit_version); }
 
-inline word load_alone(descriptor& d, const detail::cell& cell) noexcept {
+inline word load_outside(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {
-        const word seen = cell.record.load(std::memory_order_acquire);
+        const word seen = cell.orec.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
-            if (!d.running()) core::wait_out(d, cell.record, seen);
-            else if (core::wait_out_detached(d, cell.record, seen)) return cell.value.load(std::memory_order_acquire);
+            if (!d.running()) core::wait_out(d, cell.orec, seen);
+            else if (core::wait_out_detached(d, cell.orec, seen)) return cell.value.load(std::memory_order_acquire);
             continue;
         }
         const word value = cell.value.load(std::memory_order_acquire);
-        if (cell.record.load(std::memory_order_relaxed) == seen) return value;
+        if (cell.orec.load(std::memory_order_relaxed) == seen) return value;
     }
 }
 

@@ -1,8 +1,8 @@
-// Write-through: values go to memory at once, under a locked record, and the write set holds what was there before.
+// Write-through: values go to memory at once, under a locked orec, and the write set holds what was there before.
 // What wt-etl and the exclusive algorithms share.
 //
-// A reader may load a value of ours between two looks at the record. Its second look must then differ from the first:
-// so a record that was written under never returns to its old version, not even when the old value is back. A roll-back
+// A reader may load a value of ours between two looks at the orec. Its second look must then differ from the first:
+// so an orec that was written under never returns to its old version, not even when the old value is back. A roll-back
 // releases it under a version drawn for the purpose, which no snapshot admits yet (version_clock.hpp, 8).
 #pragma once
 
@@ -16,7 +16,7 @@ using memory::no_entry;
 using memory::no_version;
 using memory::write_entry;
 
-/// Memory that is to be put back when the block is rolled back, and has no record to release.
+/// Memory that is to be put back when the block is rolled back, and has no orec to release.
 inline void note_private(descriptor& d, word* address, word value, std::uint8_t bytes) {
     d.writes.push({address, nullptr, value, no_version, no_entry, bytes, false});
 }
@@ -32,7 +32,7 @@ inline void add_bytes(descriptor& d, std::uint32_t entry, const memory::plain_pl
     e.bytes |= fresh;
 }
 
-/// Writes under a record that d holds. `locked` is the record's word.
+/// Writes under an orec that d holds. `locked` is the orec's word.
 template <class Place>
 void write_owned(descriptor& d, const Place& place, word locked, word value) {
     const word there = place.spread(place.read());
@@ -47,11 +47,11 @@ void write_owned(descriptor& d, const Place& place, word locked, word value) {
     place.write(value);
 }
 
-/// The first write under a record that was just taken. REQUIRES: d.writes has room.
+/// The first write under an orec that was just taken. REQUIRES: d.writes has room.
 template <class Place>
 void write_taken(descriptor& d, const Place& place, const time_based::taken& t, word value) noexcept {
     d.writes.push_reserved(
-        {place.address(), &place.record(), place.spread(place.read()), t.version, no_entry, place.bytes(), t.marked});
+        {place.address(), &place.orec(), place.spread(place.read()), t.version, no_entry, place.bytes(), t.marked});
     place.write(value);
 }
 
@@ -65,7 +65,7 @@ inline void restore(const descriptor& d, const write_entry& e) noexcept {
 /// REQUIRES: decide has drawn d.commit_version. Values are in place already.
 inline void publish(descriptor& d) noexcept {
     for (const write_entry& e : d.writes) {
-        if (e.version != no_version) e.record->store(d.commit_version, std::memory_order_release);
+        if (e.version != no_version) e.orec->store(d.commit_version, std::memory_order_release);
     }
     d.notes_end = 0;
 }
@@ -78,7 +78,7 @@ inline void roll_back(descriptor& d) noexcept {
     const auto release_all = [&d] {
         const word fresh = version_clock::draw(d).version;
         for (const write_entry& e : d.writes) {
-            if (e.version != no_version) e.record->store(fresh, std::memory_order_release);
+            if (e.version != no_version) e.orec->store(fresh, std::memory_order_release);
         }
     };
     if (broken(fault::release_before_publish)) {
@@ -94,7 +94,7 @@ inline void roll_back(descriptor& d) noexcept {
 
 /// Drops what nested blocks wrote since `mark`.
 ///
-/// The parent may have read a record that is released here under a new version. It accepts versions of its own, but
+/// The parent may have read an orec that is released here under a new version. It accepts versions of its own, but
 /// a descriptor beyond the numbers that versions can name has none; such an attempt starts over as irrevocable, whose
 /// reads are marked and need no validation.
 inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
@@ -104,13 +104,13 @@ inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
     const word fresh = version_clock::draw(d).version;
     while (d.writes.size() > mark.writes) {
         const write_entry& e = d.writes.back();
-        if (e.record == nullptr) {
+        if (e.orec == nullptr) {
             // memory of the context's own: nothing to release
         } else if (e.version == no_version) {
-            d.writes[memory::entry_of(e.record->load(std::memory_order_relaxed))].next = e.next;
+            d.writes[memory::entry_of(e.orec->load(std::memory_order_relaxed))].next = e.next;
         } else {
-            e.record->store(e.marked && d.strict() ? memory::make_marked(fresh, d.seat) : fresh,
-                            std::memory_order_release);
+            e.orec->store(e.marked && d.strict() ? memory::make_marked(fresh, d.slot) : fresh,
+                          std::memory_order_release);
         }
         d.writes.pop();
     }

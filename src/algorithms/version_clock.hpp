@@ -10,30 +10,30 @@
 //              65,536) a descriptor tries counting again. Every switch moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
-// draws its version; order committed writers by p. A limit is sampled at s.
+// draws its version; order committed writers by p. A snapshot's bound is sampled at s.
 //  1. The draw comes after p: locks are taken by seq_cst read-modify-writes, and the draw is a seq_cst access.
-//  2. A version within a limit sampled at s has p < s: it is at least one more than the clock showed at its draw, so
-//     the clock was moved after the draw for the limit to reach it.
-//  3. A read accepted at t > s returns the state at s. Its record was unlocked at t with a version whose p < s. Any
-//     other writer of that record with p < s held the lock at p: it was overwritten by the one we see, or its lock
-//     would be seen. Writers with p > s leave a version above the limit.
-//  4. Versions above the limit that the reader's own descriptor wrote are accepted too: only it writes its number, and
+//  2. A version within a bound sampled at s has p < s: it is at least one more than the clock showed at its draw, so
+//     the clock was moved after the draw for the bound to reach it.
+//  3. A read accepted at t > s returns the state at s. Its orec was unlocked at t with a version whose p < s. Any
+//     other writer of that orec with p < s held the lock at p: it was overwritten by the one we see, or its lock
+//     would be seen. Writers with p > s leave a version above the bound.
+//  4. Versions above the bound that the reader's own descriptor wrote are accepted too: only it writes its number, and
 //     it is inside this transaction, so p < s and nobody has overwritten it. A descriptor passes to another context
 //     only between transactions.
 //  5. An extension samples first and validates after: a writer that drew before the new sample already held its locks,
-//     and validation sees them (the fence in `extend` orders the two for the abstract machine).
+//     and validation sees them (the fence in `refresh`, in time_based.hpp, orders the two for the abstract machine).
 //  6. A commit validates after its p, so all its reads are current at p. Writers serialize at p, readers at s.
 //  7. Validation may be skipped if the clock word is the one sampled and counts: nobody drew in counting mode since,
 //     and whoever drew in deferred mode did so before the switch to counting, which moved the time,
 //     thus before s, holding its locks.
-//  8. Two commits may draw the same version in deferred mode. Neither is within any limit until the time moves, and
-//     after that no draw repeats the value. So a record never returns to a version it had, except by a roll-back that
+//  8. Two commits may draw the same version in deferred mode. Neither is within any bound until the time moves, and
+//     after that no draw repeats the value. So an orec never returns to a version it had, except by a roll-back that
 //     leaves the value as it was.
 #pragma once
 
 #include <utility>
 
-#include "core/descriptor.hpp"
+#include "core/state/descriptor.hpp"
 
 namespace tutti::algorithms {
 
@@ -42,7 +42,7 @@ using detail::word;
 
 class version_clock {
 public:
-    /// The limit of a snapshot taken now.
+    /// The bound of a snapshot taken now.
     static word sample(descriptor& d) noexcept {
         const word c = clock_.now.load(std::memory_order_seq_cst);
         d.clock.sampled = c;
@@ -87,8 +87,8 @@ public:
         return !is_deferred(d.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.clock.sampled;
     }
 
-    /// d read a version of its own beyond its limit, which is slow. Moves the time past it once that has happened
-    /// often enough for the store to pay: 8 times in a transaction, or 128 in all.
+    /// d read a version of its own beyond its snapshot bound, which is slow. Moves the time past it once that has
+    /// happened often enough for the store to pay: 8 times in a transaction, or 128 in all.
     static void note_own_hit(descriptor& d, word version) noexcept {
         if (std::exchange(d.clock.own_hits_of, d.own_sequence) != d.own_sequence) d.clock.own_hits_here = 0;
         if (++d.clock.own_hits_here < 8 && ++d.clock.own_hits < 128) return;

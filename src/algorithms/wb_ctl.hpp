@@ -1,4 +1,4 @@
-// wb-ctl: as wb-etl, but records are locked at commit. Writers do not stop each other while they run; a conflict costs
+// wb-ctl: as wb-etl, but orecs are locked at commit. Writers do not stop each other while they run; a conflict costs
 // a whole transaction. Reads of an attempt that has written look the address up first.
 #pragma once
 
@@ -18,7 +18,7 @@ struct wb_ctl {
     template <class Place>
     static word read(descriptor& d, const Place& place) {
         return redo::read_indexed(d, place, [&] {
-            return time_based::read(d, place, [](word) -> word { base::panic("a record is locked before commit"); });
+            return time_based::read(d, place, [](word) -> word { base::panic("an orec is locked before commit"); });
         });
     }
 
@@ -33,8 +33,8 @@ struct wb_ctl {
 
     static abort_cause prepare(descriptor& d) {
         for (std::size_t i = 0; i < d.writes.size(); ++i) {
-            memory::record& r = *d.writes[i].record;
-            if (d.owns(r.load(std::memory_order_relaxed))) continue;  // several words under one record
+            memory::orec& r = *d.writes[i].orec;
+            if (d.owns(r.load(std::memory_order_relaxed))) continue;  // several words under one orec
             const time_based::taken t = time_based::acquire(d, r, i, false);
             d.writes[i].version = t.version;
             d.writes[i].marked = t.marked;
@@ -54,7 +54,7 @@ struct wb_ctl {
 
     static void roll_back(descriptor& d) noexcept {
         for (const memory::write_entry& e : d.writes) {
-            if (e.version != memory::no_version) e.record->store(e.version, std::memory_order_release);
+            if (e.version != memory::no_version) e.orec->store(e.version, std::memory_order_release);
         }
         d.writes.clear();
         d.overwritten.clear();
@@ -69,7 +69,9 @@ struct wb_ctl {
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
-    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+    static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
+        return time_based::load_outside(d, cell);
+    }
 
 private:
     static void forget(descriptor& d) noexcept {

@@ -1,11 +1,11 @@
-// wb-etl, the default: a record is locked when its variable is first written, the value waits in the write set, and the
+// wb-etl, the default: an orec is locked when its variable is first written, the value waits in the write set, and the
 // lock word leads to it, so that reading one's own write needs no search.
 //
-//   record            meaning here
+//   orec            meaning here
 //   locked(me, i)     write entry i holds the new value; memory the old one, and the entry the old version
 //
 // Conflicts between writers show at the first write, when little is lost;
-// readers of a locked record wait for its owner.
+// readers of a locked orec wait for its owner.
 #pragma once
 
 #include "algorithms/redo.hpp"
@@ -26,17 +26,17 @@ struct wb_etl {
         return time_based::read(d, place, [&](word locked) {
             const std::uint32_t entry = redo::find_under(d, place, locked);
             redo::note_read_under(d, place, locked, entry);
-            // Under a record of ours memory does not change: what we did not write is as it was when we took it.
+            // Under an orec of ours memory does not change: what we did not write is as it was when we took it.
             return entry == memory::no_entry ? place.read() : memory::overlay(place, d.writes[entry]);
         });
     }
 
     template <class Place>
     TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
-        memory::record& r = place.record();
+        memory::orec& r = place.orec();
         word seen = r.load(std::memory_order_acquire);
-        // A version of the snapshot, neither locked nor marked: nothing to look at but the record itself.
-        if (seen <= d.limit) [[likely]] {
+        // A version of the snapshot, neither locked nor marked: nothing to look at but the orec itself.
+        if (seen <= d.snapshot_bound) [[likely]] {
             d.writes.reserve_one();
             // seq_cst: version_clock.hpp, 1.
             if (r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[likely]]
@@ -47,7 +47,7 @@ struct wb_etl {
 
     template <class Place>
     TUTTI_NOINLINE static void write_carefully(descriptor& d, const Place& place, word value) {
-        memory::record& r = place.record();
+        memory::orec& r = place.orec();
         if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
             const std::uint32_t entry = redo::find_under(d, place, locked);
             if (entry == memory::no_entry) return redo::add_under(d, place, memory::entry_of(locked), value);
@@ -72,7 +72,7 @@ struct wb_etl {
 
     static void roll_back(descriptor& d) noexcept {
         for (const memory::write_entry& e : d.writes) {
-            if (e.version != memory::no_version) e.record->store(e.version, std::memory_order_release);
+            if (e.version != memory::no_version) e.orec->store(e.version, std::memory_order_release);
         }
         d.writes.clear();
         d.overwritten.clear();
@@ -83,10 +83,10 @@ struct wb_etl {
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
         redo::rewind(d, mark, [&](const memory::write_entry& e) {
             if (e.version != memory::no_version) {
-                e.record->store(time_based::before(d, e, d.strict()), std::memory_order_release);
+                e.orec->store(time_based::before(d, e, d.strict()), std::memory_order_release);
             } else {
                 // The newest of a chain comes right after its head.
-                d.writes[memory::entry_of(e.record->load(std::memory_order_relaxed))].next = e.next;
+                d.writes[memory::entry_of(e.orec->load(std::memory_order_relaxed))].next = e.next;
             }
         });
     }
@@ -94,13 +94,15 @@ struct wb_etl {
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
-    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+    static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
+        return time_based::load_outside(d, cell);
+    }
 
 private:
-    /// The entry whose number the record's lock carries. REQUIRES: room was reserved.
+    /// The entry whose number the orec's lock carries. REQUIRES: room was reserved.
     template <class Place>
     static void add(descriptor& d, const Place& place, word value, time_based::taken t) noexcept {
-        d.writes.push_reserved({place.address(), &place.record(), place.spread(value), t.version, memory::no_entry,
+        d.writes.push_reserved({place.address(), &place.orec(), place.spread(value), t.version, memory::no_entry,
                                 place.bytes(), t.marked});
         if constexpr (Place::plain) d.wrote_plain = true;
     }

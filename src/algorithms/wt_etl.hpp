@@ -1,4 +1,4 @@
-// wt-etl: a record is locked when its variable is first written, and the value goes to memory at once. Commit stores
+// wt-etl: an orec is locked when its variable is first written, and the value goes to memory at once. Commit stores
 // no values and reads of own writes are plain loads; a roll-back is dearer.
 #pragma once
 
@@ -29,7 +29,7 @@ struct wt_etl {
 
     template <class Place>
     static void write(descriptor& d, const Place& place, word value) {
-        memory::record& r = place.record();
+        memory::orec& r = place.orec();
         if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
             return undo::write_owned(d, place, locked, value);
         }
@@ -56,7 +56,9 @@ struct wt_etl {
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
-    static word load_alone(descriptor& d, const detail::cell& cell) noexcept { return time_based::load_alone(d, cell); }
+    static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
+        return time_based::load_outside(d, cell);
+    }
 };
 
 }  // namespace tutti::algorithms

@@ -3,9 +3,10 @@
 #include <cstdlib>
 
 #include "api/c_boundary.hpp"
-#include "core/critical.hpp"
-#include "core/deferred.hpp"
-#include "core/signal.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/critical.hpp"
 
 using tutti::tx;
 using tutti::api::guarded;

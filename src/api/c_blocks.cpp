@@ -10,10 +10,12 @@
 
 #include "api/c_boundary.hpp"
 #include "api/c_options.hpp"
-#include "core/critical.hpp"
-#include "core/deferred.hpp"
-#include "core/execution.hpp"
-#include "core/signal.hpp"
+#include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/execution.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/critical.hpp"
 #include "tutti/atomically.hpp"
 
 // Defined where a sanitizer's runtime is in the program.
@@ -85,8 +87,8 @@ TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail
     if (TUTTI_SET_C_TARGET(f)) {
         detail::landed();
         if (failure != 0) {
-            core::give_up(core::descriptor::of(t),
-                          failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
+            core::execution_give_up(core::descriptor::of(t),
+                                    failure == TUTTI_ERROR_MEMORY ? abort_cause::allocation : abort_cause::usage);
             return failure;
         }
         if (detail::reopen(t) == detail::sequel::cancelled) return TUTTI_CANCELLED;

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "api/c_boundary.hpp"
-#include "core/descriptor.hpp"
+#include "core/state/descriptor.hpp"
 
 namespace tutti {
 namespace {
@@ -71,7 +71,7 @@ int code_for_block(tx* t) {
     const core::descriptor& d = core::descriptor::of(*t);
     // While a handler runs that must not touch the transaction, or a destructor in the course of an unwind, there are
     // frames below that must not be jumped over.
-    const bool jumps = (d.troubles & core::trouble_frozen) == 0 && !d.unwinding();
+    const bool jumps = (d.slow_path & core::slow_path_frozen) == 0 && !d.unwinding();
     if (d.frame_->failure == nullptr || !jumps) throw;
     return result_of_exception();
 }

@@ -2,8 +2,9 @@
 #include <memory>
 
 #include "api/c_boundary.hpp"
-#include "core/deferred.hpp"
-#include "core/signal.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
 
 using tutti::abort_cause;
 using tutti::tx;

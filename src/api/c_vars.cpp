@@ -11,8 +11,8 @@ using tutti::detail::cell;
 // A tutti_var is a cell under another name.
 static_assert(sizeof(tutti_var) == sizeof(cell) && alignof(tutti_var) == alignof(cell));
 static_assert(offsetof(tutti_var, value_) == offsetof(cell, value));
-static_assert(offsetof(tutti_var, record_) == offsetof(cell, record));
-static_assert(sizeof(cell::value) == sizeof(uint64_t) && sizeof(cell::record) == sizeof(uint64_t));
+static_assert(offsetof(tutti_var, orec_) == offsetof(cell, orec));
+static_assert(sizeof(cell::value) == sizeof(uint64_t) && sizeof(cell::orec) == sizeof(uint64_t));
 
 namespace {
 

@@ -7,7 +7,8 @@
 
 #include "algorithms/table.hpp"
 #include "base/panic.hpp"
-#include "core/policy.hpp"
+#include "core/ports/policy.hpp"
+#include "core/ports/timetable.hpp"
 #include "memory/activity.hpp"
 #include "policies/deadline.hpp"
 #include "policies/table.hpp"

@@ -1,6 +1,6 @@
 #include "tutti/interrupt.hpp"
 
-#include "core/interrupt.hpp"
+#include "core/lifecycle/interrupt.hpp"
 #include "tutti/detail/runtime.hpp"
 
 namespace tutti {

@@ -4,16 +4,17 @@
 #include <string>
 
 #include "base/panic.hpp"
-#include "core/algorithm.hpp"
-#include "core/deferred.hpp"
-#include "core/encounter.hpp"
-#include "core/favourite.hpp"
-#include "core/fork.hpp"
-#include "core/policy.hpp"
-#include "core/quiescence.hpp"
-#include "core/registry.hpp"
-#include "core/signal.hpp"
-#include "core/solo.hpp"
+#include "core/conflict/encounter.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/fork.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/modes/serial.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/ports/policy.hpp"
+#include "core/privatization/quiescence.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/tokens/bias.hpp"
 #include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
 
@@ -52,26 +53,26 @@ core::descriptor& attach_language() {
     return d;
 }
 
-bool open_as_favourite(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
+bool open_as_biased_owner(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
     if (core::listeners.load(std::memory_order_relaxed) != 0) return false;
     d.run.where = where;
     d.run.how = &how;
     d.uncaught = ~0U;  // it never unwinds
     d.frame_ = &f;
-    if (core::begin_as_favourite(d)) return true;
+    if (core::begin_as_biased_owner(d)) return true;
     d.frame_ = nullptr;
     return false;
 }
 
-void go_alone(core::descriptor& d) noexcept { core::go_alone(d); }
+void become_serial(core::descriptor& d) noexcept { core::become_serial(d); }
 
 bool goes_on(core::descriptor& d) { return core::examine(d) != core::footing::detached; }
 
 void enter_language(core::descriptor& d) {
     const core::footing found = d.healthy() ? core::footing::sound : core::examine(d);
-    d.extras |= core::extra_language;
+    d.slow_commit |= core::slow_commit_language;
     if (found == core::footing::detached || !d.algorithm->privatizes_by_waiting) return;
-    if ((d.extras & core::extra_plain) != 0) return;
+    if ((d.slow_commit & core::slow_commit_plain) != 0) return;
     try {
         core::enter_plain(d);
     } catch (const detail::unwind&) {

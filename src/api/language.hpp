@@ -2,7 +2,7 @@
 // engine is in another shared library, so these are exported; no user may call them.
 #pragma once
 
-#include "core/descriptor.hpp"
+#include "core/state/descriptor.hpp"
 
 namespace tutti::api {
 
@@ -14,13 +14,13 @@ TUTTI_EXPORT void prepare_for_language() noexcept;
 /// A descriptor of the calling context that may run blocks of the language. Throws std::bad_alloc.
 TUTTI_EXPORT core::descriptor& attach_language();
 
-/// core::go_alone.
-TUTTI_EXPORT void go_alone(core::descriptor& d) noexcept;
+/// core::become_serial.
+TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
 
 /// Opens an outermost block of the language that runs alone because no other context begins any; see
-/// core/favourite.hpp. False: one may, or something special is asked of every block; the block is not open.
-[[nodiscard]] TUTTI_EXPORT bool open_as_favourite(core::descriptor& d, detail::frame& f, detail::call_site where,
-                                                        const options& how);
+/// core/tokens/bias.hpp. False: one may, or something special is asked of every block; the block is not open.
+[[nodiscard]] TUTTI_EXPORT bool open_as_biased_owner(core::descriptor& d, detail::frame& f,
+                                                           detail::call_site where, const options& how);
 
 /// A block of the language is about to open inside one of the library: it uses plain memory, without saying so at each
 /// access. May send a signal to the block of the library.
@@ -45,7 +45,7 @@ TUTTI_EXPORT void retire(void* object, detail::destroyer free);
 /// Whether any context has a descriptor.
 [[nodiscard]] TUTTI_EXPORT bool transactions_have_run() noexcept;
 
-/// Around a fork, core/fork.hpp.
+/// Around a fork, core/lifecycle/fork.hpp.
 TUTTI_EXPORT void hold_for_copy() noexcept;
 TUTTI_EXPORT void let_go_of_copy() noexcept;
 TUTTI_EXPORT void forget_others() noexcept;

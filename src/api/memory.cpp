@@ -1,9 +1,10 @@
 // Allocation and reclamation as part of a transaction.
 #include <new>
 
-#include "core/critical.hpp"
-#include "core/deferred.hpp"
-#include "core/signal.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/critical.hpp"
 
 namespace tutti::detail {
 

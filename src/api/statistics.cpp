@@ -5,8 +5,8 @@
 #include <numeric>
 #include <ostream>
 
-#include "core/descriptor.hpp"
-#include "core/policy.hpp"
+#include "core/ports/policy.hpp"
+#include "core/state/descriptor.hpp"
 
 namespace tutti {
 namespace {

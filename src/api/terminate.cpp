@@ -1,5 +1,5 @@
-// What a program says that ends because a signal of the engine (core/signal.hpp) could not leave a function of the
-// user's: C++ calls the terminate handler, whose usual words name detail::unwind and nothing that the user wrote.
+// What a program says that ends because a signal of the engine (core/rollback/signal.hpp) could not leave a function of
+// the user's: C++ calls the terminate handler, whose usual words name detail::unwind and nothing that the user wrote.
 //
 // The handler is set when the library is loaded, so that one that the program sets later replaces it, and passes on to
 // the one that was there before.
@@ -12,7 +12,7 @@
 #include <exception>
 #include <typeinfo>
 
-#include "core/descriptor.hpp"
+#include "core/state/descriptor.hpp"
 #include "observe/site.hpp"
 #include "tutti/detail/runtime.hpp"
 

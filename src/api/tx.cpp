@@ -1,10 +1,13 @@
 // What a body may ask of its transaction.
 #include "tutti/tx.hpp"
 
-#include "core/algorithm.hpp"
-#include "core/deferred.hpp"
-#include "core/mode_switch.hpp"
-#include "core/signal.hpp"
+#include "core/conflict/abstract_locks.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/modes/mode_switch.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
+#include "tutti/open_nesting.hpp"
 
 namespace tutti {
 
@@ -30,7 +33,7 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
                                                deferred::kind::on_commit, deferred::kind::on_abort};
     descriptor& d = descriptor::of(*this);
     // An error of use is thrown, and destroys the handler. A signal may jump, which would not: by then the log owns it.
-    if ((d.troubles & (core::trouble_idle | core::trouble_frozen)) != 0) core::examine(d);
+    if ((d.slow_path & (core::slow_path_idle | core::slow_path_frozen)) != 0) core::examine(d);
     core::put_off(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
     static_cast<void>(h.release());
     if (!d.healthy()) core::examine(d);
@@ -49,7 +52,7 @@ void tx::become_irrevocable(const char* reason) {
     d.run.hurried = false;
     d.run.irrevocable_reason = reason;
     if (!d.is_irrevocable()) core::become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
-    if ((d.extras & core::extra_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
+    if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
 }
 
 void tx::become_visible() {
@@ -64,5 +67,7 @@ void tx::become_visible() {
 bool tx::irrevocable() const noexcept { return static_cast<const descriptor&>(*this).bound_to_commit(); }
 unsigned tx::attempt() const noexcept { return static_cast<const descriptor&>(*this).run.attempt; }
 abort_cause tx::last_abort() const noexcept { return static_cast<const descriptor&>(*this).run.last_cause; }
+
+void acquire(tx& t, const abstract_lock& lock) { core::take_abstract_lock(sound(t), {lock.of, lock.key}, lock.shared); }
 
 }  // namespace tutti

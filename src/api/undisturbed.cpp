@@ -2,7 +2,7 @@
 
 #include <cxxabi.h>
 
-#include "core/critical.hpp"
+#include "core/state/critical.hpp"
 #include "tutti/detail/runtime.hpp"
 
 namespace tutti::server {

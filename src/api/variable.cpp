@@ -1,6 +1,6 @@
 // A variable outside a transaction: strong atomicity.
-#include "core/algorithm.hpp"
-#include "core/quiescence.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/privatization/quiescence.hpp"
 #include "tutti/counter.hpp"
 
 namespace tutti::detail {
@@ -13,7 +13,7 @@ std::uint32_t context_number(const tx& t) noexcept { return static_cast<const de
 word read_alone(const cell& from) {
     descriptor& d = descriptor::of(current_or_attach());
     if (d.running()) return access::read(d, from);
-    const word value = d.algorithm->load_alone(d, from);
+    const word value = d.algorithm->load_outside(d, from);
     if (d.algorithm->privatizes_by_waiting && core::plain_memory_is_used()) [[unlikely]]
         core::await_all_quiescence(d);
     return value;

@@ -1,26 +1,27 @@
-// Reads and writes of values of any size: the inlined path of wt-etl for those that lie within one record's stripe,
+// Reads and writes of values of any size: the inlined path of wt-etl for those that lie within one orec's stripe,
 // and everything else out of line.
 //
-// The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/descriptor.hpp, I2, I3), so
-// one comparison tells whether the inlined path may be taken. The protocol of a read is that of detail::access::read:
-// record, value, record. x86-64 keeps loads in order and stores in order, so the compiler alone has to be told.
+// The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/state/descriptor.hpp, I2,
+// I3), so one comparison tells whether the inlined path may be taken. The protocol of a read is that of
+// detail::access::read: orec, value, orec. x86-64 keeps loads in order and stores in order, so the compiler alone has
+// to be told.
 //
 // Values are copied byte by byte where a stripe ends, so whoever writes other bytes of the same word loses nothing.
 #pragma once
 
 #include <cstring>
 
-#include "core/algorithm.hpp"
+#include "core/ports/algorithm.hpp"
 #include "itm/block.hpp"
 
 namespace tutti::itm {
 
 using detail::word;
-using memory::record;
+using memory::orec;
 
-TUTTI_ALWAYS_INLINE record& record_at(const void* at) noexcept { return memory::record_in(memory::record_table, at); }
+TUTTI_ALWAYS_INLINE orec& orec_at(const void* at) noexcept { return memory::orec_in(memory::orec_table, at); }
 
-/// Whether a value of a size that is a power of two stands at a multiple of it: then it is under one record, and in one
+/// Whether a value of a size that is a power of two stands at a multiple of it: then it is under one orec, and in one
 /// aligned word if it is no larger than that.
 template <class T>
 TUTTI_ALWAYS_INLINE bool is_aligned(const void* at) noexcept {
@@ -45,14 +46,14 @@ TUTTI_ALWAYS_INLINE T copy_of(const void* from) noexcept {
     return value;
 }
 
-/// What an attempt may read without asking anybody: under a record of its own, or of its snapshot. False: not so.
+/// What an attempt may read without asking anybody: under an orec of its own, or of its snapshot. False: not so.
 template <class T>
 TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value) noexcept {
-    const record& r = record_at(from);
+    const orec& r = orec_at(from);
     const word before = r.load(std::memory_order_acquire);
     const word bound = d.logged_bound_.load(std::memory_order_relaxed);
     if (before < bound) [[likely]] {
-        const record** const next = d.read_next_;
+        const orec** const next = d.read_next_;
         if (next == d.read_end_) [[unlikely]]
             return false;
         value = copy_of<T>(from);
@@ -63,7 +64,7 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value)
         d.read_next_ = next + 1;
         return true;
     }
-    // What a nested block reads under a record of ours has to be logged in some cases: the algorithm knows which.
+    // What a nested block reads under an orec of ours has to be logged in some cases: the algorithm knows which.
     if (bound == 0 || !d.owns(before) || d.frame_->parent != nullptr) return false;
     value = copy_of<T>(from);
     return true;
@@ -94,10 +95,10 @@ TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
     return reinterpret_cast<word*>(reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7});
 }
 
-/// Makes memory safe to write in place: takes its record and remembers what was there, or finds that this has been
+/// Makes memory safe to write in place: takes its orec and remembers what was there, or finds that this has been
 /// done. REQUIRES: the bytes are in one aligned word.
 TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size) {
-    record& r = record_at(at);
+    orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
     const word bound = d.logged_bound_.load(std::memory_order_relaxed);
     word* const whole = word_of(at);

@@ -1,8 +1,8 @@
 // The barriers of every type and hint.
 //
-// A hint says what the compiler knows of other accesses. None is needed: the record tells whether a place has been read
+// A hint says what the compiler knows of other accesses. None is needed: the orec tells whether a place has been read
 // or written before, and roll-back must be right even where the compiler's knowledge ends, at a nested block's begin.
-// So the variants of an access are one function with several names. Only a read for a write takes the record at once,
+// So the variants of an access are one function with several names. Only a read for a write takes the orec at once,
 // which spares logging the read: whether the write comes or not makes no difference to what is right.
 #include <immintrin.h>
 

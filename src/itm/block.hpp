@@ -36,11 +36,11 @@ struct block : detail::frame {
     std::uint32_t merged = 0;  ///< blocks inside it that are part of it
     exception_mark exceptions{};
     std::uint64_t id = 0;
-    bool final = false;        ///< what it did cannot be undone
-    bool was_direct = false;   ///< side::direct, around it
-    bool logs = false;         ///< it may be taken back, so it has barriers whatever is around it
-    bool returned = false;     ///< its begin has, so there are live variables to restore
-    bool wants_alone = false;  ///< of an outermost one: its next attempt runs alone from its begin on
+    bool final = false;         ///< what it did cannot be undone
+    bool was_direct = false;    ///< side::direct, around it
+    bool logs = false;          ///< it may be taken back, so it has barriers whatever is around it
+    bool returned = false;      ///< its begin has, so there are live variables to restore
+    bool wants_serial = false;  ///< of an outermost one: its next attempt runs alone from its begin on
     block* deeper = nullptr;
 };
 

@@ -25,7 +25,7 @@ std::size_t rest_of_stripe(const void* at, std::size_t size) noexcept {
 
 /// A stripe's part of a range at once, as read_inlined does.
 bool read_stripe(descriptor& d, void* to, const void* from, std::size_t size) noexcept {
-    const record& r = record_at(from);
+    const orec& r = orec_at(from);
     const word before = r.load(std::memory_order_acquire);
     if (before >= d.logged_bound_.load(std::memory_order_relaxed) || d.read_next_ == d.read_end_) return false;
     std::memcpy(to, from, size);

@@ -1,6 +1,6 @@
 // fork: the child has one thread, and none of the transactions that others were in. Before the process is copied, the
-// thread that forks runs alone: so nobody holds a record or has written in place, in the child neither. What others
-// have said of themselves outside of transactions is taken back in the child (core/fork.hpp).
+// thread that forks runs alone: so nobody holds an orec or has written in place, in the child neither. What others
+// have said of themselves outside of transactions is taken back in the child (core/lifecycle/fork.hpp).
 //
 // A thread that forks in a block of the language does so alone already, because fork has no clone. One that forks in a
 // block of the library, or in a function that the program calls pure, is not protected: others may be in the middle of
@@ -9,8 +9,9 @@
 
 #include <utility>
 
-#include "core/algorithm.hpp"
-#include "core/apart.hpp"
+#include "core/lifecycle/open_nesting.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/state/ancestry.hpp"
 #include "itm/block.hpp"
 #include "itm/changes.hpp"
 #include "itm/report.hpp"
@@ -22,24 +23,24 @@ namespace {
 
 constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
 
-// Of each thread its own: several may fork at once, and open their blocks before they wait for the irrevocable seat.
+// Of each thread its own: several may fork at once, and open their blocks before they wait for the irrevocable slot.
 constinit thread_local descriptor* forking = nullptr;
 constinit thread_local detail::frame around{};
 
-void go_alone() {
+void become_serial() {
     if (!api::transactions_have_run()) return;  // and the choice of the algorithm is still open
     auto& d = descriptor::of(detail::current_or_attach());
-    // In a block, or in a handler inside one (core/apart.hpp), which might have to start over first: nothing can be
-    // thrown through fork.
-    if (d.running() || core::encloser_owns(d)) return;
+    // In a block, or in a handler inside one (core/lifecycle/open_nesting.hpp), which might have to start over first:
+    // nothing can be thrown through fork.
+    if (d.running() || core::ancestor_runs(d)) return;
     around = {};
     d.operations_->open(d, around, {&uncounted_slot, {}}, irrevocable_at_once);
-    api::go_alone(d);
+    api::become_serial(d);
     forking = &d;
 }
 
 void before() {
-    go_alone();
+    become_serial();
     changes.lock();
     api::hold_for_copy();
 }

@@ -1,6 +1,6 @@
 #include "itm/journal.hpp"
 
-#include "core/encounter.hpp"
+#include "core/conflict/encounter.hpp"
 #include "itm/landmarks.hpp"
 #include "itm/report.hpp"
 
@@ -13,10 +13,10 @@ namespace {
 /// The number of whoever wrote last to something that d has read and that has changed since, or nobody. The log of an
 /// attempt outlives it.
 std::uint32_t overtaker_of(const descriptor& d) noexcept {
-    for (const memory::record* const* r = d.read_begin; r != d.read_next_; ++r) {
+    for (const memory::orec* const* r = d.read_begin; r != d.read_next_; ++r) {
         const core::word seen = (*r)->load(std::memory_order_acquire);
         if (memory::is_locked(seen) && !d.owns(seen)) return memory::owner_of(seen);
-        if (!memory::is_version(seen) || seen <= d.limit || memory::written_by(seen, d.own_writer)) continue;
+        if (!memory::is_version(seen) || seen <= d.snapshot_bound || memory::written_by(seen, d.own_writer)) continue;
         const core::word writer = seen & memory::writer_mask;
         return writer == memory::anonymous ? core::nobody : static_cast<std::uint32_t>(writer);
     }

@@ -132,7 +132,7 @@ public:
             weight_ = before < always_timed ? 1 : sampling;
         }
     }
-    /// In the place of begin and commit: the favourite's block cannot but commit, and takes little longer than its
+    /// In the place of begin and commit: the biased owner's block cannot but commit, and takes little longer than its
     /// counting would.
     void note_only_one(const void* block) noexcept {
         now_ = nullptr;

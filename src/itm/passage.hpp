@@ -11,9 +11,10 @@
 
 namespace tutti::itm {
 
-/// Sends the pending signal on: d's, or, if d is idle, that of the transaction around it (core/apart.hpp), in a handler
-/// of whose open nested block d's was to run. REQUIRES: the innermost frame of that one is a block of the library; no
-/// exception of ours is being handled. Ends the process with a message if the stack cannot be read.
+/// Sends the pending signal on: d's, or, if d is idle, that of the transaction around it
+/// (core/lifecycle/open_nesting.hpp), in a handler of whose open nested block d's was to run. REQUIRES: the innermost
+/// frame of that one is a block of the library; no exception of ours is being handled. Ends the process with a message
+/// if the stack cannot be read.
 [[noreturn]] void pass_to_library(descriptor& d);
 
 }  // namespace tutti::itm

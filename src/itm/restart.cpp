@@ -23,11 +23,11 @@ namespace {
 std::uint32_t run_again(descriptor& d, side& s, block& b) {
     b.merged = 0;
     b.final = false;
-    if (!b.wants_alone && d.is_irrevocable() && s.notes != nullptr) {
+    if (!b.wants_serial && d.is_irrevocable() && s.notes != nullptr) {
         s.notes->note_switch({switch_reason::restarts, nullptr, nullptr});
     }
-    if (!b.wants_alone || !d.is_irrevocable()) return run_instrumented;
-    api::go_alone(d);
+    if (!b.wants_serial || !d.is_irrevocable()) return run_instrumented;
+    api::become_serial(d);
     s.direct = true;
     b.final = true;
     return (b.properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
@@ -54,7 +54,7 @@ private:
     }
     const detail::sequel next = or_refuse(b, "start over", [&] {
         std::optional<while_undone> other_block;
-        if ((d.extras & core::extra_handlers) != 0) other_block.emplace(s, b);
+        if ((d.slow_commit & core::slow_commit_handlers) != 0) other_block.emplace(s, b);
         return detail::reopen(d);
     });
     begin_anew(s, false);

@@ -1,7 +1,7 @@
 // Begin, commit, cancel and the switch to irrevocability.
 #include <new>
 
-#include "core/algorithm.hpp"
+#include "core/ports/algorithm.hpp"
 #include "itm/block.hpp"
 #include "itm/journal.hpp"
 #include "itm/passage.hpp"
@@ -53,13 +53,13 @@ bool may_run_directly(std::uint32_t properties) noexcept {
     return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
 }
 
-/// Opens a block that may run directly if nobody else begins any; see core/favourite.hpp.
-bool opens_as_favourite(descriptor& d, const side& s, block& b) {
-    if (d.until_favoured != 0) {
-        --d.until_favoured;
+/// Opens a block that may run directly if nobody else begins any; see core/tokens/bias.hpp.
+bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
+    if (d.until_bias != 0) {
+        --d.until_bias;
         return false;
     }
-    return api::open_as_favourite(d, b, site_of(s, b.at.resume), ordinary);
+    return api::open_as_biased_owner(d, b, site_of(s, b.at.resume), ordinary);
 }
 
 /// Runs what may send a signal to a block of the library, of this descriptor or one around it, before a block of the
@@ -84,7 +84,7 @@ void opening(descriptor& d, const side& s, const block* around, F&& f) {
 TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
     if (s.notes != nullptr) s.notes->begin(b.at.resume);
     opening(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, site_of(s, b.at.resume), irrevocable_at_once); });
-    api::go_alone(d);
+    api::become_serial(d);
     if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
     s.direct = true;
     b.final = true;
@@ -95,9 +95,9 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     side& s = side_of(d);
     block* const around = next_block(d.frame_);
     if (around == nullptr) {
-        begin_anew(s, d.alone);
+        begin_anew(s, d.serial);
         describe_block(*s.outermost, at, properties, ++s.ids);
-        if (d.run.attempt == 1) s.outermost->wants_alone = false;  // else the wish may be what restarted the library
+        if (d.run.attempt == 1) s.outermost->wants_serial = false;  // else the wish may be what restarted the library
         if (s.notes != nullptr) s.notes->begin(at.resume);
     }
     if (!s.direct && must_run_alone(properties)) {
@@ -155,13 +155,13 @@ descriptor& attach() noexcept {
 void run_alone(descriptor& d, const char* why, const switch_key& key) {
     side& s = side_of(d);
     s.why = why;
-    if (!d.alone) {
+    if (!d.serial) {
         // Once for an execution, however often this restarts it.
-        if (s.notes != nullptr && !s.outermost->wants_alone) s.notes->note_switch(key);
-        s.outermost->wants_alone = true;
+        if (s.notes != nullptr && !s.outermost->wants_serial) s.notes->note_switch(key);
+        s.outermost->wants_serial = true;
         d.become_irrevocable(why);
-        api::go_alone(d);
-        s.outermost->wants_alone = false;
+        api::become_serial(d);
+        s.outermost->wants_serial = false;
     }
     s.direct = true;
     for (detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
@@ -182,14 +182,14 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     side& s = side_of(d);
     block& b = *s.outermost;
     describe_block(b, *at, properties, ++s.ids);
-    b.wants_alone = false;
+    b.wants_serial = false;
     begin_anew(s, false);
     b.parent = nullptr;
     b.exceptions = mark_exceptions(d);
     s.why = nullptr;
     if (must_run_alone(properties)) [[unlikely]]
         return begin_alone(d, s, b);
-    if (may_run_directly(properties) && opens_as_favourite(d, s, b)) {
+    if (may_run_directly(properties) && opens_as_biased_owner(d, s, b)) {
         s.direct = true;
         b.final = true;
         if (s.notes != nullptr) [[unlikely]]
@@ -208,7 +208,7 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
     if (!or_refuse(b, "end", [&d] { return d.operations_->commit(d); })) [[unlikely]]
         receive(d);
-    d.alone = false;  // a soloist's is over already, the favourite's is now
+    d.serial = false;  // a serial_owner's is over already, the biased owner's is now
     side& s = side_of(d);
     if (s.notes != nullptr) [[unlikely]] {
         s.notes->commit();

@@ -35,7 +35,7 @@ void enrol(activity& a) {
 std::uint32_t activities() noexcept { return count.load(std::memory_order_acquire); }
 
 activity& activity_of(std::uint32_t id) noexcept {
-    // A number found in a record was put there by a running transaction, whose enrolment happened before; the record
+    // A number found in an orec was put there by a running transaction, whose enrolment happened before; the orec
     // was read with acquire. A number below activities() is covered by that acquire.
     return *(*directory[id >> chunk_bits].load(std::memory_order_relaxed))[id & (chunk_size - 1)].load(
         std::memory_order_relaxed);

@@ -25,13 +25,13 @@
 //
 // One of them sees the other; and who was about to sleep when the owner woke the others finds the count moved on.
 //
-// Lifetime: activities are never freed, because records and waiters name them by number. A context that leaves gives
+// Lifetime: activities are never freed, because orecs and waiters name them by number. A context that leaves gives
 // its descriptor back for the next one to use.
 #pragma once
 
 #include <cstdint>
 
-#include "memory/record.hpp"
+#include "memory/orec.hpp"
 
 namespace tutti::memory {
 
@@ -53,14 +53,14 @@ struct alignas(128) activity {
     detail::shared<word> state{0};
     detail::shared<word> kill_request{0};
     detail::shared<std::uint32_t> sleepers{0};
-    /// The running transaction may be looking at plain memory; see core/quiescence.hpp.
+    /// The running transaction may be looking at plain memory; see core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> plain{0};
     std::uint32_t id = 0;
     /// The version of the commit that is publishing or waits in quiescence, a bound of that of one that is about to, or
-    /// 0; see core/quiescence.hpp. On a line of its own: readers of plain memory look at it, and nobody writes it but
-    /// for an update.
+    /// 0; see core/privatization/quiescence.hpp. On a line of its own: readers of plain memory look at it, and nobody
+    /// writes it but for an update.
     alignas(128) detail::shared<word> privatizing{0};
-    /// Membership of those that quiescence concerns; see core/quiescence_set.hpp.
+    /// Membership of those that quiescence concerns; see core/privatization/quiescence_set.hpp.
     detail::shared<std::uint32_t> enlisted{0};
     detail::shared<activity*> next_enlisted{nullptr};
     word swept_at = 0;  // the sequence at the latest sweep; under the lock of the set

@@ -1,4 +1,4 @@
-// Where a transaction reads or writes: a variable with its own record, or up to eight plain bytes under a hashed one.
+// Where a transaction reads or writes: a variable with its own orec, or up to eight plain bytes under a hashed one.
 // Algorithms are templates over these two, so that the variable's path pays nothing for the generality of the other.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "memory/record.hpp"
+#include "memory/orec.hpp"
 #include "memory/write_set.hpp"
 
 namespace tutti::memory {
@@ -32,7 +32,7 @@ inline word load_bytes(const void* from, unsigned size) noexcept {
     }
 }
 
-/// Release, so that whoever reads the value sees the record locked.
+/// Release, so that whoever reads the value sees the orec locked.
 inline void store_bytes(void* to, unsigned size, word value) noexcept {
     detail::interleaving_point();
     switch (size) {
@@ -72,7 +72,7 @@ class var_place {
 public:
     explicit var_place(const detail::cell& cell) noexcept : cell_{&cell} {}
 
-    [[nodiscard]] memory::record& record() const noexcept { return cell_->record; }
+    [[nodiscard]] memory::orec& orec() const noexcept { return cell_->orec; }
     [[nodiscard]] word* address() const noexcept {
         return reinterpret_cast<word*>(const_cast<detail::shared<word>*>(&cell_->value));
     }
@@ -99,7 +99,7 @@ class plain_place {
 public:
     plain_place(const void* at, unsigned size) noexcept : at_{reinterpret_cast<std::uintptr_t>(at)}, size_{size} {}
 
-    [[nodiscard]] memory::record& record() const noexcept { return record_of(reinterpret_cast<const void*>(at_)); }
+    [[nodiscard]] memory::orec& orec() const noexcept { return orec_of(reinterpret_cast<const void*>(at_)); }
     [[nodiscard]] word* address() const noexcept { return reinterpret_cast<word*>(at_ & ~std::uintptr_t{7}); }
     [[nodiscard]] const void* location() const noexcept { return reinterpret_cast<const void*>(at_); }
     [[nodiscard]] unsigned size() const noexcept { return size_; }

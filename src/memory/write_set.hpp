@@ -1,10 +1,10 @@
-// What a transaction wrote: one entry a word, found through the record that it locked or by address.
+// What a transaction wrote: one entry a word, found through the orec that it locked or by address.
 #pragma once
 
 #include <cstdint>
 
 #include "memory/log.hpp"
-#include "memory/record.hpp"
+#include "memory/orec.hpp"
 
 namespace tutti::memory {
 
@@ -12,13 +12,13 @@ inline constexpr std::uint32_t no_entry = ~std::uint32_t{0};
 
 /// One word (eight aligned bytes) that the transaction wrote.
 struct write_entry {
-    word* address;           ///< the aligned word
-    memory::record* record;  ///< its record; null for memory that no other context sees, logged to be put back only
-    word value;              ///< write-back: the new value. Write-through: what was there before
-    word version;            ///< the record before this entry locked it; no_version if it did not
-    std::uint32_t next;      ///< the next entry under the same record, in a chain that starts at the locking one
-    std::uint8_t bytes;      ///< which bytes of the word were written, bit 0 the lowest address
-    bool marked;             ///< the record carried the writer's own read mark when it was locked
+    word* address;       ///< the aligned word
+    memory::orec* orec;  ///< its orec; null for memory that no other context sees, logged to be put back only
+    word value;          ///< write-back: the new value. Write-through: what was there before
+    word version;        ///< the orec before this entry locked it; no_version if it did not
+    std::uint32_t next;  ///< the next entry under the same orec, in a chain that starts at the locking one
+    std::uint8_t bytes;  ///< which bytes of the word were written, bit 0 the lowest address
+    bool marked;         ///< the orec carried the writer's own read mark when it was locked
 };
 
 /// A nested block changed an entry of its parent: what it was.
@@ -28,7 +28,7 @@ struct overwritten_entry {
     word value;
 };
 
-/// Finds entries by address, for algorithms whose records do not lead to them. Expected O(1).
+/// Finds entries by address, for algorithms whose orecs do not lead to them. Expected O(1).
 /// A 64-bit filter answers most misses; up to eight entries are searched in place; beyond that a hash table grows.
 ///
 /// The table is what inserting entries 0, 1, … one after the other into an empty one of its size makes of it (linear

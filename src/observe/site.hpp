@@ -43,7 +43,7 @@ reservoir& durations_of(site& where, std::size_t capacity);
 [[nodiscard]] const site& site_number(std::uint32_t id);
 [[nodiscard]] std::uint32_t sites();
 
-/// While the process is copied (core/fork.hpp), so that nobody is in the middle of making one known.
+/// While the process is copied (core/lifecycle/fork.hpp), so that nobody is in the middle of making one known.
 void hold_sites() noexcept;
 void let_go_of_sites() noexcept;
 

@@ -3,9 +3,12 @@
 #include <array>
 #include <memory>
 
-#include "core/apart.hpp"
-#include "core/critical.hpp"
-#include "core/line.hpp"
+#include "core/conflict/back_off.hpp"
+#include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/open_nesting.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/critical.hpp"
+#include "core/waiting/queue.hpp"
 #include "policies/patient.hpp"
 #include "policies/trial.hpp"
 
@@ -16,25 +19,25 @@ namespace {
 struct contended {
     contention_intensity intensity;
     class trial trial;
-    core::line line;
+    core::queue queue;
 };
 
 /// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for somebody behind
 /// it (through a lock of the program's, say) must not stop the program.
-constexpr std::chrono::milliseconds longest_in_line{20};
+constexpr std::chrono::milliseconds longest_in_queue{20};
 
 /// Sites on trial or serialised. There is room for few; others wait until one rests again.
 constinit std::array<detail::shared<contended*>, 8> watched{};
 
-constinit detail::shared<standing> forced{standing::as_measured};
+constinit detail::shared<longest_wait> forced{longest_wait::as_measured};
 
-std::optional<base::deadline> longest_stay(standing how) noexcept {
+std::optional<base::deadline> longest_stay(longest_wait how) noexcept {
     switch (how) {
-        case standing::until_the_end: return std::nullopt;
-        case standing::a_moment: return base::now() + std::chrono::milliseconds{1};
-        case standing::as_measured: break;
+        case longest_wait::until_the_end: return std::nullopt;
+        case longest_wait::a_moment: return base::now() + std::chrono::milliseconds{1};
+        case longest_wait::as_measured: break;
     }
-    return base::now() + longest_in_line;
+    return base::now() + longest_in_queue;
 }
 
 bool watch(contended& c) noexcept {
@@ -70,7 +73,7 @@ void look_for_idle_sites() noexcept {
 void forget_sites() noexcept {
     for (auto& place : watched) {
         contended* const c = place.load(std::memory_order_acquire);
-        if (c != nullptr && c->trial.give_up()) stop_watching(*c);
+        if (c != nullptr && c->trial.execution_give_up()) stop_watching(*c);
     }
 }
 
@@ -103,23 +106,23 @@ contended* find_or_make(core::descriptor& d) noexcept {
     }
 }
 
-void stand_in_line(core::descriptor& self) noexcept {
-    const standing how = forced.load(std::memory_order_relaxed);
-    const bool everywhere = how != standing::as_measured;
+void wait_in_queue(core::descriptor& self) noexcept {
+    const longest_wait how = forced.load(std::memory_order_relaxed);
+    const bool everywhere = how != longest_wait::as_measured;
     contended* const c = everywhere ? find_or_make(self) : find(self);
     if (c == nullptr || (c->trial.rests() && !everywhere)) {
         if (self.own_sequence % 256 == 0) look_for_idle_sites();
         return;
     }
-    self.extras |= core::extra_restarted;  // its end counts
+    self.slow_commit |= core::slow_commit_restarted;  // its end counts
     // Inside another transaction it would wait for somebody who may wait for that one.
-    if (self.run.in_line || core::encloser_owns(self) || !(everywhere || c->trial.serialises())) return;
-    core::join(c->line, self, longest_stay(how));
+    if (self.run.queued || core::ancestor_runs(self) || !(everywhere || c->trial.serialises())) return;
+    core::enqueue(c->queue, self, longest_stay(how));
 }
 
 void note_defeat(core::descriptor& self) noexcept {
     // What stood in line has been given a defeat that was none, and says nothing about how often its site is.
-    if (!core::is_defeat(self.cause) || self.run.in_line) return;
+    if (!core::is_defeat(self.cause) || self.run.queued) return;
     contended* const c = find_or_make(self);
     if (c == nullptr) return;
     c->intensity.note_defeat(self.own_sequence - self.last_defeat.load(std::memory_order_relaxed));
@@ -139,20 +142,20 @@ const core::policy adaptive{.name = "adaptive",
                             .summary = "wait for the other; serialise contended sites while that pays",
                             .conflict = wait_for_other,
                             .pause = core::pause_patiently,
-                            .start = stand_in_line,
+                            .start = wait_in_queue,
                             .abort = note_defeat,
                             .end = count_end,
                             .leave = forget_sites,
                             .listens_on_demand = true};
 
-void stand_in_line_for_test(standing how) {
-    const bool before = forced.exchange(how, std::memory_order_relaxed) != standing::as_measured;
-    const bool now = how != standing::as_measured;
+void enqueue_for_test(longest_wait how) {
+    const bool before = forced.exchange(how, std::memory_order_relaxed) != longest_wait::as_measured;
+    const bool now = how != longest_wait::as_measured;
     if (now && !before) core::listen();
     if (before && !now) core::stop_listening();
     for (std::uint32_t id = 0; id < observe::sites(); ++id) {
         auto* const c = static_cast<contended*>(observe::site_number(id).contention.load(std::memory_order_acquire));
-        if (c != nullptr) c->line.last.reset(0);
+        if (c != nullptr) c->queue.last.reset(0);
     }
 }
 

@@ -1,5 +1,5 @@
 // adaptive: as `patient`, and a site whose blocks defeat each other often is serialised as long as that pays
-// (trial.hpp): its executions stand in a line (core/line.hpp), from their first attempt on. After Yoo and Lee,
+// (trial.hpp): its executions stand in a line (core/waiting/queue.hpp), from their first attempt on. After Yoo and Lee,
 // "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008), who have one line for all,
 // and Maldonado et al., 7.
 //
@@ -7,20 +7,20 @@
 // anyway. While any site is on trial or serialised, all blocks under this policy begin out of line.
 #pragma once
 
-#include "core/policy.hpp"
+#include "core/ports/policy.hpp"
 
 namespace tutti::policies {
 
 extern const core::policy adaptive;
 
 /// How long blocks stand in a line at most.
-enum class standing : std::uint8_t {
+enum class longest_wait : std::uint8_t {
     as_measured,    ///< as long as is good, at sites that a trial finds worth it
     a_moment,       ///< a millisecond, everywhere
     until_the_end,  ///< without limit, everywhere: for bodies that wait for nobody
 };
 
 /// Tests of what serialising does need no trial. Empties all lines. REQUIRES: no transaction runs.
-void stand_in_line_for_test(standing how);
+void enqueue_for_test(longest_wait how);
 
 }  // namespace tutti::policies

@@ -1,7 +1,8 @@
 // aggressive: kill the other (Herlihy, Luchangco, Moir, Scherer: PODC 2003).
 #pragma once
 
-#include "core/execution.hpp"
+#include "core/conflict/back_off.hpp"
+#include "core/lifecycle/execution.hpp"
 
 namespace tutti::policies {
 

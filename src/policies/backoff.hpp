@@ -1,7 +1,7 @@
 // backoff: abort oneself and wait for a random time that doubles with each attempt, up to some 60 us.
 #pragma once
 
-#include "core/execution.hpp"
+#include "core/lifecycle/execution.hpp"
 #include "policies/suicide.hpp"
 
 namespace tutti::policies {

@@ -7,7 +7,8 @@
 // nothing and a visible one: 2 L more.
 #pragma once
 
-#include "core/deadline.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/ports/timetable.hpp"
 #include "tutti/deadline.hpp"
 
 namespace tutti::policies {

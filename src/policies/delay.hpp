@@ -1,8 +1,9 @@
-// delay: abort oneself, and wait until the record that was contended is free (TinySTM's CM_DELAY).
+// delay: abort oneself, and wait until the orec that was contended is free (TinySTM's CM_DELAY).
 #pragma once
 
-#include "core/deadline.hpp"
-#include "core/waiting.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/state/attempt.hpp"
+#include "core/waiting/waiting.hpp"
 #include "policies/suicide.hpp"
 
 namespace tutti::policies {
@@ -18,7 +19,7 @@ inline void pause_for_record(core::descriptor& self) noexcept {
 }
 
 inline constexpr core::policy delay{.name = "delay",
-                                    .summary = "abort oneself and wait until the record is free",
+                                    .summary = "abort oneself and wait until the orec is free",
                                     .conflict = give_way,
                                     .pause = pause_for_record};
 

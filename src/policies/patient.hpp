@@ -1,8 +1,8 @@
 // patient, the default: wait for the other.
 //
 // Spinning has been tried for a microsecond by then. A transaction that has written nothing sleeps in place until the
-// other has ended; one that has aborts instead (core/conflict.cpp says why), and sleeps before its next attempt. So
-// nobody spins on a sleeping owner, and nobody sleeps on records that others want.
+// other has ended; one that has aborts instead (core/conflict/conflict.cpp says why), and sleeps before its next
+// attempt. So nobody spins on a sleeping owner, and nobody sleeps on orecs that others want.
 //
 // Two visible readers that want to write what both have marked would both abort, again and again: the older goes on.
 #pragma once

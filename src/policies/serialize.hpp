@@ -6,7 +6,7 @@
 // is not: both lost to each other at once, and the loser runs.
 #pragma once
 
-#include "core/waiting.hpp"
+#include "core/waiting/waiting.hpp"
 #include "policies/suicide.hpp"
 
 namespace tutti::policies {

@@ -69,7 +69,7 @@ void pause_nicely(core::descriptor& self) noexcept {
 }
 
 /// Every commit has to come by, because it may be what a loser waits for.
-void hear_of_end(core::descriptor& self) noexcept { self.extras |= core::extra_restarted; }
+void hear_of_end(core::descriptor& self) noexcept { self.slow_commit |= core::slow_commit_restarted; }
 
 void forget(const core::descriptor& self) noexcept {
     conflicts& m = matrix();

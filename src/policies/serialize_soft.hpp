@@ -5,7 +5,7 @@
 // time. Where the process may not raise priorities again, this is `yield`.
 #pragma once
 
-#include "core/policy.hpp"
+#include "core/ports/policy.hpp"
 
 namespace tutti::policies {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/futex.hpp"
-#include "core/policy.hpp"
+#include "core/ports/policy.hpp"
 
 namespace tutti::policies {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/policy.hpp"
+#include "core/ports/policy.hpp"
 #include "tutti/policy.hpp"
 
 namespace tutti::policies {

@@ -5,8 +5,9 @@
 // conflict spares everybody else the counter, and changes the order only among those that never met.
 #pragma once
 
-#include "core/policy.hpp"
-#include "core/standing.hpp"
+#include "core/conflict/back_off.hpp"
+#include "core/conflict/contention_rank.hpp"
+#include "core/ports/policy.hpp"
 
 namespace tutti::policies {
 

@@ -1,4 +1,5 @@
 #include "policies/trial.hpp"
+#include "core/lifecycle/ends.hpp"
 
 #include <algorithm>
 
@@ -56,7 +57,7 @@ bool trial::give_up_idle(base::deadline now) noexcept {
     return idle;
 }
 
-bool trial::give_up() noexcept {
+bool trial::execution_give_up() noexcept {
     const base::lock_guard guard{changing_};
     if (rests()) return false;
     rest(base::now());

@@ -20,6 +20,7 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "core/lifecycle/ends.hpp"
 
 namespace tutti::policies {
 
@@ -60,7 +61,7 @@ public:
     /// True if nobody has come for so long that the trial was ended, and the site rests from now on.
     bool give_up_idle(base::deadline now) noexcept;
     /// Ends the trial at once; false if there is none.
-    bool give_up() noexcept;
+    bool execution_give_up() noexcept;
 
 private:
     void enter(phase next, base::deadline now, std::chrono::nanoseconds lasting) noexcept;

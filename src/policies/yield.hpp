@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/scheduling.hpp"
-#include "core/critical.hpp"
+#include "core/state/critical.hpp"
 #include "policies/suicide.hpp"
 
 namespace tutti::policies {

@@ -26,7 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/critical.hpp"
+#include "core/state/critical.hpp"
 #include "preempt/fiber.hpp"
 #include "preempt/level_lists.hpp"
 #include "preempt/stack.hpp"

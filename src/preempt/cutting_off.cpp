@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/interrupt.hpp"
+#include "core/lifecycle/interrupt.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 #include "preempt/worker.hpp"

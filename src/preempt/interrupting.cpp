@@ -7,7 +7,7 @@
 // interrupted, ring a worker for that.
 #include <algorithm>
 
-#include "core/interrupt.hpp"
+#include "core/lifecycle/interrupt.hpp"
 #include "preempt/scheduler.hpp"
 
 namespace tutti::preempt {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/futex.hpp"
-#include "core/interrupt.hpp"
-#include "core/registry.hpp"
+#include "core/lifecycle/interrupt.hpp"
+#include "core/lifecycle/registry.hpp"
 
 namespace tutti::preempt {
 namespace {
@@ -86,7 +86,7 @@ std::size_t scheduler::submit(std::span<const work> several) {
     // Handed in by a procedure: it may be the one that has to give way.
     if (detail::current_transaction != nullptr && current() != nullptr) {
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
-        if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_standing_tick(d);
+        if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
     }
     return taken;
 }

@@ -47,7 +47,7 @@ public:
     /// Returns when everything accepted so far, and what it handed in, has run.
     void drain() noexcept;
     /// Interrupts the transaction of the work that was handed in with that carrier and that argument, if it has begun
-    /// (core/interrupt.hpp), until that work ends. From any thread but in a transaction.
+    /// (core/lifecycle/interrupt.hpp), until that work ends. From any thread but in a transaction.
     TUTTI_EXPORT void interrupt(void* const& carrier, const void* argument) noexcept;
     /// The interruption of the work that the caller runs, whatever it was for. REQUIRES: the caller is a context;
     /// nobody interrupts that work any more.

@@ -9,16 +9,17 @@
 //            wakes all who await it (lock)
 //
 // By base/fence.hpp either the waiter sees the end or the owner sees the bit, and then finds it in the list. What else
-// a waiter may wait for (a record alone, an execution over its restarts) it looks at again after `longest_wait`.
+// a waiter may wait for (an orec alone, an execution over its restarts) it looks at again after `longest_wait`.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <thread>
 #include <utility>
 
-#include "core/deadline.hpp"
-#include "core/registry.hpp"
-#include "core/waiting.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/state/sleepers.hpp"
+#include "core/waiting/waiting.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 

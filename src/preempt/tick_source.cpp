@@ -54,7 +54,7 @@ void raise_flag_then_signal(tick_target& t) noexcept {
     // Whoever raised it before and was not answered has sent a signal, which repeats itself while it is not served.
     if (t.urgent.exchange(true, std::memory_order_acq_rel)) return;
     core::descriptor* const d = t.running.load(std::memory_order_acquire);
-    if (d != nullptr) d->standing_tick.store(true, std::memory_order_relaxed);
+    if (d != nullptr) d->pending_tick.store(true, std::memory_order_relaxed);
     const base::deadline late = base::real_now() + t.timing.patience;
     do {
         if (!t.urgent.load(std::memory_order_acquire)) return;

@@ -1,7 +1,7 @@
 // The concept `tick source`: what interrupts a worker that is busy, so that it looks at the queue (preemption_check).
 //
 // A source is an entry of a table, chosen by name. It knows a worker by its `tick_target` and no scheduler. A tick is a
-// signal to the worker's thread; where a source can avoid one it raises the standing tick of the context instead, which
+// signal to the worker's thread; where a source can avoid one it raises the pending tick of the context instead, which
 // is looked at wherever a critical region ends.
 //
 //   event     when                                                on which thread
@@ -19,7 +19,8 @@
 #include <span>
 #include <string_view>
 
-#include "core/descriptor.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/descriptor.hpp"
 
 namespace tutti::preempt {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/futex.hpp"
-#include "core/kill.hpp"
+#include "core/conflict/kill.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
@@ -208,7 +208,7 @@ void worker::enter(context& c) noexcept {
     if (fresh) {
         c.transaction = &d;
         d.exceptions = reinterpret_cast<const core::exception_globals*>(abi::__cxa_get_globals());
-        d.standing_tick.store(false, std::memory_order_relaxed);
+        d.pending_tick.store(false, std::memory_order_relaxed);
         c.held.store(0, std::memory_order_relaxed);
         c.tick_kept.store(false, std::memory_order_relaxed);
         c.place.prepare(c.room, run_context, &c);
@@ -249,7 +249,7 @@ void worker::leave(departure why) noexcept {
     context& c = *running_;
     c.transaction = detail::current_transaction;
     // What it owns may be taken from here on. A context that parks itself owns nothing that anybody waits for long
-    // (core/waiting.hpp), and may be inside a barrier, which would not notice.
+    // (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice.
     if (why == departure::preempted) for_each_open(c.transaction, core::suspend);
     departure_ = why;
     fiber::change(c.place, loop_);
@@ -293,7 +293,7 @@ void worker::check() noexcept {
 void worker::note_tick() noexcept {
     if (!source().preempts || detail::current_transaction == nullptr) return;
     target_.urgent.store(true, std::memory_order_relaxed);
-    core::descriptor::of(*detail::current_transaction).standing_tick.store(true, std::memory_order_relaxed);
+    core::descriptor::of(*detail::current_transaction).pending_tick.store(true, std::memory_order_relaxed);
     tick_after(target_, target_.timing.repetition);  // there may be no barrier for long
 }
 

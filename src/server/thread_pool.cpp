@@ -6,9 +6,9 @@
 #include <new>
 #include <utility>
 
-#include "core/critical.hpp"
-#include "core/deadline.hpp"
-#include "core/interrupt.hpp"
+#include "core/lifecycle/interrupt.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/state/critical.hpp"
 #include "tutti/interrupt.hpp"
 
 namespace tutti::server {

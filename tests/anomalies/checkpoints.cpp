@@ -1,7 +1,7 @@
 // Checkpoints among other transactions: a continuation that mixes two states, a wait for somebody who waits for us, two
 // that send each other back for ever, and modes that know no way back.
 //
-// Catches a partial roll-back that moves the snapshot past what was read before, one that keeps a record while it waits
+// Catches a partial roll-back that moves the snapshot past what was read before, one that keeps an orec while it waits
 // for its adversary, one that marks are left behind by, and a checkpoint that costs a mode what it promises.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
@@ -70,7 +70,7 @@ TEST_P(checkpoints, keep_a_sum) {
     EXPECT_EQ(broken.count(), 0);
 }
 
-// Two that take the same records in opposite order, with a checkpoint before each and between them.
+// Two that take the same orecs in opposite order, with a checkpoint before each and between them.
 TEST_P(checkpoints, in_opposite_order_make_progress) {
     const std::size_t each = rounds(1000);
     var<long> left{0}, right{0};
@@ -121,9 +121,9 @@ TEST_F(checkpoint_conflicts, are_none_where_one_runs_at_a_time) {
     EXPECT_EQ(after, 4 * each);
 }
 
-// A record is busy: whoever holds others goes back to where it held none, and waits there.
+// An orec is busy: whoever holds others goes back to where it held none, and waits there.
 TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_where_nothing_was_owned) {
-    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> early{0}, first{0}, busy{0};
     holder other{busy, true};
     int before = 0, outer = 0, inner = 0;
@@ -152,7 +152,7 @@ TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_where_nothing_was_own
 }
 
 TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_the_beginning_if_that_owned_something) {
-    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> first{0}, busy{0};
     holder other{busy, true};
     int before = 0, after = 0;
@@ -171,7 +171,7 @@ TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_the_beginning_if_that
 }
 
 TEST_F(checkpoint_conflicts, roll_a_visible_transaction_back_as_a_whole) {
-    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> first{0}, busy{0};
     holder other{busy, true};
     int before = 0, after = 0;
@@ -223,10 +223,10 @@ TEST_F(checkpoint_conflicts, do_not_touch_an_irrevocable_transaction) {
     EXPECT_EQ(x.load(), y.load());
 }
 
-// On its way back from a busy record the continuation runs a destructor that reads something newer than the snapshot,
+// On its way back from a busy orec the continuation runs a destructor that reads something newer than the snapshot,
 // which moves it. What runs again must be able to read the same.
 TEST_F(checkpoint_conflicts, are_survived_by_what_destructors_read) {
-    if (!locks_at_once()) GTEST_SKIP() << "needs records that are locked at the first write";
+    if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     struct reader {
         tx& t;
         var<int>& newer;

@@ -1,8 +1,8 @@
 // Dirty read: a value is seen that no transaction ever committed.
 //
-// Catches an undo log whose rolled-back write is released under its old version (a reader that loads the record, the
-// dirty value and the record again is deceived), a redo log that writes back before it has decided, and a `load`
-// outside transactions that ignores the record.
+// Catches an undo log whose rolled-back write is released under its old version (a reader that loads the orec, the
+// dirty value and the orec again is deceived), a redo log that writes back before it has decided, and a `load`
+// outside transactions that ignores the orec.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {

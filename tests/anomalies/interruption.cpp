@@ -1,5 +1,5 @@
 // An interruption, or the cancellation of the thread, that does not reach who waits: for a lock that another
-// transaction holds, for the irrevocable token, for a record, for a turn, for a change of what it has read. The other
+// transaction holds, for the irrevocable token, for an orec, for a turn, for a change of what it has read. The other
 // one may never let go.
 //
 // Catches a wait that looks only at what it waits for; and one that is left without taking back what it had entered.

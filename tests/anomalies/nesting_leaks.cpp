@@ -64,7 +64,7 @@ TEST_P(nesting_leaks, of_writes) {
     });
 }
 
-// The rolled-back child's record must be free again: another transaction can write it,
+// The rolled-back child's orec must be free again: another transaction can write it,
 // before and after the parent ends.
 TEST_P(nesting_leaks, of_ownership) {
     in_every_way([&](way out) {
@@ -261,7 +261,7 @@ TEST(nesting_reads, of_an_aborted_child_are_validated) {
     EXPECT_EQ(attempts, 2u);
 }
 
-// The child's write took the record of a stripe, under which it read a word that it had not written. The record is free
+// The child's write took the orec of a stripe, under which it read a word that it had not written. The orec is free
 // again when the parent goes on, and the read has to count all the same.
 TEST(nesting_reads, of_an_aborted_child_next_to_its_writes_are_validated) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";

@@ -168,7 +168,7 @@ TEST_F(open_nesting, in_a_block_that_is_visible_because_it_is_late) {
     EXPECT_EQ(outcome.mode, mode::visible);
 }
 
-// The undo gets no seat, because the block around it has it.
+// The undo gets no slot, because the block around it has it.
 TEST_F(open_nesting, is_undone_in_a_block_that_has_become_irrevocable) {
     int effects = 0;
     atomically([&](tx& t) {

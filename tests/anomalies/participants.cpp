@@ -1,7 +1,7 @@
 // A participant and the engine disagree: one of them commits what the other has rolled back.
 //
 // Catches a vote taken before the engine's own prepare (an abort could still follow a yes), a participant that is not
-// told of the abort it was prepared for, or told twice, and a veto that leaves records owned.
+// told of the abort it was prepared for, or told twice, and a veto that leaves orecs owned.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {

@@ -1,6 +1,6 @@
 // Weak atomicity: an access outside a transaction slips between the accesses of one.
 //
-// Catches a `store` that does not take the record (a transaction that read before it then commits over it), a `load`
+// Catches a `store` that does not take the orec (a transaction that read before it then commits over it), a `load`
 // that reads past a lock, and single accesses that are not ordered with those to other variables.
 #include "anomalies/flavour.hpp"
 

@@ -1,4 +1,4 @@
-// A thread that ends inside a transaction - by pthread_exit, or cancelled from outside - leaves records owned, or half
+// A thread that ends inside a transaction - by pthread_exit, or cancelled from outside - leaves orecs owned, or half
 // of its writes behind.
 //
 // Both end a thread by an unwinding that is no exception of the language; catches a runtime that swallows it, or that
@@ -28,7 +28,7 @@ protected:
         EXPECT_EQ(text_.load(), "before");
         EXPECT_EQ(plain_, 1u);
         EXPECT_EQ(compensated_, 1);
-        // And nothing is held: not the records, not the token, not a lock.
+        // And nothing is held: not the orecs, not the token, not a lock.
         crew(2, [&](unsigned) {
             atomically([&](tx& t) { v_.set(t, v_.get(t) + 1); });
             atomically({.mode = mode::irrevocable}, [&](tx& t) { v_.set(t, v_.get(t) + 1); });

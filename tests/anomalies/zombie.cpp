@@ -53,7 +53,7 @@ TEST_P(zombie, sees_variables_that_differ) {
     EXPECT_EQ(seen.count(), 0);
 }
 
-// The reader also writes, so that it is no read-only block and meets its own records.
+// The reader also writes, so that it is no read-only block and meets its own orecs.
 TEST_P(zombie, sees_a_sum_that_never_was) {
     constexpr std::size_t count = 8;
     std::array<var<long>, count> accounts{};

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "core/descriptor.hpp"
+#include "core/state/descriptor.hpp"
 #include "support/effort.hpp"
 #include "tutti/containers/hash_map.hpp"
 #include "tutti/tutti.hpp"

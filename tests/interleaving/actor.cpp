@@ -4,8 +4,8 @@
 
 #include "api/language.hpp"
 #include "base/futex.hpp"
-#include "core/descriptor.hpp"
-#include "core/kill.hpp"
+#include "core/conflict/kill.hpp"
+#include "core/state/descriptor.hpp"
 #include "world.hpp"
 
 namespace interleaving {
@@ -19,11 +19,11 @@ void wait_until_set(tutti::detail::shared<std::uint32_t>& flag) {
 
 }  // namespace
 
-bool actor::transact_as_favourite(void (*body)(block&)) {
+bool actor::transact_as_biased_owner(void (*body)(block&)) {
     static const tutti::options ordinary{};
     auto& d = descriptor_of(tutti::detail::current_or_attach());
     tutti::detail::frame outermost{};
-    const auto opens = [&] { return tutti::api::open_as_favourite(d, outermost, {}, ordinary); };
+    const auto opens = [&] { return tutti::api::open_as_biased_owner(d, outermost, {}, ordinary); };
     expects();
     // The first look finds out what there is, the second that it has not changed.
     if (!opens() && !opens()) {
@@ -35,7 +35,7 @@ bool actor::transact_as_favourite(void (*body)(block&)) {
     body(b);
     asks();
     if (!d.operations_->commit(d)) here().log.complain("who ran alone could not commit");
-    d.alone = false;
+    d.serial = false;
     ended(true);
     return true;
 }
@@ -127,7 +127,7 @@ void block::be_suspended() {
     in.log.note(actor_.number_, "is resumed");
 }
 
-void block::let_pass(std::chrono::nanoseconds time) {
+void block::attempt_let_pass(std::chrono::nanoseconds time) {
     tutti::core::suspend(descriptor_of(tx_));
     scheduler::clock().advance(time);
     tutti::core::resume(descriptor_of(tx_));

@@ -37,7 +37,7 @@ std::vector<expectation> expectations() {
     expect("an_early_release_loses_an_update", fault::release_before_publish, "lost_update", "not opaque", {"norec"});
     expect("an_early_release_shows_dirty_values", fault::release_before_publish, "exception_leaves", "not opaque",
            {"wt_etl"});
-    expect("one_look_at_the_record_is_not_enough", fault::single_record_load, "unlogged_snapshot", "not opaque",
+    expect("one_look_at_the_record_is_not_enough", fault::single_orec_load, "unlogged_snapshot", "not opaque",
            {"wb_etl", "wt_etl", "wb_ctl"});
     expect("a_wake_up_is_lost", fault::retry_without_recheck, "consumer_waits", "lost wake-up",
            {"wb_etl", "wt_etl", "wb_ctl", "norec"});
@@ -48,7 +48,7 @@ std::vector<expectation> expectations() {
     expect("a_wake_up_is_kept_by_who_was_late", fault::keep_the_wake_up, "woken_behind_one_whose_time_is_up",
            "lost wake-up", {"wb_etl"});
     expect("a_change_is_passed_over", fault::keep_the_wake_up, "woken_between_two_changes", "lost wake-up", {"wb_etl"});
-    expect("a_seat_is_left_to_nobody", fault::leave_a_seat_quietly, "three_irrevocable_at_once", "lost wake-up",
+    expect("a_seat_is_left_to_nobody", fault::release_a_slot_quietly, "three_irrevocable_at_once", "lost wake-up",
            {"wb_etl", "norec"});
     expect("private_memory_is_still_written", fault::privatize_without_waiting, "privatize_from_a_writer", "not opaque",
            {"wb_etl", "wt_etl", "wb_ctl"});
@@ -73,14 +73,14 @@ std::vector<expectation> expectations() {
     expect("a_roll_back_goes_not_far_enough", fault::rewind_too_little, "conflict_around_checkpoints", "not opaque",
            {"wb_etl", "wt_etl", "wb_ctl", "norec"});
     expect("marks_are_ignored", fault::ignore_visible_readers, "irrevocable_late", "", {"wb_etl", "wt_etl"});
-    expect("who_is_alone_meets_who_ran_before", fault::alone_without_waiting, "alone_beside_a_writer", "not opaque",
+    expect("who_is_alone_meets_who_ran_before", fault::serial_without_waiting, "alone_beside_a_writer", "not opaque",
            {"wb_etl", "wt_etl"});
-    expect("who_is_alone_meets_who_comes", fault::begin_beside_who_is_alone, "alone_beside_a_reader", "not opaque",
-           {"wb_etl", "wt_etl"});
-    expect("the_favourite_had_not_looked", fault::favourite_without_second_look, "the_favourite_beside_a_writer",
+    expect("who_is_alone_meets_who_comes", fault::begin_beside_a_serial_transaction, "alone_beside_a_reader",
+           "not opaque", {"wb_etl", "wt_etl"});
+    expect("the_biased_owner_had_not_looked", fault::bias_without_second_look, "the_biased_owner_beside_a_writer",
            "not opaque", {"wt_etl"});
-    expect("the_favourite_was_dismissed", fault::favourite_although_dismissed, "the_favourite_again_and_again",
-           "not opaque", {"wt_etl"});
+    expect("the_bias_was_revoked", fault::bias_although_revoked, "the_biased_owner_again_and_again", "not opaque",
+           {"wt_etl"});
     return all;
 }
 

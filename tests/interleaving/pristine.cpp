@@ -5,11 +5,11 @@
 #include <functional>
 
 #include "algorithms/version_clock.hpp"
-#include "core/attention.hpp"
-#include "core/favourite.hpp"
-#include "core/quiescence_set.hpp"
-#include "core/registry.hpp"
-#include "memory/record.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/privatization/quiescence_set.hpp"
+#include "core/state/attention.hpp"
+#include "core/tokens/bias.hpp"
+#include "memory/orec.hpp"
 #include "world.hpp"
 
 namespace interleaving {
@@ -31,8 +31,8 @@ void reset(descriptor& d, clock_state clock) {
     d.reserve_read();  // without room in the log the first read of all takes a longer way than those that follow
     d.clock = {};
     d.partial = {};
-    d.favour = d.begun_by_others = 0;
-    d.favours = d.until_favoured = 0;
+    d.bias = d.begun_by_others = 0;
+    d.biases = d.until_bias = 0;
     d.received_up_to = d.owes_up_to = 0;
     d.enlisted.reset(0);
     d.steps_walked = 0;
@@ -62,8 +62,8 @@ void make_engine_pristine(clock_state clock) {
     }
     tutti::core::attention.reset(0);
     tutti::core::quiescence_set.reset(nullptr);
-    tutti::core::favourite.reset(0);
-    for (const world::apart& one : plain_words()) tutti::memory::record_of(&one.word).reset(0);
+    tutti::core::biased_owner.reset(0);
+    for (const world::apart& one : plain_words()) tutti::memory::orec_of(&one.word).reset(0);
 }
 
 }  // namespace interleaving

@@ -85,7 +85,7 @@ public:
     void be_suspended();
     /// The clock goes on by so much. As in a context that is switched away, which is not sampled: so every execution
     /// finds that nothing is known yet about how long the block takes.
-    void let_pass(std::chrono::nanoseconds time);
+    void attempt_let_pass(std::chrono::nanoseconds time);
 
 private:
     template <class F>
@@ -125,7 +125,7 @@ public:
 
     /// A block that runs alone because no other thread begins any; what comes first are blocks that show it. False: it
     /// did not run, because one does.
-    bool transact_as_favourite(void (*body)(block&));
+    bool transact_as_biased_owner(void (*body)(block&));
 
     /// A variable outside of any block.
     value load(spot s);

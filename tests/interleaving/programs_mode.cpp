@@ -47,11 +47,11 @@ void hurry(actor& me) {
     using namespace std::chrono_literals;
     me.transact({.deadline = 20ms, .when_missed = tutti::missed_deadline::run_irrevocable}, [&](block& b) {
         if (b.number_of_attempt() == 1) {
-            b.let_pass(1ms);
+            b.attempt_let_pass(1ms);
             b.restart();
         }
         b.read(x);
-        b.let_pass(std::chrono::microseconds{SpentMicroseconds});
+        b.attempt_let_pass(std::chrono::microseconds{SpentMicroseconds});
         b.write(y);
         b.read(x);
         b.write(z);
@@ -96,9 +96,9 @@ void read_p_q(actor& me) {
 }
 
 template <int Times>
-void as_favourite(actor& me) {
+void as_biased_owner(actor& me) {
     for (int i = 0; i < Times; ++i) {
-        me.transact_as_favourite([](block& b) {
+        me.transact_as_biased_owner([](block& b) {
             b.read_directly(p);
             b.write_directly(p);
             b.write_directly(q);
@@ -285,19 +285,19 @@ std::vector<program> mode_programs() {
               });
           }}},
         {"two_that_want_to_be_alone", {alone_with_p_q<true>, alone_with_p_q<false>}},
-        {"the_favourite_beside_a_writer", {as_favourite<1>, update_p_q}},
-        {"the_favourite_beside_a_reader", {as_favourite<1>, read_p_q}},
-        {"the_favourite_again_and_again", {as_favourite<2>, read_p_q}},
-        {"the_favourite_beside_an_irrevocable_reader",
-         {as_favourite<1>,
+        {"the_biased_owner_beside_a_writer", {as_biased_owner<1>, update_p_q}},
+        {"the_biased_owner_beside_a_reader", {as_biased_owner<1>, read_p_q}},
+        {"the_biased_owner_again_and_again", {as_biased_owner<2>, read_p_q}},
+        {"the_biased_owner_beside_an_irrevocable_reader",
+         {as_biased_owner<1>,
           [](actor& me) {
               me.transact(irrevocable, [](block& b) {
                   b.read(p);
                   b.read(q);
               });
           }}},
-        {"the_favourite_beside_one_that_is_alone", {as_favourite<1>, alone_with_p_q<false>}},
-        {"two_favourites", {as_favourite<1>, as_favourite<1>}},
+        {"the_biased_owner_beside_one_that_is_alone", {as_biased_owner<1>, alone_with_p_q<false>}},
+        {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
         {"killed_by_the_one_that_it_waits_for",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -268,7 +268,7 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
-        // Where records are marked, this is an error of use.
+        // Where orecs are marked, this is an error of use.
         {"apart_changes_what_the_visible_block_around_it_has_read",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible}, [](block& b) {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "api/configuration.hpp"
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
 #include "policies/adaptive.hpp"
 #include "pristine.hpp"
 #include "tutti/policy.hpp"
@@ -104,8 +104,8 @@ public:
 
     trial run(strategy& how) {
         make_engine_pristine(clock_);
-        using tutti::policies::standing;
-        tutti::policies::stand_in_line_for_test(in_line_ ? standing::until_the_end : standing::as_measured);
+        using tutti::policies::longest_wait;
+        tutti::policies::enqueue_for_test(in_line_ ? longest_wait::until_the_end : longest_wait::as_measured);
         next_world(journal_);
         trial t{scheduler_.run(threads_, how), std::nullopt};
         if (t.ran.end == ending::complete) {

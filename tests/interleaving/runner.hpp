@@ -7,7 +7,7 @@
 //   TUTTI_INTERLEAVE_SEED    of the first random execution, 1 by default
 #pragma once
 
-#include "core/fault.hpp"
+#include "core/state/fault.hpp"
 #include "explore.hpp"
 #include "flavours.hpp"
 #include "program.hpp"

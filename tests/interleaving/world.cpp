@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "core/descriptor.hpp"
-#include "core/solo.hpp"
+#include "core/modes/serial.hpp"
+#include "core/state/descriptor.hpp"
 
 namespace interleaving {
 namespace {
@@ -133,7 +133,7 @@ void block::become_irrevocable() {
 
 void block::become_alone() {
     become_irrevocable();
-    tutti::core::go_alone(tutti::core::descriptor::of(tx_));
+    tutti::core::become_serial(tutti::core::descriptor::of(tx_));
     here().log.note(actor_.number_, "is alone");
 }
 value block::read_directly(spot s) {

@@ -25,7 +25,7 @@ struct world {
     static constexpr int place_of_slot = place_of_wide + 1;
     static int place(spot s) noexcept;
 
-    /// Plain words are far enough apart for records of their own.
+    /// Plain words are far enough apart for orecs of their own.
     struct alignas(128) apart {
         value word = 0;
     };

@@ -294,7 +294,7 @@ void fork_in_handler() {
 
 std::atomic<bool> may_end{false};
 
-/// Another thread owns the record of `right` until it is told to end.
+/// Another thread owns the orec of `right` until it is told to end.
 TUTTI_PURE void let_another_own() {
     if (other.joinable()) return;
     static std::atomic<bool> owns{false};

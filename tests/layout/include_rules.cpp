@@ -84,8 +84,8 @@ bool is_own_file(const std::string& top, const std::string& path, const std::str
 }
 
 /// What is wrong with one include, or nothing.
-std::optional<std::string> judge(const std::string& row, const allowance& allowed, const std::string& path,
-                                 const include_line& include, const exists& file_exists) {
+std::optional<std::string> judge(const table& layers, const std::string& row, const allowance& allowed,
+                                 const std::string& path, const include_line& include, const exists& file_exists) {
     const std::string& name = include.name;
     const auto may = [&allowed](const std::string& what) { return allowed.contains(what); };
 
@@ -112,9 +112,10 @@ std::optional<std::string> judge(const std::string& row, const allowance& allowe
 
     const std::string in_src = "src/" + name;
     if (file_exists(in_src)) {
-        const std::string layer = in_src.substr(0, in_src.find('/', 4));
-        if (layer == row || may(layer)) return std::nullopt;
-        return row + " may not include " + layer;
+        const auto* const layer = row_of(layers, in_src);
+        if (layer == nullptr) return "the include table has no line for the folder of " + name;
+        if (layer->first == row || may(layer->first)) return std::nullopt;
+        return row + " may not include " + layer->first;
     }
     if (is_own_file(own_folder(row, path), path, name, file_exists)) return std::nullopt;
     if (const std::string top = name.substr(0, name.find('/')); file_exists(name)) {
@@ -167,7 +168,7 @@ std::vector<violation> check_file(const table& layers, const std::string& path, 
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
         const auto include = parse_include(line);
         if (!include) continue;
-        if (auto rule = judge(row->first, row->second, path, *include, file_exists)) {
+        if (auto rule = judge(layers, row->first, row->second, path, *include, file_exists)) {
             found.push_back({number, *std::move(rule)});
         }
     }

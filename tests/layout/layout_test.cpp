@@ -25,7 +25,9 @@ constexpr const char* small_table = R"(
 include/tutti  engine std      # comments and blank lines are skipped
 
 src/low        engine std linux
-src/middle     src/low
+src/middle     src/middle/upper
+src/middle/lower  src/low
+src/middle/upper  src/middle/lower
 src/high       src/middle
 shared         public std
 apps           shared public std packages
@@ -34,6 +36,7 @@ apps           shared public std packages
 bool small_tree(const std::string& path) {
     static const std::vector<std::string> files = {"include/tutti/tutti.hpp", "include/tutti/detail/cell.hpp",
                                                    "src/low/a.hpp",           "src/middle/b.hpp",
+                                                   "src/middle/lower/d.hpp",  "src/middle/upper/e.hpp",
                                                    "src/high/c.hpp",          "apps/one/own.hpp",
                                                    "apps/two/other.hpp",      "shared/common.hpp"};
     return std::ranges::find(files, path) != files.end();
@@ -58,6 +61,15 @@ TEST(include_rules, a_layer_may_include_itself_and_all_below) {
 TEST(include_rules, a_layer_may_not_include_what_is_above) {
     EXPECT_EQ(verdict("src/low/a.hpp", "\"middle/b.hpp\""), "src/low may not include src/middle");
     EXPECT_EQ(verdict("src/middle/b.hpp", "  \"high/c.hpp\"  // why"), "src/middle may not include src/high");
+}
+
+TEST(include_rules, a_room_of_a_layer_may_not_include_a_room_above) {
+    EXPECT_EQ(verdict("src/middle/upper/e.cpp", "\"middle/lower/d.hpp\""), "");
+    EXPECT_EQ(verdict("src/middle/lower/d.cpp", "\"low/a.hpp\""), "");
+    EXPECT_EQ(verdict("src/high/c.cpp", "\"middle/lower/d.hpp\""), "");
+    EXPECT_EQ(verdict("src/middle/lower/d.cpp", "\"middle/upper/e.hpp\""),
+              "src/middle/lower may not include src/middle/upper");
+    EXPECT_EQ(verdict("src/middle/lower/d.cpp", "\"middle/b.hpp\""), "src/middle/lower may not include src/middle");
 }
 
 TEST(include_rules, the_engine_depends_on_no_package) {

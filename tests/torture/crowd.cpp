@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "core/kill.hpp"
+#include "core/conflict/kill.hpp"
 #include "support/heap.hpp"
 #include "support/watchdog.hpp"
 #include "torture/pulse.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
 #include "policies/trial.hpp"
 #include "support/crew.hpp"
 #include "support/effort.hpp"
@@ -132,8 +132,8 @@ TEST(trials, end_where_nobody_comes_any_more) {
 
 class in_line : public testing::Test {
 protected:
-    explicit in_line(standing how = standing::until_the_end) { stand_in_line_for_test(how); }
-    ~in_line() override { stand_in_line_for_test(standing::as_measured); }
+    explicit in_line(longest_wait how = longest_wait::until_the_end) { enqueue_for_test(how); }
+    ~in_line() override { enqueue_for_test(longest_wait::as_measured); }
     static constexpr options adaptive_block{.policy = tutti::policy::adaptive};
 };
 
@@ -225,7 +225,7 @@ TEST_F(in_line, who_sleeps_in_retry_lets_those_behind_pass) {
 
 class briefly_in_line : public in_line {
 protected:
-    briefly_in_line() : in_line{standing::a_moment} {}
+    briefly_in_line() : in_line{longest_wait::a_moment} {}
 };
 
 TEST_F(briefly_in_line, a_body_that_waits_for_those_behind_it_is_no_deadlock) {

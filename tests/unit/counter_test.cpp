@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
 
 namespace tutti::core {
 namespace {

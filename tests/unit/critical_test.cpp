@@ -1,5 +1,5 @@
 // Critical regions, with the hook that a preemption layer fills. The ticks are real signals.
-#include "core/critical.hpp"
+#include "core/state/critical.hpp"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -50,7 +50,7 @@ TEST_F(critical_test, a_tick_in_user_code_may_switch) {
     EXPECT_EQ(ticks.served, 0);
 }
 
-// at_commit runs between prepare and publish: records are owned, and a switch there would block everybody.
+// at_commit runs between prepare and publish: orecs are owned, and a switch there would block everybody.
 TEST_F(critical_test, a_tick_in_commit_is_remembered_and_served_when_the_region_ends) {
     var<int> x{0};
     int served_before_publish = -1;
@@ -64,7 +64,7 @@ TEST_F(critical_test, a_tick_in_commit_is_remembered_and_served_when_the_region_
     });
     EXPECT_EQ(served_before_publish, 0);
     EXPECT_EQ(ticks.postponed, 2);
-    EXPECT_EQ(ticks.served, 1) << "one standing tick, however many arrived";
+    EXPECT_EQ(ticks.served, 1) << "one pending tick, however many arrived";
     EXPECT_EQ(ticks.served_inside, 0);
 }
 
@@ -107,7 +107,7 @@ TEST_F(critical_test, signals_at_any_instruction) {
     EXPECT_GT(ticks.allowed + ticks.postponed, 0);
     EXPECT_LE(ticks.served, ticks.postponed);
     EXPECT_EQ(ticks.served_inside, 0);
-    EXPECT_FALSE(descriptor::of(*detail::current_transaction).standing_tick);
+    EXPECT_FALSE(descriptor::of(*detail::current_transaction).pending_tick);
 }
 
 }  // namespace

@@ -1,15 +1,15 @@
 // Executions with a deadline on a clock that the test moves: which attempt runs in which mode, what barriers notice,
 // and what is sampled.
-#include "core/deadline.hpp"
+#include "core/modes/deadline.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 #include <vector>
 
-#include "core/kill.hpp"
-#include "core/registry.hpp"
-#include "core/seats.hpp"
+#include "core/conflict/kill.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/tokens/slots.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -116,16 +116,16 @@ TEST_F(deadline_test, a_switch_does_not_keep_invalid_reads) {
 }
 
 TEST_F(deadline_test, without_a_free_seat_an_attempt_goes_on_as_it_is) {
-    practise("no seat", 10ms);
+    practise("no slot", 10ms);
     descriptor& holder = acquire_descriptor();
-    ASSERT_TRUE(take_seat(holder, status::irrevocable));
+    ASSERT_TRUE(take_slot(holder, status::irrevocable));
     int attempts = 0;
-    run({.name = "no seat", .deadline = 100ms}, [&](tx& t) {
+    run({.name = "no slot", .deadline = 100ms}, [&](tx& t) {
         ++attempts;
         clock_.advance(65ms);
         y_.set(t, 1);
         EXPECT_EQ(mode_of(t), status::active);
-        vacate_seat(holder);
+        release_slot(holder);
         y_.set(t, 2);
         EXPECT_EQ(mode_of(t), status::irrevocable);
     });

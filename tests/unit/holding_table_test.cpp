@@ -1,6 +1,6 @@
 // Catches a table of abstract locks whose operations take longer the more are held, that loses one where they move, or
 // that keeps memory when they are gone.
-#include "core/holding_table.hpp"
+#include "core/state/holding_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ protected:
         return found;
     }
 
-    ~holding_table_test() override { table_.abandon(); }  // tables live for ever, and have no destructor
+    ~holding_table_test() override { table_.attempt_fail(); }  // tables live for ever, and have no destructor
 
     holding_table table_;
     std::deque<abstract_holding> holdings_;
@@ -87,7 +87,7 @@ TEST_F(holding_table_test, finds_what_is_held_and_nothing_else) {
 
 TEST_F(holding_table_test, is_empty_once_abandoned) {
     for (std::size_t i = 0; i < 100; ++i) insert(i);
-    table_.abandon();
+    table_.attempt_fail();
     EXPECT_EQ(looks(7), 1u);
     insert(7);
     EXPECT_EQ(held_under(7), std::set<const abstract_holding*>{&holdings_.back()});

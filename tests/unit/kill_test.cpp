@@ -1,11 +1,11 @@
-#include "core/kill.hpp"
+#include "core/conflict/kill.hpp"
 
 #include <gtest/gtest.h>
 
 #include <latch>
 #include <thread>
 
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "algorithms/table.hpp"
-#include "core/apart.hpp"
+#include "core/lifecycle/open_nesting.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -66,8 +66,8 @@ protected:
 
 private:
     void choose(const instance& i) {
-        enter_apart(d_);
-        leave_apart(d_);
+        enter_open_nested(d_);
+        leave_open_nested(d_);
         for (descriptor* const d : {&d_, d_.inner}) {
             d->algorithm = &i;
             d->operations_ = &i;

@@ -1,5 +1,5 @@
 // Who wins, who waits, and for how long at most: every policy of the table.
-#include "core/policy.hpp"
+#include "core/ports/policy.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "base/scheduling.hpp"
-#include "core/registry.hpp"
-#include "core/standing.hpp"
-#include "core/waiting.hpp"
+#include "core/conflict/contention_rank.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/state/sleepers.hpp"
+#include "core/waiting/waiting.hpp"
 #include "policies/table.hpp"
 #include "support/crew.hpp"
 #include "support/effort.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/quiescence_set.hpp"
+#include "core/privatization/quiescence_set.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {

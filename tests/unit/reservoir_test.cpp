@@ -63,7 +63,7 @@ TEST(reservoir_test, percentiles_follow_the_sample) {
 
 // Each of k durations is in the sample with probability n/k, wherever in the stream it came: counted over many seeds by
 // tenths of the stream, and compared by Pearson's chi-squared. Catches the two usual mistakes: drawing from k - 1 or
-// from n places, and replacing with a fixed probability, which favours the late ones.
+// from n places, and replacing with a fixed probability, which biases the late ones.
 TEST(reservoir_test, is_uniform_over_the_stream) {
     constexpr std::size_t size = 20, stream = 200, tenth = stream / 10;
     constexpr std::uint64_t seeds = 1000;

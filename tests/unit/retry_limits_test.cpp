@@ -1,9 +1,9 @@
 // Several retry_for in one block, on a clock that the test moves: each waits for its own limit.
-#include "core/retry_limits.hpp"
+#include "core/lifecycle/retry_limits.hpp"
 
 #include <gtest/gtest.h>
 
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {

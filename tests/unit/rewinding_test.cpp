@@ -1,4 +1,4 @@
-#include "core/rewinding.hpp"
+#include "core/state/rewinding.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Catches logs that keep for good what one large transaction has made them grow to, or give it back so eagerly that
 // every large one grows them anew. Under every algorithm, whose logs differ (CMakeLists.txt).
-#include "core/room.hpp"
+#include "core/lifecycle/room.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -79,7 +79,7 @@ protected:
         large();
         small(2 * transactions_per_period);
         expect_none_large(*self_);
-        EXPECT_EQ(self_->extras, 0u) << "commits take their short way again";
+        EXPECT_EQ(self_->slow_commit, 0u) << "commits take their short way again";
     }
 
     descriptor* self_;

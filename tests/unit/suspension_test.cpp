@@ -2,9 +2,9 @@
 // runs them, with the wait hook filled.
 #include <gtest/gtest.h>
 
-#include "core/critical.hpp"
-#include "core/kill.hpp"
-#include "core/registry.hpp"
+#include "core/conflict/kill.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/state/critical.hpp"
 #include "interleaving/fiber.hpp"
 #include "tutti/tutti.hpp"
 
@@ -122,7 +122,7 @@ TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns
     auto body = [&] {
         atomically([&](tx& t) {
             ++attempts;
-            descriptor::of(t).extras |= extra_language;
+            descriptor::of(t).slow_commit |= slow_commit_language;
             x.set(t, x.get(t) + 1);
             if (attempts == 1) yield_to_main();
         });
@@ -134,7 +134,7 @@ TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns
     EXPECT_EQ(x.load(), 11);
 }
 
-// Catches a roll-back that stores to records it no longer owns.
+// Catches a roll-back that stores to orecs it no longer owns.
 TEST_F(suspension_test, what_was_taken_stays_taken_when_the_victim_rolls_back) {
     if (!owns_records()) return;
     var<int> x{0}, y{0};

@@ -1,4 +1,4 @@
-#include "core/waiting.hpp"
+#include "core/waiting/waiting.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,8 @@
 #include <latch>
 #include <thread>
 
-#include "core/registry.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/state/sleepers.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {

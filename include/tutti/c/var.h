@@ -15,7 +15,7 @@ TUTTI_C_BEGIN
 /// Do not touch the members. The layout is that of a C++ `tutti::var` of eight bytes.
 typedef struct tutti_var {
     uint64_t value_;
-    uint64_t record_;
+    uint64_t orec_;
 } __attribute__((aligned(16))) tutti_var;
 
 /// Initialises a variable, also a static one, to an integer or, written `(uintptr_t)p`, a pointer. For a double other
@@ -25,7 +25,7 @@ typedef struct tutti_var {
 /// Initialises a variable in fresh memory that nobody else can reach yet, inside a transaction or outside.
 static inline void tutti_var_init(tutti_var* var, uint64_t initial) {
     var->value_ = initial;
-    var->record_ = 0;
+    var->orec_ = 0;
 }
 
 /// The value as of the transaction's snapshot, or what the transaction itself wrote.

@@ -69,19 +69,19 @@ struct access {
 
     /// Reads a variable. The first comparison serves unlogged read-only transactions, the second all others; whatever
     /// is special (locked, marked, newer than the snapshot, not in a transaction, another algorithm or mode, doomed)
-    /// fails both, because its bound is zero or its record is larger than any bound.
+    /// fails both, because its bound is zero or its orec is larger than any bound.
     ///
-    /// The record is read before and after the value. Both earlier loads are acquire, so the last one cannot move up;
-    /// a writer locks the record before it stores the value with release: whoever sees the value sees the lock.
+    /// The orec is read before and after the value. Both earlier loads are acquire, so the last one cannot move up;
+    /// a writer locks the orec before it stores the value with release: whoever sees the value sees the lock.
     TUTTI_ALWAYS_INLINE static word read(tx& t, const cell& from) {
-        const word before = from.record.load(std::memory_order_acquire);
+        const word before = from.orec.load(std::memory_order_acquire);
         const word value = from.value.load(std::memory_order_acquire);
         if (before < t.unlogged_bound_.load(std::memory_order_relaxed)) [[likely]] {
-            if (from.record.load(std::memory_order_relaxed) == before) [[likely]]
+            if (from.orec.load(std::memory_order_relaxed) == before) [[likely]]
                 return value;
         } else if (before < t.logged_bound_.load(std::memory_order_relaxed) && t.read_next_ != t.read_end_) [[likely]] {
-            if (from.record.load(std::memory_order_relaxed) == before) [[likely]] {
-                *t.read_next_++ = &from.record;
+            if (from.orec.load(std::memory_order_relaxed) == before) [[likely]] {
+                *t.read_next_++ = &from.orec;
                 return value;
             }
         }

@@ -1,4 +1,4 @@
-// Procedures that own a record, or wait for something, in the middle of their transactions.
+// Procedures that own an orec, or wait for something, in the middle of their transactions.
 #pragma once
 
 #include <atomic>

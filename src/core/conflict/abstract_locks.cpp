@@ -1,0 +1,226 @@
+#include "core/conflict/abstract_locks.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "base/lock.hpp"
+#include "core/conflict/contention_rank.hpp"
+#include "core/conflict/kill.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/critical.hpp"
+#include "core/state/sleepers.hpp"
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// A share of the locks. Everything in it is written under `lock`.
+///
+/// No wake-up is lost. Whoever finds a lock held notes `releases` in the same critical section; before it sleeps it
+/// enters itself as a sleeper in another, unless `releases` has moved by then. A release comes before that second
+/// section, and has moved the count, or after it, and finds the sleeper: then it wakes all once it has moved the count,
+/// which the kernel compares with what was noted.
+struct alignas(64) stripe {
+    base::lock lock;
+    detail::shared<std::uint32_t> releases{0};  // what those who wait for a lock of this stripe sleep on
+    std::uint32_t sleepers = 0;
+    holding_table held;
+};
+
+constinit stripe stripes[std::size_t{1} << holding_table::bits_of_table];
+
+stripe& stripe_of(std::uint64_t hash) noexcept { return stripes[hash >> (64 - holding_table::bits_of_table)]; }
+
+/// A context of the same worker would wait for the lock of one that was switched away with it.
+template <class F>
+auto locked(descriptor& d, stripe& s, F&& f) {
+    return undisturbed(d, [&] {
+        const base::lock_guard guard{s.lock};
+        return f();
+    });
+}
+
+/// How often to sleep before giving up, while an older or a younger transaction holds the lock.
+constexpr unsigned patience_with_older = 4;
+constexpr unsigned patience_with_younger = 64;
+/// The same for who cannot start over, whose caller hears of it: seconds, so that it says nothing of how soon a holder
+/// gets a processor to notice that it was killed.
+constexpr unsigned patience_of_the_bound = 2048;
+
+/// REQUIRES: somebody else holds the lock.
+unsigned patience(const descriptor& d, bool with_older) noexcept {
+    if (d.bound_to_commit()) return patience_of_the_bound;
+    return with_older && !d.is_irrevocable() ? patience_with_older : patience_with_younger;
+}
+
+struct finding {
+    const abstract_holding* in_the_way = nullptr;
+    bool held_already = false;
+};
+
+/// REQUIRES: the stripe is locked.
+finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d) noexcept {
+    finding found;
+    s.held.for_each(hash, [&](const abstract_holding& h) {
+        if (h.name != name) return;
+        if (h.who == &d) {
+            found.held_already |= !h.shared || shared;
+        } else if (!(h.shared && shared) && !is_ancestor(*h.who, d)) {
+            found.in_the_way = &h;
+        }
+    });
+    return found;
+}
+
+/// Somebody else who holds a lock, as found in the critical section in which `releases` was `seen`.
+struct meeting {
+    obstacle other;
+    bool older = false;  // than whoever met it
+    std::uint32_t seen = 0;
+};
+
+/// Has d hold the lock, unless somebody is in the way. Throws std::bad_alloc, and then nothing has changed.
+std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age) {
+    const std::uint64_t hash = hash_of(name);
+    stripe& s = stripe_of(hash);
+    return locked(d, s, [&]() -> std::optional<meeting> {
+        const finding found = look(s, hash, name, shared, d);
+        if (const abstract_holding* const h = found.in_the_way; h != nullptr) {
+            // The holder cannot end while the stripe is locked: it has to unlink its holding first.
+            return meeting{.other = {h->who, h->who->state.load(std::memory_order_acquire)},
+                           .older = h->age < age,
+                           .seen = s.releases.load(std::memory_order_relaxed)};
+        }
+        if (!found.held_already) {
+            s.held.make_room();
+            abstract_holding& mine = d.holdings.push({name, shared, &d, age, d.abstract_locks});
+            s.held.insert(mine, hash);
+            d.abstract_locks = &mine;
+        }
+        return std::nullopt;
+    });
+}
+
+/// While it lives, undo actions commit beside d once it has come to wait.
+class making_way {
+public:
+    explicit making_way(descriptor& d) noexcept : d_{d} {}
+    ~making_way() { end(); }
+    making_way(const making_way&) = delete;
+    making_way& operator=(const making_way&) = delete;
+
+    void offer() noexcept {
+        if (!d_.is_irrevocable() || offered_) return;
+        offered_ = true;
+        d_.makes_way.store(1, std::memory_order_seq_cst);
+        wake_sleepers(d_);
+    }
+    /// Before a block that jumps leaves without destructors.
+    void end() noexcept {
+        if (std::exchange(offered_, false)) d_.makes_way.store(0, std::memory_order_seq_cst);
+    }
+    /// Whether nobody has changed what d has read.
+    [[nodiscard]] bool withdraw() {
+        if (!offered_) return true;
+        end();
+        return d_.algorithm->unchanged(d_);
+    }
+
+private:
+    descriptor& d_;
+    bool offered_ = false;
+};
+
+/// Until somebody releases a lock of the stripe, for a random time that grows with the turns.
+void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) noexcept {
+    if (d.hooks != nullptr && d.hooks->wait != nullptr) return d.hooks->wait(d, *met.other.who, met.other.state);
+    const bool held_still = locked(d, s, [&] {
+        if (s.releases.load(std::memory_order_relaxed) != met.seen) return false;
+        ++s.sleepers;
+        return true;
+    });
+    if (!held_still) return;
+    const std::uint64_t longest = std::uint64_t{50'000} << (turn < 5 ? turn : 5);
+    base::futex_wait(s.releases.raw(), met.seen,
+                     base::now() + std::chrono::nanoseconds{1 + static_cast<long>(d.next_random() % longest)});
+    locked(d, s, [&] { --s.sleepers; });
+}
+
+}  // namespace
+
+void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
+    d.slow_commit |= slow_commit_abstract_locks;
+    const std::uint64_t age = age_of(d);
+    making_way way{d};
+    for (unsigned turn = 0;; ++turn) {
+        const std::optional<meeting> met = take_or_meet(d, name, shared, age);
+        if (!met) break;
+        if (d.asked_to_die() || ancestor_is_doomed(d)) {
+            way.end();
+            attempt_abort(d, abort_cause::killed);
+        }
+        // The irrevocable transaction wins. What it may still wait for in vain is an undo of the holder's, which would
+        // need what it has marked.
+        if (d.is_irrevocable()) kill_before_waiting(d, *met->other.who, met->other.state);
+        if (turn >= patience(d, met->older)) {
+            if (d.bound_to_commit()) {
+                throw usage_error{
+                    "tutti: an irrevocable transaction waits in vain for an abstract lock: its holder's undo may need "
+                    "what this transaction has marked; take the lock before become_irrevocable"};
+            }
+            way.end();
+            d.run.in_the_way = met->other;
+            attempt_abort(d, abort_cause::conflict_abstract_lock);
+        }
+        way.offer();
+        sleep_a_while(d, stripe_of(hash_of(name)), *met, turn);
+    }
+    if (!way.withdraw()) {
+        throw usage_error{
+            "tutti: while an irrevocable transaction waited for an abstract lock, the undo of its holder has changed "
+            "what this transaction had read; take the lock before become_irrevocable"};
+    }
+}
+
+void release_abstract_locks(descriptor& d) noexcept {
+    if (d.abstract_locks == nullptr) return;
+    while (d.abstract_locks != nullptr) {
+        abstract_holding& mine = *d.abstract_locks;
+        const std::uint64_t hash = hash_of(mine.name);
+        stripe& s = stripe_of(hash);
+        const bool somebody_sleeps = locked(d, s, [&] {
+            d.abstract_locks = mine.next_of_holder;
+            s.held.remove(mine, hash);
+            s.releases.store(s.releases.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+            return s.sleepers != 0;
+        });
+        if (somebody_sleeps) base::futex_wake_all(s.releases.raw());
+    }
+    undisturbed(d, [&] { d.holdings.clear(); });
+}
+
+void forget_other_holders(const descriptor* self) noexcept {
+    // Another thread may have been in the middle of changing a table. A list of holdings is changed by its holder only,
+    // and the caller is not at that. What runs out of memory here ends the child.
+    for (stripe& s : stripes) {
+        s.lock.forget_holder();
+        s.sleepers = 0;
+        s.held.attempt_fail();
+    }
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        const descriptor& d = descriptor::of(memory::activity_of(id));
+        if (!is_of(d, self)) continue;
+        for (abstract_holding* h = d.abstract_locks; h != nullptr; h = h->next_of_holder) {
+            const std::uint64_t hash = hash_of(h->name);
+            holding_table& held = stripe_of(hash).held;
+            held.make_room();
+            held.insert(*h, hash);
+        }
+    }
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,152 @@
+#include "core/conflict/conflict.hpp"
+
+#include "core/conflict/contention_rank.hpp"
+#include "core/conflict/kill.hpp"
+#include "core/ports/policy.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/critical.hpp"
+#include "core/state/sleepers.hpp"
+#include "core/tokens/serial_token.hpp"
+#include "core/tokens/slots.hpp"
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::core {
+
+bool spin_while(const orec& r, word seen) noexcept {
+    for (int turn = 0; turn < base::spin_turns; ++turn) {
+        if (r.load(std::memory_order_relaxed) != seen) return true;
+        base::spin_turn();
+    }
+    return false;
+}
+
+namespace {
+
+/// Where d met the transaction that `other` was in when its state read `state`.
+struct encounter {
+    descriptor& other;
+    word state;
+    abort_cause where;
+    const orec* at;  // which then read `seen`; null if there is no orec to look at
+    word seen;
+};
+
+/// A nested block of the other's may let go of the orec before its transaction ends, and the other may then sleep for
+/// us: so this wait ends with either.
+///
+/// It ends, too, when d is asked to die. Of transactions that have killed each other and wait for the victim's end,
+/// each has asked before the heavy fence with which it goes to sleep, and looks at its own request after it: the last
+/// one to fence sees that it is a victim itself, and its end wakes the others.
+void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.other, e.state, e.at, e.seen); }
+
+/// Whether d may wait for another that can no longer be killed, even while it holds orecs: that one is preparing, so
+/// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle. (The
+/// irrevocable transaction is waited for by nobody who holds something.)
+bool may_outlast(const descriptor& d, const encounter& e) noexcept {
+    const bool preparing = memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
+                           e.at == nullptr;  // norec's commit, which is `preparing` no longer while it meets somebody
+    return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
+}
+
+/// Whether d may sleep in place until another transaction ends, without a cycle of sleepers. Who sleeps has written
+/// nothing, so it owns no orec, and nobody sleeps for an owner who sleeps. A reader with marks may sleep for an owner
+/// (who does not sleep), but not for another reader (who may be sleeping for d's mark).
+bool may_wait(const descriptor& d, abort_cause where) noexcept {
+    return d.writes.empty() && !ancestor_runs(d) && (where != abort_cause::conflict_visible_read || !d.strict());
+}
+
+/// The irrevocable transaction wins, then who has lost too often, by age; then it is the policy's turn.
+verdict decide(descriptor& d, const encounter& e) noexcept {
+    if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
+    const bool senior = rank_shown(d) == senior_rank;
+    const bool other_senior = rank_shown(e.other) == senior_rank;
+    if (senior || other_senior) {
+        return senior && (!other_senior || is_older(d, e.other)) ? verdict::kill_other : verdict::wait;
+    }
+    // A suspended owner takes no part in a race: what counts is which of the two is to run first.
+    if (d.hooks != nullptr && d.hooks->outranks != nullptr && e.other.suspended.load(std::memory_order_acquire) != 0) {
+        return d.hooks->outranks(d, e.other) ? verdict::kill_other : verdict::wait;
+    }
+    return policy_of(d).conflict(d, e.other, e.where);
+}
+
+verdict judge(descriptor& d, const encounter& e) noexcept {
+    if (d.is_irrevocable()) return verdict::kill_other;
+    const verdict v = decide(d, e);
+    return v == verdict::wait && !may_wait(d, e.where) ? verdict::abort_self : v;
+}
+
+/// True if the other was killed.
+bool carry_out(descriptor& d, const encounter& e) {
+    if (is_ancestor(e.other, d)) {
+        throw usage_error{
+            "tutti: an open nested block or its undo touched what the transaction around it has written or marked; "
+            "that transaction cannot go on before the block has ended"};
+    }
+    if (out_of_patience(d)) attempt_abort(d, e.where);
+    switch (judge(d, e)) {
+        case verdict::kill_other:
+            if (kill_before_waiting(d, e.other, e.state)) return true;
+            if (!may_outlast(d, e)) break;
+            wait_out(d, e);
+            return false;
+        case verdict::wait: wait_out(d, e); return false;
+        case verdict::abort_self: break;
+    }
+    attempt_let_pass(d, {&e.other, e.state, e.at, e.seen}, e.where);
+}
+
+}  // namespace
+
+void meet_owner(descriptor& d, const orec& r, word seen, abort_cause where) {
+    if (spin_while(r, seen)) return;
+    attempt_abort_if_doomed(d);
+    descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
+    const word state = other.state.load(std::memory_order_acquire);
+    // Only if the orec is still locked does the state belong to the transaction that locked it.
+    if (r.load(std::memory_order_acquire) != seen) return;
+    const encounter e{other, state, where, &r, seen};
+    if (!carry_out(d, e)) return;
+    // Doomed: it lets go at its next barrier, unless it was suspended and has been relieved of the orec already.
+    wait_out(d, e);
+}
+
+bool meet_readers(descriptor& d, const orec& r, word seen, word others) {
+    if (spin_while(r, seen)) return false;
+    attempt_abort_if_doomed(d);
+    for (unsigned slot = 0; slot < slot_count; ++slot) {
+        if ((others >> slot & 1) == 0) continue;
+        descriptor* const other = occupant(slot);
+        if (other == nullptr) return false;  // just left; it took its marks away before
+        const word state = other->state.load(std::memory_order_acquire);
+        if (r.load(std::memory_order_acquire) != seen) return false;
+        if (!carry_out(d, {*other, state, abort_cause::conflict_visible_read, &r, seen})) return false;
+    }
+    return true;
+}
+
+void meet(descriptor& d, descriptor& other, word state, abort_cause where) {
+    carry_out(d, {other, state, where, nullptr, 0});
+}
+
+void wait_out(descriptor& self, const orec& r, word seen) noexcept {
+    if (spin_while(r, seen)) return;
+    descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
+    const word state = other.state.load(std::memory_order_acquire);
+    if (r.load(std::memory_order_acquire) == seen) wait_for(self, other, state);
+}
+
+bool wait_out_detached(descriptor& self, const orec& r, word seen) noexcept {
+    if (spin_while(r, seen)) return false;
+    descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
+    const word state = other.state.load(std::memory_order_acquire);
+    if (r.load(std::memory_order_acquire) != seen) return false;
+    if (serial_owner.load(std::memory_order_acquire) == other.id + 1) return true;
+    // For a while: the owner may come to run alone.
+    wait_for(self, other, state, r, seen, base::now() + std::chrono::milliseconds{1});
+    return false;
+}
+
+}  // namespace tutti::core

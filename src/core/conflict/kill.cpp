@@ -1,0 +1,69 @@
+#include "core/conflict/kill.hpp"
+
+#include "base/fence.hpp"
+#include "core/conflict/encounter.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/sleepers.hpp"
+
+namespace tutti::core {
+
+bool kill(descriptor& victim, word seen) noexcept {
+    const auto killable = [](word state) {
+        const status s = memory::status_of(state);
+        return s == status::active || s == status::visible || s == status::aborting;
+    };
+    if (!killable(seen)) return false;
+    victim.kill_request.store(memory::sequence_of(seen), std::memory_order_relaxed);
+    base::heavy_fence();  // partner: light_fence between `preparing` and the test in commit
+    const word state = victim.state.load(std::memory_order_acquire);
+    if (memory::sequence_of(state) != memory::sequence_of(seen) || !killable(state)) return false;
+    // Sends its next inlined read out of line, where it finds the request. If its next transaction has begun
+    // meanwhile, that one takes the slow path once and finds itself healthy.
+    victim.close_bounds();
+    return true;
+}
+
+namespace {
+
+/// Code of the language reads memory of its own without barriers, so it would go on with what a roll-back behind its
+/// back has put there.
+bool has_run_language(const descriptor& d) noexcept {
+    if ((d.slow_commit & slow_commit_language) != 0) return true;
+    const detail::frame* f = d.frame_;
+    while (f != nullptr && f->receive == nullptr) f = f->parent;
+    return f != nullptr;
+}
+
+}  // namespace
+
+bool evict(descriptor& victim) noexcept {
+    const base::lock_guard guard{victim.eviction};
+    if (victim.suspended.load(std::memory_order_acquire) == 0 || has_run_language(victim)) return false;
+    // As if it had found the request itself; when it is resumed it finds the signal at its next barrier or at commit.
+    if (victim.asked_to_die() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
+    return true;
+}
+
+bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept {
+    note_kill(victim, self);  // before, so that the victim finds it
+    if (!kill(victim, seen)) return false;
+    evict(victim);
+    // Either the victim finds the request before it sleeps, or it has said before kill's fence that it sleeps.
+    wake_sleepers(self);
+    return true;
+}
+
+// The lock is what makes the victim's fields safe to touch: its owner took it after its last instruction, and takes
+// it again before its next one.
+void suspend(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    d.suspended.store(1, std::memory_order_release);
+    ++d.suspensions;
+}
+
+void resume(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    d.suspended.store(0, std::memory_order_release);
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,34 @@
+#include "core/lifecycle/ancestors.hpp"
+
+#include "core/conflict/back_off.hpp"
+#include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/open_nesting.hpp"
+#include "core/rollback/signal.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// Attempts of an inner transaction before the outer one starts over.
+constexpr std::uint32_t attempts_inside = 16;
+
+}  // namespace
+
+void restart_ancestor(descriptor& d, abort_cause cause) {
+    execution_fail(d);
+    d.pending = signal::none;  // what leaves through frames of d's is not d's: detail::signalled
+    // A block of the language is begun again by a jump that passes over whoever would leave.
+    if (d.outer->frame_->receive != nullptr) leave_open_nested(*d.outer);
+    attempt_abort(*d.outer, cause);
+}
+
+void heed_ancestors(descriptor& d) {
+    if (ancestor_is_doomed(d)) restart_ancestor(d, abort_cause::killed);
+}
+
+void back_off_inside(descriptor& d) {
+    heed_ancestors(d);
+    if (d.run.attempt % attempts_inside == 0 && may_restart_ancestor(d)) restart_ancestor(d, d.run.last_cause);
+    back_off(d);
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,77 @@
+#include "core/lifecycle/commit.hpp"
+
+#include "base/clock.hpp"
+#include "core/conflict/abstract_locks.hpp"
+#include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/room.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/state/attempt.hpp"
+#include "core/tokens/serial_token.hpp"
+
+namespace tutti::core {
+namespace {
+
+void count_commit(descriptor& d) noexcept {
+    d.ledger.count_commit(d.run.block(), d.run.attempt - 1);
+    if (d.started == 0) return;
+    const auto elapsed = static_cast<double>(base::ticks() - d.started);
+    d.ledger.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
+}
+
+}  // namespace
+
+bool put_to_the_vote(descriptor& d) {
+    std::size_t asked = 0;
+    vote v = vote::commit;
+    d.slow_path |= slow_path_frozen;
+    try {
+        v = ask_participants(d, asked);
+    } catch (...) {
+        tell_participants_to_abort(d, asked);
+        d.slow_path &= ~slow_path_frozen;
+        throw;
+    }
+    if (v != vote::commit) {
+        tell_participants_to_abort(d, asked);
+        attempt_fail(d, abort_cause::participant_veto);
+        if (v == vote::cancel) d.pending = signal::cancel;
+    }
+    d.slow_path &= ~slow_path_frozen;
+    return v == vote::commit;
+}
+
+void announce_decision(descriptor& d) noexcept {
+    if (!d.is_irrevocable()) d.set_status(status::committed);
+    d.slow_path |= slow_path_frozen;
+    run_at_commit(d);
+    d.slow_path &= ~slow_path_frozen;
+}
+
+void finish_slowly(descriptor& d, privacy owed) {
+    memory::log<deferred> after;
+    TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
+    if (owed != privacy::made) retract_announcement(d);
+    if ((d.slow_commit & (slow_commit_memory | slow_commit_handlers)) != 0) settle_committed(d, after);
+    if (d.strict()) give_back_tokens(d);
+    // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
+    if ((d.slow_commit & slow_commit_plain) != 0) d.plain.store(0, std::memory_order_release);
+    if ((d.slow_commit & slow_commit_counting) != 0) count_commit(d);
+    if ((d.slow_commit & (slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks)) != 0) {
+        if (d.run.timed.on) end_timed(d);
+        if (d.run.rewinds != 0) d.partial.note_commit();
+        execution_end(d);
+    }
+    d.captured_size_ = 0;
+    attempt_close(d);
+    d.serial = false;  // handlers may run transactions, which others do not wait for
+    release_abstract_locks(d);
+    pay_debts(d);  // its own among them; before a wait for all numbers, of which one may be its own
+    if (owed == privacy::received) await_quiescence(d);
+    if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
+    if (d.limbo.due()) [[unlikely]]
+        d.limbo.collect(d);
+    if (!after.empty()) run_on_commit(d, after);
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,107 @@
+#include "core/lifecycle/ends.hpp"
+
+#include <cxxabi.h>
+
+#include <typeinfo>
+#include <utility>
+
+#include "core/conflict/abstract_locks.hpp"
+#include "core/conflict/contention_rank.hpp"
+#include "core/lifecycle/retry_limits.hpp"
+#include "core/lifecycle/room.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/ports/policy.hpp"
+#include "core/privatization/quiescence.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/sleepers.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// What to count an exception under that is just being handled.
+abort_cause cause_of_exception() noexcept {
+    // By type and not by rethrowing it: the forced unwind of a thread that exits must not be caught, and has no type.
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    if (type != nullptr && *type == typeid(usage_error)) return abort_cause::usage;
+    if (type != nullptr && *type == typeid(std::bad_alloc)) return abort_cause::allocation;
+    return abort_cause::exception;
+}
+
+}  // namespace
+
+void attempt_end(descriptor& d, abort_cause cause) noexcept {
+    give_back(d);
+    if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_abort(d.run.block(), cause);
+    if (const policy& p = policy_of(d); p.abort != nullptr) p.abort(d);
+    // Relaxed: whoever finds this attempt over by its status, which is stored with release, finds this too. An
+    // execution that sleeps in retry is not on its way to a commit.
+    if (cause != abort_cause::explicit_retry) {
+        if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
+        d.last_defeat.store(d.own_sequence, std::memory_order_release);  // partner: is_settled in waiting.cpp
+    }
+    if ((d.slow_commit & slow_commit_plain) != 0) d.plain.store(0, std::memory_order_release);
+    retract_announcement(d);
+    d.captured_size_ = 0;
+    attempt_close(d);
+    // Handlers may run transactions of their own on this descriptor.
+    execution mine = std::exchange(d.run, {});
+    const unsigned uncaught = d.uncaught;
+    const bool compensating = std::exchange(d.compensating, true);
+    compensate(d, cause);
+    d.compensating = compensating;
+    release_abstract_locks(d);
+    pay_debts(d);
+    mine.last_cause = cause;
+    d.run = mine;
+    d.uncaught = uncaught;
+}
+
+void execution_end(descriptor& d) noexcept {
+    if (const policy& p = policy_of(d); p.end != nullptr) p.end(d);
+    hide_rank(d);
+    forget_retry_calls(d);
+    d.run = {};
+}
+
+void execution_fail(descriptor& d) noexcept {
+    execution_end(d);
+    if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
+    // Whoever waits for its commit finds that there is no next attempt.
+    d.last_defeat.store(0, std::memory_order_relaxed);
+    wake_sleepers(d);
+}
+
+void execution_give_up(descriptor& d, abort_cause cause) noexcept {
+    attempt_end(d, cause);
+    execution_fail(d);
+    // Also what was cancelled has told its caller what is private.
+    if (d.algorithm->privatizes_by_waiting && plain_memory_is_used()) await_quiescence(d);
+}
+
+void attempt_fail(descriptor& d, abort_cause cause) noexcept {
+    d.pending = signal::restart;
+    d.cause = cause;
+    d.set_status(status::aborting);
+    give_back(d);
+}
+
+void execution_end_unstarted(descriptor& d) noexcept {
+    d.frame_ = nullptr;
+    execution_fail(d);
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+
+void fail(tx& t) noexcept {
+    descriptor& d = descriptor::of(t);
+    if (!d.running()) return;  // thrown by an on_commit handler: the commit stands
+    core::execution_give_up(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
+}
+
+}  // namespace tutti::detail

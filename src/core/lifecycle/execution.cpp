@@ -1,0 +1,201 @@
+#include "core/lifecycle/execution.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/panic.hpp"
+#include "core/conflict/back_off.hpp"
+#include "core/conflict/contention_rank.hpp"
+#include "core/lifecycle/ancestors.hpp"
+#include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/interrupt.hpp"
+#include "core/lifecycle/retry.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/ports/policy.hpp"
+#include "core/privatization/quiescence.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/attempt.hpp"
+#include "core/tokens/bias.hpp"
+#include "core/tokens/slots.hpp"
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// Attempts of a read-only block that go unlogged before its reads are logged, so that it can extend its snapshot.
+constexpr std::uint32_t unlogged_attempts = 4;
+
+status status_for(mode m) noexcept {
+    switch (m) {
+        case mode::visible: return status::visible;
+        case mode::irrevocable: return status::irrevocable;
+        case mode::optimistic: break;
+    }
+    return status::active;
+}
+
+void start_counting(descriptor& d) noexcept {
+    d.slow_commit |= slow_commit_counting;
+    d.started = d.ledger.time_this_one() ? base::ticks() : 0;
+}
+
+/// Takes a slot. An undo inside a transaction that goes on does without one that is not to be had, with the rank of
+/// that transaction. False: the execution ends here, or the transaction around d has to start over instead.
+bool take_place(descriptor& d) noexcept {
+    if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
+    // Whoever has the slot may be waiting for what the transaction around d owns.
+    constexpr auto a_while = std::chrono::milliseconds{1};
+    while (!wait_for_slot(d, d.mode, base::now() + a_while)) {
+        if (ancestor_is_doomed(d)) return false;
+        if ((d.outer->slow_path & slow_path_frozen) != 0) {
+            d.mode = status::active;
+            d.slow_commit |=
+                slow_commit_restarted;  // its end has `run` to reset, which still has the mode that it asked for
+            return true;
+        }
+    }
+    return true;
+}
+
+bool begins_strictly(descriptor& d) noexcept {
+    const without_bias so_that_it_does_not_lack_a_slot{d};
+    if (!so_that_it_does_not_lack_a_slot.is_so() || !take_place(d)) return false;
+    if (d.slot == 0) return true;
+    d.slow_commit |= slow_commit_strict;
+    // Before the snapshot is taken: whoever finds the slot occupied must find its occupant running, or it would take
+    // it for one that has just left. seq_cst as in norec.hpp.
+    d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
+    return true;
+}
+
+void start_strictly(descriptor& d) {
+    if (!begins_strictly(d)) {
+        if (ends_here(d)) execution_interrupt(d);
+        attempt_close(d);
+        restart_ancestor(d, abort_cause::killed);
+    }
+    if (d.is_irrevocable() && (d.slow_commit & slow_commit_counting) != 0) {
+        d.ledger.count_irrevocable(d.run.block(),
+                                   d.run.irrevocable_reason != nullptr ? d.run.irrevocable_reason : "requested");
+    }
+}
+
+}  // namespace
+
+namespace {
+
+/// Calls f(d), which may throw before an attempt begins: then no block is open.
+void or_end(descriptor& d, void (*f)(descriptor&)) {
+    try {
+        f(d);
+    } catch (...) {
+        execution_end_unstarted(d);
+        throw;
+    }
+}
+
+}  // namespace
+
+void attempt_start(descriptor& d) {
+    std::optional<before_attempt> unbegun{d};
+    // Not what runs for the first time, unless it has to wait.
+    if (d.run.attempt > 1 && ends_here(d)) [[unlikely]] {
+        const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
+        execution_end_unstarted(d);
+        throw_interruption(why);
+    }
+    if (d.run.timed.on) [[unlikely]]
+        or_end(d, plan_attempt);
+    attempt_reset(d);
+    d.mode = d.run.next_mode;
+    d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active;
+    if (d.run.attempt > 1) {
+        d.slow_commit |= slow_commit_restarted;
+        show_rank(d);
+    }
+    if (observe::counting.load(std::memory_order_relaxed)) [[unlikely]]
+        start_counting(d);
+    if (const policy& p = policy_of(d); p.start != nullptr) p.start(d);
+    if (d.mode != status::active) [[unlikely]]
+        start_strictly(d);
+    unbegun.reset();
+    if (d.frame_->receive != nullptr)
+        d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered it
+    d.algorithm->begin(d);
+    if (d.frame_->receive != nullptr) {
+        // A block of the language has said that it uses plain memory; what it says must be seen before its snapshot is
+        // taken. Partner: quiesce.
+        if (!is_enlisted(d)) enlist(d);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        d.algorithm->refresh(d);
+    }
+    if (d.run.timed.on) [[unlikely]]
+        note_start(d);
+}
+
+void execution_start(descriptor& d) {
+    d.run.next_mode = status_for(d.run.how->mode);
+    if (d.run.how->deadline.exists()) or_end(d, begin_timed);
+    attempt_start(d);
+}
+
+void refuse_write() {
+    throw usage_error{"tutti: a block that promised to be read-only writes; drop options::read_only"};
+}
+
+void refuse_misaligned() {
+    throw usage_error{"tutti: load or store of a word that is not aligned to its size; access its bytes one by one"};
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+
+sequel reopen(tx& t) {
+    descriptor& d = descriptor::of(t);
+    frame* const outermost = d.frame_;
+    TUTTI_ASSERT(outermost->parent == nullptr, "a signal for the outermost block reached it past an inner one");
+    if (d.pending == core::signal::cancel) {
+        core::execution_give_up(d, d.cause);
+        return sequel::cancelled;
+    }
+    const bool ends_when_interrupted = core::ends_when_interrupted(d);  // while its block is open
+    if (d.pending == core::signal::retry) {
+        core::wait_in_retry(d);
+        core::heed_ancestors(d);
+    } else {
+        core::attempt_end(d, d.cause);
+        core::count_defeat(d, d.cause);
+        d.run.unbegun = ends_when_interrupted;
+        if (d.run.last_cause == abort_cause::explicit_restart) {
+            core::heed_ancestors(d);  // it lost to nobody: at once, under every policy
+        } else if (core::ancestor_runs(d)) {
+            core::back_off_inside(d);
+        } else if (const core::obstacle& o = d.run.in_the_way;
+                   o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
+            // Nobody wins against it.
+            if (o.at != nullptr) core::wait_for(d, *o.who, o.state, core::patience(d));
+            else core::wait_for_passage(d, *o.who, o.state, core::patience(d));
+        } else {
+            core::policy_of(d).pause(d);
+        }
+    }
+    core::execution& run = d.run;
+    run.unbegun = false;
+    ++run.attempt;
+    if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.partial.note_failure();
+    run.rewinds = 0;
+    run.in_the_way = {};
+    run.retry_until.reset();
+    run.waits_made = 0;
+    if (run.attempt > core::unlogged_attempts) run.log_reads = true;
+    d.frame_ = outermost;
+    core::attempt_start(d);
+    return sequel::again;
+}
+
+}  // namespace tutti::detail

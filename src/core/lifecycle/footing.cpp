@@ -1,0 +1,35 @@
+#include "core/lifecycle/footing.hpp"
+
+#include "core/modes/deadline.hpp"
+#include "core/rollback/signal.hpp"
+
+namespace tutti::core {
+
+footing examine(descriptor& d) {
+    if ((d.slow_path & slow_path_idle) != 0) {
+        throw usage_error{"tutti: this tx's transaction has ended; a tx may only be used inside the body that got it"};
+    }
+    if ((d.slow_path & slow_path_frozen) != 0) {
+        throw usage_error{
+            "tutti: a participant, an at_commit or an on_abort handler touched the transaction; move the access to the "
+            "body or to a before_commit handler"};
+    }
+    if ((d.slow_path & slow_path_pending) != 0) {
+        if (!d.unwinding()) raise_again(d);
+        // A block that is only being left still owns what it wrote, and its algorithm can answer.
+        return d.given_back ? footing::detached : footing::shielded;
+    }
+    if (d.unwinding()) {
+        if (!d.asked_to_die()) return footing::shielded;
+        const base::lock_guard guard{d.eviction};
+        doom(d, signal::restart, abort_cause::killed);
+        return footing::detached;
+    }
+    attempt_abort_if_doomed(d);
+    if ((d.slow_path & slow_path_timed) != 0) look_at_clock(d);
+    // Another transaction closed the bounds for one that is over by now.
+    d.set_bounds();
+    return footing::sound;
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,45 @@
+#include "core/lifecycle/fork.hpp"
+
+#include "base/fence.hpp"
+#include "core/conflict/abstract_locks.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/tokens/serial_token.hpp"
+#include "core/tokens/slots.hpp"
+#include "core/waiting/wakeup.hpp"
+
+namespace tutti::core {
+namespace {
+
+void forget(descriptor& gone) noexcept {
+    const word state = gone.state.load(std::memory_order_relaxed);
+    gone.state.store(memory::make_state(memory::sequence_of(state), status::idle), std::memory_order_relaxed);
+    gone.plain.store(0, std::memory_order_relaxed);
+    gone.privatizing.store(0, std::memory_order_relaxed);
+    gone.sleepers.store(0, std::memory_order_relaxed);
+    gone.waits_for.store(nullptr, std::memory_order_relaxed);
+    gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not go on
+    gone.asleep = nullptr;
+    gone.abstract_locks = nullptr;  // their memory stays where it is, like that of its logs
+}
+
+}  // namespace
+
+void forget_others(const descriptor* self) noexcept {
+    base::forget_others_fences();
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        descriptor& d = descriptor::of(memory::activity_of(id));
+        d.eviction.forget_holder();
+        if (!is_of(d, self)) forget(d);
+    }
+    const std::uint32_t who = serial_owner.load(std::memory_order_relaxed);
+    if (who != 0 && !is_of(descriptor::of(memory::activity_of(who - 1)), self)) {
+        serial_owner.store(0, std::memory_order_relaxed);
+    }
+    forget_bias_of_others(self);
+    forget_other_occupants(self);
+    forget_other_holders(self);
+    forget_all_waiters();
+}
+
+}  // namespace tutti::core

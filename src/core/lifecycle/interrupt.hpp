@@ -1,0 +1,57 @@
+// Ending what a context's transactions do, from outside and for good.
+//
+//   raiser:  interrupted = why; kill the running attempt; wake it if it sleeps in retry
+//   context: aborted or woken, it comes to attempt_start, finds `interrupted` and throws
+//
+// What waits for another transaction is not woken: nobody knows on whose word it sleeps. It looks for itself, every 20
+// ms (base::nap_until): at the kill, if its attempt runs, else at `interrupted`, in every wait before an attempt. Three
+// waits go on: that of a commit which has published, for quiescence; those of an attempt that nobody can kill; and that
+// for norec's lock, which its holder has while it commits.
+//
+// The word is stored before the kill, and a killed attempt looks at it after it has found the kill. The architecture of
+// x86-64 keeps that order; elsewhere, and where a transaction begins between the raiser's two steps, the attempt may be
+// run once more, and the next raise ends it.
+#pragma once
+
+#include "core/state/attempt.hpp"
+#include "core/waiting/wakeup.hpp"
+
+namespace tutti::core {
+
+// What `descriptor::interrupted` says; 0: nothing.
+inline constexpr std::uint32_t by_request = 1;      // throws tutti::interrupted
+inline constexpr std::uint32_t short_of_stack = 2;  // throws tutti::out_of_stack
+
+/// Any thread, while the context has not given the descriptor back.
+TUTTI_EXPORT void interrupt(descriptor& d) noexcept;
+
+/// For a context whose stack does not suffice, whose innermost transaction is that of `d`: all of them. On its own
+/// thread, from a signal handler, too.
+void interrupt_for_stack(descriptor& d) noexcept;
+
+/// The context does something new. On no other thread's behalf: a raiser is over.
+void forget_interruption(descriptor& outermost) noexcept;
+
+[[noreturn]] void throw_interruption(std::uint32_t why);
+
+/// The same for what sleeps in retry, and only while it does; then it has not left that sleep. What it has come to
+/// meanwhile may be no longer what was to be interrupted.
+TUTTI_EXPORT void interrupt_sleeper(descriptor& d) noexcept;
+
+/// Ends the execution of d, whose attempt has touched nothing yet, as ends_here said. It may have begun, and have a
+/// slot.
+[[noreturn]] void execution_interrupt(descriptor& d);
+
+/// me.sleep(until), which `interrupt` ends, and the cancellation of the thread. The lock orders the two: either the one
+/// who interrupts finds who sleeps, or the word is found before the sleep. REQUIRES: ends_when_interrupted. Others
+/// would find the word again and again, and never sleep.
+void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until);
+
+/// Rolls back whatever the calling context is in the middle of, `innermost` and what is around it, as an exception
+/// would that leaves all the blocks; but their frames stay as they are, and are never gone on with. REQUIRES:
+/// can_end_all; no exception is in flight; none of those frames is the runtime's.
+void end_all(descriptor& innermost) noexcept;
+/// Blocks of the language keep books of their own.
+[[nodiscard]] bool can_end_all(const descriptor& innermost) noexcept;
+
+}  // namespace tutti::core

@@ -1,0 +1,132 @@
+// Closed nesting: blocks inside a block. A nested block is a savepoint in the logs; its reads always stay, because
+// what its parent does next depends on them.
+#include <algorithm>
+#include <utility>
+
+#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/retry_limits.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/sleepers.hpp"
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::core {
+namespace {
+
+void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
+    d.landing = f.stack;
+    d.algorithm->rewind(d, f.mark);
+    take_back_retry_calls(d, f.mark.waits);
+    d.landing = 0;
+    // Whoever sleeps for an orec that this let go of must not sleep until we end: we may come to sleep for them.
+    wake_sleepers(d);
+    d.captured_size_ = 0;
+    const std::uint32_t slow_path = d.slow_path;
+    d.slow_path =
+        slow_path_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
+    compensate_nested(d, f.mark.deferred, cause);
+    d.slow_path = slow_path;
+}
+
+/// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
+void move_snapshot(descriptor& d, const detail::frame& f) noexcept {
+    d.forget_reads(f.mark.reads);
+    // A destructor that ran on the way may have moved the snapshot further.
+    d.snapshot_bound = std::max(d.snapshot_bound, d.rewind_bound);
+    ++d.run.rewinds;
+    if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_rewind(d.run.block());
+    d.slow_commit |= slow_commit_restarted;
+}
+
+/// Waits for whoever was in the way. May restart the attempt.
+void let_go_first(descriptor& d) {
+    const obstacle other = d.run.in_the_way;
+    if (other.at == nullptr) return;
+    // Until the orec is free, not until the other ends: it may be on its way back like us, and have come to wait for
+    // us. Whoever owns nothing may wait for as long as that takes.
+    if (d.writes.empty()) {
+        wait_in_place(d, *other.who, other.state, other.at, other.seen);
+        attempt_abort_if_doomed(d);
+    } else if (!wait_briefly(d, *other.who, other.state, *other.at, other.seen)) {
+        attempt_retreat(d, d.cause);
+    }
+    d.run.in_the_way = {};
+}
+
+void calm(descriptor& d) noexcept {
+    d.pending = signal::none;
+    d.slow_path &= ~slow_path_pending;
+    d.slow_commit &= ~slow_commit_pending;
+    d.set_bounds();
+}
+
+}  // namespace
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+using core::signal;
+
+TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    if (f.receive == nullptr) f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
+    f.parent = d.frame_;
+    f.read_only |= f.parent->read_only;
+    f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
+    d.frame_ = &f;
+    d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone
+}
+
+void close_nested(tx& t, frame& f) {
+    descriptor& d = descriptor::of(t);
+    if (!d.unwinding()) {
+        if (d.pending != signal::none) core::raise_again(d);
+        // Afterwards nothing but the whole transaction could run again.
+        if (f.checkpoint && d.logging && !d.strict()) d.algorithm->refresh(d);
+    }
+    d.frame_ = f.parent;
+}
+
+sequel reopen_nested(tx& t, frame& f) {
+    descriptor& d = descriptor::of(t);
+    TUTTI_ASSERT(d.frame_ == &f, "blocks close in the order opposite to that in which they opened");
+    const bool again = d.pending == signal::restart_block || (d.pending == signal::rewind && d.rewind_to == &f);
+    const bool mine =
+        again || (d.pending == signal::cancel && !f.alternative) || (d.pending == signal::retry && f.alternative);
+    d.frame_ = f.parent;
+    if (!mine) return sequel::propagate;
+    const bool rewound = d.pending == signal::rewind;
+    core::rewind_block(d, f, d.cause);
+    if (rewound) core::move_snapshot(d, f);
+    core::calm(d);
+    if (rewound) core::let_go_first(d);
+    return again ? sequel::again : sequel::cancelled;
+}
+
+void fail_nested(tx& t, frame& f) noexcept {
+    descriptor& d = descriptor::of(t);
+    if (d.pending == signal::none) core::rewind_block(d, f, abort_cause::exception);
+    d.frame_ = f.parent;
+}
+
+void propagate(tx& t) { core::raise_again(descriptor::of(t)); }
+
+void raise_restart(tx& t) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    if (d.bound_to_commit()) {
+        core::refuse_repetition(d, "tutti: restart in an irrevocable transaction, whose effects cannot be repeated");
+    }
+    core::raise(d, signal::restart_block, abort_cause::explicit_restart);
+}
+
+void raise_cancel(tx& t) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    core::raise(d, signal::cancel, abort_cause::explicit_cancel);
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,49 @@
+#include "core/lifecycle/open_nesting.hpp"
+
+#include <utility>
+
+#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/ports/algorithm.hpp"
+#include "tutti/open_nesting.hpp"
+
+namespace tutti::core {
+descriptor& enter_open_nested(descriptor& outer) {
+    if (outer.inner == nullptr) {
+        outer.inner = &acquire_descriptor();
+        outer.inner->outer = &outer;
+        if (outer.hooks != nullptr) make_preemptable(*outer.inner, *outer.hooks);
+    }
+    // A context may have come to another thread since the descriptor was made.
+    outer.inner->exceptions = outer.exceptions;
+    if (outer.frame_ != nullptr) outer.inner->masked_jump = std::exchange(outer.frame_->jump, nullptr);
+    outer.inner->threw_after_commit = false;
+    detail::current_transaction = outer.inner;
+    return *outer.inner;
+}
+
+void leave_open_nested(descriptor& outer) noexcept {
+    detail::current_transaction = &outer;
+    if (outer.frame_ != nullptr) outer.frame_->jump = std::exchange(outer.inner->masked_jump, nullptr);
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+
+bool threw_after_open_nested_commit(const tx& t) noexcept {
+    return static_cast<const descriptor&>(t).inner->threw_after_commit;
+}
+
+bool nests_closed(tx& t) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    return d.is_irrevocable() || d.algorithm->one_at_a_time;
+}
+
+tx& enter_open_nested(tx& t) { return core::enter_open_nested(descriptor::of(t)); }
+void leave_open_nested(tx& t) noexcept { core::leave_open_nested(descriptor::of(t)); }
+
+}  // namespace tutti::detail

@@ -1,0 +1,164 @@
+#include "core/lifecycle/registry.hpp"
+
+#include <cxxabi.h>
+#include <pthread.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "base/fence.hpp"
+#include "base/panic.hpp"
+#include "core/lifecycle/room.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/privatization/quiescence_set.hpp"
+#include "core/tokens/serial_token.hpp"
+#include "observe/site.hpp"
+
+namespace tutti::detail {
+
+__thread tx* current_transaction = nullptr;
+
+}  // namespace tutti::detail
+
+namespace tutti::core {
+namespace {
+
+struct pool {
+    std::mutex mutex;
+    std::vector<descriptor*> free;
+};
+
+// Never destroyed: threads may end after static destructors have run.
+pool& descriptors() {
+    static auto* const p = new pool;
+    return *p;
+}
+
+/// The stack pointer of whoever called at_exit's caller: all frames of the thread's own were below. As far as the stack
+/// can be read.
+TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
+    struct walk {
+        int frames;
+        std::uintptr_t stack;
+    } w{5, 0};
+    ::_Unwind_Backtrace(
+        [](_Unwind_Context* frame, void* argument) {
+            walk& here = *static_cast<walk*>(argument);
+            if (here.frames-- == 0) return _URC_END_OF_STACK;
+            // A frame is named by the stack pointer that it has after the call in it returns.
+            here.stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
+            return _URC_NO_REASON;
+        },
+        &w);
+    return w.stack;
+}
+
+/// The thread exits in the middle of a transaction, and no frame of it was unwound on the way: code without exceptions,
+/// a language-level block in C. What ran alone cannot be undone, so it commits, as it does where frames are unwound.
+/// The frames of its open blocks are gone.
+TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
+    d.landing = stack_of_thread_start();
+    if (!d.serial || !d.operations_->commit(d)) detail::fail(d);
+    d.landing = 0;
+}
+
+void at_exit(void* d) {
+    auto& leaving = *static_cast<descriptor*>(d);
+    if (leaving.running()) end_with_thread(leaving);
+    detail::current_transaction = nullptr;
+    release_descriptor(leaving);
+}
+
+// A pthread key rather than a thread_local destructor: keys are destroyed after all of those, which may themselves
+// run transactions, and again if that makes them anew.
+pthread_key_t exit_key() {
+    static const pthread_key_t key = [] {
+        pthread_key_t k{};
+        if (::pthread_key_create(&k, at_exit) != 0) base::panic("no pthread key is left for thread exits");
+        return k;
+    }();
+    return key;
+}
+
+}  // namespace
+
+descriptor& acquire_descriptor() {
+    pool& p = descriptors();
+    descriptor* d = nullptr;
+    {
+        const std::lock_guard guard{p.mutex};
+        if (!p.free.empty()) {
+            d = p.free.back();
+            p.free.pop_back();
+        } else {
+            p.free.reserve(memory::activities() + 1);  // so that releasing cannot fail
+            d = new descriptor;
+        }
+    }
+    d->algorithm = &chosen_instance();
+    d->operations_ = d->algorithm;
+    d->exceptions = reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals());
+    return *d;
+}
+
+void release_descriptor(descriptor& d) noexcept {
+    if (d.serial) end_serial(d);  // its transaction never ended: the thread exited in it
+    if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
+    d.outer = nullptr;
+    d.limbo.leave(d);
+    give_back_room(d);
+    d.hooks = nullptr;
+    d.notes_end = 0;
+    d.pending_tick.store(false, std::memory_order_relaxed);  // nobody is left to serve it
+    d.critical_depth.store(0, std::memory_order_relaxed);
+    pool& p = descriptors();
+    const std::lock_guard guard{p.mutex};
+    p.free.push_back(&d);
+}
+
+void hold_registry() noexcept {
+    descriptors().mutex.lock();
+    memory::hold_orphanage();  // release_descriptor hands things on to it before it asks for the mutex
+    observe::hold_sites();
+    hold_quiescence_set();
+}
+void let_go_of_registry() noexcept {
+    let_go_of_quiescence_set();
+    observe::let_go_of_sites();
+    memory::let_go_of_orphanage();
+    descriptors().mutex.unlock();
+}
+
+void make_preemptable(descriptor& d, const preemption& hooks) noexcept {
+    d.hooks = &hooks;
+    d.algorithm = d.algorithm->preemptable;
+    d.operations_ = d.algorithm;
+}
+
+descriptor& attach() {
+    descriptor& d = acquire_descriptor();
+    if (::pthread_setspecific(exit_key(), &d) != 0) {
+        release_descriptor(d);
+        throw std::bad_alloc{};
+    }
+    detail::current_transaction = &d;
+    return d;
+}
+
+void detach() noexcept {
+    if (detail::current_transaction == nullptr) return;
+    auto& d = descriptor::of(*detail::current_transaction);
+    detail::current_transaction = nullptr;
+    ::pthread_setspecific(exit_key(), nullptr);
+    release_descriptor(d);
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+tx& attach() { return core::attach(); }
+
+}  // namespace tutti::detail

@@ -1,0 +1,127 @@
+#include "core/lifecycle/retry.hpp"
+
+#include <algorithm>
+
+#include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/interrupt.hpp"
+#include "core/lifecycle/retry_limits.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/fault.hpp"
+#include "core/waiting/wakeup.hpp"
+
+namespace tutti::core {
+namespace {
+
+bool has_read(const descriptor& d) noexcept { return d.read_next_ != d.read_begin || !d.values.empty(); }
+
+void sleep_until(descriptor& d, base::deadline until, waiter::cancellable c) {
+    static const detail::shared<std::uint32_t> nobody_wakes_this{0};
+    while (base::now() < until) sleep_on(d, nobody_wakes_this, until, c);
+}
+
+/// Runs `sleep`. A thread that is cancelled in it leaves all its frames, the block's among them, which is over then. (A
+/// forced unwind is no exception that could be counted.)
+template <class F>
+void sleep_or_end(descriptor& d, F&& sleep) {
+    struct ending {
+        descriptor* of;
+        ~ending() {
+            if (of != nullptr) execution_fail(*of);
+        }
+    } unless_it_goes_on{&d};
+    sleep();
+    unless_it_goes_on.of = nullptr;
+}
+
+bool inside_alternative(const descriptor& d) noexcept {
+    for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
+        if (f->alternative) return true;
+    }
+    return false;
+}
+
+[[noreturn]] void give_way(descriptor& d) {
+    if (d.bound_to_commit()) {
+        refuse_repetition(
+            d,
+            "tutti: retry in an irrevocable transaction, whose effects cannot be repeated; call retry before "
+            "become_irrevocable");
+    }
+    // Without a log there is nothing to wait for: run again with one.
+    if (!inside_alternative(d)) need_current_reads(d);
+    raise(d, signal::retry, abort_cause::explicit_retry);
+}
+
+}  // namespace
+
+void wait_in_retry(descriptor& d) {
+    // The writes go first: nobody should meet the orecs of a transaction that sleeps. The reads stay.
+    d.set_status(status::aborting);
+    give_back(d);
+    const bool can_be_ended = ends_when_interrupted(d);  // while its block is open
+    if (!has_read(d)) {
+        if (!d.logging) {  // an alternative of an unlogged block
+            d.run.log_reads = true;
+            return attempt_end(d, abort_cause::mode_switch);
+        }
+        const std::optional<base::deadline> until = retry_limit(d);
+        if (until) {
+            attempt_end(d, abort_cause::explicit_retry);
+            const auto c = can_be_ended ? waiter::cancellable::yes : waiter::cancellable::no;
+            return sleep_or_end(d, [&] { sleep_until(d, *until, c); });
+        }
+        execution_give_up(d, abort_cause::usage);
+        throw usage_error{
+            "tutti: retry before anything was read: nothing could ever wake this transaction; read what it waits for "
+            "through its tx first"};
+    }
+    std::optional<waiter> me;
+    try {
+        me.emplace(d);
+    } catch (const std::bad_alloc&) {
+        execution_give_up(d, abort_cause::allocation);
+        throw;
+    }
+    // While the state says running, what was read cannot be reclaimed, so its orecs may be looked at.
+    const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
+    attempt_end(d, abort_cause::explicit_retry);
+    if (!worth_sleeping) return;
+    std::optional<base::deadline> until = retry_limit(d);
+    if (ancestor_runs(d)) {
+        // Whoever would wake d may be waiting for what the block around it owns, and has that asked to die: look.
+        const base::deadline soon = base::now() + std::chrono::milliseconds{1};
+        if (!until || soon < *until) until = soon;
+    }
+    if (can_be_ended) sleep_or_end(d, [&] { sleep_interruptibly(d, *me, until); });
+    else me->sleep(until);
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+using core::descriptor;
+
+void raise_retry(tx& t) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    core::give_way(d);
+}
+
+void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    const base::deadline now = base::now();
+    const base::deadline since = core::first_time_at(d, at, now);
+    // A limit beyond the end of the clock means for ever.
+    const base::deadline until = since + std::min(limit, std::chrono::nanoseconds{base::deadline::max() - since});
+    if (now >= until) return;
+    if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
+    core::give_way(d);
+}
+
+}  // namespace tutti::detail

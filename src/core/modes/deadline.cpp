@@ -1,0 +1,183 @@
+#include "core/modes/deadline.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/modes/mode_switch.hpp"
+#include "core/ports/timetable.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/critical.hpp"
+
+namespace tutti::core {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr unsigned most_samples = 4096;
+constexpr const char* irrevocability_reason = "deadline";
+constexpr deadline_tuning default_tuning{};
+
+const deadline_tuning& tuning_of(const descriptor& d) noexcept {
+    const deadline_tuning* const given = d.run.how->tuning;
+    return given != nullptr ? *given : default_tuning;
+}
+
+timetable plan_of(const descriptor& d) noexcept {
+    return timetable_of(d.run.timed.due, d.run.timed.expected, tuning_of(d));
+}
+
+void check(const options& how, const deadline_tuning& tuning) {
+    if (how.deadline.value() < nanoseconds::zero()) {
+        throw usage_error{"tutti: options::deadline is negative; give the time that the block has, or a point in time"};
+    }
+    if (!(how.qos > 0 && how.qos < 1)) {
+        throw usage_error{
+            "tutti: options::qos is not between 0 and 1; it is the share of executions that should meet the deadline, "
+            "0.99 for all but one in a hundred"};
+    }
+    if (!(tuning.irrevocable_factor >= 1 && tuning.visible_factor >= tuning.irrevocable_factor &&
+          std::isfinite(tuning.visible_factor))) {
+        throw usage_error{
+            "tutti: deadline_tuning needs visible_factor >= irrevocable_factor >= 1: reads turn visible first, and an "
+            "irrevocable attempt takes its time, too"};
+    }
+    if (tuning.samples < 1 || tuning.samples > most_samples) {
+        throw usage_error{"tutti: deadline_tuning::samples is not between 1 and 4096"};
+    }
+}
+
+base::deadline due_of(const deadline& given) noexcept {
+    if (given.is_absolute()) return base::deadline{given.value()};
+    const base::deadline now = base::now();
+    return given.value() < base::deadline::max() - now ? now + given.value() : base::deadline::max();
+}
+
+/// Inside the body of a transaction that owns something nobody may be waited for, not even for a slot.
+bool may_hurry(const descriptor& d) noexcept { return !ancestor_runs(d); }
+
+void ask_for(descriptor& d, status wanted) noexcept {
+    if (wanted <= d.run.next_mode) return;
+    d.run.next_mode = wanted;
+    if (wanted != status::irrevocable) return;
+    d.run.hurried = true;
+    d.run.irrevocable_reason = irrevocability_reason;
+}
+
+/// The deadline cannot be met.
+void give_up_on_it(descriptor& d) {
+    d.run.timed.next_look = base::deadline::max();
+    switch (d.run.how->when_missed) {
+        case missed_deadline::run_anyway:
+            // Late is one thing, starved another: once it has been rolled back, writers make way for it.
+            if (d.run.attempt > 1 && may_hurry(d)) ask_for(d, status::visible);
+            return;
+        case missed_deadline::run_irrevocable:
+            if (may_hurry(d)) ask_for(d, status::irrevocable);
+            return;
+        case missed_deadline::refuse: break;
+    }
+    if (observe::counting.load(std::memory_order_relaxed)) d.ledger.count_refusal(d.run.block());
+    throw deadline_missed{};
+}
+
+/// What a rolled back attempt says about the duration: at least as long as it lasted. Only for sites without a sample,
+/// which under permanent conflict would never get one.
+void learn_from_failure(descriptor& d, base::deadline now) noexcept {
+    timing& t = d.run.timed;
+    if (t.sampled || d.run.attempt == 1 || d.run.last_cause == abort_cause::explicit_retry) return;
+    t.expected = std::max(t.expected, now - t.began);
+}
+
+}  // namespace
+
+void begin_timed(descriptor& d) {
+    const options& how = *d.run.how;
+    const deadline_tuning& tuning = tuning_of(d);
+    check(how, tuning);
+    if (how.outcome != nullptr) *how.outcome = {};
+    timing& t = d.run.timed;
+    t.on = true;
+    t.due = due_of(how.deadline);
+    undisturbed(d, [&] {
+        t.durations = &observe::durations_of(observe::site_of(d.run.where, how.name), tuning.samples);
+        t.expected = nanoseconds{static_cast<std::int64_t>(t.durations->percentile(how.qos))};
+    });
+    t.sampled = t.expected > nanoseconds::zero();
+}
+
+void plan_attempt(descriptor& d) {
+    timing& t = d.run.timed;
+    const base::deadline now = base::now();
+    learn_from_failure(d, now);
+    const timetable plan = plan_of(d);
+    if (plan.hopeless_at(now, t.due)) return give_up_on_it(d);
+    if (!may_hurry(d)) return;
+    ask_for(d, plan.mode_at(now));
+    t.next_look = plan.end_of(d.run.next_mode);
+}
+
+void note_start(descriptor& d) noexcept {
+    timing& t = d.run.timed;
+    d.slow_commit |= slow_commit_restarted;  // there is something to do at its end, and `run` to reset
+    if (d.mode == status::active && !d.strict() && d.logging && t.next_look != base::deadline::max())
+        d.slow_path |= slow_path_timed;
+    t.core = base::core_number();
+    t.suspensions = d.suspensions;
+    t.began = base::now();
+}
+
+void look_at_clock(descriptor& d) {
+    timing& t = d.run.timed;
+    const base::deadline now = base::now();
+    if (now < t.next_look) return;
+    const timetable plan = plan_of(d);
+    const bool hopeless = plan.hopeless_at(now, t.due);
+    if (hopeless && d.run.how->when_missed == missed_deadline::run_anyway) t.next_look = base::deadline::max();
+    // Strict: the body has asked for it itself. Hopeless: it may be about to commit, and starting over would not help.
+    if (d.strict() || hopeless) {
+        d.slow_path &= ~slow_path_timed;
+        return;
+    }
+    const status before = d.run.next_mode;
+    const status wanted = plan.mode_at(now);
+    ask_for(d, wanted);
+    if (!become_strict_if_a_slot_is_free(d, wanted, abort_cause::mode_switch)) {
+        // What it has done is worth more than a place in the queue: it asks again at its next barrier.
+        d.run.next_mode = before;
+        d.run.hurried = false;
+        return;
+    }
+    d.slow_path &= ~slow_path_timed;
+    t.next_look = plan.end_of(wanted);
+    if (wanted == status::irrevocable && (d.slow_commit & slow_commit_counting) != 0)
+        d.ledger.count_irrevocable(d.run.block(), irrevocability_reason);
+}
+
+void end_timed(descriptor& d) noexcept {
+    timing& t = d.run.timed;
+    const base::deadline now = base::now();
+    const bool met = now <= t.due;
+    const auto mode_of = [](status s) {
+        if (s == status::irrevocable) return mode::irrevocable;
+        return s == status::visible ? mode::visible : mode::optimistic;
+    };
+    const mode committed_in = mode_of(d.mode);
+    if (deadline_outcome* const outcome = d.run.how->outcome) *outcome = {true, met, committed_in, t.due - now};
+    if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_deadline(d.run.block(), committed_in, met);
+    // Undisturbed as far as can be seen: on one core all along, and not switched away by a preemption layer.
+    // Interrupts, page faults, and a time slice that ended on the core where the next one began cannot be told from
+    // work; nor can waits in place for others.
+    if (t.core != base::core_number() || t.suspensions != d.suspensions) return;
+    auto duration = static_cast<std::uint64_t>((now - t.began).count());
+    if (committed_in == mode::visible) duration /= 2;  // the paper's estimate; see policies/deadline.hpp
+    undisturbed(d, [&] { t.durations->add(std::max<std::uint64_t>(duration, 1)); });
+}
+
+std::optional<base::deadline> retry_limit(const descriptor& d) noexcept {
+    const std::optional<base::deadline> given = d.run.retry_until;
+    if (!d.run.timed.on || d.run.how->when_missed != missed_deadline::refuse) return given;
+    const base::deadline latest = plan_of(d).latest_start;
+    return given ? std::min(*given, latest) : latest;
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,39 @@
+#include "core/modes/mode_switch.hpp"
+
+#include "core/ports/algorithm.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/tokens/slots.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// REQUIRES: the slot is taken.
+void switch_over(descriptor& d, status wanted, abort_cause cause) {
+    d.run.next_mode = wanted;
+    d.slow_commit |= slow_commit_strict;
+    d.mode = wanted;
+    d.close_bounds();
+    // seq_cst: partner of kill(). Either it sees the new status and is refused, or we see its request.
+    d.state.exchange(memory::make_state(d.own_sequence, wanted), std::memory_order_seq_cst);
+    if (d.kill_request.load(std::memory_order_seq_cst) == d.own_sequence) attempt_abort(d, abort_cause::killed);
+    if (!d.algorithm->become(d, wanted)) attempt_abort(d, cause);
+}
+
+}  // namespace
+
+void become_strict(descriptor& d, status wanted, abort_cause cause) {
+    d.run.next_mode = wanted;
+    const bool has_slot = d.slot == irrevocable_slot;  // under `serial`
+    if (d.strict() && !has_slot) attempt_abort(d, cause);
+    if (!has_slot && !take_slot(d, wanted)) attempt_abort(d, cause);
+    switch_over(d, wanted, cause);
+}
+
+bool become_strict_if_a_slot_is_free(descriptor& d, status wanted, abort_cause cause) {
+    TUTTI_ASSERT(!d.strict(), "a strict attempt has a slot already");
+    if (!take_slot(d, wanted)) return false;
+    switch_over(d, wanted, cause);
+    return true;
+}
+
+}  // namespace tutti::core

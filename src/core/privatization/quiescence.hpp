@@ -1,0 +1,130 @@
+// Safe privatization of plain memory.
+//
+// A commit may make memory unreachable for others, and its caller may then touch it directly. Transactions that began
+// earlier may still read it under their old snapshot, or be storing to it. So an update commit waits for them, but
+// only for those that use plain memory at all:
+//
+//   a transaction, before its first plain access:   plain = 1 (seq_cst exchange); refresh the snapshot, or abort
+//   a commit:                                        take orecs, or norec's lock (seq_cst read-modify-writes);
+//                                                    publish; wait for every running transaction with plain == 1
+//
+// Either the commit sees the flag and waits; or the exchange comes after the last orec was taken, and the refresh
+// finds it taken or published: then the transaction either has read nothing that the commit changed (and finds the
+// memory unreachable, as anybody who starts later) or aborts before it touches the memory.
+//
+// Who is looked at: the members of the set in quiescence_set.hpp, which each of them enters before its exchange. Whom
+// a commit's walk misses, because it enters later, does its exchange later still; and its refresh finds what the commit
+// has taken or published, as above.
+//
+// A process that never uses plain memory never waits: `attention_plain` is raised, once, by its first plain access.
+// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. Nor can one that
+// runs while its context holds something that those it waits for may be waiting for: an open nested one, or an undo
+// action, whose transaction keeps its abstract locks until all of them have run. It owes the wait, and its number stays
+// up, until that is given back; so does what it read.
+//
+// What one commit has made private may be handed over: whoever reads what that commit published, in a block or alone,
+// may touch the memory directly at once, while the commit still waits. So a reader waits as well:
+//
+//   a commit:                                   privatizing = its version; publish; wait as above; privatizing = 0
+//   what read and did not publish, when it ends: wait for every version that is up and that its snapshot admits
+//
+// The commit enters the set before that, so the reader, which has acquired an orec that the commit released in
+// publishing, finds the version, or that it is down.
+// A version beyond the snapshot is of a commit that it cannot have read from. An update waits for itself, and that
+// covers what was handed to it.
+//
+// Nor does a reader look twice for one snapshot, because looking is dear where others commit, and snapshots last:
+//
+//   a commit, before it draws its version: privatizing = a bound below it, `unpublished`; light fence; is plain memory
+//                                          used? then it enters the set, if it has to, and fences
+//   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at privatizing
+//
+// The clock that the reader sampled had moved since the draw, so the commit's fence came before the sample (both
+// seq_cst), and the reader finds the bound, or the version. So once it has looked and found no such bound, nobody is
+// left who quiesces for a version of that snapshot, and nobody will come: who has waited begins with a later snapshot.
+// Who raises attention_plain fences heavily, and enlists whoever has a bound or a version up; only then
+// attention_plain_settled is raised. A commit that missed the bit has put its bound up before that fence. A reader that
+// misses attention_plain_settled looks at all descriptors, and does not rely on having looked.
+//
+// For a bound nobody waits: what is unpublished was not read, and its commit may be asking participants or running
+// at_commit actions, which may wait for the reader. The version takes its place before the first orec is released.
+#pragma once
+
+#include <utility>
+
+#include "base/fence.hpp"
+#include "core/privatization/quiescence_set.hpp"
+#include "core/state/attention.hpp"
+#include "core/state/descriptor.hpp"
+#include "core/state/fault.hpp"
+
+namespace tutti::core {
+
+// A block of the language raises its flag when it begins, before it takes its snapshot, and leaves it raised: a flag
+// without a running transaction means nothing.
+
+/// The process uses plain memory from here on. Every descriptor that will set its flag without enter_plain calls it
+/// first.
+void use_plain_memory() noexcept;
+
+/// First plain access of an attempt. May abort.
+void enter_plain(descriptor& d);
+
+/// What the end of a transaction has to do for the memory that is private from then on.
+enum class privacy : std::uint8_t {
+    none,
+    made,     ///< it published: quiesce
+    received  ///< it only read: await_quiescence
+};
+
+/// Whether transactions of the process use plain memory. Relaxed: see attention.hpp; and who has read what was
+/// published after the bit went up finds it up, because whoever raised it fenced heavily before it looked at anything.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
+    return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
+}
+
+/// In `privatizing`: a version from here on may come, but nothing is published yet.
+inline constexpr word unpublished = memory::locked_bit;
+
+/// Before others can read what self publishes under `version`. One that is up already is owed, and stands for both. In
+/// the writer's place stands the transaction, so that no two of self's in a row look alike.
+TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version) noexcept {
+    if (!self.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        return;
+    self.announced = true;
+    const word transaction = self.own_sequence & memory::writer_mask;
+    self.privatizing.store((version & ~memory::writer_mask) | transaction, std::memory_order_relaxed);
+}
+/// After that, where nobody has drawn a version: readers find it from here on. True: they look for it at all.
+TUTTI_ALWAYS_INLINE bool come_into_sight(descriptor& self) noexcept {
+    base::light_fence();  // partner: use_plain_memory's
+    if (!plain_memory_is_used()) [[likely]]
+        return false;
+    if (!is_enlisted(self)) [[unlikely]]
+        enlist(self);
+    return true;
+}
+/// Before self draws a version, which will be at least `bound`.
+TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
+    if (!broken(fault::announce_after_drawing)) announce_publication(self, bound | unpublished);
+    if (come_into_sight(self)) std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
+}
+/// Of a commit that failed, or that owes nothing. What self owes for an earlier one stays up.
+inline void retract_announcement(descriptor& self) noexcept {
+    if (std::exchange(self.announced, false)) self.privatizing.store(0, std::memory_order_release);
+}
+
+/// After a commit whose transaction is over (its state is idle). Ends the publication. Sleeps, never spins for long.
+void quiesce(descriptor& self) noexcept;
+
+/// After an attempt that is over and has released its abstract locks: waits for what self and the descriptors inside
+/// it owe, unless what is around self is still in the way.
+void pay_debts(descriptor& self) noexcept;
+
+/// After a transaction that only read and is over: waits until nobody quiesces who published what its snapshot admits.
+void await_quiescence(descriptor& self) noexcept;
+
+/// After a load outside of all transactions, which has no snapshot.
+void await_all_quiescence(descriptor& self) noexcept;
+
+}  // namespace tutti::core

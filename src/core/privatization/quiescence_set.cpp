@@ -1,0 +1,70 @@
+#include "core/privatization/quiescence_set.hpp"
+
+#include "core/state/critical.hpp"
+#include "core/state/fault.hpp"
+
+namespace tutti::core {
+namespace {
+
+constinit base::lock set_lock;
+
+bool is_at_nothing(const memory::activity& a) noexcept {
+    // Acquire: what the transaction that has ended did comes before the link that is released below.
+    return !memory::is_running(a.state.load(std::memory_order_acquire)) &&
+           a.privatizing.load(std::memory_order_acquire) == 0;
+}
+
+/// REQUIRES: the lock is held, as below.
+bool mark_the_idle(const descriptor& self) noexcept {
+    bool any = false;
+    for (memory::activity* a = quiescence_set.load(std::memory_order_relaxed); a != nullptr;
+         a = a->next_enlisted.load(std::memory_order_relaxed)) {
+        const word sequence = memory::sequence_of(a->state.load(std::memory_order_acquire));
+        const bool begun_since = std::exchange(a->swept_at, sequence) != sequence;
+        if (a == &self || begun_since || !is_at_nothing(*a)) continue;
+        a->enlisted.store(0, std::memory_order_relaxed);
+        any = true;
+    }
+    return any;
+}
+
+void unlink_the_marked() noexcept {
+    detail::shared<memory::activity*>* link = &quiescence_set;
+    while (memory::activity* const a = link->load(std::memory_order_relaxed)) {
+        if (a->enlisted.load(std::memory_order_relaxed) != 0) {
+            link = &a->next_enlisted;
+        } else if (is_at_nothing(*a) || broken(fault::unlink_without_second_look)) {
+            link->store(a->next_enlisted.load(std::memory_order_relaxed), std::memory_order_release);  // Q3
+        } else {
+            a->enlisted.store(1, std::memory_order_relaxed);
+        }
+    }
+}
+
+}  // namespace
+
+void enlist(descriptor& d) noexcept {
+    undisturbed(d, [&] {
+        const base::lock_guard guard{set_lock};
+        if (d.enlisted.load(std::memory_order_relaxed) != 0) return;  // the sweeper has thought better of it
+        d.next_enlisted.store(quiescence_set.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        d.enlisted.store(1, std::memory_order_relaxed);
+        quiescence_set.store(&d, std::memory_order_seq_cst);  // Q3; release: with its link
+    });
+}
+
+void sweep(descriptor& self) noexcept {
+    undisturbed(self, [&] {
+        if (!set_lock.try_lock()) return;
+        if (mark_the_idle(self)) {
+            base::heavy_fence();  // Q1; partner: light_fence in is_enlisted
+            unlink_the_marked();
+        }
+        set_lock.unlock();
+    });
+}
+
+void hold_quiescence_set() noexcept { set_lock.take(); }
+void let_go_of_quiescence_set() noexcept { set_lock.unlock(); }
+
+}  // namespace tutti::core

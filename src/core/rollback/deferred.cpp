@@ -1,0 +1,144 @@
+#include "core/rollback/deferred.hpp"
+
+#include <cxxabi.h>
+
+#include <exception>
+
+#include "core/state/fault.hpp"
+
+namespace tutti::core {
+namespace {
+
+detail::handler* handler_of(const deferred& e) noexcept { return static_cast<detail::handler*>(e.object); }
+
+bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
+
+bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::on_abort; }
+
+/// What a roll-back does to an entry at once, whatever the block.
+void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
+    if (e.what == deferred::kind::constructed) e.destroy(e.object);
+    if (e.what == deferred::kind::on_abort) handler_of(e)->run(d, cause);
+    if (is_handler(e.what)) delete handler_of(e);
+}
+
+}  // namespace
+
+void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
+    d.deferred_log.push({what, object, destroy});
+    d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
+}
+
+bool has(const descriptor& d, deferred::kind what) noexcept {
+    for (const deferred& e : d.deferred_log) {
+        if (e.what == what) return true;
+    }
+    return false;
+}
+
+void run_before_commit(descriptor& d) {
+    // By index: a handler may register others, and the log may move.
+    for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
+        const deferred e = d.deferred_log[i];
+        if (e.what == deferred::kind::before_commit) handler_of(e)->run(d, abort_cause::none);
+    }
+}
+
+vote ask_participants(descriptor& d, std::size_t& asked) {
+    for (const deferred& e : d.deferred_log) {
+        if (e.what != deferred::kind::participant) continue;
+        ++asked;
+        const vote v = static_cast<participant*>(e.object)->prepare();
+        if (v != vote::commit) return v;
+    }
+    return vote::commit;
+}
+
+void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept {
+    for (const deferred& e : d.deferred_log) {
+        if (asked == 0) return;
+        if (e.what != deferred::kind::participant) continue;
+        static_cast<participant*>(e.object)->abort();
+        --asked;
+    }
+}
+
+void run_at_commit(descriptor& d) noexcept {
+    for (const deferred& e : d.deferred_log) {
+        if (e.what == deferred::kind::at_commit) handler_of(e)->run(d, abort_cause::none);
+        if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->commit();
+    }
+}
+
+void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
+    // Handlers that are over are deleted below; those that are left go to `after`, in order. Its room was made by
+    // the swap: no allocation here can fail.
+    std::size_t kept = 0;
+    for (deferred& e : d.deferred_log) {
+        if (e.what == deferred::kind::freed) {
+            if (broken(fault::reclaim_without_waiting)) {
+                e.destroy(e.object);
+            } else {
+                d.limbo.retire({e.object, e.destroy});
+            }
+        }
+        if (e.what == deferred::kind::discarded) e.destroy(e.object);
+        if (e.what == deferred::kind::on_commit) {
+            d.deferred_log[kept++] = e;
+        } else if (is_handler(e.what)) {
+            delete handler_of(e);
+        }
+    }
+    d.deferred_log.shrink(kept);
+    if (kept != 0) d.deferred_log.swap(after);
+}
+
+void run_on_commit(descriptor& d, memory::log<deferred>& after) {
+    std::exception_ptr first;
+    const auto destroy_all = [&after] {
+        for (const deferred& e : after) delete handler_of(e);
+        after.clear();
+    };
+    for (const deferred& e : after) {
+        try {
+            handler_of(e)->run(d, abort_cause::none);
+        } catch (const abi::__forced_unwind&) {
+            // The thread exits, which must not be held up; the handlers behind this one do not run.
+            d.threw_after_commit = !d.compensating;
+            destroy_all();
+            throw;
+        } catch (...) {
+            if (!first) first = std::current_exception();
+        }
+    }
+    destroy_all();
+    if (!first) return;
+    d.threw_after_commit = !d.compensating;
+    std::rethrow_exception(first);
+}
+
+void compensate(descriptor& d, abort_cause cause) noexcept {
+    // Taken out of the descriptor: a handler may run transactions of its own on it, and they must find an empty log.
+    memory::log<deferred> entries;
+    entries.swap(d.deferred_log);
+    for (; !entries.empty(); entries.pop()) {
+        const deferred& e = entries.back();
+        undo(d, e, cause);
+        if (e.what == deferred::kind::allocated || e.what == deferred::kind::discarded) e.destroy(e.object);
+    }
+    entries.swap(d.deferred_log);
+}
+
+void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause) noexcept {
+    for (std::size_t i = d.deferred_log.size(); i-- > mark;) undo(d, d.deferred_log[i], cause);
+    std::size_t kept = mark;
+    for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
+        deferred e = d.deferred_log[i];
+        if (e.what != deferred::kind::allocated && e.what != deferred::kind::discarded) continue;
+        e.what = deferred::kind::discarded;
+        d.deferred_log[kept++] = e;
+    }
+    d.deferred_log.shrink(kept);
+}
+
+}  // namespace tutti::core

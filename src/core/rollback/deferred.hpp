@@ -1,0 +1,43 @@
+// What is put off to the end of the transaction: handlers, participants, allocations and frees, in one log.
+//
+//   what            commit                                          roll-back (of its block, newest first)
+//   before_commit   runs before prepare; may access, add, throw     dropped
+//   participant     votes after our prepare; told the decision      told, if it was asked to vote
+//   at_commit       runs with ownership held; must not fail         dropped
+//   constructed     forgotten                                       destroyed
+//   allocated       forgotten                                       freed; of a nested block: discarded
+//   discarded       freed                                           freed, with the outermost block
+//   freed           goes to limbo                                   forgotten
+//   on_commit       runs when everything is over; may throw         dropped
+//   on_abort        dropped                                         runs; told the cause; must not fail
+//
+// Memory that a nested block allocated outlives its roll-back, because the reads of that block stay in the logs of its
+// parent, and some of them may be of that memory.
+#pragma once
+
+#include "core/state/descriptor.hpp"
+
+namespace tutti::core {
+
+/// Throws std::bad_alloc, and then nothing has changed.
+void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy);
+
+/// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
+void run_before_commit(descriptor& d);
+[[nodiscard]] bool has(const descriptor& d, deferred::kind what) noexcept;
+/// Asks the participants in order until one refuses. `asked` counts those that were asked.
+vote ask_participants(descriptor& d, std::size_t& asked);
+void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept;
+/// The decision is made: at_commit handlers and the participants' commits, in registration order.
+void run_at_commit(descriptor& d) noexcept;
+/// The commit is published: frees go to limbo, allocations stay, and `after` gets the on_commit handlers.
+void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept;
+/// Runs and deletes the handlers of settle_committed; rethrows the first exception when all have run.
+void run_on_commit(descriptor& d, memory::log<deferred>& after);
+
+/// Undoes everything of the outermost block, newest first. REQUIRES: its writes are rolled back.
+void compensate(descriptor& d, abort_cause cause) noexcept;
+/// Undoes what a nested block put off since `mark`, newest first. REQUIRES: its writes are rolled back.
+void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause) noexcept;
+
+}  // namespace tutti::core

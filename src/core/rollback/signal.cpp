@@ -1,0 +1,145 @@
+#include "core/rollback/signal.hpp"
+
+#include <cxxabi.h>
+
+#include "core/ports/algorithm.hpp"
+#include "core/state/critical.hpp"
+#include "core/state/fault.hpp"
+#include "core/tokens/serial_token.hpp"
+
+namespace tutti::core {
+
+namespace {
+
+std::uintptr_t stack_of_outermost(const descriptor& d) noexcept {
+    const detail::frame* f = d.frame_;
+    while (f != nullptr && f->parent != nullptr) f = f->parent;
+    return f != nullptr ? f->stack : 0;
+}
+
+/// REQUIRES: d.eviction is held.
+void give_back_locked(descriptor& d) noexcept {
+    if (!d.given_back) {
+        const bool by_owner = d.suspended.load(std::memory_order_relaxed) == 0;
+        // A thread that exits has said itself where its stack ends.
+        if (d.landing == 0 && by_owner) d.landing = stack_of_outermost(d);
+        d.algorithm->roll_back(d);
+        d.landing = 0;
+        d.given_back = true;
+    }
+    if (d.strict()) give_back_tokens(d);
+}
+
+}  // namespace
+
+void give_back(descriptor& d) noexcept {
+    const base::lock_guard guard{d.eviction};
+    give_back_locked(d);
+}
+
+void doom(descriptor& d, signal s, abort_cause cause) noexcept {
+    d.pending = s;
+    d.cause = cause;
+    d.close_bounds();
+    d.slow_path |= slow_path_pending;
+    d.slow_commit |= slow_commit_pending;
+    if (s != signal::restart) return;
+    d.set_status(status::aborting);
+    give_back_locked(d);
+}
+
+namespace {
+
+/// So many partial roll-backs may fail before an attempt starts over: what it keeps may be what makes it fail.
+constexpr std::uint32_t rewinds_per_attempt = 64;
+
+/// The innermost nested block for which `fits(mark)`, or null. A strict attempt leaves marks behind that only its end
+/// takes away. What a destructor meets while an exception passes cannot leave it: the block may be over, and another
+/// roll-back on its way, before anybody looks at it.
+template <class F>
+const detail::frame* way_back(descriptor& d, F&& fits) noexcept {
+    if (d.frame_->parent == nullptr || d.strict() || d.unwinding()) return nullptr;
+    // Decided once an attempt: one that has tried shows whether it pays only if it may go on.
+    if (d.run.rewinds == 0 ? !d.partial.worthwhile() : d.run.rewinds >= rewinds_per_attempt) return nullptr;
+    for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
+        if (fits(f->mark)) return f;
+    }
+    return nullptr;
+}
+
+[[noreturn]] void rewind_to(descriptor& d, const detail::frame& f, word bound, abort_cause cause) {
+    d.rewind_to = &f;
+    d.rewind_bound = bound;
+    raise(d, signal::rewind, cause);
+}
+
+}  // namespace
+
+void attempt_rewind(descriptor& d, std::size_t first_invalid, word bound, abort_cause cause) {
+    const auto* const f = way_back(d, [&](const detail::savepoint& mark) {
+        return mark.reads <= first_invalid || broken(fault::rewind_too_little);
+    });
+    if (f == nullptr) attempt_abort(d, cause);
+    rewind_to(d, *f, bound, cause);
+}
+
+void attempt_let_pass(descriptor& d, const obstacle& other, abort_cause cause) {
+    d.run.in_the_way = other;
+    const auto* const f = way_back(d, [](const detail::savepoint&) { return true; });
+    if (f == nullptr) attempt_abort(d, cause);
+    rewind_to(d, *f, d.snapshot_bound, cause);
+}
+
+void attempt_retreat(descriptor& d, abort_cause cause) {
+    const auto* const f = way_back(d, [](const detail::savepoint& mark) { return mark.writes == 0; });
+    if (f == nullptr) attempt_abort(d, cause);
+    rewind_to(d, *f, d.snapshot_bound, cause);
+}
+
+void raise(descriptor& d, signal s, abort_cause cause) {
+    {
+        const base::lock_guard guard{d.eviction};
+        doom(d, s, cause);
+    }
+    raise_again(d);
+}
+
+void raise_again(descriptor& d) {
+    if (d.frame_->receive != nullptr) {
+        leave_critical_regions(d);
+        d.frame_->receive(d);
+    }
+    if (d.frame_->jump != nullptr && !d.unwinding()) {
+        leave_critical_regions(d);
+        d.frame_->jump(*d.frame_);
+        __builtin_unreachable();
+    }
+    throw detail::unwind{};
+}
+
+void attempt_abort(descriptor& d, abort_cause cause) { raise(d, signal::restart, cause); }
+
+void need_current_reads(descriptor& d) {
+    if (d.logging) return;
+    d.run.log_reads = true;
+    attempt_abort(d, abort_cause::mode_switch);
+}
+
+void refuse_repetition(const descriptor& d, const char* otherwise) {
+    if (d.is_irrevocable()) throw usage_error{otherwise};
+    throw usage_error{
+        "tutti: retry, restart or become_visible in a block of the language that runs without barriers, because no "
+        "other thread uses transactions; a block with a __transaction_cancel keeps its barriers"};
+}
+
+}  // namespace tutti::core
+
+namespace tutti::detail {
+
+bool signalled(const tx& t) noexcept {
+    // A forced unwind has no C++ type; catching it for good ends the program.
+    return static_cast<const core::descriptor&>(t).pending != core::signal::none &&
+           abi::__cxa_current_exception_type() != nullptr;
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,93 @@
+// Who holds which abstract lock: a hash table of holdings that grows and shrinks with them.
+//
+// Open addressing, by linear probing: a slot has the hash beside the pointer, so that neither a search nor a change of
+// size looks at the holdings of others, and with a million of them an operation misses the cache about once. Whoever is
+// removed has those behind it move up (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R), so that
+// nothing is left of those that have been there.
+//
+// A table doubles when more than half of its slots are in use, and becomes half as large when fewer than an eighth are:
+// a number of operations in proportion to its size lies between two changes, so each is O(1), amortised. A table of two
+// has no memory of its own. What moves at once is one table's share, a thousandth of all holdings: abstract_locks.cpp
+// has so many tables, each with a lock of its own. Where memory runs out a table fills up first.
+//
+// Not thread-safe. The holdings are their holders'.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::core {
+
+class descriptor;
+
+struct lock_name {
+    const void* of;
+    std::uint64_t key;
+    bool operator==(const lock_name&) const = default;
+};
+
+/// Its upper bits are the better ones: those of a product depend on all bits of the factors.
+[[nodiscard]] inline std::uint64_t hash_of(const lock_name& n) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(n.of) ^ n.key * 0x9E3779B97F4A7C15U) * 0xD6E8FEB86659FD93U;
+}
+
+/// One lock that one transaction holds: in a table and in the list of its holder.
+struct abstract_holding {
+    lock_name name;
+    bool shared;
+    descriptor* who;
+    std::uint64_t age;
+    abstract_holding* next_of_holder = nullptr;
+};
+
+class holding_table {
+public:
+    /// The upper bits of a hash, which choose the table.
+    static constexpr unsigned bits_of_table = 10;
+
+    constexpr holding_table() noexcept = default;
+    holding_table(const holding_table&) = delete;
+    holding_table& operator=(const holding_table&) = delete;
+
+    /// Calls f(holding) for every one of that hash, and returns the number of slots that it looked at.
+    template <class F>
+    std::size_t for_each(std::uint64_t hash, F&& f) const {
+        std::size_t looks = 1;
+        for (std::size_t at = home(hash); begin()[at].of != nullptr; at = behind(at), ++looks) {
+            if (begin()[at].hash == hash) f(*begin()[at].of);
+        }
+        return looks;
+    }
+    /// For one more. Throws std::bad_alloc.
+    void make_room();
+    /// REQUIRES: there is room for it.
+    void insert(abstract_holding& h, std::uint64_t hash) noexcept;
+    /// REQUIRES: it is in the table.
+    void remove(const abstract_holding& h, std::uint64_t hash) noexcept;
+    /// Empties it, whatever another thread was in the middle of: in the child of a fork.
+    void attempt_fail() noexcept;
+
+    [[nodiscard]] std::size_t slots() const noexcept { return std::size_t{1} << bits_; }
+
+private:
+    struct slot {
+        std::uint64_t hash = 0;
+        abstract_holding* of = nullptr;  // null: empty, as one always is
+    };
+    static constexpr unsigned fewest_bits = 2;
+
+    [[nodiscard]] slot* begin() noexcept { return many_ != nullptr ? many_ : few_; }
+    [[nodiscard]] const slot* begin() const noexcept { return many_ != nullptr ? many_ : few_; }
+    [[nodiscard]] std::size_t home(std::uint64_t hash) const noexcept { return hash << bits_of_table >> (64 - bits_); }
+    [[nodiscard]] std::size_t behind(std::size_t at) const noexcept { return (at + 1) & (slots() - 1); }
+    void put(const slot& s) noexcept;
+    /// Without memory it stays as it is.
+    void resize(unsigned bits) noexcept;
+
+    std::size_t held_ = 0;
+    slot* many_ = nullptr;
+    unsigned bits_ = fewest_bits;
+    slot few_[std::size_t{1} << fewest_bits];  // in use while `many_` is null
+};
+
+}  // namespace tutti::core

@@ -1,0 +1,130 @@
+#include "core/tokens/bias.hpp"
+
+#include <optional>
+
+#include "base/fence.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/attention.hpp"
+#include "core/state/fault.hpp"
+#include "core/state/sleepers.hpp"
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::core {
+namespace {
+
+constexpr word revoked = 1;
+
+// V5
+constinit detail::shared<std::uint32_t> waiting_to_begin{0};
+
+// The sequence of the biased owner's latest attempt that was to run alone; stored before the state that has it.
+constinit detail::shared<word> serial_attempt{0};
+
+descriptor& owner_of(word seen) noexcept {
+    return descriptor::of(memory::activity_of(static_cast<std::uint32_t>(seen >> 32) - 1));
+}
+word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{d.biases & 0x7fffffffU} << 1; }
+
+/// How many transactions all others have begun; nothing if one of them runs.
+std::optional<word> begun_by_others(const descriptor& d) noexcept {
+    word sum = 0;
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        if (id == d.id) continue;
+        const word state = memory::activity_of(id).state.load(std::memory_order_acquire);
+        if (memory::is_running(state)) return std::nullopt;
+        sum += memory::sequence_of(state);
+    }
+    return sum;
+}
+
+/// Who sleeps in retry, which is idle, is woken by orecs, and code without barriers changes none.
+bool somebody_sleeps() noexcept { return (attention.load(std::memory_order_relaxed) & attention_waiters) != 0; }
+
+bool become_biased_owner(descriptor& d) noexcept {
+    const std::optional<word> before = begun_by_others(d);
+    if (!before || std::exchange(d.begun_by_others, *before) != *before || somebody_sleeps()) return false;
+    ++d.biases;  // V4
+    word none = 0;
+    if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
+    base::heavy_fence();  // V2; partner: the fence between the state and a look at the word in transaction::begin
+    // V5, in this order: who no longer waits has begun, and is found; or it looks at the word from now on.
+    if ((waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
+        broken(fault::bias_without_second_look)) {
+        d.bias = word_of(d);
+        return true;
+    }
+    word mine = word_of(d);
+    biased_owner.compare_exchange(mine, 0, std::memory_order_seq_cst);  // or who revokes it does so
+    return false;
+}
+
+}  // namespace
+
+bool begin_as_biased_owner(descriptor& d) {
+    const bool is_it = d.bias != 0 && biased_owner.load(std::memory_order_relaxed) == d.bias;
+    if (!is_it && (d.algorithm->one_at_a_time || d.hooks != nullptr || !become_biased_owner(d))) {
+        d.until_bias = blocks_between_looks;
+        return false;
+    }
+    d.serial = true;
+    attempt_reset(d);
+    d.logging = true;
+    serial_attempt.store(d.own_sequence, std::memory_order_relaxed);
+    d.algorithm->begin(d);  // the state, and a light fence
+    // V1; partner: heavy_fence in revoke_bias
+    if (biased_owner.load(std::memory_order_relaxed) == d.bias || broken(fault::bias_although_revoked)) [[likely]]
+        return true;
+    d.serial = false;
+    attempt_close(d);
+    d.until_bias = blocks_between_looks;
+    return false;
+}
+
+void revoke_bias(descriptor& d, word seen) noexcept {
+    if ((seen & revoked) == 0 && !biased_owner.compare_exchange(seen, seen | revoked, std::memory_order_seq_cst))
+        return;
+    seen |= revoked;
+    waiting_to_begin.fetch_add(1, std::memory_order_seq_cst);
+    base::heavy_fence();  // V1; partner: light_fence in transaction::begin
+    descriptor& other = owner_of(seen);
+    const word state = other.state.load(std::memory_order_acquire);
+    // Acquire above: its number is that of this attempt, if it was to run alone.
+    bool is_ended = true;
+    if (memory::is_running(state) && memory::sequence_of(state) == serial_attempt.load(std::memory_order_relaxed)) {
+        wait_for(d, other, state);
+        is_ended = is_over(other, state);
+    }
+    if (is_ended) biased_owner.compare_exchange(seen, 0, std::memory_order_seq_cst);  // V3
+    waiting_to_begin.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
+}
+
+without_bias::without_bias(descriptor& d) noexcept {
+    waiting_to_begin.fetch_add(1, std::memory_order_seq_cst);
+    for (;;) {
+        const word seen = biased_owner.load(std::memory_order_seq_cst);
+        if (seen == 0 || may_run_beside(d, seen)) return;
+        if (ends_here(d)) {
+            is_so_ = false;
+            return;
+        }
+        revoke_bias(d, seen);
+    }
+}
+
+without_bias::~without_bias() { waiting_to_begin.fetch_add(~std::uint32_t{0}, std::memory_order_release); }
+
+void forget_bias_of_others(const descriptor* self) noexcept {
+    waiting_to_begin.store(0, std::memory_order_relaxed);
+    const word seen = biased_owner.load(std::memory_order_relaxed);
+    if (seen != 0 && &owner_of(seen) != self) biased_owner.store(0, std::memory_order_relaxed);
+}
+
+bool may_run_beside(const descriptor& d, word seen) noexcept {
+    const descriptor& owner = owner_of(seen);
+    return &owner == &d || is_ancestor(owner, d) || ancestor_runs(d);
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,212 @@
+#include "core/tokens/slots.hpp"
+
+#include "base/lock.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/critical.hpp"
+#include "core/state/fault.hpp"
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// So often a waiter finds that somebody was faster. Then a slot is handed to it.
+constexpr unsigned tries_before_hand_over = 4;
+
+/// Lives on the stack of who waits.
+struct candidate {
+    descriptor& who;
+    candidate* next = nullptr;
+    unsigned tries = 0;
+    unsigned slot = slot_count;               // what it was handed; written under the lock
+    detail::shared<std::uint32_t> called{0};  // what it sleeps on
+};
+
+/// Who waits for slots of one kind. All but `wanted` is under `lock`.
+struct alignas(128) row {
+    const unsigned begin, end;
+    detail::shared<std::uint32_t> wanted{0};  // S1
+    base::lock lock{};
+    candidate* first = nullptr;
+    candidate* last = nullptr;
+    candidate* looking = nullptr;  // was called, and has not looked yet
+};
+
+struct alignas(128) slot_table {
+    detail::shared<std::uint32_t> occupants[slot_count];  // descriptor number + 1, or 0
+};
+
+constinit slot_table slots;
+constinit row for_irrevocable{0, 1};
+constinit row for_visible{1, slot_count};
+
+row& row_for(status mode) noexcept { return mode == status::irrevocable ? for_irrevocable : for_visible; }
+
+/// seq_cst: partner of the look at `wanted` in release_slot.
+void say_whether_wanted(row& r) noexcept {
+    r.wanted.store(r.first != nullptr && r.looking == nullptr ? 1 : 0, std::memory_order_seq_cst);
+}
+
+void join(row& r, candidate& c) noexcept {
+    (r.first == nullptr ? r.first : r.last->next) = &c;
+    r.last = &c;
+}
+
+void leave(row& r, candidate& c) noexcept {
+    candidate* before = nullptr;
+    for (candidate* each = r.first; each != &c; each = each->next) before = each;
+    (before == nullptr ? r.first : before->next) = c.next;
+    if (r.last == &c) r.last = before;
+    if (r.looking == &c) r.looking = nullptr;
+}
+
+void call(candidate& c) noexcept {
+    c.called.store(1, std::memory_order_release);
+    base::futex_wake_all(c.called.raw());
+}
+
+/// Has the longest waiter look, unless another is about to. REQUIRES: the lock.
+void call_next(row& r) noexcept {
+    if (r.first != nullptr && r.looking == nullptr && !broken(fault::release_a_slot_quietly)) {
+        r.looking = r.first;
+        call(*r.first);
+    }
+    say_whether_wanted(r);
+}
+
+bool is_any_free(const row& r) noexcept {
+    for (unsigned slot = r.begin; slot < r.end; ++slot) {
+        if (slots.occupants[slot].load(std::memory_order_seq_cst) == 0) return true;
+    }
+    return false;
+}
+
+/// True if c has a slot, and is in the row no more. REQUIRES: the lock.
+bool look(row& r, candidate& c, status mode) noexcept {
+    c.called.store(0, std::memory_order_relaxed);
+    if (c.slot != slot_count) {
+        c.who.slot = word{1} << c.slot;
+        return true;
+    }
+    if (r.looking == &c) r.looking = nullptr;
+    say_whether_wanted(r);  // S2
+    if (!take_slot(c.who, mode)) return false;
+    leave(r, c);
+    if (is_any_free(r)) call_next(r);  // S3
+    else say_whether_wanted(r);
+    return true;
+}
+
+/// What is asked of the row where ticks may come: nobody is switched away with its lock.
+template <class F>
+auto in_row(descriptor& d, row& r, F&& f) {
+    return undisturbed(d, [&] {
+        const base::lock_guard guard{r.lock};
+        return f();
+    });
+}
+
+bool gives_up(const descriptor& d, std::optional<base::deadline> until) noexcept {
+    return (until && base::now() >= *until) || ends_here(d);
+}
+
+bool wait_in_row(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
+    row& r = row_for(mode);
+    candidate me{d};
+    in_row(d, r, [&] { join(r, me); });
+    for (;;) {
+        const bool late = gives_up(d, until);
+        const bool found = in_row(d, r, [&] {
+            if (r.looking == &me) ++me.tries;
+            if (look(r, me, mode)) return true;
+            if (late) {  // S4
+                leave(r, me);
+                say_whether_wanted(r);
+            }
+            return false;
+        });
+        if (found || late) return found;
+        base::futex_wait(me.called.raw(), 0, base::nap_until(until));
+    }
+}
+
+}  // namespace
+
+bool take_slot(descriptor& d, status mode) noexcept {
+    const row& r = row_for(mode);
+    for (unsigned slot = r.begin; slot < r.end; ++slot) {
+        std::uint32_t nobody = 0;
+        // seq_cst: partners are the committers' look at the occupants in norec (see there), and release_slot (S2).
+        if (slots.occupants[slot].load(std::memory_order_seq_cst) == 0 &&
+            slots.occupants[slot].compare_exchange(nobody, d.id + 1, std::memory_order_seq_cst)) {
+            d.slot = word{1} << slot;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
+    if (d.hooks == nullptr) return take_slot(d, mode) || wait_in_row(d, mode, until);
+    // On a preemptable context: the occupant may be one of its own worker.
+    while (!take_slot(d, mode)) {
+        if (gives_up(d, until)) return false;
+        if (descriptor* const other = occupant(row_for(mode).begin)) {
+            const word state = other->state.load(std::memory_order_acquire);
+            if (!memory::is_running(state)) base::spin_turn();  // it was handed the slot, and is on its way
+            else wait_for(d, *other, state, until);
+        }
+    }
+    return true;
+}
+
+void release_slot(descriptor& d) noexcept {
+    const auto slot = static_cast<unsigned>(std::countr_zero(d.slot));
+    d.slot = 0;
+    row& r = slot < for_irrevocable.end ? for_irrevocable : for_visible;
+    if (r.wanted.load(std::memory_order_relaxed) == 0) {
+        slots.occupants[slot].store(0, std::memory_order_seq_cst);  // S2
+        if (r.wanted.load(std::memory_order_seq_cst) == 0) return;
+        return in_row(d, r, [&] { call_next(r); });
+    }
+    in_row(d, r, [&] {
+        candidate* const c = r.first;
+        if (c == nullptr || r.looking != nullptr || c->tries < tries_before_hand_over) {
+            slots.occupants[slot].store(0, std::memory_order_seq_cst);
+            return call_next(r);
+        }
+        slots.occupants[slot].store(c->who.id + 1, std::memory_order_seq_cst);  // S5
+        leave(r, *c);
+        c->slot = slot;
+        call(*c);
+        say_whether_wanted(r);
+    });
+}
+
+void forget_other_occupants(const descriptor* self) noexcept {
+    for (unsigned slot = 0; slot < slot_count; ++slot) {
+        const descriptor* const d = occupant(slot);
+        if (d != nullptr && !is_of(*d, self)) slots.occupants[slot].store(0, std::memory_order_relaxed);
+    }
+    // Also if the caller sits where they wanted to.
+    for (row* r : {&for_irrevocable, &for_visible}) {
+        r->lock.forget_holder();
+        r->first = r->last = r->looking = nullptr;
+        r->wanted.store(0, std::memory_order_relaxed);
+    }
+}
+
+descriptor* occupant(unsigned slot) noexcept {
+    const std::uint32_t id = slots.occupants[slot].load(std::memory_order_seq_cst);
+    return id == 0 ? nullptr : &descriptor::of(memory::activity_of(id - 1));
+}
+
+unsigned visible_readers() noexcept {
+    unsigned count = 0;
+    for (unsigned slot = 1; slot < slot_count; ++slot) {
+        if (slots.occupants[slot].load(std::memory_order_seq_cst) != 0) ++count;
+    }
+    return count;
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,30 @@
+#include "core/waiting/queue.hpp"
+
+#include <utility>
+
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::core {
+
+void enqueue(queue& where, descriptor& self, std::optional<base::deadline> until) noexcept {
+    self.run.queued = true;
+    // From now on the execution must pass for one that goes on, though it has not begun. It does so if an attempt of
+    // it has been defeated (is_settled in waiting.cpp): without one,
+    // its present number is given to one that never runs.
+    if (!std::exchange(self.run.was_defeated, true)) {
+        self.first_defeat.store(self.own_sequence, std::memory_order_relaxed);
+        self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: is_settled
+        ++self.own_sequence;
+    }
+    const auto name = [](const descriptor& d, word first) { return first * memory::max_activities + d.id; };
+    const word mine = name(self, self.first_defeat.load(std::memory_order_relaxed));
+    // Release: whoever finds self here finds what was stored above. Acquire: so do we with whom we find.
+    const word found = where.last.exchange(mine, std::memory_order_acq_rel);
+    if (found == 0) return;
+    descriptor& ahead = descriptor::of(memory::activity_of(found % memory::max_activities));
+    const word first = ahead.first_defeat.load(std::memory_order_relaxed);
+    if (&ahead == &self || name(ahead, first) != found) return;
+    wait_for_commit(self, ahead, memory::make_state(first, status::active), false, until);
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,149 @@
+#include "core/waiting/waiting.hpp"
+
+#include "base/futex.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/critical.hpp"
+#include "core/state/sleepers.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// Spins for some microseconds, then sleeps until `other` lets go of something. Returns when `done` or late.
+template <class Done>
+void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
+    for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
+        if (done()) return;
+        base::spin_turn();
+    }
+    for (;;) {
+        const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_relaxed) | 1;
+        base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the bit, or we see what it has done.
+        if (done() || (late && base::now() >= *late)) return;
+        base::futex_wait(other.sleepers.raw(), seen, base::nap_until(late));
+    }
+}
+
+template <class Done>
+void wait_until(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> late,
+                Done&& done) noexcept {
+    if (self.hooks != nullptr && self.hooks->wait != nullptr) {
+        while (!done() && !(late && base::now() >= *late)) self.hooks->wait(self, other, seen);
+    } else {
+        sleep_until(other, late, done);
+    }
+}
+
+/// Whether the execution whose attempt `other` was in when its state read `seen` has committed or been given up. Exact
+/// but for on_abort handlers that run transactions of their own between two attempts: then it may say so too early.
+bool is_settled(const descriptor& other, word seen) noexcept {
+    const word attempt = memory::sequence_of(seen);
+    const word state = other.state.load(std::memory_order_acquire);
+    const word now = memory::sequence_of(state);
+    if (now == attempt && memory::is_running(state)) return false;
+    // Stored before the end of the attempt that they speak of, the first before the last, which releases it: so that
+    // these two cannot be the first of this execution and the last of the next one.
+    const word last = other.last_defeat.load(std::memory_order_acquire);
+    const word first = other.first_defeat.load(std::memory_order_relaxed);
+    if (attempt < first || attempt > last) return true;
+    return now > last && !(now == last + 1 && memory::is_running(state));
+}
+
+/// Says for whom `self` waits, as long as it lives.
+class waiting {
+public:
+    // seq_cst: of those who are about to close a cycle, the last one to say so sees all the others.
+    waiting(descriptor& self, descriptor& other, word seen) noexcept : self_{self}, other_{other} {
+        self.waits_for_state.store(seen, std::memory_order_relaxed);
+        self.waits_for.store(&other, std::memory_order_seq_cst);
+    }
+    waiting(const waiting&) = delete;
+    waiting& operator=(const waiting&) = delete;
+    ~waiting() { self_.waits_for.store(nullptr, std::memory_order_relaxed); }
+
+    /// Whether `other`, or whom it waits for in turn, waits for self. Links that were seen one after the other need not
+    /// have been there together; those that are found twice were, between the two times. In a true cycle nothing
+    /// changes any more, so its last member finds it.
+    [[nodiscard]] bool in_a_cycle() const noexcept {
+        const word once = way_back();
+        return once != 0 && way_back() == once;
+    }
+
+private:
+    /// A fingerprint of the links from `other` to self; 0 if they do not lead there. Who waits for an execution that
+    /// has ended is about to notice, and waits for nobody.
+    [[nodiscard]] word way_back() const noexcept {
+        const descriptor* o = &other_;
+        word print = 1;
+        // Another cycle may be on the way, until its last member finds it: no path is longer than there are contexts.
+        for (std::uint32_t hops = memory::activities(); hops != 0; --hops) {
+            const descriptor* const next = o->waits_for.load(std::memory_order_seq_cst);
+            if (next == nullptr) return 0;
+            const word seen = o->waits_for_state.load(std::memory_order_relaxed);
+            if (is_settled(*next, seen)) return 0;
+            print = (print * 31 + next->id) * 31 + seen;
+            if (next == &self_) return print | 1;
+            o = next;
+        }
+        return 0;
+    }
+
+    descriptor& self_;
+    descriptor& other_;
+};
+
+}  // namespace
+
+void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept {
+    wait_until(self, other, other.state.load(std::memory_order_acquire), std::nullopt,
+               [&] { return other.privatizing.load(std::memory_order_acquire) != published; });
+}
+
+void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until, [&] { return is_over(other, seen) || ends_here(self); });
+}
+
+void wait_for_passage(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until,
+               [&] { return is_over(other, seen) || may_pass(self, other) || ends_here(self); });
+}
+
+void wait_for(descriptor& self, descriptor& other, word seen, const orec& r, word value,
+              std::optional<base::deadline> until) noexcept {
+    wait_until(self, other, seen, until,
+               [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen) || ends_here(self); });
+}
+
+void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept {
+    wait_until(self, other, seen, patience(self), [&] {
+        const bool goes_on = r != nullptr ? r->load(std::memory_order_acquire) != value : may_pass(self, other);
+        return goes_on || is_over(other, seen) || self.asked_to_die();
+    });
+}
+
+void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
+                     std::optional<base::deadline> until) noexcept {
+    const waiting w{self, other, seen};
+    const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || ends_here(self); };
+    std::optional<base::deadline> late = patience(self);
+    if (until && (!late || *until < *late)) late = until;
+    if (spinning && self.hooks == nullptr) {
+        while (!done() && !(late && base::now() >= *late)) base::spin_turn();
+    } else {
+        wait_until(self, other, seen, late, done);
+    }
+}
+
+bool wait_briefly(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept {
+    const auto done = [&] { return r.load(std::memory_order_acquire) != value || is_over(other, seen); };
+    constexpr auto longest = std::chrono::milliseconds{1};
+    if (self.hooks != nullptr && self.hooks->wait != nullptr) {
+        self.hooks->wait(self, other, seen);
+        return done();
+    }
+    const waiting w{self, other, seen};
+    sleep_until(other, base::now() + longest, [&] { return done() || w.in_a_cycle() || self.asked_to_die(); });
+    return done();
+}
+
+}  // namespace tutti::core

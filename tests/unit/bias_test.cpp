@@ -1,0 +1,184 @@
+// The context that runs alone without asking: when it may, what ends it, and that nobody runs beside it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/conflict/kill.hpp"
+#include "core/lifecycle/execution.hpp"
+#include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/tokens/bias.hpp"
+#include "support/effort.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+constexpr options ordinary{};
+constinit detail::site_slot here{.site{nullptr}, .file = "bias_test.cpp", .function = "", .line = 0};
+
+/// Runs `body` alone, as a block of the language would. False: it may not, and has not run.
+template <class F>
+bool runs_alone(F&& body) {
+    descriptor& d = descriptor::of(detail::current_or_attach());
+    detail::frame f;
+    d.run.where = {&here, {}};
+    d.run.how = &ordinary;
+    d.frame_ = &f;
+    if (!begin_as_biased_owner(d)) {
+        d.frame_ = nullptr;
+        return false;
+    }
+    body();
+    EXPECT_TRUE(d.operations_->commit(d));
+    d.serial = false;
+    return true;
+}
+bool runs_alone() {
+    return runs_alone([] {});
+}
+
+void elsewhere(void (*what)()) { std::thread{what}.join(); }
+void run_one() {
+    var<int> x{0};
+    atomically([&](tx& t) { x.set(t, 1); });
+}
+
+class bias_test : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (detail::current_or_attach(); descriptor::of(*detail::current_transaction).algorithm->one_at_a_time)
+            GTEST_SKIP() << "under this algorithm everybody runs alone";
+        revoke_any_bias();
+    }
+    void TearDown() override { revoke_any_bias(); }
+
+    /// Another context by a begin here, this one by a begin elsewhere.
+    static void revoke_any_bias() {
+        run_one();
+        elsewhere(run_one);
+    }
+    /// Others are quiet from here on: the second look finds it.
+    static void become() {
+        runs_alone();
+        ASSERT_TRUE(runs_alone());
+    }
+};
+
+TEST_F(bias_test, is_found_by_two_looks_between_which_nobody_else_begins) {
+    elsewhere(run_one);
+    EXPECT_FALSE(runs_alone());
+    elsewhere(run_one);
+    EXPECT_FALSE(runs_alone());
+    EXPECT_TRUE(runs_alone());
+    EXPECT_TRUE(runs_alone());
+}
+
+TEST_F(bias_test, is_none_after_another_has_begun) {
+    become();
+    elsewhere(run_one);
+    EXPECT_EQ(biased_owner.load(std::memory_order_relaxed), 0U);
+    EXPECT_FALSE(runs_alone());
+    EXPECT_EQ(descriptor::of(*detail::current_transaction).until_bias, blocks_between_looks);
+    EXPECT_TRUE(runs_alone());
+}
+
+TEST_F(bias_test, stays_when_it_runs_other_transactions) {
+    become();
+    run_one();
+    atomically({.mode = mode::irrevocable}, [](tx&) {});
+    EXPECT_TRUE(runs_alone());
+}
+
+TEST_F(bias_test, has_no_way_back_and_so_cannot_be_killed) {
+    become();
+    EXPECT_TRUE(runs_alone([] {
+        descriptor& d = descriptor::of(*detail::current_transaction);
+        kill(d, d.state.load(std::memory_order_relaxed));
+        EXPECT_FALSE(d.asked_to_die());
+        EXPECT_EQ(examine(d), footing::sound);
+    }));
+}
+
+TEST_F(bias_test, is_none_while_another_runs) {
+    become();
+    std::atomic<bool> inside{false};
+    std::atomic<bool> done{false};
+    std::thread other{[&] {
+        atomically([&](tx&) {
+            inside = true;
+            inside.notify_all();
+            done.wait(false);
+        });
+    }};
+    inside.wait(false);
+    for (int i = 0; i != 3; ++i) EXPECT_FALSE(runs_alone());
+    done = true;
+    done.notify_all();
+    other.join();
+    become();
+}
+
+TEST_F(bias_test, is_none_while_another_sleeps_in_retry) {
+    var<int> flag{0};
+    std::atomic<bool> tried{false};
+    std::thread sleeper{[&] {
+        atomically([&](tx& t) {
+            if (flag.get(t) == 1) return;
+            tried = true;
+            retry(t);
+        });
+    }};
+    // As soon as it sleeps its state is idle, and stays so.
+    for (int looks = 0; looks != 100;) {
+        const bool began = tried;
+        const bool alone = runs_alone();
+        EXPECT_FALSE(began && alone);
+        if (began) ++looks;
+    }
+    flag.store(1);
+    sleeper.join();
+}
+
+TEST_F(bias_test, has_the_slot_if_another_that_wants_it_waits_for_it) {
+    become();
+    std::atomic<bool> over{false};
+    std::thread other;
+    ASSERT_TRUE(runs_alone([&] {
+        other = std::thread{[&] { atomically({.mode = mode::irrevocable}, [&](tx&) { over = true; }); }};
+        while ((biased_owner.load(std::memory_order_relaxed) & 1) == 0)
+            std::this_thread::yield();  // revoked: the other waits
+        descriptor::of(*detail::current_transaction).become_irrevocable("wants it too");
+        EXPECT_FALSE(over);
+    }));
+    other.join();
+    EXPECT_TRUE(over);
+}
+
+// Under a biased_owner that runs beside others updates are lost; ThreadSanitizer sees it sooner.
+TEST_F(bias_test, runs_beside_nobody) {
+    static long count = 0;
+    count = 0;
+    const int updates = static_cast<int>(support::rounds(50000));
+    constexpr int threads = 3;
+    std::thread crew[threads];
+    for (int me = 0; me != threads; ++me) {
+        crew[me] = std::thread{[me, updates] {
+            for (int i = 0; i != updates; ++i) {
+                // In bursts, so that now and then the others are quiet.
+                if (i % (64 << me) == 0) std::this_thread::yield();
+                if (!runs_alone([] { ++count; })) {
+                    atomically([](tx& t) { store(t, &count, load(t, &count) + 1); });
+                }
+            }
+        }};
+    }
+    for (std::thread& t : crew) t.join();
+    EXPECT_EQ(count, threads * long{updates});
+}
+
+}  // namespace
+}  // namespace tutti::core

@@ -1,0 +1,154 @@
+// Waiting for a slot. Catches a departure that calls nobody although somebody waits, a waiter that gives up and takes
+// with it what it was called for, and one that is passed over for ever: all of them hang.
+#include "core/tokens/slots.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "core/lifecycle/registry.hpp"
+#include "support/crew.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::core {
+namespace {
+
+using support::crew;
+using support::rounds;
+
+class slots_of_readers : public testing::TestWithParam<status> {};
+
+TEST_P(slots_of_readers, are_found_by_all_who_wait) {
+    const support::watchdog dog{"slots"};
+    const std::size_t each = rounds(400);
+    std::atomic<std::uint64_t> got{0};
+    std::atomic<int> sitting{0}, too_many{0};
+    const int most = GetParam() == status::irrevocable ? 1 : static_cast<int>(slot_count) - 1;
+    crew(32, [&](unsigned) {
+        descriptor& d = acquire_descriptor();
+        for (std::size_t i = 0; i < each; ++i) {
+            if (!wait_for_slot(d, GetParam())) continue;
+            if (sitting.fetch_add(1) >= most) too_many.fetch_add(1);
+            std::this_thread::yield();  // so that others come meanwhile
+            sitting.fetch_sub(1);
+            release_slot(d);
+            got.fetch_add(1);
+        }
+        release_descriptor(d);
+    });
+    EXPECT_EQ(got, 32 * each);
+    EXPECT_EQ(too_many, 0);
+}
+
+// Half of them give up after some time, called or not. The others have to find every slot that is left.
+TEST_P(slots_of_readers, are_not_lost_with_who_gives_up) {
+    const support::watchdog dog{"slots"};
+    const std::size_t each = rounds(400);
+    std::atomic<std::uint64_t> got{0};
+    crew(32, [&](unsigned me) {
+        descriptor& d = acquire_descriptor();
+        support::random dice{me};
+        for (std::size_t i = 0; i < each; ++i) {
+            std::optional<base::deadline> until;
+            if (me % 2 == 0) until = base::now() + std::chrono::microseconds{dice.below(100)};
+            if (wait_for_slot(d, GetParam(), until)) {
+                std::this_thread::yield();
+                release_slot(d);
+                if (!until) got.fetch_add(1);
+            } else {
+                EXPECT_TRUE(until && base::now() >= *until);
+                EXPECT_EQ(d.slot, 0u);
+            }
+        }
+        release_descriptor(d);
+    });
+    EXPECT_EQ(got, 16 * each);
+    descriptor& d = acquire_descriptor();
+    EXPECT_TRUE(take_slot(d, GetParam())) << "somebody who gave up still has one";
+    release_slot(d);
+    release_descriptor(d);
+}
+
+/// Takes all slots of its kind, as descriptors of nobody's.
+struct full_house {
+    explicit full_house(status kind) {
+        for (;;) {
+            descriptor& d = acquire_descriptor();
+            if (take_slot(d, kind)) {
+                sitting.push_back(&d);
+                continue;
+            }
+            release_descriptor(d);
+            return;
+        }
+    }
+    void leave_one() {
+        release_slot(*sitting.back());
+        release_descriptor(*sitting.back());
+        sitting.pop_back();
+    }
+    std::vector<descriptor*> sitting;
+};
+
+// Everybody keeps its slot until all have one, so no later departure makes good for a wake-up that was lost. Catches
+// one that finds a slot and leaves the others asleep beside those that were left while it was on its way.
+TEST(slots, that_are_left_together_are_all_found) {
+    const support::watchdog dog{"slots"};
+    for (std::size_t i = 0; i < rounds(100); ++i) {
+        full_house full{status::visible};
+        const auto all = static_cast<unsigned>(full.sitting.size());
+        std::atomic<unsigned> come{0}, found{0};
+        crew(all + 1, [&](unsigned me) {
+            if (me == all) {
+                while (come != all) std::this_thread::yield();
+                while (!full.sitting.empty()) full.leave_one();
+                return;
+            }
+            descriptor& d = acquire_descriptor();
+            ++come;
+            ASSERT_TRUE(wait_for_slot(d, status::visible));
+            ++found;
+            while (found != all) std::this_thread::yield();
+            release_slot(d);
+            release_descriptor(d);
+        });
+    }
+}
+
+// One slot is left once. Who gives up just then may have been called for it.
+TEST(slots, that_are_left_to_who_gives_up_are_found_by_the_next) {
+    const support::watchdog dog{"slots"};
+    support::random dice{3};
+    for (std::size_t i = 0; i < rounds(1000); ++i) {
+        full_house full{status::irrevocable};
+        const std::chrono::microseconds limit{dice.below(200)};
+        std::atomic<unsigned> come{0};
+        crew(3, [&](unsigned me) {
+            if (me == 2) {
+                while (come != 2) std::this_thread::yield();
+                const base::deadline then = base::now() + limit;
+                while (base::now() < then) std::this_thread::yield();
+                full.leave_one();
+                return;
+            }
+            descriptor& d = acquire_descriptor();
+            if (me == 1) {
+                while (come == 0) std::this_thread::yield();
+            }
+            ++come;
+            std::optional<base::deadline> until;
+            if (me == 0) until = base::now() + limit;
+            if (wait_for_slot(d, status::irrevocable, until)) release_slot(d);
+            release_descriptor(d);
+        });
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(each_kind, slots_of_readers, testing::Values(status::irrevocable, status::visible),
+                         [](const auto& kind) { return kind.param == status::visible ? "visible" : "irrevocable"; });
+
+}  // namespace
+}  // namespace tutti::core
