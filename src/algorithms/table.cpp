@@ -42,8 +42,15 @@ constinit const core::instance guarded = make<A, true>(nullptr);
 template <core::algorithm A>
 constinit const core::instance plain = make<A, false>(&guarded<A>);
 
+#define TUTTI_ALGORITHM(type, its_name) \
+    static_assert(type::name == std::string_view{its_name}, "the name in list.def is that of the type");
+#include "algorithms/list.def"
+#undef TUTTI_ALGORITHM
+
 constexpr const core::instance* instances[] = {
-    &plain<wb_etl>, &plain<wt_etl>, &plain<wb_ctl>, &plain<norec>, &plain<serial>, &plain<global_lock>,
+#define TUTTI_ALGORITHM(type, its_name) &plain<type>,
+#include "algorithms/list.def"
+#undef TUTTI_ALGORITHM
 };
 
 }  // namespace

@@ -19,7 +19,6 @@
 #include <span>
 #include <string_view>
 
-#include "core/state/attempt.hpp"
 #include "core/state/descriptor.hpp"
 
 namespace tutti::preempt {

@@ -3,8 +3,11 @@
 // The structure is a sorted linked list whose nodes come and go with the commits. Catches an engine that forgets to
 // validate reads of memory which was freed meanwhile, one that frees too early, and one whose freshly created nodes
 // become reachable before their fields are there.
+#include <barrier>
+
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
+#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -119,6 +122,56 @@ TEST_P(phantom, fills_an_empty_range_twice) {
     });
     EXPECT_EQ(twice.count(), 0);
     EXPECT_TRUE(atomically([&](tx& t) { return list.sound(t); }));
+}
+
+// Two look through the same list before either inserts, one before its only member and one behind it: they write
+// different words, and whoever commits second has counted without the other's node.
+TEST_P(phantom, is_inserted_where_another_has_looked) {
+    const std::size_t meetings = rounds(8);
+    var<node*> head{nullptr};
+    violations twice;
+    std::barrier around{2};
+    support::rendezvous inside;
+    const auto empty = [&] {
+        atomically([&](tx& t) {
+            for (node* n = head.get(t); n != nullptr;) {
+                node* const next = n->next.get(t);
+                destroy(t, n);
+                n = next;
+            }
+            head.set(t, nullptr);
+        });
+    };
+    crew(2, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        for (std::size_t i = 0; i < meetings; ++i) {
+            if (me == 0) {
+                empty();
+                inside.reset();
+                atomically([&](tx& t) { head.set(t, create<node>(t, 1, nullptr)); });
+            }
+            around.arrive_and_wait();
+            run(mine, [&](tx& t) {
+                long members = 0;
+                for (node* n = head.get(t); n != nullptr; n = n->next.get(t)) ++members;
+                inside.meet(me);
+                if (members != 1) return;
+                node* const first = head.get(t);
+                if (me == 0) head.set(t, create<node>(t, 0, first));
+                else first->next.set(t, create<node>(t, 2, nullptr));
+            });
+            around.arrive_and_wait();
+            if (me != 0) continue;
+            const long members = atomically([&](tx& t) {
+                long count = 0;
+                for (node* n = head.get(t); n != nullptr; n = n->next.get(t)) ++count;
+                return count;
+            });
+            twice.expect(members == 2);
+        }
+    });
+    empty();
+    EXPECT_EQ(twice.count(), 0);
 }
 
 TUTTI_IN_EVERY_FLAVOUR(phantom);

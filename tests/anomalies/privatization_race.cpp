@@ -3,6 +3,8 @@
 //
 // Catches an engine without the fence (or with one that waits before the commit instead of after it), and a fence
 // that overlooks a mode, an algorithm, or a transaction that began but has not read yet.
+#include <barrier>
+
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -154,6 +156,59 @@ TEST_P(privatization_race, of_a_list_that_is_then_freed) {
         }
     });
     EXPECT_EQ(seen.count(), 0);
+}
+
+// One transaction makes the box private and hands it to another thread through a variable. That thread uses it as soon
+// as its own transaction, which only read, is over; until then it has to wait for a straggler that still reads the box.
+TEST_P(privatization_race, by_whom_it_was_handed_to) {
+    const std::size_t times = rounds(8);
+    constexpr int looks = 4000;
+    box content;
+    box* place = nullptr;
+    var<box*> handed;
+    std::atomic<bool> inside, used;
+    std::barrier around{3};
+    violations torn;
+    crew(3, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        const auto look_for = [](std::atomic<bool>& flag) {
+            for (int look = 0; look < looks && !flag.load(); ++look) std::this_thread::yield();
+        };
+        for (std::size_t i = 0; i < times; ++i) {
+            if (me == 0) {
+                content = {};
+                place = &content;
+                handed.store(nullptr);
+                inside = used = false;
+            }
+            around.arrive_and_wait();
+            if (me == 0) {  // the straggler
+                run(mine, {.privatization = privatization::waived}, [&](tx& t) {
+                    box* const found = load(t, &place);
+                    if (found == nullptr) return;
+                    const std::uint64_t before = load(t, &found->left);
+                    inside.store(true);
+                    look_for(used);
+                    torn.expect(load(t, &found->left) == before);
+                });
+            } else if (me == 1) {
+                look_for(inside);
+                run(mine, [&](tx& t) {
+                    handed.set(t, load(t, &place));
+                    store(t, &place, nullptr);
+                });
+            } else {
+                box* mine_now = nullptr;
+                while (mine_now == nullptr) {
+                    mine_now = run(mine, {.read_only = true}, [&](tx& t) { return handed.get(t); });
+                }
+                mine_now->left = 1000;
+                used.store(true);
+            }
+            around.arrive_and_wait();
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
 }
 
 TUTTI_IN_EVERY_FLAVOUR(privatization_race);

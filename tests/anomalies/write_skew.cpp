@@ -10,6 +10,7 @@
 
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
+#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -88,6 +89,35 @@ TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
                 x.store(0);
                 y.store(0);
             }
+        }
+    });
+    EXPECT_EQ(skew.count(), 0);
+}
+
+// The same, and each has read before either writes: whoever commits second has to find out.
+TEST_P(write_skew, of_two_that_have_both_read) {
+    const std::size_t meetings = rounds(8);
+    var<long> x{0}, y{0};
+    violations skew;
+    std::barrier around{2};
+    support::rendezvous inside;
+    crew(2, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        var<long>& own = me == 0 ? x : y;
+        const var<long>& other = me == 0 ? y : x;
+        for (std::size_t i = 0; i < meetings; ++i) {
+            around.arrive_and_wait();
+            run(mine, [&](tx& t) {
+                const long seen = other.get(t);
+                inside.meet(me);
+                own.set(t, seen + 1);
+            });
+            around.arrive_and_wait();
+            if (me != 0) continue;
+            skew.expect(x.load() + y.load() == 3);
+            x.store(0);
+            y.store(0);
+            inside.reset();
         }
     });
     EXPECT_EQ(skew.count(), 0);

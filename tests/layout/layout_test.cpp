@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -203,6 +204,55 @@ TEST(tree, every_layer_has_a_short_readme) {
             continue;
         }
         EXPECT_LE(std::ranges::count(contents(readme), '\n'), 30) << readme << " is longer than 30 lines";
+    }
+}
+
+/// What a text names like a file of the tree, with at least one folder: "src/core/state/fault.hpp", "memory/orec.hpp".
+std::vector<std::string> files_named_in(const std::string& text) {
+    const auto is_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    const auto is_of_path = [&](char c) { return is_of_name(c) || c == '/' || c == '.' || c == '-'; };
+    std::vector<std::string> found;
+    for (const std::string ending : {".hpp", ".cpp", ".md", ".def"}) {
+        for (std::size_t at = text.find(ending); at != std::string::npos; at = text.find(ending, at + 1)) {
+            const std::size_t end = at + ending.size();
+            if (end < text.size() && is_of_name(text[end])) continue;
+            std::size_t begin = at;
+            while (begin > 0 && is_of_path(text[begin - 1])) --begin;
+            const std::string name = text.substr(begin, end - begin);
+            if (name.find('/') != std::string::npos) found.push_back(name);
+        }
+    }
+    return found;
+}
+
+/// Whether it is none of the tree's: a header of a package, or a file that a program makes.
+bool is_foreign(const std::string& name) {
+    static const std::vector<std::string> tops = {
+        "src/",      "include/",   "tests/",    "bench/",    "docs/",    "core/",    "memory/", "algorithms/",
+        "policies/", "api/",       "base/",     "observe/",  "preempt/", "server/",  "itm/",    "tutti/",
+        "tokens/",   "lifecycle/", "conflict/", "rollback/", "modes/",   "waiting/", "state/",  "interleaving/"};
+    return std::ranges::none_of(tops, [&name](const std::string& top) { return name.starts_with(top); });
+}
+
+TEST(tree, a_file_that_a_comment_or_a_page_names_exists) {
+    std::vector<fs::path> texts = source_files();
+    for (const char* top : {"docs", "src", "tests"}) {
+        for (const auto& entry : fs::recursive_directory_iterator(root / top)) {
+            const std::string ending = entry.path().extension().string();
+            if (ending == ".md" || (ending == ".cpp" && top == std::string{"tests"})) texts.push_back(entry.path());
+        }
+    }
+    for (const char* page : {"README.md", "CONTRIBUTING.md"}) texts.push_back(root / page);
+    for (const fs::path& text : texts) {
+        if (text.filename() == "layout_test.cpp" || text.filename() == "include_rules.hpp") continue;  // examples
+        for (const std::string& name : files_named_in(contents(text))) {
+            if (is_foreign(name)) continue;
+            const bool there =
+                std::ranges::any_of(std::vector<fs::path>{root, root / "src", root / "include", root / "src/core",
+                                                          root / "tests", root / "bench", text.parent_path()},
+                                    [&name](const fs::path& top) { return fs::exists(top / name); });
+            EXPECT_TRUE(there) << fs::relative(text, root) << " names " << name << ", which is not there";
+        }
     }
 }
 

@@ -8,7 +8,6 @@
 #include <deque>
 #include <thread>
 
-#include "core/state/attempt.hpp"
 #include "preempt/procedures/accounts.hpp"
 #include "preempt/procedures/busy.hpp"
 #include "preempt/procedures/owners.hpp"

@@ -118,7 +118,7 @@ TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) 
         std::optional<out_of_reach> records, values;
         checkpoint(t, [&](tx& n) {
             EXPECT_EQ(sum(n, half, 2 * half), 0);
-            records.emplace(d_.read_begin, const_cast<const memory::record**>(d_.read_next_));
+            records.emplace(d_.read_begin, const_cast<const memory::orec**>(d_.read_next_));
             values.emplace(d_.values.begin(), d_.values.end());
         });
     });

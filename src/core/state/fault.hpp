@@ -62,6 +62,9 @@ enum class fault : std::uint8_t {
 /// Set by a test while no transaction runs.
 inline fault injected_fault = fault::none;
 [[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+#elif defined(TUTTI_FAULT)
+/// An engine that is broken for good, which a suite named for that fault has to catch (tests/mutations).
+[[nodiscard]] constexpr bool broken(fault f) noexcept { return f == fault::TUTTI_FAULT; }
 #else
 [[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
 #endif
