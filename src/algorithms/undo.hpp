@@ -85,7 +85,7 @@ inline void roll_back(descriptor& d) noexcept {
         release_all();
         restore_all();
     } else {
-        restore_all();
+        if (!broken(fault::leave_dirty_memory)) restore_all();
         release_all();
     }
     d.writes.clear();

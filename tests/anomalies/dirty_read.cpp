@@ -3,6 +3,8 @@
 // Catches an undo log whose rolled-back write is released under its old version (a reader that loads the orec, the
 // dirty value and the orec again is deceived), a redo log that writes back before it has decided, and a `load`
 // outside transactions that ignores the orec.
+#include <vector>
+
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -53,6 +55,8 @@ protected:
         }
     }
 };
+
+class dirty_reads_during : public suite {};
 
 TEST_P(dirty_read, of_variables) {
     const std::size_t each = rounds(600);
@@ -132,6 +136,33 @@ TEST_P(dirty_read, of_values_behind_nodes) {
             while (writers.load() != 0) {
                 run(mine, {.read_only = me == 1}, [&](tx& t) { dirty.expect(text.get(t) == clean); });
                 dirty.expect(text.load() == clean);
+            }
+        }
+    });
+    EXPECT_EQ(dirty.count(), 0);
+}
+
+// A roll-back that has much to put back takes long, and puts back last what was written first. Whoever reads that
+// meanwhile must find an orec that is still owned. The reader looks again at once, because one that sleeps is woken
+// after the roll-back.
+TEST_F(dirty_reads_during, a_long_roll_back) {
+    const std::size_t each = rounds(20);
+    std::vector<var<long>> data(20'000);
+    std::atomic<bool> done{false};
+    violations dirty;
+    crew(2, [&](unsigned me) {
+        if (me == 0) {
+            for (std::size_t i = 0; i < each; ++i) {
+                (void)try_atomically([&](tx& t) {
+                    for (auto& v : data) v.set(t, rolled_back);
+                    cancel(t);
+                });
+            }
+            done = true;
+        } else {
+            while (!done.load()) {
+                atomically({.read_only = true, .policy = policy::suicide},
+                           [&](tx& t) { dirty.expect(data.front().get(t) == 0); });
             }
         }
     });

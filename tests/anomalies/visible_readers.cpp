@@ -3,8 +3,11 @@
 // Catches a writer that looks at the lock but not at the marks beside it, a mark of one reader that wipes out
 // another's, marks that outlive their transaction (then nobody writes that orec any more), and two readers that
 // both want to write and wait for each other.
+#include <barrier>
+
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
+#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -39,6 +42,47 @@ TEST_F(visible_readers, of_one_record_and_a_writer) {
     EXPECT_EQ(torn.count(), 0);
     EXPECT_EQ(left.load(), static_cast<long>(each));
 }
+
+class marked_reads : public ::testing::WithParamInterface<mode>, public suite {};
+
+// The writer comes between two reads of one attempt. It may wait, or have the reader start over, but not pass its mark.
+// Of an irrevocable reader nothing but its marks protects what it has read.
+TEST_P(marked_reads, are_not_passed_by_a_writer_between_two_of_them) {
+    const std::size_t times = rounds(20);
+    var<long> left{0}, right{0};
+    std::barrier around{2};
+    support::rendezvous marked, written;
+    violations torn;
+    crew(2, [&](unsigned me) {
+        for (std::size_t i = 0; i < times; ++i) {
+            around.arrive_and_wait();
+            if (me == 0) {
+                atomically({.mode = GetParam()}, [&](tx& t) {
+                    const long seen = left.get(t);
+                    marked.meet(0);
+                    written.meet(0);
+                    torn.expect(right.get(t) == seen);
+                });
+            } else {
+                marked.meet(1);
+                atomically([&](tx& t) {
+                    left.set(t, left.get(t) + 1);
+                    right.set(t, right.get(t) + 1);
+                });
+                written.meet(1);
+            }
+            around.arrive_and_wait();
+            if (me != 0) continue;
+            marked.reset();
+            written.reset();
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(left.load(), static_cast<long>(times));
+}
+
+INSTANTIATE_TEST_SUITE_P(of, marked_reads, ::testing::Values(mode::visible, mode::irrevocable),
+                         [](const auto& it) { return it.param == mode::visible ? "visible" : "irrevocable"; });
 
 // The reason for their existence: a long reader gets through a storm of short writers. It need not be the first
 // attempt, but it must end while the storm goes on; the writers stop only when the readers are done.

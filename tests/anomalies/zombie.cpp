@@ -3,8 +3,11 @@
 //
 // Catches an engine that extends its snapshot before it validates (or without validating), one that samples the clock
 // after the validation, and one that checks reads only at commit.
+#include <barrier>
+
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
+#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -145,6 +148,42 @@ TEST_P(zombie, sees_plain_words_that_differ) {
             });
         });
     EXPECT_EQ(seen.count(), 0);
+}
+
+// A commit comes between two reads of one attempt, and changes what both read.
+TEST_P(zombie, reads_on_after_a_commit_between_two_reads) {
+    const std::size_t times = rounds(20);
+    var<long> left{0}, right{0};
+    std::barrier around{2};
+    support::rendezvous between, committed;
+    violations torn;
+    crew(2, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        for (std::size_t i = 0; i < times; ++i) {
+            around.arrive_and_wait();
+            if (me == 0) {
+                run(mine, [&](tx& t) {
+                    const long seen = left.get(t);
+                    between.meet(0);
+                    committed.meet(0);
+                    torn.expect(right.get(t) == seen);
+                });
+            } else {
+                between.meet(1);
+                run(mine, [&](tx& t) {
+                    left.set(t, left.get(t) + 1);
+                    right.set(t, right.get(t) + 1);
+                });
+                committed.meet(1);
+            }
+            around.arrive_and_wait();
+            if (me != 0) continue;
+            between.reset();
+            committed.reset();
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(right.load(), static_cast<long>(times));
 }
 
 TUTTI_IN_EVERY_FLAVOUR(zombie);

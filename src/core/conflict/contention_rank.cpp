@@ -1,4 +1,5 @@
 #include "core/conflict/contention_rank.hpp"
+#include "core/state/fault.hpp"
 
 #include "core/ports/policy.hpp"
 #include "core/state/ancestry.hpp"
@@ -54,7 +55,7 @@ void show_rank(descriptor& d) noexcept {
 bool is_older(descriptor& self, const descriptor& other) noexcept {
     const std::uint64_t mine = age_of(bearer(self));
     const std::uint64_t theirs = age_shown(other);
-    return theirs == 0 || mine < theirs;
+    return (theirs == 0 || mine < theirs) != broken(fault::prefer_the_younger);
 }
 
 void count_defeat(descriptor& d, abort_cause cause) noexcept {

@@ -1,4 +1,5 @@
 #include "core/lifecycle/commit.hpp"
+#include "core/state/fault.hpp"
 
 #include "base/clock.hpp"
 #include "core/conflict/abstract_locks.hpp"
@@ -26,7 +27,7 @@ bool put_to_the_vote(descriptor& d) {
     vote v = vote::commit;
     d.slow_path |= slow_path_frozen;
     try {
-        v = ask_participants(d, asked);
+        if (!broken(fault::forget_the_vote)) v = ask_participants(d, asked);
     } catch (...) {
         tell_participants_to_abort(d, asked);
         d.slow_path &= ~slow_path_frozen;

@@ -1,4 +1,5 @@
 #include "core/lifecycle/ends.hpp"
+#include "core/state/fault.hpp"
 
 #include <cxxabi.h>
 
@@ -101,6 +102,8 @@ using core::descriptor;
 void fail(tx& t) noexcept {
     descriptor& d = descriptor::of(t);
     if (!d.running()) return;  // thrown by an on_commit handler: the commit stands
+    if (core::broken(core::fault::commit_on_exception) && d.pending == core::signal::none && d.operations_->commit(d))
+        return;
     core::execution_give_up(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());
 }
 

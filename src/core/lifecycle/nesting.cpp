@@ -8,6 +8,7 @@
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/state/fault.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 
 void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.landing = f.stack;
-    d.algorithm->rewind(d, f.mark);
+    if (!broken(fault::keep_nested_writes)) d.algorithm->rewind(d, f.mark);
     take_back_retry_calls(d, f.mark.waits);
     d.landing = 0;
     // Whoever sleeps for an orec that this let go of must not sleep until we end: we may come to sleep for them.

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "core/state/fault.hpp"
@@ -94,6 +95,7 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
 }
 
 void run_on_commit(descriptor& d, memory::log<deferred>& after) {
+    if (broken(fault::reverse_handlers)) std::reverse(after.begin(), after.end());
     std::exception_ptr first;
     const auto destroy_all = [&after] {
         for (const deferred& e : after) delete handler_of(e);
@@ -124,7 +126,8 @@ void compensate(descriptor& d, abort_cause cause) noexcept {
     for (; !entries.empty(); entries.pop()) {
         const deferred& e = entries.back();
         undo(d, e, cause);
-        if (e.what == deferred::kind::allocated || e.what == deferred::kind::discarded) e.destroy(e.object);
+        const bool is_ours = e.what == deferred::kind::allocated || e.what == deferred::kind::discarded;
+        if (is_ours && !broken(fault::leak_what_was_allocated)) e.destroy(e.object);
     }
     entries.swap(d.deferred_log);
 }

@@ -1,70 +1,27 @@
-// Steps of the protocol that a test may leave out, to prove that the interleaving tests would notice.
+// Steps of the protocol that a test may leave out, to prove that the tests would notice.
 //
-// Only the interleaving build (TUTTI_INTERLEAVE) can be broken; everywhere else `broken` is a constant and the branch
-// behind it is gone. Where a step is, the algorithm asks: `if (!broken(fault::skip_validation) && !validate(t)) …`.
+// Where a step is, the engine asks: `if (!broken(fault::skip_validation) && !validate(t)) …`. In the library that users
+// get `broken` is a constant, and the branch behind it is gone. Two others can be broken: the interleaving build
+// (TUTTI_INTERLEAVE), by tests/interleaving/faults_test.cpp, and the library with faults (TUTTI_FAULTS), by
+// tests/mutations, which runs the suite that is named for a fault and demands that it fails.
 #pragma once
 
 #include <cstdint>
 
 namespace tutti::core {
 
-/// One step each. An algorithm that has no such step ignores the fault; tests/interleaving/faults_test.cpp lists which
-/// algorithm must be caught with which fault, and by which program.
+/// An algorithm that has no such step ignores the fault.
 enum class fault : std::uint8_t {
     none,
-    /// Commit does not validate the reads. Caught as write skew and lost update.
-    skip_validation,
-    /// A snapshot moves forward without validating what was read under the old one. Caught as a zombie.
-    extend_without_validation,
-    /// Redo log: orecs are released with their new version (or the sequence lock is opened) before the values are
-    /// stored. Undo log: an aborted block releases its orecs before the old values are back.
-    release_before_publish,
-    /// A read accepts the value after one look at the orec. The inlined read has its second look in a public header,
-    /// so under this fault both bounds stay zero, which sends every read to the slow path, where it is left out.
-    single_orec_load,
-    /// `retry` registers for its wake-up and sleeps without looking once more whether a read has changed meanwhile.
-    retry_without_recheck,
-    /// Who is woken from `retry` wakes nobody else.
-    keep_the_wake_up,
-    /// Who leaves a slot calls nobody who waits for one.
-    release_a_slot_quietly,
-    /// A commit that may have privatized memory returns without waiting for those who can still see or write it.
-    privatize_without_waiting,
-    /// A block that read that memory is private returns while the one that made it so still waits.
-    receive_without_waiting,
-    /// A commit says only after it has drawn its version that it may hand over private memory.
-    announce_after_drawing,
-    /// The commit of an undo action waits for others while its transaction holds abstract locks.
-    wait_with_abstract_locks,
-    /// Whoever sweeps the quiescence set unlinks a member that has begun something meanwhile.
-    unlink_without_second_look,
-    /// Who ran open nested blocks does not wait for what they owe when the outermost one is over.
-    forget_what_inner_owes,
-    /// What a commit retires is destroyed at once, under the eyes of the transactions that still read it.
-    reclaim_without_waiting,
-    /// A partial roll-back goes to the innermost block, whether or not it is the one that read what has changed.
-    rewind_too_little,
-    /// A writer takes an orec although visible readers have marked it.
-    ignore_visible_readers,
-    /// Who is to run alone does not wait for those that run already.
-    serial_without_waiting,
-    /// A transaction begins although another one runs alone.
-    begin_beside_a_serial_transaction,
-    /// A reader relies on having looked although somebody was about to publish a version of its snapshot.
-    overlook_the_unpublished,
-    /// Who becomes the biased owner does not look again at what others have begun.
-    bias_without_second_look,
-    /// The biased owner does not look whether it has been revoked.
-    bias_although_revoked,
+#define TUTTI_FAULT(name) name,
+#include "core/state/faults.def"
+#undef TUTTI_FAULT
 };
 
-#if defined(TUTTI_INTERLEAVE)
-/// Set by a test while no transaction runs.
-inline fault injected_fault = fault::none;
+#if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
+/// Set while no transaction runs.
+inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
-#elif defined(TUTTI_FAULT)
-/// An engine that is broken for good, which a suite named for that fault has to catch (tests/mutations).
-[[nodiscard]] constexpr bool broken(fault f) noexcept { return f == fault::TUTTI_FAULT; }
 #else
 [[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
 #endif

@@ -1,0 +1,25 @@
+# Which suite catches which fault: each line is a test that has to fail. They fail whatever the threads do, because the
+# transactions meet inside their bodies, or because no second thread takes part; interleavings that nothing but a
+# scheduler finds are in tests/interleaving/faults_test.cpp.
+
+set(optimistic wb-etl wt-etl wb-ctl norec)
+set(with_orecs wb-etl wt-etl wb-ctl)
+
+tutti_mutation(skip_validation anomaly_write_skew *.of_two_that_have_both_read/optimistic ${optimistic})
+tutti_mutation(skip_validation anomaly_phantom *.is_inserted_where_another_has_looked/optimistic ${optimistic})
+tutti_mutation(extend_without_validation anomaly_zombie *.reads_on_after_a_commit_between_two_reads/optimistic ${optimistic})
+tutti_mutation(privatize_without_waiting anomaly_privatization_race *.by_whom_it_was_handed_to/optimistic ${with_orecs})
+tutti_mutation(receive_without_waiting anomaly_privatization_race *.by_whom_it_was_handed_to/optimistic ${with_orecs})
+tutti_mutation(ignore_visible_readers anomaly_visible_readers of/marked_reads.*/irrevocable ${with_orecs})
+tutti_mutation(reclaim_without_waiting anomaly_reclamation *.waits_for_the_reader/optimistic ${optimistic})
+tutti_mutation(rewind_too_little anomaly_partial_roll_back *.of_alternatives ${with_orecs})
+tutti_mutation(leave_dirty_memory anomaly_exceptions *.roll_back_and_leave_with_their_value/optimistic wt-etl serial)
+tutti_mutation(commit_on_exception anomaly_exceptions *.roll_back_and_leave_with_their_value/optimistic
+               ${TUTTI_ALGORITHMS})
+tutti_mutation(leak_what_was_allocated anomaly_allocation_leak_on_abort *.by_cancel/optimistic)
+tutti_mutation(keep_nested_writes anomaly_nesting_leaks *.of_writes/optimistic ${optimistic})
+tutti_mutation(reverse_handlers anomaly_handler_order *.of_a_commit/optimistic)
+tutti_mutation(forget_the_vote anomaly_participants *.one_vetoes/optimistic)
+tutti_mutation(let_readers_write anomaly_use_errors *.write_in_a_read_only_block)
+tutti_mutation(prefer_the_younger rules_with_faults verdicts.*)
+tutti_mutation(forget_descriptors rules_with_faults descriptors.*)

@@ -1,0 +1,23 @@
+// Descriptors of threads that have ended serve later ones. Catches an engine that makes a new one for each thread.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "memory/activity.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+TEST(descriptors, of_threads_that_have_ended_are_used_again) {
+    var<int> x;
+    const auto run_a_thread = [&] { std::thread{[&] { atomically([&](tx& t) { x.set(t, x.get(t) + 1); }); }}.join(); };
+    run_a_thread();
+    const auto before = memory::activities();
+    for (int i = 0; i < 100; ++i) run_a_thread();
+    EXPECT_EQ(memory::activities(), before);
+    EXPECT_EQ(x.load(), 101);
+}
+
+}  // namespace
+}  // namespace tutti::core
