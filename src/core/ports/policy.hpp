@@ -1,4 +1,4 @@
-// The concept `policy`: who gives way when two transactions meet, and what the loser does before it tries again.
+// The concept `policy`: which one gives way when two transactions meet, and what the loser does before it tries again.
 //
 // A policy is told of events. It never touches logs or orecs; it answers a conflict with a verdict, and the runtime
 // (core/conflict/conflict.hpp) carries it out. Every event but `conflict` may be null: what a policy does not listen to
@@ -24,7 +24,7 @@ enum class verdict : std::uint8_t {
     wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self where it could close a cycle
 };
 
-/// What a policy keeps of several threads is held while the process is copied.
+/// The steps of a copy of the process, during which a policy locks what several threads share.
 enum class copying : std::uint8_t {
     begins,
     in_child,  ///< it still is; only the thread that copies is here

@@ -1,4 +1,4 @@
-// Steps of the protocol that a test may leave out, to prove that the interleaving tests would notice.
+// Steps of the protocol that a test may leave out, to prove that the interleaving tests notice.
 //
 // Only the interleaving build (TUTTI_INTERLEAVE) can be broken; everywhere else `broken` is a constant and the branch
 // behind it is gone. Where a step is, the algorithm asks: `if (!broken(fault::skip_validation) && !validate(t)) …`.
@@ -24,35 +24,35 @@ enum class fault : std::uint8_t {
     single_orec_load,
     /// `retry` registers for its wake-up and sleeps without looking once more whether a read has changed meanwhile.
     retry_without_recheck,
-    /// Who is woken from `retry` wakes nobody else.
+    /// A waiter that is woken from `retry` wakes no other.
     keep_the_wake_up,
-    /// Who leaves a slot calls nobody who waits for one.
+    /// A transaction that releases a slot calls no waiter.
     release_a_slot_quietly,
-    /// A commit that may have privatized memory returns without waiting for those who can still see or write it.
+    /// A commit that may have privatized memory returns without waiting for those that can still see or write it.
     privatize_without_waiting,
-    /// A block that read that memory is private returns while the one that made it so still waits.
+    /// A block that read that memory is private returns while the commit that made it private still waits.
     receive_without_waiting,
     /// A commit says only after it has drawn its version that it may hand over private memory.
     announce_after_drawing,
     /// The commit of an undo action waits for others while its transaction holds abstract locks.
     wait_with_abstract_locks,
-    /// Whoever sweeps the quiescence set unlinks a member that has begun something meanwhile.
+    /// A sweep of the quiescence set unlinks a member that has begun something meanwhile.
     unlink_without_second_look,
-    /// Who ran open nested blocks does not wait for what they owe when the outermost one is over.
+    /// A context that ran open-nested blocks does not wait for what they owe when the outermost one is over.
     forget_what_inner_owes,
-    /// What a commit retires is destroyed at once, under the eyes of the transactions that still read it.
+    /// What a commit retires is destroyed at once, while transactions may still read it.
     reclaim_without_waiting,
     /// A partial roll-back goes to the innermost block, whether or not it is the one that read what has changed.
     rewind_too_little,
     /// A writer takes an orec although visible readers have marked it.
     ignore_visible_readers,
-    /// Who is to run alone does not wait for those that run already.
+    /// A transaction that becomes serial does not wait for those that run already.
     serial_without_waiting,
-    /// A transaction begins although another one runs alone.
+    /// A transaction begins although another one is serial.
     begin_beside_a_serial_transaction,
-    /// A reader relies on having looked although somebody was about to publish a version of its snapshot.
+    /// A reader relies on having looked although a commit was about to publish a version of its snapshot.
     overlook_the_unpublished,
-    /// Who becomes the biased owner does not look again at what others have begun.
+    /// A context that becomes the biased owner does not look again at what others have begun.
     bias_without_second_look,
     /// The biased owner does not look whether it has been revoked.
     bias_although_revoked,
