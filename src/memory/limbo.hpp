@@ -5,7 +5,7 @@
 // the batch may go when each of those has changed. A transaction that begins after the fence finds the objects
 // already unreachable: the commit that unlinked them was published before they were retired.
 //
-// A long or suspended transaction holds back its batch, never anybody's progress.
+// A long or suspended transaction holds back its batch, never the progress of others.
 //
 // Thread safety: one limbo a descriptor, used by its owner. What a leaving context could not yet destroy goes to a
 // common orphanage, which has a lock of its own and is emptied by the collections of others.
@@ -64,7 +64,7 @@ private:
     bool collecting_ = false;
 };
 
-/// Around a fork: nobody is handing anything on to the orphanage.
+/// Around a fork: no context is handing anything on to the orphanage.
 void hold_orphanage() noexcept;
 void let_go_of_orphanage() noexcept;
 

@@ -103,7 +103,7 @@ public:
 
 private:
     TUTTI_COLD void grow(std::size_t more) {
-        // Twice the room and not twice what is used: who reserves for later, entry by entry, leaves the log empty.
+        // Twice the room, not twice what is used: a caller that reserves for later, one by one, leaves the log empty.
         const std::size_t room = bytes() / sizeof(T);
         if (!resize(std::max({std::size_t{128}, room * 2, size() + more}))) throw std::bad_alloc{};
         if (told_ != nullptr && is_large()) *told_ |= bit_;

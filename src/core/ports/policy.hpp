@@ -39,7 +39,7 @@ struct policy {
     void (*start)(descriptor& self) noexcept = nullptr;
     void (*abort)(descriptor& self) noexcept = nullptr;
     void (*end)(descriptor& self) noexcept = nullptr;
-    /// Another one has become the process's.
+    /// Another policy has become the process's.
     void (*leave)() noexcept = nullptr;
     /// The process is copied (core/lifecycle/fork.hpp); `self` is the descriptor of the thread that does so, if it has
     /// one.
