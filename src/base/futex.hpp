@@ -27,7 +27,7 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                             std::optional<deadline> until = std::nullopt);
 
-/// Wakes everybody who sleeps on `word`.
+/// Wakes all threads that sleep on `word`.
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 /// Wakes one of them, the one that has slept longest among those of the same priority.
 void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;

@@ -35,8 +35,8 @@ void enrol(activity& a) {
 std::uint32_t activities() noexcept { return count.load(std::memory_order_acquire); }
 
 activity& activity_of(std::uint32_t id) noexcept {
-    // A running transaction put a number found in an orec there, after its enrolment; the caller read the orec with
-    // acquire. The acquire in activities() covers a number below it.
+    // A number found in an orec: a running transaction put it there, after its enrolment, and the caller read the orec
+    // with acquire. A number below activities(): that acquire covers it.
     return *(*directory[id >> chunk_bits].load(std::memory_order_relaxed))[id & (chunk_size - 1)].load(
         std::memory_order_relaxed);
 }

@@ -1,4 +1,4 @@
-// The concept `policy`: which one gives way when two transactions meet, and what the loser does before it tries again.
+// The concept `policy`: which of two transactions that meet gives way, and what the loser does before it tries again.
 //
 // A policy is told of events. It never touches logs or orecs; it answers a conflict with a verdict, and the runtime
 // (core/conflict/conflict.hpp) carries it out. Every event but `conflict` may be null: what a policy does not listen to

@@ -107,7 +107,7 @@ struct value_read {
 struct clock_view {
     word sampled = 0;           // the clock word when the bound was taken
     word own = 0;               // the clock word that this descriptor's latest commit left behind
-    std::uint32_t foreign = 0;  // how often somebody else had moved it, less how often nobody had
+    std::uint32_t foreign = 0;  // how often another descriptor had moved it, less how often none had
     std::uint32_t deferred_length = 128;
     std::uint32_t deferred_left = 128;
     std::uint32_t own_hits = 0;  // reads of own versions beyond the bound
@@ -128,7 +128,7 @@ struct obstacle {
 struct retry_call {
     detail::retry_place place;
     base::deadline since;   // when the first attempt reached it
-    std::uint32_t attempt;  // the latest that reached it and is not rolled back to before it; or 0
+    std::uint32_t attempt;  // the latest that reached it, and has not been rolled back to before it; or 0
     std::uint32_t number;   // of the call in that attempt, from 1
 };
 
@@ -202,7 +202,7 @@ public:
     bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock
     word commit_version = 0;   // what publish releases orecs with
     bool announced = false;    // `privatizing` is up for the attempt in progress
-    word received_up_to = 0;   // no commit that published up to it quiesces now; see core/privatization/quiescence.hpp
+    word received_up_to = 0;   // no commit that published up to it quiesces any more; see privatization/quiescence.hpp
     word owes_up_to = 0;       // it owes the wait for what it received under this bound; 0: none
     std::uint32_t steps_walked = 0;  // in core/privatization/quiescence_set.hpp, since its latest sweep
 
@@ -210,7 +210,7 @@ public:
     std::size_t most_read = 0;        // in this period
     std::uint32_t until_settled = 0;  // transactions
 
-    // --- how the attempt stands
+    // --- the state of the attempt
     word self_lock = 0;     // the lock word of entry 0
     word writer = 0;        // the number that its versions name
     word own_writer = 0;    // the same, or what no version names when the number does not fit
@@ -236,9 +236,9 @@ public:
     bool serial = false;         // serial-irrevocable: see modes/serial.hpp
 
     // --- serial runs without asking; see core/tokens/bias.hpp
-    std::uint32_t until_bias = 0;  // blocks before it looks again whether it may
-    std::uint32_t biases = 0;      // how often it might
-    word bias = 0;                 // what `biased_owner` reads while it may
+    std::uint32_t until_bias = 0;  // blocks before it tries again to become the owner
+    std::uint32_t biases = 0;      // number of its latest word
+    word bias = 0;                 // what `biased_owner` reads while it is the owner
     word begun_by_others = 0;      // at its last look
 
     // --- the execution it belongs to
@@ -262,7 +262,7 @@ public:
     detail::shared<std::uint32_t> makes_way{0};  // irrevocable, but undo actions commit beside it; abstract_locks.hpp
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
     detail::shared<word> waits_for_state{0};         // and the state of that one's transaction
-    // The sequences of the attempts of its latest execution that others follow, or followed.
+    // The sequences of the first and last attempt of its latest execution that another attempt follows, or followed.
     detail::shared<word> first_defeat{0};
     detail::shared<word> last_defeat{0};
 

@@ -40,7 +40,7 @@ enum class fault : std::uint8_t {
     unlink_without_second_look,
     /// A context that ran open-nested blocks does not wait for what they owe when the outermost one is over.
     forget_what_inner_owes,
-    /// What a commit retires is destroyed at once, while transactions may still read it.
+    /// What a commit retires is destroyed at once, while transactions still read it.
     reclaim_without_waiting,
     /// A partial roll-back goes to the innermost block, whether or not it is the one that read what has changed.
     rewind_too_little,

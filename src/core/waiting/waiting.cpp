@@ -9,7 +9,7 @@
 namespace tutti::core {
 namespace {
 
-/// Spins for some microseconds, then sleeps until `other` lets go of something. Returns when `done` or late.
+/// Spins for some microseconds, then sleeps until `other` releases something. Returns when `done` or late.
 template <class Done>
 void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {

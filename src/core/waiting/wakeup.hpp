@@ -6,7 +6,7 @@
 //
 // By core/state/attention.hpp a commit that does not see the bit had published before the waiter's look. One that sees
 // it finds the waiter under the bucket's lock, or published before the waiter took that lock, and so before its look.
-// Only commits that wrote an orec that was read wake anybody.
+// Only commits that wrote an orec that a waiter read wake anybody.
 //
 // A commit does not wake a whole crowd, of which one might go on and change the orec before the others have come to
 // run. It wakes the first; a woken waiter wakes the next, before it runs any user code:
@@ -108,9 +108,9 @@ void for_each_read(const descriptor& d, F&& f) {
     for (const value_read& r : d.values) f(*r.under);
 }
 
-/// Wakes everybody who waits for an orec that d's published transaction wrote. REQUIRES: its write set is still there.
+/// Wakes the waiters for every orec that d's published transaction wrote. REQUIRES: its write set is still there.
 void wake_waiters(descriptor& d) noexcept;
-/// Everybody, whatever they wait for.
+/// Wakes all waiters, whatever they wait for.
 void wake_all_waiters() noexcept;
 
 /// In the child of a fork: nobody waits, because the waiters were other threads. A waiter of the caller, which forked
