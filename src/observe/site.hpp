@@ -19,7 +19,7 @@ struct site {
     const char* given_name;  // the pointer that was given, which spares comparing the text
     std::atomic<const char*> irrevocable_reason{nullptr};
     std::atomic<reservoir*> durations{nullptr};  // once a block with a deadline has run here
-    std::atomic<void*> contention{nullptr};      // what a policy has made to know of it; lives on
+    std::atomic<void*> contention{nullptr};      // what a policy knows of it; never freed
 };
 
 /// Where a call is. A call of the C interface says so in its slot.

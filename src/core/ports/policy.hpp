@@ -55,8 +55,8 @@ struct policy {
 [[nodiscard]] const policy& policy_of(const descriptor& d) noexcept;
 
 /// How many reasons there are to begin first attempts out of line: that transactions are counted, and that the
-/// process's policy wants to hear of them. Every begin looks at it; restarts, and blocks that name a policy,
-/// come by without.
+/// process's policy wants to hear of them. Every begin looks at it; restarts, and blocks that name a policy, go out of
+/// line anyway.
 inline constinit detail::shared<std::uint32_t> listeners{0};
 
 inline void listen() noexcept { listeners.fetch_add(1, std::memory_order_relaxed); }
