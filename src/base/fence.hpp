@@ -14,7 +14,7 @@ inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_
 
 /// About 0.1 us while one thread runs, 2 us otherwise.
 void heavy_fence() noexcept;
-/// In the child of a fork, where whoever was in a heavy fence is not. REQUIRES: there is no other thread.
+/// In the child of a fork, where a thread that was in a heavy fence is gone. REQUIRES: there is no other thread.
 void forget_others_fences() noexcept;
 
 }  // namespace tutti::base

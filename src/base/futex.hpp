@@ -27,7 +27,7 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
 void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                             std::optional<deadline> until = std::nullopt);
 
-/// Wakes everybody who sleeps on `word`.
+/// Wakes all threads that sleep on `word`.
 void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 /// Wakes one of them, the one that has slept longest among those of the same priority.
 void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
@@ -49,7 +49,7 @@ inline void spin_turn() noexcept {
 // The scheduler lets a spinner's obstacle go on, and would hide what a sleep shows.
 inline constexpr int spin_turns = 0;
 inline constexpr std::uint64_t spin_ticks = 0;
-/// A sleep with a limit may end at any time there, and would hide a wake-up that is lost.
+/// A sleep with a deadline may end at any time there, and would hide a wake-up that is lost.
 inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept { return late; }
 #else
 /// How often to look before yielding: 0.3 us where a turn takes 5 ns.

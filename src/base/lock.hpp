@@ -1,4 +1,4 @@
-// A small mutex for the runtime's rare paths: two words of state machine on a futex, visible to the interleaving
+// A small mutex for the runtime's rare paths: one word with three states, on a futex, visible to the interleaving
 // scheduler, which std::mutex is not. Drepper, "Futexes Are Tricky", mutex 2.
 #pragma once
 
@@ -16,9 +16,9 @@ public:
     void take() noexcept {
         if (!try_lock()) take_slowly(std::nullopt);
     }
-    /// False if it was not to be had until then.
+    /// False if it was not to be had before `until`.
     [[nodiscard]] bool take(std::optional<deadline> until) noexcept { return try_lock() || take_slowly(until); }
-    /// For who is about to try it again: costs its holder nothing, as an attempt would.
+    /// For a caller that is about to try it again: unlike a try, this costs the holder nothing.
     [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
     bool try_lock() noexcept {
         std::uint32_t expected = free;
@@ -28,13 +28,13 @@ public:
         // One is enough: it takes the lock as `contended`, so its own unlock wakes the next.
         if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_one(state_.raw());
     }
-    /// In the child of a fork, where whoever held it is not. REQUIRES: there is no other thread.
+    /// In the child of a fork, where a thread that held it is gone. REQUIRES: there is no other thread.
     void forget_holder() noexcept { state_.store(free, std::memory_order_relaxed); }
 
 private:
     bool take_slowly(std::optional<deadline> until) noexcept {
         while (state_.exchange(contended, std::memory_order_acquire) != free) {
-            if (until && now() >= *until) return false;  // whoever unlocks it wakes one too many
+            if (until && now() >= *until) return false;  // the next unlock wakes one too many
             futex_wait(state_.raw(), contended, until);
         }
         return true;

@@ -5,7 +5,7 @@
 
 namespace tutti::base {
 
-/// Lets others run that are ready to.
+/// Lets other threads run that are ready.
 void yield() noexcept;
 
 /// The kernel's number of the calling thread.
@@ -14,7 +14,7 @@ void yield() noexcept;
 /// Makes the calling thread nicer by ten and returns how nice it was; nothing happens where it would not be allowed to
 /// return (raising a priority takes CAP_SYS_NICE or a limit on RLIMIT_NICE).
 [[nodiscard]] std::optional<int> lower_priority() noexcept;
-/// Undoes it, from whichever thread.
+/// Undoes that. Any thread may call it.
 void restore_priority(int thread, int nice) noexcept;
 
 }  // namespace tutti::base

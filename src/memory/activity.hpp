@@ -1,12 +1,12 @@
-// Who is running a transaction: one activity a descriptor, and the directory of them all.
+// Which descriptors run a transaction: one activity each, and the directory of them all.
 //
 // The state word holds a sequence number and the status of the architecture page:
 //
 //   63 … 4 sequence | 3 … 0 status
 //
 // begin stores sequence + 1 with `active`; the end stores the same sequence with `idle`. So the word differs between
-// any two transactions of a descriptor: whoever remembers it can tell whether *that* transaction is still running,
-// can wait for it, and cannot kill its successor by mistake.
+// any two transactions of a descriptor: a thread that remembers it can tell whether *that* transaction is still
+// running, can wait for it, and cannot kill its successor by mistake.
 //
 // Only the owner stores the state. Others read it, and ask it to die by storing its sequence in `kill_request`:
 //
@@ -17,13 +17,13 @@
 // fence knows that the victim has not passed its test. (A compare-and-swap by the killer on the state would force the
 // owner to use one too, in every commit.)
 //
-// Ends of transactions, and of what was held in them, are announced in the same way. `sleepers` is odd if somebody may
-// sleep on it:
+// The owner announces the end of its transaction, and of what it held there, in the same way. `sleepers` is odd if a
+// thread may sleep on it:
 //
 //   owner:   what is waited for, e.g. state = idle; light_fence; is `sleepers` odd? then ++sleepers, and wake all
 //   sleeper: seen = sleepers |= 1; heavy_fence; is it over? else sleep while `sleepers` is `seen`
 //
-// One of them sees the other; and who was about to sleep when the owner woke the others finds the count moved on.
+// One of them sees the other; and a thread about to sleep when the owner woke the others finds the count moved on.
 //
 // Lifetime: activities are never freed, because orecs and waiters name them by number. A context that leaves gives
 // its descriptor back for the next one to use.
@@ -56,9 +56,9 @@ struct alignas(128) activity {
     /// The running transaction may be looking at plain memory; see core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> plain{0};
     std::uint32_t id = 0;
-    /// The version of the commit that is publishing or waits in quiescence, a bound of that of one that is about to, or
-    /// 0; see core/privatization/quiescence.hpp. On a line of its own: readers of plain memory look at it, and nobody
-    /// writes it but for an update.
+    /// The version of the commit that is publishing or waits in quiescence, a bound below that of one that is about to,
+    /// or 0; see core/privatization/quiescence.hpp. On a line of its own: readers of plain memory look at it, and only
+    /// updates write it.
     alignas(128) detail::shared<word> privatizing{0};
     /// Membership of those that quiescence concerns; see core/privatization/quiescence_set.hpp.
     detail::shared<std::uint32_t> enlisted{0};

@@ -18,7 +18,7 @@ orphanage& orphans() {
     return *them;
 }
 
-/// Takes the orphans into `open` if there are any and nobody else is at it.
+/// Takes the orphans into `open` if there are any and no other thread holds their lock.
 void adopt(log<retired>& open) noexcept {
     orphanage& o = orphans();
     if (!o.occupied.load(std::memory_order_relaxed) || !o.lock.try_lock()) return;

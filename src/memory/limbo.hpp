@@ -2,10 +2,10 @@
 //
 // Objects are collected in batches. To seal a batch, a heavy fence makes every begin that has already happened
 // visible (begin itself stores its state without a fence), then the states of all running transactions are remembered;
-// the batch may go when each of those has changed. A transaction that begins after the fence finds the objects
+// the batch may go when each of those transactions is over. A transaction that begins after the fence finds the objects
 // already unreachable: the commit that unlinked them was published before they were retired.
 //
-// A long or suspended transaction holds back its batch, never anybody's progress.
+// A long or suspended transaction holds back its batch, never the progress of others.
 //
 // Thread safety: one limbo a descriptor, used by its owner. What a leaving context could not yet destroy goes to a
 // common orphanage, which has a lock of its own and is emptied by the collections of others.
@@ -36,7 +36,7 @@ public:
     void retire(const retired& r) noexcept { open_.push_reserved(r); }
 
     [[nodiscard]] bool due() const noexcept { return open_.size() >= next_attempt_; }
-    /// Destroys what nobody can see any more; `self` is not asked. Destructors are user code: they may run
+    /// Destroys what nobody can see any more; `self` does not count. Destructors are user code: they may run
     /// transactions of this very context, so REQUIRES: none is running. O(running transactions + objects destroyed).
     void collect(const activity& self) noexcept;
     /// The context leaves for good: hands on what it cannot destroy yet.
@@ -64,7 +64,7 @@ private:
     bool collecting_ = false;
 };
 
-/// Around a fork: nobody is handing anything on to the orphanage.
+/// Around a fork: no context is handing anything on to the orphanage.
 void hold_orphanage() noexcept;
 void let_go_of_orphanage() noexcept;
 

@@ -1,11 +1,12 @@
 // A growable array of trivial entries: what every log of a transaction is.
 //
 // Memory. A log keeps what it has grown to for the next transaction, up to `kept_bytes` for good. One that grows beyond
-// is large, and tells its owner. The owner divides its transactions into periods, of so many that to count them costs
-// nothing in comparison with the one that made the log large; `note_use` at the end of each transaction, `settle` at
-// the end of each period. A large log that has used less than a quarter of what it has shrinks then, to twice what it
-// has used. So it keeps its size while a period has one large transaction; and where one in many periods is large, its
-// growth costs a constant for each entry that it logs. What nobody uses for a whole period goes back at its end.
+// is large, and tells its owner. The owner divides its transactions into periods, so long that to count one's
+// transactions costs nothing in comparison with the one that made the log large; it calls `note_use` at the end of each
+// transaction, `settle` at the end of each period. A large log that has used less than a quarter of what it has shrinks
+// then, to twice what it has used. So it keeps its size while a period has one large transaction; and where one in many
+// periods is large, its growth costs a constant for each entry that it logs. What stays unused for a whole period goes
+// back at its end.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace tutti::memory {
 /// What a log may keep for good.
 inline constexpr std::size_t kept_bytes = std::size_t{64} << 10;
 
-/// How many entries a log that has room for `room` is to have room for after a period that has used so many.
+/// How many entries a log with room for `room` gets room for after a period that has used `used`.
 template <class T>
 constexpr std::size_t fitting_room(std::size_t used, std::size_t room) noexcept {
     if (room / 4 < used || room * sizeof(T) <= kept_bytes) return room;
@@ -103,7 +104,7 @@ public:
 
 private:
     TUTTI_COLD void grow(std::size_t more) {
-        // Twice the room and not twice what is used: who reserves for later, entry by entry, leaves the log empty.
+        // Twice the room, not twice what is used: a caller that reserves for later, one by one, leaves the log empty.
         const std::size_t room = bytes() / sizeof(T);
         if (!resize(std::max({std::size_t{128}, room * 2, size() + more}))) throw std::bad_alloc{};
         if (told_ != nullptr && is_large()) *told_ |= bit_;

@@ -32,7 +32,7 @@ inline word load_bytes(const void* from, unsigned size) noexcept {
     }
 }
 
-/// Release, so that whoever reads the value sees the orec locked.
+/// Release, so that a thread that reads the value sees the orec locked.
 inline void store_bytes(void* to, unsigned size, word value) noexcept {
     detail::interleaving_point();
     switch (size) {
@@ -49,7 +49,7 @@ inline void store_bytes(void* to, unsigned size, word value) noexcept {
     }
 }
 
-/// Stores the bytes of `value` that `bytes` names and no other: its neighbours may belong to somebody else.
+/// Stores the bytes of `value` that `bytes` names and no other: its neighbours may belong to others.
 inline void store_masked(word* address, word value, std::uint8_t bytes) noexcept {
     if (bytes == 0xff) return store_bytes(address, 8, value);
     for (unsigned at = 0; at < 8;) {

@@ -1,6 +1,6 @@
 // What one descriptor's transactions did, by site.
 //
-// Thread safety: `count_*` are for the owner, who is the only writer; each counter is an atomic that it loads and
+// Thread safety: `count_*` are for the owner, which is the only writer; each counter is an atomic that it loads and
 // stores relaxed, so that `add_to` of other threads reads it as it stands. Counters never move once made.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace tutti::observe {
 /// Whether transactions are counted. Looked at when a transaction begins.
 extern std::atomic<bool> counting;
 
-/// Whose transaction it was: where the block stands, and the name it was given or null.
+/// The block of a transaction: where it is in the source, and the name it was given or null.
 struct block {
     const detail::call_site& at;
     const char* name;

@@ -54,7 +54,7 @@ site& site_of(const detail::call_site& where, const char* given_name) {
 }
 
 reservoir& durations_of(site& where, std::size_t capacity) {
-    // Acquire, and release below: whoever finds it finds it made.
+    // Acquire, and release below: a thread that finds it finds it made.
     if (reservoir* const there = where.durations.load(std::memory_order_acquire)) return *there;
     auto fresh = std::make_unique<reservoir>(capacity, where.id + 1);
     reservoir* there = nullptr;

@@ -19,10 +19,10 @@ struct site {
     const char* given_name;  // the pointer that was given, which spares comparing the text
     std::atomic<const char*> irrevocable_reason{nullptr};
     std::atomic<reservoir*> durations{nullptr};  // once a block with a deadline has run here
-    std::atomic<void*> contention{nullptr};      // what a policy has made to know of it; lives on
+    std::atomic<void*> contention{nullptr};      // what a policy knows of it; never freed
 };
 
-/// Where a call is. One of the C interface says so in its slot.
+/// Where a call is. A call of the C interface says so in its slot.
 inline bool is_in_c(const detail::call_site& where) noexcept { return where.slot->file != nullptr; }
 inline const char* file_of(const detail::call_site& where) noexcept {
     return is_in_c(where) ? where.slot->file : where.at.file_name();
@@ -43,7 +43,7 @@ reservoir& durations_of(site& where, std::size_t capacity);
 [[nodiscard]] const site& site_number(std::uint32_t id);
 [[nodiscard]] std::uint32_t sites();
 
-/// While the process is copied (core/lifecycle/fork.hpp), so that nobody is in the middle of making one known.
+/// While the process is copied (core/lifecycle/fork.hpp), so that no thread is in the middle of registering one.
 void hold_sites() noexcept;
 void let_go_of_sites() noexcept;
 

@@ -9,7 +9,7 @@
 //   read(d, place)      the value in the snapshot, or what d wrote. May extend the snapshot, wait, or abort.
 //   write(d, place, v)  likewise. Everything it needs to allocate, it allocates before it changes anything.
 //   prepare(d)          d wrote something; the state says preparing. Acquires what is missing and validates:
-//                       none, or why it must abort. After it nothing of the algorithm's can fail.
+//                       none, or why it must abort. After it no step of the algorithm can fail.
 //   publish(d)          makes the writes visible and releases their orecs. If it privatizes by waiting, it calls
 //                       announce_publication before the first of them; and prepare calls announce_draw before it draws
 //                       a version that others could have in their snapshot before it is published.

@@ -1,4 +1,4 @@
-// The concept `policy`: who gives way when two transactions meet, and what the loser does before it tries again.
+// The concept `policy`: which of two transactions that meet gives way, and what the loser does before it tries again.
 //
 // A policy is told of events. It never touches logs or orecs; it answers a conflict with a verdict, and the runtime
 // (core/conflict/conflict.hpp) carries it out. Every event but `conflict` may be null: what a policy does not listen to
@@ -24,7 +24,7 @@ enum class verdict : std::uint8_t {
     wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self where it could close a cycle
 };
 
-/// What a policy keeps of several threads is held while the process is copied.
+/// The steps of a copy of the process, during which a policy locks what several threads share.
 enum class copying : std::uint8_t {
     begins,
     in_child,  ///< it still is; only the thread that copies is here
@@ -39,7 +39,7 @@ struct policy {
     void (*start)(descriptor& self) noexcept = nullptr;
     void (*abort)(descriptor& self) noexcept = nullptr;
     void (*end)(descriptor& self) noexcept = nullptr;
-    /// Another one has become the process's.
+    /// Another policy has become the process's.
     void (*leave)() noexcept = nullptr;
     /// The process is copied (core/lifecycle/fork.hpp); `self` is the descriptor of the thread that does so, if it has
     /// one.
@@ -55,8 +55,8 @@ struct policy {
 [[nodiscard]] const policy& policy_of(const descriptor& d) noexcept;
 
 /// How many reasons there are to begin first attempts out of line: that transactions are counted, and that the
-/// process's policy wants to hear of them. Every begin looks at it; restarts, and blocks that name a policy,
-/// come by without.
+/// process's policy wants to hear of them. Every begin looks at it; restarts, and blocks that name a policy, go out of
+/// line anyway.
 inline constinit detail::shared<std::uint32_t> listeners{0};
 
 inline void listen() noexcept { listeners.fetch_add(1, std::memory_order_relaxed); }

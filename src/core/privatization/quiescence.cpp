@@ -25,7 +25,7 @@ void end_publication(descriptor& self) noexcept {
     wake_sleepers(self);
 }
 
-/// Whether self's context holds what those that self would wait for may be waiting for.
+/// Whether self's context holds something that those self would wait for may be waiting for.
 bool is_encumbered(const descriptor& self) noexcept {
     if (broken(fault::wait_with_abstract_locks)) return ancestor_runs(self);
     for (const descriptor* d = &self; d != nullptr; d = d->outer) {
@@ -34,7 +34,7 @@ bool is_encumbered(const descriptor& self) noexcept {
     return false;
 }
 
-/// Calls f(other) for whoever may announce a publication.
+/// Calls f(other) for every descriptor that may announce a publication.
 template <class F>
 void for_each_publisher(descriptor& self, bool settled, F&& f) {
     if (settled) return for_each_member(self, f);
@@ -45,10 +45,10 @@ void for_each_publisher(descriptor& self, bool settled, F&& f) {
     }
 }
 
-/// Waits until nobody quiesces who has published a version up to `bound`. Whether nobody can publish one any more.
+/// Waits until no commit quiesces that has published a version up to `bound`. True: none can publish one any more.
 bool await_up_to(descriptor& self, word bound) noexcept {
-    // Before it looks: the bound of a commit that did not see that plain memory is used was up before the fence of who
-    // raised this, and is seen. Acquire: partner is the release in use_plain_memory.
+    // Before it looks: a commit that did not see that plain memory is used had put its bound up before the fence of the
+    // context that raised this bit, and the look sees it. Acquire: partner is the release in use_plain_memory.
     const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
     bool all_have_published = settled;
     for_each_publisher(self, settled, [&](descriptor& other) {
@@ -60,7 +60,7 @@ bool await_up_to(descriptor& self, word bound) noexcept {
     return all_have_published;
 }
 
-/// The same, or later where it cannot wait now. Whether it has, and nobody can publish one any more.
+/// The same, or later where it cannot wait now. True: it has waited, and no commit can publish one any more.
 bool await_or_owe(descriptor& self, word bound) noexcept {
     if (!is_encumbered(self)) return await_up_to(self, bound);
     self.owes_up_to = std::max(self.owes_up_to, bound);

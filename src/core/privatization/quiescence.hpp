@@ -8,22 +8,22 @@
 //   a commit:                                        take orecs, or norec's lock (seq_cst read-modify-writes);
 //                                                    publish; wait for every running transaction with plain == 1
 //
-// Either the commit sees the flag and waits; or the exchange comes after the last orec was taken, and the refresh
-// finds it taken or published: then the transaction either has read nothing that the commit changed (and finds the
-// memory unreachable, as anybody who starts later) or aborts before it touches the memory.
+// Either the commit sees the flag and waits; or the exchange comes after the commit took its last orec, and the refresh
+// finds that taken or published: then the transaction either has read nothing that the commit changed (and finds the
+// memory unreachable, like any transaction that starts later) or aborts before it touches the memory.
 //
-// Who is looked at: the members of the set in quiescence_set.hpp, which each of them enters before its exchange. Whom
-// a commit's walk misses, because it enters later, does its exchange later still; and its refresh finds what the commit
-// has taken or published, as above.
+// A commit looks at the members of the set in quiescence_set.hpp, which a transaction enters before its exchange. One
+// that the commit's walk misses, because it enters later, does its exchange later still; and its refresh finds what the
+// commit has taken or published, as above.
 //
 // A process that never uses plain memory never waits: `attention_plain` is raised, once, by its first plain access.
-// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. Nor can one that
-// runs while its context holds something that those it waits for may be waiting for: an open nested one, or an undo
-// action, whose transaction keeps its abstract locks until all of them have run. It owes the wait, and its number stays
-// up, until that is given back; so does what it read.
+// Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. Nor does one wait
+// that runs while its context holds something that those it waits for may be waiting for: an open nested one, or an
+// undo action, whose transaction keeps its abstract locks until all undo actions have run. It owes the wait, and its
+// number stays up, until the context has given that back. It owes the wait for what it read likewise.
 //
-// What one commit has made private may be handed over: whoever reads what that commit published, in a block or alone,
-// may touch the memory directly at once, while the commit still waits. So a reader waits as well:
+// What one commit has made private may be handed over: a reader of what that commit published, in a block or outside
+// of one, may touch the memory directly at once, while the commit still waits. So a reader waits as well:
 //
 //   a commit:                                   privatizing = its version; publish; wait as above; privatizing = 0
 //   what read and did not publish, when it ends: wait for every version that is up and that its snapshot admits
@@ -33,21 +33,23 @@
 // A version beyond the snapshot is of a commit that it cannot have read from. An update waits for itself, and that
 // covers what was handed to it.
 //
-// Nor does a reader look twice for one snapshot, because looking is dear where others commit, and snapshots last:
+// A reader looks only once for one snapshot, because looking is expensive where others commit, and snapshots last:
 //
 //   a commit, before it draws its version: privatizing = a bound below it, `unpublished`; light fence; is plain memory
 //                                          used? then it enters the set, if it has to, and fences
 //   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at privatizing
 //
 // The clock that the reader sampled had moved since the draw, so the commit's fence came before the sample (both
-// seq_cst), and the reader finds the bound, or the version. So once it has looked and found no such bound, nobody is
-// left who quiesces for a version of that snapshot, and nobody will come: who has waited begins with a later snapshot.
-// Who raises attention_plain fences heavily, and enlists whoever has a bound or a version up; only then
-// attention_plain_settled is raised. A commit that missed the bit has put its bound up before that fence. A reader that
-// misses attention_plain_settled looks at all descriptors, and does not rely on having looked.
+// seq_cst), and the reader finds the bound, or the version. So once the reader has looked and found no such bound, no
+// commit is left that quiesces for a version of that snapshot, and none will come: who has waited begins with a later
+// snapshot. The context that raises attention_plain fences heavily, and enlists every descriptor that has a bound
+// or a version up; only then it raises attention_plain_settled. A commit that missed the bit has put its bound up
+// before that fence. A reader that misses attention_plain_settled looks at all descriptors, and does not rely on having
+// looked.
 //
-// For a bound nobody waits: what is unpublished was not read, and its commit may be asking participants or running
-// at_commit actions, which may wait for the reader. The version takes its place before the first orec is released.
+// Nobody waits for a bound: no transaction has read what is unpublished, and its commit may be asking participants or
+// running at_commit actions, which may wait for the reader. The version replaces it before the commit releases the
+// first orec.
 #pragma once
 
 #include <utility>
@@ -77,8 +79,8 @@ enum class privacy : std::uint8_t {
     received  ///< it only read: await_quiescence
 };
 
-/// Whether transactions of the process use plain memory. Relaxed: see attention.hpp; and who has read what was
-/// published after the bit went up finds it up, because whoever raised it fenced heavily before it looked at anything.
+/// Whether transactions of the process use plain memory. Relaxed: see attention.hpp; and a reader of what was published
+/// after the bit went up finds it up, because the context that raised it fenced heavily before it looked at anything.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
     return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
 }
@@ -86,8 +88,8 @@ enum class privacy : std::uint8_t {
 /// In `privatizing`: a version from here on may come, but nothing is published yet.
 inline constexpr word unpublished = memory::locked_bit;
 
-/// Before others can read what self publishes under `version`. One that is up already is owed, and stands for both. In
-/// the writer's place stands the transaction, so that no two of self's in a row look alike.
+/// Before others can read what self publishes under `version`. One that is up already is owed, and serves for both. The
+/// writer's bits hold the transaction's sequence, so that no two of self's in succession look alike.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version) noexcept {
     if (!self.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]
         return;
@@ -95,7 +97,7 @@ TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version) no
     const word transaction = self.own_sequence & memory::writer_mask;
     self.privatizing.store((version & ~memory::writer_mask) | transaction, std::memory_order_relaxed);
 }
-/// After that, where nobody has drawn a version: readers find it from here on. True: they look for it at all.
+/// After that, where no version is drawn: readers find it from here on. True: they look for it at all.
 TUTTI_ALWAYS_INLINE bool come_into_sight(descriptor& self) noexcept {
     base::light_fence();  // partner: use_plain_memory's
     if (!plain_memory_is_used()) [[likely]]
@@ -109,7 +111,7 @@ TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
     if (!broken(fault::announce_after_drawing)) announce_publication(self, bound | unpublished);
     if (come_into_sight(self)) std::atomic_thread_fence(std::memory_order_seq_cst);  // partner: version_clock::sample
 }
-/// Of a commit that failed, or that owes nothing. What self owes for an earlier one stays up.
+/// For a commit that failed, or that owes nothing. What self owes for an earlier one stays up.
 inline void retract_announcement(descriptor& self) noexcept {
     if (std::exchange(self.announced, false)) self.privatizing.store(0, std::memory_order_release);
 }
@@ -121,7 +123,8 @@ void quiesce(descriptor& self) noexcept;
 /// it owe, unless what is around self is still in the way.
 void pay_debts(descriptor& self) noexcept;
 
-/// After a transaction that only read and is over: waits until nobody quiesces who published what its snapshot admits.
+/// After a transaction that only read and is over: waits until no commit quiesces that published what its snapshot
+/// admits.
 void await_quiescence(descriptor& self) noexcept;
 
 /// After a load outside of all transactions, which has no snapshot.

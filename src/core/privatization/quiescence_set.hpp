@@ -1,24 +1,25 @@
 // The set of descriptors that quiescence concerns: those whose transactions use plain memory, and those that publish
 // while the process uses it. A commit walks through it, so its size must not be that of all threads there ever were.
 //
-// A member enlists itself and stays; whoever walks much sweeps now and then, and takes out who has begun nothing since
-// the sweep before. So the set has those who have been at work lately, and a walk costs as much, whoever else has ended
-// or is idle. It is a list: its newest member first, and descriptors are never freed.
+// A member enlists itself and stays. A descriptor that walks much sweeps now and then: it takes out the members that
+// have begun nothing since the sweep before. So the set has those that have been at work lately, and a walk costs as
+// much, however many others have ended or are idle. It is a list: its newest member first, and descriptors are never
+// freed.
 //
 //   member:   what walkers look for (state = running, privatizing = …); light_fence; enlisted? else enlists, and has to
 //             take care of the order below once more
 //   sweeper:  enlisted = 0; heavy_fence; does it run, does it announce? then enlisted = 1, else unlinks it
 //   walker:   loads the head (seq_cst); follows the links
 //
-//   Q1  By base/fence.hpp the member sees that it is to be unlinked, or the sweeper sees what it does. Of those who
-//       find themselves not enlisted each takes the lock, behind the sweeper, before it goes on.
-//   Q2  A walk passes all who were members from its load of the head on to its end: only the head gains members, so
+//   Q1  By base/fence.hpp the member sees that it is to be unlinked, or the sweeper sees what the member does. Each
+//       descriptor that finds itself not enlisted takes the lock, behind the sweeper, before it goes on.
+//   Q2  A walk passes all that were members from its load of the head on to its end: only the head gains members, so
 //       they lie behind it; the link of a member leads to one that is older or, where it was unlinked, has become a
 //       head since, which they lie behind as well.
-//   Q3  A walk may miss who enlists after its load of the head, and who was unlinked meanwhile. The latter was idle
-//       then, and what it did before is visible: the walker acquires the link that the sweeper released. What either
-//       does from then on comes after its enlisting, and so after the load of the head; quiescence.hpp says why such a
-//       one need not be waited for.
+//   Q3  A walk may miss a descriptor that enlists after the load of the head, and one that was unlinked meanwhile. The
+//       latter was idle then, and what it did before is visible: the walker acquires the link that the sweeper
+//       released. What either does from then on comes after its enlisting, and so after the load of the head;
+//       quiescence.hpp says why no walker need wait for it.
 #pragma once
 
 #include "base/fence.hpp"
@@ -37,7 +38,7 @@ TUTTI_COLD void enlist(descriptor& d) noexcept;
     return d.enlisted.load(std::memory_order_relaxed) != 0;
 }
 
-/// Takes out who is at nothing. Does nothing where somebody else is at the set.
+/// Takes out the members that are at nothing. Does nothing while another context holds the lock of the set.
 TUTTI_COLD void sweep(descriptor& self) noexcept;
 
 /// Calls f(member) for each but self.

@@ -1,4 +1,4 @@
-// Who runs inside whose body: open-nested transactions and their ancestors (lifecycle/open_nesting.hpp).
+// Which transaction runs inside whose body: open-nested transactions and their ancestors (lifecycle/open_nesting.hpp).
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -37,7 +37,7 @@ namespace tutti::core {
     return false;
 }
 
-/// Whether `d` is of the context that `self`, which may be null, is of.
+/// Whether `d` belongs to the context of `self`, which may be null.
 [[nodiscard]] inline bool is_of(const descriptor& d, const descriptor* self) noexcept {
     return self != nullptr && (&d == self || is_ancestor(d, *self) || is_ancestor(*self, d));
 }

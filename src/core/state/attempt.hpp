@@ -19,8 +19,8 @@ inline void attempt_reset(descriptor& d) noexcept {
     ++d.own_sequence;
 }
 
-/// The descriptor is idle from here on; whoever waits for the transaction is woken. `lasting` of the slow-commit flags
-/// are the next transaction's as well.
+/// The descriptor is idle from here on; wakes the waiters for the transaction. `lasting` of the slow-commit flags are
+/// the next transaction's as well.
 TUTTI_ALWAYS_INLINE void attempt_close(descriptor& d, std::uint32_t lasting = slow_commit_large) noexcept {
     d.frame_ = nullptr;
     d.slow_path = slow_path_idle;
@@ -36,16 +36,17 @@ TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
     attempt_close(d, 0);
 }
 
-// --- an interruption (lifecycle/interrupt.hpp), as those who wait see it
+// --- an interruption (lifecycle/interrupt.hpp), as waiters see it
 
-/// Whether attempt_start, whose condition this is, ends the execution once it is interrupted. Not an undo action, nor a
-/// block of the language, which no exception of the runtime's can leave. REQUIRES: d.frame_ is the outermost block.
+/// Whether attempt_start, whose condition this is, ends the execution once it is interrupted. False for an undo action,
+/// and for a block of the language, which no exception of the runtime can leave. REQUIRES: d.frame_ is the outermost
+/// block.
 [[nodiscard]] inline bool ends_when_interrupted(const descriptor& d) noexcept {
     return !d.compensating && d.frame_->receive == nullptr;
 }
 
-/// Whether d waits, before an attempt, for something that it need not wait for: its execution ends here. The wait
-/// returns early, and the start of the attempt throws. Acquire: partner is the release in `interrupt`.
+/// Whether a wait of d before an attempt is needless because its execution ends here: the wait returns early, and the
+/// start of the attempt throws. Acquire: partner is the release in `interrupt`.
 [[nodiscard]] inline bool ends_here(const descriptor& d) noexcept {
     return d.run.unbegun && d.interrupted.load(std::memory_order_acquire) != 0;
 }
@@ -62,7 +63,7 @@ private:
     descriptor& d_;
 };
 
-// --- a deadline (modes/deadline.hpp), as those who wait see it
+// --- a deadline (modes/deadline.hpp), as waiters see it
 
 /// Until when d may wait for another transaction.
 [[nodiscard]] inline std::optional<base::deadline> patience(const descriptor& d) noexcept {

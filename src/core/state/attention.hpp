@@ -1,7 +1,7 @@
 // What every update commit has to look at once it is published: one word, read without a fence.
 //
-// Whoever raises a bit fences heavily afterwards (and may then raise another that says so). So a commit that did not
-// see the bit published before that fence, and whoever raised it sees everything that the commit wrote.
+// A context that raises a bit fences heavily afterwards (and may then raise another that says so). So a commit that did
+// not see the bit published before that fence, and the context sees everything that the commit wrote.
 #pragma once
 
 #include "tutti/detail/shared.hpp"
@@ -9,7 +9,7 @@
 namespace tutti::core {
 
 inline constexpr std::uint32_t attention_plain = 1;          // the process uses plain memory: see quiescence.hpp
-inline constexpr std::uint32_t attention_waiters = 2;        // somebody waits in retry: see wakeup.hpp
+inline constexpr std::uint32_t attention_waiters = 2;        // a waiter is in retry: see wakeup.hpp
 inline constexpr std::uint32_t attention_plain_settled = 4;  // attention_plain was raised, and its raiser has fenced
 
 inline constinit detail::shared<std::uint32_t> attention{0};

@@ -1,8 +1,8 @@
 // Critical regions: while one is open on a preemptable context, the context must not be switched away.
 //
-// A tick that arrives meanwhile (from a signal handler of the same thread) only raises `pending_tick`; it is served
-// when the outermost region ends. Both words are written by one thread and its signal handlers, so relaxed atomics and
-// signal fences are enough.
+// A tick that arrives meanwhile (from a signal handler of the same thread) only raises `pending_tick`; the end of the
+// outermost region serves it. One thread and its signal handlers write both words, so relaxed atomics and signal fences
+// are enough.
 //
 // Contexts without a preemption layer have instances in which these guards are compiled out.
 #pragma once
@@ -20,7 +20,7 @@ struct preemption {
     /// Null: sleeps.
     void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
     /// `self`, which runs no transaction, has nothing to do until `woken` is no longer zero or `until`. Returns then,
-    /// or early. Whoever changes `woken` calls `wake`. Null: sleeps.
+    /// or early. The thread that changes `woken` calls `wake`. Null: sleeps.
     void (*sleep)(descriptor& self, const detail::shared<std::uint32_t>& woken,
                   std::optional<base::deadline> until) noexcept = nullptr;
     /// On any thread, once for a `sleep` and perhaps before it: `sleeper` has something to do.
@@ -33,7 +33,7 @@ struct preemption {
     void (*hold)(descriptor& self, bool begins) noexcept = nullptr;
 };
 
-/// For a tick: whether it may switch contexts now. If not, it has been noted. Async-signal-safe.
+/// For a tick: whether it may switch contexts now. If not, notes it as pending. Async-signal-safe.
 [[nodiscard]] inline bool tick(descriptor& d) noexcept {
     if (d.critical_depth.load(std::memory_order_relaxed) == 0) return true;
     d.pending_tick.store(true, std::memory_order_relaxed);
@@ -85,7 +85,7 @@ auto undisturbed(descriptor& d, F&& f) {
     return f();
 }
 
-/// A jump leaves the guards of the regions it is in behind. User code runs outside all of them.
+/// A jump skips the ends of the guards that are open. User code runs outside all regions.
 inline void leave_critical_regions(descriptor& d) noexcept {
     d.critical_depth.store(0, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -74,7 +74,7 @@ enum slow_path_flag : std::uint32_t {
     slow_path_idle = 1,     // no transaction runs
     slow_path_pending = 2,  // a signal is on its way up the stack
     slow_path_frozen = 4,   // participants or handlers run that must not touch the transaction
-    slow_path_timed = 8,    // it may have to become stricter for its deadline: not ill, but to look at the clock
+    slow_path_timed = 8,    // it may have to become stricter for its deadline: healthy, but looks at the clock
 };
 
 /// Something that happens when the transaction ends, in registration order; see core/rollback/deferred.hpp.
@@ -107,7 +107,7 @@ struct value_read {
 struct clock_view {
     word sampled = 0;           // the clock word when the bound was taken
     word own = 0;               // the clock word that this descriptor's latest commit left behind
-    std::uint32_t foreign = 0;  // how often somebody else had moved it, less how often nobody had
+    std::uint32_t foreign = 0;  // how often another descriptor had moved it, less how often none had
     std::uint32_t deferred_length = 128;
     std::uint32_t deferred_left = 128;
     std::uint32_t own_hits = 0;  // reads of own versions beyond the bound
@@ -115,8 +115,8 @@ struct clock_view {
     word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
 };
 
-/// The transaction to wait for before the next attempt: the one of `who` whose state read `state`. It was met at a
-/// orec, which then read `seen`; null if there was none.
+/// The transaction to wait for before the next attempt: the one of `who` whose state read `state`. The two met at the
+/// orec `at`, which then read `seen`; null if they met at none.
 struct obstacle {
     descriptor* who = nullptr;
     word state = 0;
@@ -124,11 +124,11 @@ struct obstacle {
     word seen = 0;
 };
 
-/// A call of retry_for, which an execution may come to in each of its attempts; see core/lifecycle/retry_limits.hpp.
+/// A call of retry_for, which an execution may reach in each of its attempts; see core/lifecycle/retry_limits.hpp.
 struct retry_call {
     detail::retry_place place;
-    base::deadline since;   // when the first attempt came to it
-    std::uint32_t attempt;  // the latest that came to it, and has not been rolled back to before it; or 0
+    base::deadline since;   // when the first attempt reached it
+    std::uint32_t attempt;  // the latest that reached it, and has not been rolled back to before it; or 0
     std::uint32_t number;   // of the call in that attempt, from 1
 };
 
@@ -144,7 +144,7 @@ struct execution {
     const char* irrevocable_reason = nullptr;
     std::optional<std::size_t> waits_from;      // where its retry_calls begin, if it has made any
     std::uint32_t waits_made = 0;               // calls of retry_for in this attempt
-    std::optional<base::deadline> retry_until;  // when the nearest of this attempt gives up
+    std::optional<base::deadline> retry_until;  // when the nearest call of this attempt gives up
     std::uint64_t place = 0;                    // among those in retry, once it has waited; see core/waiting/wakeup.cpp
     obstacle in_the_way;
     // What it shows of itself; see core/conflict/contention_rank.hpp.
@@ -152,7 +152,7 @@ struct execution {
     std::uint64_t age = 0;
     std::uint32_t defeats = 0;
     bool was_defeated = false;
-    bool queued = false;   // has joined one; see core/waiting/queue.hpp
+    bool queued = false;   // has joined a queue; see core/waiting/queue.hpp
     bool unbegun = false;  // an interruption may end it where it waits now; see core/lifecycle/interrupt.hpp
     bool hurried = false;  // irrevocable only so that it commits, in time or at all: the body may retry and restart
     timing timed;          // its deadline
@@ -202,17 +202,17 @@ public:
     bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock
     word commit_version = 0;   // what publish releases orecs with
     bool announced = false;    // `privatizing` is up for the attempt in progress
-    word received_up_to = 0;   // whoever published up to it quiesces no more; see core/privatization/quiescence.hpp
-    word owes_up_to = 0;       // the wait that it owes for what it received under this bound, or 0
+    word received_up_to = 0;   // no commit that published up to it quiesces any more; see privatization/quiescence.hpp
+    word owes_up_to = 0;       // it owes the wait for what it received under this bound; 0: none
     std::uint32_t steps_walked = 0;  // in core/privatization/quiescence_set.hpp, since its latest sweep
 
     // --- while a log is large; see core/lifecycle/room.hpp
     std::size_t most_read = 0;        // in this period
     std::uint32_t until_settled = 0;  // transactions
 
-    // --- how the attempt stands
+    // --- the state of the attempt
     word self_lock = 0;     // the lock word of entry 0
-    word writer = 0;        // whom its versions name
+    word writer = 0;        // the number that its versions name
     word own_writer = 0;    // the same, or what no version names when the number does not fit
     word own_sequence = 0;  // that of the state word
     bool inlined = false;   // whether the algorithm lets this attempt's reads take the inlined path
@@ -235,10 +235,10 @@ public:
     std::size_t notes_end = 0;   // one past the newest write entry that notes memory written without barriers
     bool serial = false;         // serial-irrevocable: see modes/serial.hpp
 
-    // --- running alone without asking; see core/tokens/bias.hpp
-    std::uint32_t until_bias = 0;  // blocks before it looks again whether it may
-    std::uint32_t biases = 0;      // how often it might
-    word bias = 0;                 // what `biased_owner` reads while it may
+    // --- serial runs without asking; see core/tokens/bias.hpp
+    std::uint32_t until_bias = 0;  // blocks before it tries again to become the owner
+    std::uint32_t biases = 0;      // number of its latest word
+    word bias = 0;                 // what `biased_owner` reads while it is the owner
     word begun_by_others = 0;      // at its last look
 
     // --- the execution it belongs to
@@ -249,20 +249,20 @@ public:
     bool compensating = false;  // undo actions run
 
     // --- open nesting; see core/lifecycle/open_nesting.hpp
-    descriptor* outer = nullptr;  // inside whose body this one's transactions run
+    descriptor* outer = nullptr;  // this one's transactions run inside its body
     descriptor* inner = nullptr;  // the reverse; made at the first need
     void (*masked_jump)(detail::frame& to) = nullptr;
     bool threw_after_commit = false;             // an on_commit handler did, since enter_open_nested
     abstract_holding* abstract_locks = nullptr;  // those that it holds, the latest first
     memory::slab<abstract_holding> holdings;     // their memory
 
-    // --- what those see who meet it
+    // --- what other transactions see of it
     detail::shared<std::int64_t> rank{0};
     detail::shared<std::uint64_t> age{0};
     detail::shared<std::uint32_t> makes_way{0};  // irrevocable, but undo actions commit beside it; abstract_locks.hpp
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
     detail::shared<word> waits_for_state{0};         // and the state of that one's transaction
-    // The sequences of the attempts of its latest execution that others follow, or followed.
+    // The sequences of the first and last attempt of its latest execution that another attempt follows, or followed.
     detail::shared<word> first_defeat{0};
     detail::shared<word> last_defeat{0};
 
@@ -283,9 +283,9 @@ public:
     [[nodiscard]] bool strict() const noexcept { return slot != 0; }
     [[nodiscard]] bool is_irrevocable() const noexcept { return mode == status::irrevocable; }
     /// Irrevocable because the block wants to be, not just to commit at last: what it does must not be repeated.
-    /// So is who runs alone because nobody else is there: it has no way back.
+    /// So is a biased owner that runs serially: it has no way back.
     [[nodiscard]] bool bound_to_commit() const noexcept { return serial || (is_irrevocable() && !run.hurried); }
-    /// No other transaction makes it start over.
+    /// Whether no other transaction makes it start over.
     [[nodiscard]] bool prevails() const noexcept { return serial || is_irrevocable(); }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
 
@@ -314,11 +314,11 @@ public:
         unlogged_bound_.store(0, std::memory_order_relaxed);
     }
 
-    /// Whether `address` lies in a frame that the roll-back in progress leaves behind. What was there may have made
-    /// room for frames that the way to the block, or the roll-back itself, needs. `landing` is 0 where the roll-back
-    /// runs on another stack.
+    /// Whether `address` lies in a frame that the roll-back in progress leaves behind. Frames that the way to the
+    /// block, or the roll-back itself, needs may have replaced it. `landing` is 0 where the roll-back runs on another
+    /// stack.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool on_dead_stack(const void* address) const noexcept {
-        // The frames of the roll-back itself are below the asker's own, by less than this.
+        // The frames of the roll-back itself are below the caller's own, by less than this.
         constexpr std::uintptr_t own_frames = 4096;
         const auto low = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - own_frames;
         const auto at = reinterpret_cast<std::uintptr_t>(address);
@@ -354,7 +354,7 @@ public:
     }
 
     [[nodiscard]] std::size_t read_room() const noexcept { return static_cast<std::size_t>(read_end_ - read_begin); }
-    /// Whether there was memory for it.
+    /// False: there is no memory for it.
     bool resize_reads(std::size_t room) noexcept;
 
 private:

@@ -29,7 +29,7 @@ void holding_table::remove(const abstract_holding& h, std::uint64_t hash) noexce
     std::size_t hole = home(hash);
     while (begin()[hole].of != &h) hole = behind(hole);
     for (std::size_t at = behind(hole); begin()[at].of != nullptr; at = behind(at)) {
-        // It moves up unless its search begins behind the hole.
+        // The entry moves up unless its search begins behind the hole.
         const std::size_t mask = slots() - 1;
         if (((at - home(begin()[at].hash)) & mask) < ((at - hole) & mask)) continue;
         begin()[std::exchange(hole, at)] = begin()[at];
@@ -58,8 +58,8 @@ void holding_table::resize(unsigned bits) noexcept {
 }
 
 void holding_table::attempt_fail() noexcept {
-    // The copy shows the thread that was changing the table as a signal handler would: by the fence in resize, `many_`
-    // no longer says what is being given back.
+    // The child sees the thread that was changing the table as a signal handler would: by the fence in resize, `many_`
+    // no longer points to what that thread is about to free.
     std::free(std::exchange(many_, nullptr));
     std::fill(std::begin(few_), std::end(few_), slot{});
     held_ = 0;

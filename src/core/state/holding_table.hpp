@@ -1,16 +1,16 @@
-// Who holds which abstract lock: a hash table of holdings that grows and shrinks with them.
+// Which transaction holds which abstract lock: a hash table of holdings that grows and shrinks with them.
 //
 // Open addressing, by linear probing: a slot has the hash beside the pointer, so that neither a search nor a change of
-// size looks at the holdings of others, and with a million of them an operation misses the cache about once. Whoever is
-// removed has those behind it move up (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R), so that
-// nothing is left of those that have been there.
+// size looks at the holdings of others, and with a million of them an operation misses the cache about once. A removal
+// moves up those behind it (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R), so that it leaves
+// nothing behind.
 //
 // A table doubles when more than half of its slots are in use, and becomes half as large when fewer than an eighth are:
 // a number of operations in proportion to its size lies between two changes, so each is O(1), amortised. A table of two
 // has no memory of its own. What moves at once is one table's share, a thousandth of all holdings: abstract_locks.cpp
-// has so many tables, each with a lock of its own. Where memory runs out a table fills up first.
+// has so many tables, each with a lock of its own. Where memory runs out, a table first fills up.
 //
-// Not thread-safe. The holdings are their holders'.
+// Not thread-safe. The holdings belong to their holders.
 #pragma once
 
 #include <cstddef>
@@ -58,13 +58,13 @@ public:
         }
         return looks;
     }
-    /// For one more. Throws std::bad_alloc.
+    /// Makes room for one more. Throws std::bad_alloc.
     void make_room();
     /// REQUIRES: there is room for it.
     void insert(abstract_holding& h, std::uint64_t hash) noexcept;
     /// REQUIRES: it is in the table.
     void remove(const abstract_holding& h, std::uint64_t hash) noexcept;
-    /// Empties it, whatever another thread was in the middle of: in the child of a fork.
+    /// In the child of a fork: empties the table, whatever another thread was in the middle of.
     void attempt_fail() noexcept;
 
     [[nodiscard]] std::size_t slots() const noexcept { return std::size_t{1} << bits_; }
@@ -81,7 +81,7 @@ private:
     [[nodiscard]] std::size_t home(std::uint64_t hash) const noexcept { return hash << bits_of_table >> (64 - bits_); }
     [[nodiscard]] std::size_t behind(std::size_t at) const noexcept { return (at + 1) & (slots() - 1); }
     void put(const slot& s) noexcept;
-    /// Without memory it stays as it is.
+    /// Does nothing where memory runs out.
     void resize(unsigned bits) noexcept;
 
     std::size_t held_ = 0;

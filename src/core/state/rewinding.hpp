@@ -1,9 +1,10 @@
 // Whether partial roll-backs pay.
 //
-// One saves what came before its block, and pays for that by keeping what was taken there while it waits and tries
-// again. The attempt's end tells which it was: a commit has saved work, an attempt that starts over after all has kept
-// others waiting for nothing. Where conflicts come late and on one place nearly all attempts commit; where they come
-// anywhere, and with more threads than processors, most do not, and starting over at once is up to four times faster.
+// A partial roll-back saves the work before its block, and pays by keeping what was taken there while it waits and
+// tries again. The attempt's end tells whether it paid: an attempt that commits has saved work, one that starts over
+// after all has kept others waiting for nothing. Where conflicts come late and on one place, nearly all attempts
+// commit; where they come anywhere, and with more threads than processors, most do not, and starting over at once is up
+// to four times faster.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +12,10 @@
 
 namespace tutti::core {
 
-/// What one context has found. Attempts without a partial roll-back leave it alone.
+/// What one context has found. Attempts without a partial roll-back do not change it.
 class rewinding {
 public:
-    /// Whether to try it at a conflict. While it does not pay, it is tried at one in so many: times change.
+    /// Whether to try one at a conflict. While they do not pay, one conflict in `probe` tries it: times change.
     [[nodiscard]] bool worthwhile() noexcept { return balance_ >= 0 || ++declined_ % probe == 0; }
 
     void note_commit() noexcept { balance_ = std::min(balance_ + 1, furthest); }

@@ -1,4 +1,4 @@
-// The owner's half of every wait for a transaction: it wakes those who sleep until it lets go. The other half is
+// The owner's half of every wait for a transaction: it wakes the waiters that sleep for it. The other half is
 // waiting/waiting.cpp.
 #pragma once
 
@@ -7,17 +7,17 @@
 
 namespace tutti::core {
 
-/// Called beside the wake-up of whoever sleeps for `d`, on a thread that may hold locks of the runtime: for a
-/// preemption layer, whose contexts wait without sleeping. Null if there is none.
+/// wake_sleepers calls it beside the wake-up of those that sleep for `d`, on a thread that may hold locks of the
+/// runtime: for a preemption layer, whose contexts wait without sleeping. Null if there is none.
 inline constinit std::atomic<void (*)(descriptor& d) noexcept> tell_of_letting_go{nullptr};
 
-/// The owner calls it after it has let go of what others may be waiting for: the transaction, an orec, norec's lock.
+/// The owner calls it after it has released what others may be waiting for: the transaction, an orec, norec's lock.
 inline void wake_sleepers(descriptor& d) noexcept {
     base::light_fence();  // partner: heavy_fence in waiting/waiting.cpp
     const std::uint32_t seen = d.sleepers.load(std::memory_order_relaxed);
     if ((seen & 1) == 0) [[likely]]
         return;
-    d.sleepers.store(seen + 1, std::memory_order_relaxed);  // sleepers set the bit that is set, and nothing else
+    d.sleepers.store(seen + 1, std::memory_order_relaxed);  // sleepers only set the bit, which is set already
     base::futex_wake_all(d.sleepers.raw());
     if (auto* const tell = tell_of_letting_go.load(std::memory_order_acquire)) tell(d);
 }

@@ -1,4 +1,4 @@
-// What an execution with a deadline keeps; core/modes/deadline.hpp is what is done with it.
+// What an execution with a deadline keeps; core/modes/deadline.hpp uses it.
 #pragma once
 
 #include "base/clock.hpp"

@@ -19,7 +19,7 @@ constexpr word revoked = 1;
 // V5
 constinit detail::shared<std::uint32_t> waiting_to_begin{0};
 
-// The sequence of the biased owner's latest attempt that was to run alone; stored before the state that has it.
+// The sequence of the biased owner's latest attempt that was to run serially; stored before the state that has it.
 constinit detail::shared<word> serial_attempt{0};
 
 descriptor& owner_of(word seen) noexcept {
@@ -40,7 +40,7 @@ std::optional<word> begun_by_others(const descriptor& d) noexcept {
     return sum;
 }
 
-/// Who sleeps in retry, which is idle, is woken by orecs, and code without barriers changes none.
+/// A context that sleeps in retry is idle. Changed orecs wake it, and code without barriers changes none.
 bool somebody_sleeps() noexcept { return (attention.load(std::memory_order_relaxed) & attention_waiters) != 0; }
 
 bool become_biased_owner(descriptor& d) noexcept {
@@ -50,14 +50,14 @@ bool become_biased_owner(descriptor& d) noexcept {
     word none = 0;
     if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
     base::heavy_fence();  // V2; partner: the fence between the state and a look at the word in transaction::begin
-    // V5, in this order: who no longer waits has begun, and is found; or it looks at the word from now on.
+    // V5, in this order: a context that no longer waits has begun, and is found; or it looks at the word from now on.
     if ((waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
         broken(fault::bias_without_second_look)) {
         d.bias = word_of(d);
         return true;
     }
     word mine = word_of(d);
-    biased_owner.compare_exchange(mine, 0, std::memory_order_seq_cst);  // or who revokes it does so
+    biased_owner.compare_exchange(mine, 0, std::memory_order_seq_cst);  // or the revoker does so
     return false;
 }
 
@@ -91,7 +91,7 @@ void revoke_bias(descriptor& d, word seen) noexcept {
     base::heavy_fence();  // V1; partner: light_fence in transaction::begin
     descriptor& other = owner_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
-    // Acquire above: its number is that of this attempt, if it was to run alone.
+    // Acquire above: serial_attempt is the sequence of this attempt, if that was to run serially.
     bool is_ended = true;
     if (memory::is_running(state) && memory::sequence_of(state) == serial_attempt.load(std::memory_order_relaxed)) {
         wait_for(d, other, state);

@@ -9,7 +9,7 @@ void end_serial(descriptor& d) noexcept {
     d.serial = false;
     // The biased owner runs serially without the token.
     if (serial_owner.load(std::memory_order_relaxed) != d.id + 1) return;
-    // The owner has waited for everybody who registered before, and nobody has registered since.
+    // The owner has waited for every context that registered before, and none has registered since.
     wake_all_waiters();
     serial_owner.store(0, std::memory_order_release);
 }

@@ -8,7 +8,7 @@ namespace tutti::core {
 
 inline constinit detail::shared<std::uint32_t> serial_owner{0};  // descriptor number + 1, or 0
 
-/// For a context that has just begun. Acquire: who finds no owner sees what the last one did.
+/// For a context that has just begun. Acquire: if it finds no owner, it sees what the last one did.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool somebody_may_be_serial(const descriptor& d) noexcept {
     const word biased = biased_owner.load(std::memory_order_acquire);
     return serial_owner.load(std::memory_order_acquire) != 0 || (biased != 0 && biased != d.bias);

@@ -10,10 +10,10 @@
 namespace tutti::core {
 namespace {
 
-/// So often a waiter finds that somebody was faster. Then a slot is handed to it.
+/// After so many looks in vain a waiter is handed a slot.
 constexpr unsigned tries_before_hand_over = 4;
 
-/// Lives on the stack of who waits.
+/// A waiter, on its own stack.
 struct candidate {
     descriptor& who;
     candidate* next = nullptr;
@@ -22,7 +22,7 @@ struct candidate {
     detail::shared<std::uint32_t> called{0};  // what it sleeps on
 };
 
-/// Who waits for slots of one kind. All but `wanted` is under `lock`.
+/// The waiting list for slots of one kind. All but `wanted` is under `lock`.
 struct alignas(128) row {
     const unsigned begin, end;
     detail::shared<std::uint32_t> wanted{0};  // S1
@@ -65,7 +65,7 @@ void call(candidate& c) noexcept {
     base::futex_wake_all(c.called.raw());
 }
 
-/// Has the longest waiter look, unless another is about to. REQUIRES: the lock.
+/// Calls the first waiter to look, unless one is about to. REQUIRES: the lock.
 void call_next(row& r) noexcept {
     if (r.first != nullptr && r.looking == nullptr && !broken(fault::release_a_slot_quietly)) {
         r.looking = r.first;
@@ -81,7 +81,7 @@ bool is_any_free(const row& r) noexcept {
     return false;
 }
 
-/// True if c has a slot, and is in the row no more. REQUIRES: the lock.
+/// True if c has a slot, and has left the list. REQUIRES: the lock.
 bool look(row& r, candidate& c, status mode) noexcept {
     c.called.store(0, std::memory_order_relaxed);
     if (c.slot != slot_count) {
@@ -97,7 +97,7 @@ bool look(row& r, candidate& c, status mode) noexcept {
     return true;
 }
 
-/// What is asked of the row where ticks may come: nobody is switched away with its lock.
+/// Runs f with the list's lock, in a critical region: no context is switched away while it holds that lock.
 template <class F>
 auto in_row(descriptor& d, row& r, F&& f) {
     return undisturbed(d, [&] {
@@ -148,7 +148,7 @@ bool take_slot(descriptor& d, status mode) noexcept {
 
 bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
     if (d.hooks == nullptr) return take_slot(d, mode) || wait_in_row(d, mode, until);
-    // On a preemptable context: the occupant may be one of its own worker.
+    // On a preemptable context: the occupant may be a context of the same worker.
     while (!take_slot(d, mode)) {
         if (gives_up(d, until)) return false;
         if (descriptor* const other = occupant(row_for(mode).begin)) {
@@ -188,7 +188,7 @@ void forget_other_occupants(const descriptor* self) noexcept {
         const descriptor* const d = occupant(slot);
         if (d != nullptr && !is_of(*d, self)) slots.occupants[slot].store(0, std::memory_order_relaxed);
     }
-    // Also if the caller sits where they wanted to.
+    // Also if the caller has a slot that they wait for.
     for (row* r : {&for_irrevocable, &for_visible}) {
         r->lock.forget_holder();
         r->first = r->last = r->looking = nullptr;

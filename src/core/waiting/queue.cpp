@@ -18,7 +18,7 @@ void enqueue(queue& where, descriptor& self, std::optional<base::deadline> until
     }
     const auto name = [](const descriptor& d, word first) { return first * memory::max_activities + d.id; };
     const word mine = name(self, self.first_defeat.load(std::memory_order_relaxed));
-    // Release: whoever finds self here finds what was stored above. Acquire: so do we with whom we find.
+    // Release: an execution that finds self here finds what was stored above. Acquire: self finds the same of `found`.
     const word found = where.last.exchange(mine, std::memory_order_acq_rel);
     if (found == 0) return;
     descriptor& ahead = descriptor::of(memory::activity_of(found % memory::max_activities));

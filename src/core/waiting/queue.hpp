@@ -1,12 +1,12 @@
-// A line of executions: each of them runs after the one ahead of it, over all restarts of that one.
+// A queue of executions: each of them runs after the one ahead of it, over all restarts of that one.
 //
 //   L1  `last` is the execution that joined last: its first_defeat, and below it, in 20 bits, the number of its
-//       descriptor. Whoever joins puts itself there and waits for whom it found: an edge leads to somebody who joined
-//       earlier, so a line alone is free of cycles. A first_defeat that has changed belongs to another execution:
-//       that one is over
-//   L2  nobody leaves: a wait ends because the execution ahead has ended, however it ended: by its commit, by an
-//       exception, with its thread. A descriptor that serves another execution by then is not waited for
-//   L3  who waits holds nothing, and waits until a given time at most. So a body that waits for something that only
+//       descriptor. An execution that joins puts itself there and waits for the one it found: an edge leads to one that
+//       joined earlier, so a queue by itself is free of cycles. If a first_defeat has changed, it belongs to another
+//       execution: the one found is over
+//   L2  no execution leaves: a wait ends because the execution ahead has ended, however it ended: by its commit, by an
+//       exception, with its thread. No execution waits for a descriptor that serves another one by then
+//   L3  a waiter holds nothing, and waits until a given time at most. So a body that waits for something that only
 //       those behind it can do goes on after that time
 #pragma once
 

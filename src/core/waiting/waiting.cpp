@@ -9,7 +9,7 @@
 namespace tutti::core {
 namespace {
 
-/// Spins for some microseconds, then sleeps until `other` lets go of something. Returns when `done` or late.
+/// Spins for some microseconds, then sleeps until `other` releases something. Returns when `done` or late.
 template <class Done>
 void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
@@ -18,7 +18,7 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
     }
     for (;;) {
         const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_relaxed) | 1;
-        base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the bit, or we see what it has done.
+        base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the bit, or self sees what it has done.
         if (done() || (late && base::now() >= *late)) return;
         base::futex_wait(other.sleepers.raw(), seen, base::nap_until(late));
     }
@@ -41,18 +41,18 @@ bool is_settled(const descriptor& other, word seen) noexcept {
     const word state = other.state.load(std::memory_order_acquire);
     const word now = memory::sequence_of(state);
     if (now == attempt && memory::is_running(state)) return false;
-    // Stored before the end of the attempt that they speak of, the first before the last, which releases it: so that
-    // these two cannot be the first of this execution and the last of the next one.
+    // The owner stores both before the end of the attempt that they name, the first before the last, which releases it:
+    // so these two cannot be the first of this execution and the last of the next one.
     const word last = other.last_defeat.load(std::memory_order_acquire);
     const word first = other.first_defeat.load(std::memory_order_relaxed);
     if (attempt < first || attempt > last) return true;
     return now > last && !(now == last + 1 && memory::is_running(state));
 }
 
-/// Says for whom `self` waits, as long as it lives.
+/// While it lives, says for whom `self` waits.
 class waiting {
 public:
-    // seq_cst: of those who are about to close a cycle, the last one to say so sees all the others.
+    // seq_cst: of the waiters that are about to close a cycle, the last one to say so sees all the others.
     waiting(descriptor& self, descriptor& other, word seen) noexcept : self_{self}, other_{other} {
         self.waits_for_state.store(seen, std::memory_order_relaxed);
         self.waits_for.store(&other, std::memory_order_seq_cst);
@@ -61,21 +61,21 @@ public:
     waiting& operator=(const waiting&) = delete;
     ~waiting() { self_.waits_for.store(nullptr, std::memory_order_relaxed); }
 
-    /// Whether `other`, or whom it waits for in turn, waits for self. Links that were seen one after the other need not
-    /// have been there together; those that are found twice were, between the two times. In a true cycle nothing
-    /// changes any more, so its last member finds it.
+    /// Whether `other`, or one that it waits for in turn, waits for self. Links seen one after the other need not have
+    /// been there together; links found twice were, between the two times. In a true cycle nothing changes any more, so
+    /// its last member finds it.
     [[nodiscard]] bool in_a_cycle() const noexcept {
         const word once = way_back();
         return once != 0 && way_back() == once;
     }
 
 private:
-    /// A fingerprint of the links from `other` to self; 0 if they do not lead there. Who waits for an execution that
-    /// has ended is about to notice, and waits for nobody.
+    /// A fingerprint of the links from `other` to self; 0 if they do not lead there. A waiter whose awaited execution
+    /// has ended is about to notice, and so counts as waiting for nobody.
     [[nodiscard]] word way_back() const noexcept {
         const descriptor* o = &other_;
         word print = 1;
-        // Another cycle may be on the way, until its last member finds it: no path is longer than there are contexts.
+        // The path may enter another cycle until that one's last member finds it: so no more hops than contexts.
         for (std::uint32_t hops = memory::activities(); hops != 0; --hops) {
             const descriptor* const next = o->waits_for.load(std::memory_order_seq_cst);
             if (next == nullptr) return 0;

@@ -13,12 +13,12 @@ namespace tutti::core {
 void wait_for(descriptor& self, descriptor& other, word seen,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// The same, but returns as well when `other` lets self pass: for self that met it as a whole.
+/// The same, but returns as well when `other` lets self pass: for a self that met `other` as a whole.
 void wait_for_passage(descriptor& self, descriptor& other, word seen,
                       std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// The same, but returns as well when `r` no longer reads `value`. Whoever changes `r` before its transaction ends
-/// calls wake_sleepers.
+/// The same, but returns as well when `r` no longer reads `value`. A transaction that changes `r` before its
+/// end calls wake_sleepers.
 void wait_for(descriptor& self, descriptor& other, word seen, const orec& r, word value,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
@@ -27,19 +27,19 @@ void wait_for(descriptor& self, descriptor& other, word seen, const orec& r, wor
 void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept;
 
 /// In the middle of a transaction: returns as well when self is asked to die, or has to become stricter to meet its
-/// deadline. `r` may be null, where self met the other as a whole: then also when that one lets it pass.
+/// deadline. `r` is null where self met `other` as a whole: then returns also when `other` lets self pass.
 void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;
 
-/// Returns when the execution whose attempt read `seen` has committed or been given up, however often it starts over;
-/// when it waits, through whomever, for self in the same way; when it is time for self to become stricter, or to end;
-/// or at `until`. Spins all the time if `spinning`, but sleeps, or switches in a preemptable context, otherwise.
-/// REQUIRES: self holds nothing.
+/// Returns when the execution whose attempt's state read `seen` has committed or been given up, however often it starts
+/// over; when it waits for self in the same way, directly or through others; when self has to become stricter, or to
+/// end; or at `until`. In a preemptable context it switches; elsewhere it spins all the time if `spinning`, and else
+/// sleeps. REQUIRES: self holds nothing.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// For self that owns something: true once that transaction has ended or `r` no longer reads `value`, false when that
-/// takes longer than about a millisecond or the other waits for self in the same way. The bound is what rules out
-/// deadlock; looking for a cycle only spares the most frequent one the time.
+/// For a self that owns something: true once that transaction has ended or `r` no longer reads `value`, false when that
+/// takes longer than about a millisecond or `other` waits for self in the same way. The bound rules out deadlock; the
+/// search for a cycle only spares the most frequent one that time.
 [[nodiscard]] bool wait_briefly(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept;
 
 }  // namespace tutti::core

@@ -13,15 +13,15 @@ namespace tutti::core {
 namespace {
 
 #if defined(TUTTI_INTERLEAVE)
-constexpr unsigned woken_by_commit = 1;  // so that small programs have somebody to pass the wake on to
+constexpr unsigned woken_by_commit = 1;  // so that small programs have a waiter to pass the wake on to
 #else
 /// So that one thread that gets no processor does not hold up all others.
 constexpr unsigned woken_by_commit = 2;
 #endif
-/// While nobody has changed the orec again.
+/// While the orec has not changed again.
 constexpr unsigned woken_by_woken = 2;
 
-/// The latest place that was drawn: who waits first looks first, however often it has to wait again.
+/// The latest place that was drawn: the first to wait looks first, however often it has to wait again.
 constinit detail::shared<std::uint64_t> places{0};
 
 // W6
@@ -51,7 +51,7 @@ void count_out() noexcept {
     constexpr std::uint32_t minus_one = ~std::uint32_t{0};
     if (count_among_others(minus_one, 2)) return;
     const base::lock_guard guard{census_lock};
-    // Nobody counts itself in beside none without the lock.
+    // While the count is zero, nobody counts itself in without the lock.
     if (census.fetch_add(minus_one, std::memory_order_acq_rel) == 1) {
         attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
     }
@@ -59,7 +59,7 @@ void count_out() noexcept {
 
 }  // namespace
 
-/// Those whose orecs fall here, in the order in which they look; and how far they have come.
+/// The waiters whose orecs fall here, in the order in which they look; and how far they have come.
 struct waiter::bucket {
     struct change {
         const orec* of = nullptr;
@@ -69,10 +69,10 @@ struct waiter::bucket {
     base::lock lock;
     watch* first = nullptr;
     watch* last = nullptr;
-    watch* rest = nullptr;  // nobody before it is left to be woken for the newest change
+    watch* rest = nullptr;  // no waiter before it is left to wake for the newest change
     watch* near = nullptr;  // where one entered last
     change newest;
-    std::uint64_t newest_place = 0;  // the latest that was drawn before the newest change
+    std::uint64_t newest_place = 0;  // the latest place drawn before the newest change
     change swept;                    // whose chain no other cuts short; number 0: none
 
     void join(watch& w, std::uint64_t place) noexcept;
@@ -82,8 +82,8 @@ struct waiter::bucket {
     void wake_next(const change& c, unsigned at_most, sleepers& woken) noexcept;
 };
 
-/// Words to be woken once the bucket's lock is free. The sleeper may be gone by then: the address alone counts, and who
-/// sleeps there then wakes early.
+/// Words to wake once the bucket's lock is free. The sleeper may be gone by then: the address alone counts, and a
+/// thread that sleeps there then wakes early.
 class waiter::sleepers {
 public:
     sleepers() noexcept = default;
@@ -109,7 +109,7 @@ waiter::bucket& waiter::bucket_of(const orec* r) noexcept {
 void waiter::bucket::join(watch& w, std::uint64_t place) noexcept {
     w.since = newest.number;
     w.place = place;
-    // By place. Who has looked and waits again mostly belongs behind the one that did so before.
+    // By place. A waiter that has looked and waits again mostly belongs behind the one that did so before.
     watch* before = last == nullptr || place > last->place ? last : near;
     while (before != nullptr && before->place > place) before = before->before;
     watch* after = before != nullptr ? before->next : first;
@@ -145,7 +145,7 @@ void waiter::bucket::wake_next(const change& c, unsigned at_most, sleepers& woke
             --at_most;
         }
     }
-    if (swept.number == c.number && at_most != 0) swept = {};  // all have been woken, here or by others that owed it
+    if (swept.number == c.number && at_most != 0) swept = {};  // all have been woken, here or by waiters that owed it
 }
 
 void waiter::bucket::announce(const orec* r, sleepers& woken) noexcept {
@@ -234,7 +234,7 @@ void wake_waiters(descriptor& d) noexcept {
 }
 
 void wake_all_waiters() noexcept {
-    // Not looked at with a fence: who calls this has heard of everybody who raised it.
+    // No fence before the look: the caller has heard of every context that raised the bit.
     if ((attention.load(std::memory_order_relaxed) & attention_waiters) == 0) return;
     for (waiter::bucket& b : waiter::buckets) {
         const base::lock_guard guard{b.lock};
