@@ -103,7 +103,7 @@ packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev li
 packages_redis=(redis-server redis-tools)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
-packages_test=("${packages_apps[@]}" "${packages_server[@]}" "${packages_charts[@]}" redis-tools libgtest-dev
+packages_test=(valgrind "${packages_apps[@]}" "${packages_server[@]}" "${packages_charts[@]}" redis-tools libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.

@@ -91,10 +91,10 @@ test_preset() {
 }
 
 command_test() {
-    local presets=() arguments=() quick=0 everything=0
+    local presets=() arguments=() label='' everything=0
     while (($# > 0)); do
         case $1 in
-            --quick) quick=1 ;;
+            --quick | --mutations) label=${1#--} ;;
             --preset)
                 is_among "${2:-}" "${presets_test[@]}" || die "--preset needs one of: ${presets_test[*]}"
                 presets+=("$2")
@@ -104,8 +104,8 @@ command_test() {
         esac
         shift
     done
-    if ((quick)); then
-        arguments+=(-L quick)
+    if [[ -n $label ]]; then
+        arguments+=(-L "^$label$")
         ((${#presets[@]} > 0)) || presets=(release)
     elif ((${#presets[@]} == 0)); then
         everything=1

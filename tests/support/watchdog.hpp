@@ -27,7 +27,9 @@ class watchdog {
 public:
     /// @param limit  for a release build and effort 1; sanitized and checking builds get more
     explicit watchdog(std::string what, std::chrono::seconds limit = std::chrono::seconds{45})
-        : what_{std::move(what)}, limit_{limit * (slowdown > 1 ? 4 : 1) * effort()}, thread_{[this] { watch(); }} {}
+        : what_{std::move(what)},
+          limit_{limit * (slowdown > 1 ? 4 : 1) * static_cast<int>(std::max(1.0, effort()))},
+          thread_{[this] { watch(); }} {}
     watchdog(const watchdog&) = delete;
     watchdog& operator=(const watchdog&) = delete;
     ~watchdog() {

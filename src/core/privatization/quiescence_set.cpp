@@ -46,7 +46,8 @@ void unlink_the_marked() noexcept {
 void enlist(descriptor& d) noexcept {
     undisturbed(d, [&] {
         const base::lock_guard guard{set_lock};
-        if (d.enlisted.load(std::memory_order_relaxed) != 0) return;  // the sweeper has kept it, or use_plain_memory was first
+        // A sweep may have kept it, or use_plain_memory have entered it.
+        if (d.enlisted.load(std::memory_order_relaxed) != 0) return;
         d.next_enlisted.store(quiescence_set.load(std::memory_order_relaxed), std::memory_order_relaxed);
         d.enlisted.store(1, std::memory_order_relaxed);
         quiescence_set.store(&d, std::memory_order_seq_cst);  // Q3; release: with its link
