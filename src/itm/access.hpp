@@ -6,7 +6,7 @@
 // detail::access::read: orec, value, orec. x86-64 keeps loads in order and stores in order, so the compiler alone has
 // to be told.
 //
-// Values are copied byte by byte where a stripe ends, so whoever writes other bytes of the same word loses nothing.
+// Values are copied byte by byte where a stripe ends, so a writer of other bytes of the same word loses nothing.
 #pragma once
 
 #include <cstring>
@@ -46,7 +46,7 @@ TUTTI_ALWAYS_INLINE T copy_of(const void* from) noexcept {
     return value;
 }
 
-/// What an attempt may read without asking anybody: under an orec of its own, or of its snapshot. False: not so.
+/// What an attempt may read without asking others: under an orec of its own, or of its snapshot. False: not so.
 template <class T>
 TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value) noexcept {
     const orec& r = orec_at(from);

@@ -4,8 +4,8 @@
 // (true closed nesting) or stand inside a block of the library. Blocks that cannot end alone are part of the innermost
 // frame and only counted.
 //
-//   alone, direct     uninstrumented code may run; barriers access memory as it is, nothing can be rolled back
-//   alone, !direct    inside a block that can be cancelled and was opened since, or whose parent is a block of the
+//   serial, direct    uninstrumented code may run; barriers access memory as it is, nothing can be rolled back
+//   serial, !direct   inside a block that can be cancelled and was opened since, or whose parent is a block of the
 //                     library, which can: barriers log
 //
 // Invariants
@@ -40,7 +40,7 @@ struct block : detail::frame {
     bool was_direct = false;    ///< side::direct, around it
     bool logs = false;          ///< it may be taken back, so it has barriers whatever is around it
     bool returned = false;      ///< its begin has, so there are live variables to restore
-    bool wants_serial = false;  ///< of an outermost one: its next attempt runs alone from its begin on
+    bool wants_serial = false;  ///< of an outermost one: its next attempt is serial from its begin on
     block* deeper = nullptr;
 };
 
@@ -83,7 +83,7 @@ inline block& deeper(block& b) {
     return *b.deeper;
 }
 
-/// B3. Uninstrumented code may run if an earlier block of the transaction has made it run alone.
+/// B3. Uninstrumented code may run if an earlier block of the transaction has made it serial.
 inline void begin_anew(side& s, bool direct) noexcept {
     s.direct = direct;
     s.caught = 0;
@@ -97,7 +97,7 @@ descriptor& attach() noexcept;
 /// frame::receive of every block: undoes what the pending signal asks for and returns from a begin again.
 [[noreturn]] void receive(tx& t);
 
-/// Makes the transaction run alone, for what `key` says to the report. May restart it. `why` lives on.
+/// Makes the transaction serial, for what `key` says to the report. May restart it. `why` lives on.
 void run_alone(descriptor& d, const char* why, const switch_key& key);
 
 /// Undoes what exceptions the block had made since `mark`.

@@ -2,8 +2,8 @@
 // it away when it is unloaded.
 //
 // Thread safety: a table is copied, sorted by function, when it comes. The list of tables is never changed but
-// replaced: who looks a function up, always inside a transaction, goes on with the list that it found, which is retired
-// like memory that a transaction freed. Changes are made under a lock.
+// replaced: a thread that looks a function up, always inside a transaction, goes on with the list that it found, which
+// is retired like memory that a transaction freed. Changes are made under a lock.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>

@@ -10,8 +10,8 @@ constinit std::atomic<journal*> journal::newest_{nullptr};
 
 namespace {
 
-/// The number of whoever wrote last to something that d has read and that has changed since, or nobody. The log of an
-/// attempt outlives it.
+/// The number of the descriptor that wrote last to something that d has read and that has changed since, or nobody. The
+/// log of an attempt outlives it.
 std::uint32_t overtaker_of(const descriptor& d) noexcept {
     for (const memory::orec* const* r = d.read_begin; r != d.read_next_; ++r) {
         const core::word seen = (*r)->load(std::memory_order_acquire);
@@ -23,7 +23,7 @@ std::uint32_t overtaker_of(const descriptor& d) noexcept {
     return core::nobody;
 }
 
-/// Who was in the way of an attempt that ended for `cause`, as far as can be seen, or nobody.
+/// Which descriptor was in the way of an attempt that ended for `cause`, as far as can be seen, or nobody.
 std::uint32_t other_of(const descriptor& d, abort_cause cause) noexcept {
     switch (cause) {
         case abort_cause::conflict_read_locked:

@@ -1,8 +1,8 @@
 // What the blocks of one context did, for the report at exit (report.cpp). Made only while a report is wanted: a
 // context without a journal pays one comparison in begin and one in commit.
 //
-// Thread safety: the owner counts, others read the counters as they stand. Lists only grow, at their head: who reads
-// one from its head (acquire, partner: release in tally::at) finds every entry before it whole.
+// Thread safety: the owner counts, others read the counters as they stand. Lists only grow, at their head: a thread
+// that reads one from its head (acquire, partner: release in tally::at) finds every entry before it whole.
 //
 // A block is named by the address that its begin returns to. Memory that runs out loses counts, nothing else.
 #pragma once
@@ -29,7 +29,7 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// Why a block could not be rolled back any more, or ran alone.
+/// Why a block could not be rolled back any more, or ran serially.
 enum class switch_reason : std::uint8_t {
     unsafe_operation,  ///< an operation that is not transaction-safe; the compiler has named it
     no_clone,          ///< a call of a function without a transactional clone

@@ -1,6 +1,6 @@
-// Memory that comes and goes with the transaction. What is freed stays until nobody can see it; what was allocated goes
-// back when its block is rolled back. The transactional clones of new and delete do the same with the program's own
-// operators.
+// Memory that comes and goes with the transaction. What is freed stays until no thread can see it; what was allocated
+// goes back when its block is rolled back. The transactional clones of new and delete do the same with the program's
+// own operators.
 #include <cstdlib>
 #include <new>
 

@@ -99,7 +99,7 @@ _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
     return _URC_NO_REASON;
 }
 
-/// Whose block it is that a signal goes to which leaves the blocks of d.
+/// The descriptor whose block receives a signal that leaves the blocks of d.
 descriptor& addressee(descriptor& d) noexcept {
     descriptor* to = &d;
     while (!to->running()) to = to->outer;

@@ -35,7 +35,7 @@ std::string absolute(const std::string& path) {
     return path.starts_with('/') || here == nullptr ? path : std::string{here.get()} + '/' + path;
 }
 
-/// Not where whoever started the program has fewer rights than it: the report would write files for them.
+/// Not where the user that started the program has fewer rights than it: the report would write files for them.
 std::string_view asked_for(const char* variable) noexcept {
     const char* const given = ::secure_getenv(variable);
     return given != nullptr ? given : "";

@@ -48,12 +48,12 @@ bool must_run_alone(std::uint32_t properties) noexcept {
            ((properties & does_go_irrevocable) != 0 && (properties & uninstrumented_code) != 0);
 }
 
-/// Whether a block may run code that cannot be rolled back, when nobody runs beside it.
+/// Whether a block may run code that cannot be rolled back, when no transaction runs beside it.
 bool may_run_directly(std::uint32_t properties) noexcept {
     return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
 }
 
-/// Opens a block that may run directly if nobody else begins any; see core/tokens/bias.hpp.
+/// Opens a block that may run directly if no other context begins one; see core/tokens/bias.hpp.
 bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
     if (d.until_bias != 0) {
         --d.until_bias;
@@ -74,7 +74,7 @@ void opening(descriptor& d, const side& s, const block* around, F&& f) {
     }
     if (!signalled) return;
     if (s.notes != nullptr && around == nullptr) {
-        // An idle one leaves because somebody waits for the transaction around it.
+        // An idle one leaves because another waits for the transaction around it.
         if (d.running()) s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
         else s.notes->note_abort(abort_cause::killed, nullptr, false);
     }

@@ -9,16 +9,16 @@
 //   pooled    free. Its stack and descriptor are kept for the next work
 //   standing  admitted, not started
 //   active    started, and ready to go on: preempted, or awake again
-//   parked    waits for another transaction, or sleeps in retry; whoever ends its wait makes it active
+//   parked    waits for another transaction, or sleeps in retry; the thread that ends its wait makes it active
 //
 // Invariants
 //   C1  `state`, the level and the lists are changed under the scheduler's lock only
 //   C2  what is on the stack is touched by the worker that runs the context only
 //   C3  a context that has been started stays with its worker, `home`, unless the scheduler migrates
-//   C4  lent > 0  =>  someone of that level waits for the transaction that the context ran when it was lent
-//   C5  What has been admitted has a place, of which there are NUM_CONTEXTS, until it first sleeps in retry: then
-//       whatever would wake it may need that place. It does without one from there on, so that a crowd that is woken
-//       keeps nobody from being admitted.
+//   C4  lent > 0  =>  a context of that level waits for the transaction that the context ran when it was lent
+//   C5  An admitted context has a place, of which there are NUM_CONTEXTS, until it first sleeps in retry: then
+//       the work that would wake it may need that place. It does without one from there on, so that a crowd that is
+//       woken keeps no work from being admitted.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct context : listed {
     std::uint64_t order = 0;    // of arrival
     unsigned level = 0;         // P_T
     unsigned preemptions = 0;   // C_T
-    unsigned lent = 0;          // one more than the level lent by who waits for it; 0: nobody
+    unsigned lent = 0;          // one more than the level that a waiter has lent it; 0: none
     condition state = condition::pooled;
     worker* home = nullptr;  // from the moment at which it is chosen
     bool begun = false;
@@ -70,11 +70,11 @@ struct context : listed {
 
     // --- while others interrupt it, it is not used again
     unsigned visitors = 0;
-    bool over = false;  // its work has ended; the last of them recycles it
+    bool over = false;  // its work has ended; the last visitor recycles it
 
     // --- while it is parked
     bool waits = false;                   // it is, or is about to be, and has not been woken
-    core::descriptor* awaited = nullptr;  // null: nobody in particular
+    core::descriptor* awaited = nullptr;  // null: none in particular
     std::optional<base::deadline> until;
     std::size_t parked_at = 0;  // in scheduler::parked_, if either of the two is there
     core::descriptor* sleeper =

@@ -128,7 +128,7 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     if (!c.room.is_beyond(address) || (!of_signal && address < sp - red_zone)) return false;
 
     const bool fits = sp - signal_frame > c.room.next_edge();
-    // One for a signal, and no more: who has come so far below that a second one lacks room has run over the stack.
+    // One for a signal, and no more: a context so far below that a second one lacks room has run over the stack.
     if (of_signal && c.room.open_reserves() == 0 && fits && c.room.open_reserve()) {
         tick_after(target_, target_.timing.repetition);  // in place of the one that is lost
         return true;

@@ -51,7 +51,7 @@ struct control_words {
     std::uint32_t x87 = 0x037f;
 };
 
-/// Who is being entered, seen from the first instruction on its stack, which has no argument yet.
+/// The fiber that is being entered, seen from the first instruction on its stack, which has no argument yet.
 [[gnu::tls_model("initial-exec")]] thread_local fiber* arriving = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local fiber* departed = nullptr;
 

@@ -1,9 +1,9 @@
 // Ending from outside what a context does: one whose time is over, and, when the scheduler ends, those that sleep in
 // retry and that nothing can wake any more.
 //
-// Everything that was accepted sleeps or waits for a place, which it would have if there was memory: only then nobody
-// is left to wake a sleeper. The last one to fall asleep or to end makes it so, and its worker then looks for work,
-// finds none, and interrupts a sleeper in its place. `end_waits`, and who recycles a context that was being
+// Nothing is left to wake a sleeper only when everything that was accepted sleeps or waits for a place, which it would
+// have if there was memory. The last context to fall asleep or to end makes it so, and its worker then looks for work,
+// finds none, and interrupts a sleeper in its place. `end_waits`, and the thread that recycles a context that was being
 // interrupted, ring a worker for that.
 #include <algorithm>
 
@@ -24,7 +24,7 @@ void scheduler::interrupt(void* const& carrier, const void* argument) noexcept {
         }
         ++c->visitors;
     }
-    // Outside the lock, which whoever wakes a sleeper takes.
+    // Outside the lock, because the thread that wakes a sleeper takes it.
     core::interrupt(*c->descriptor);
     end_visit(*c);
 }
@@ -55,7 +55,7 @@ void scheduler::end_waits() noexcept {
 context* scheduler::stranded() noexcept {
     if (!ending_waits_ || stranded_ != nullptr || asleep_ == 0 || outstanding_ != asleep_ + backlog_.size())
         return nullptr;
-    // Stored by its own thread before it took the lock to sleep, and cleared after whoever woke it had taken it.
+    // Its own thread stores it before it takes the lock to sleep, and clears it after the waker has taken the lock.
     const auto can_be_ended = [](const std::unique_ptr<context>& c) {
         return c->sleeper != nullptr && c->sleeper->asleep != nullptr;
     };

@@ -51,7 +51,7 @@ struct counts {
     std::uint64_t preemptions = 0;
     std::uint64_t promotions = 0;
     std::uint64_t parkings = 0;
-    std::uint64_t loans = 0;      // of a waiter's level to whom it waits for
+    std::uint64_t loans = 0;      // of a waiter's level to the context that it waits for
     std::uint64_t signals = 0;    // ticks that came as a signal
     std::uint64_t postponed = 0;  // of those, outside application code or in a critical region
     std::uint64_t standing = 0, active = 0, parked = 0, backlog = 0;  // at the moment

@@ -40,12 +40,12 @@ private:
     std::unique_ptr<char[]> own_;
 };
 
-/// Puts worker::handle_fault in front of whoever handles faults; until `stop_catching`.
+/// Puts worker::handle_fault in front of the handler of faults that is there, until `stop_catching`.
 void start_catching_faults() noexcept;
 /// The same with traps, and worker::handle_step. From a signal handler, and more than once.
 void start_catching_traps() noexcept;
 void stop_catching() noexcept;
-/// To whoever would have had it.
+/// To the handler that was there before.
 void pass_on(int signal, siginfo_t* what, void* interrupted) noexcept;
 
 }  // namespace tutti::preempt

@@ -2,7 +2,7 @@
 // that have not been started (`standing`, cold). The highest level goes first; within it, what has been started before
 // what has not: the longer a started transaction takes to its commit, the more likely it meets a conflict.
 //
-// Standing contexts belong to everybody. Active ones belong to the worker that has started them, because compiled code
+// Standing contexts belong to all workers. Active ones belong to the worker that has started them, as compiled code
 // may keep the address of a thread's variable across any instruction; with migration all of them share one list.
 //
 // So nothing has to be stolen: a worker without work takes what comes next of all that stands. Lists of standing

@@ -202,7 +202,7 @@ bool scheduler::call_any(unsigned level, calls& whom) noexcept {
 }
 
 /// What was begun goes before what stands at the same level, and may keep the caller for ever. One call at a time:
-/// whoever comes for it announces what is left.
+/// the worker that comes for it announces what is left.
 void scheduler::announce(calls& whom) noexcept {
     if (!unannounced_) return;
     const int level = ready_.highest_standing();

@@ -41,7 +41,7 @@ public:
     /// Hands in work, from any thread, procedures included. False if there is no room or the scheduler stops: then
     /// it will not run. Throws std::bad_alloc.
     [[nodiscard]] bool submit(const work& w) { return submit({&w, 1}) == 1; }
-    /// The same for several at once: nobody is interrupted for one of them that gives way to the next. How many were
+    /// The same for several at once: no worker is interrupted for one of them that gives way to the next. How many were
     /// taken, from the front.
     [[nodiscard]] TUTTI_EXPORT std::size_t submit(std::span<const work> several);
     /// Returns when everything accepted so far, and what it handed in, has run.
@@ -89,7 +89,7 @@ private:
     context* stranded() noexcept;
     void announce(calls& whom) noexcept;
     void call_for(const context& c, calls& whom) noexcept;
-    bool call_any(unsigned level, calls& whom) noexcept;  // whether anybody was called
+    bool call_any(unsigned level, calls& whom) noexcept;  // whether a worker was called
     void ring_any(calls& whom) noexcept;
     void wake(context& c, calls& whom) noexcept;
     void make_active(context& c, calls& whom) noexcept;
@@ -119,7 +119,7 @@ private:
     static void let_go(core::descriptor& d) noexcept;
     void wake_those_who_await(core::descriptor& d) noexcept;
     static void hold(core::descriptor& self, bool begins) noexcept;
-    /// A signal that came to a thread that is no worker is for who had it before.
+    /// A signal that came to a thread that is no worker goes to the handler that was there before.
     static void pass_on(int number, siginfo_t* about, void* interrupted) noexcept;
     static context* context_of(const core::descriptor& d) noexcept;
 
@@ -133,16 +133,16 @@ private:
     ready_queue ready_;
     context* pooled_ = nullptr;
     backlog backlog_;
-    std::vector<context*> parked_;    // who waits for a transaction or a time, with those that are about to
-    std::uint64_t parked_count_ = 0;  // with those who wait for nothing but to be woken
+    std::vector<context*> parked_;    // contexts that wait for a transaction or a time, or are about to
+    std::uint64_t parked_count_ = 0;  // with those that wait for nothing but to be woken
     std::uint64_t outstanding_ = 0;
     std::uint64_t places_taken_ = 0;
-    // Something was admitted for a worker that is about to look, so nobody was called. That worker may find something
-    // else to go on with, and then tells another one (announce).
+    // Something was admitted for a worker that is about to look, so no worker was called. That worker may find
+    // something else to go on with, and then tells another one (announce).
     bool unannounced_ = false;
     std::uint64_t asleep_ = 0;  // with a `sleeper`; those too that nothing can interrupt
     bool ending_waits_ = false;
-    core::descriptor* stranded_ = nullptr;  // who is interrupted for that, until the end of `end_wait`
+    core::descriptor* stranded_ = nullptr;  // the sleeper that is interrupted for that, until the end of `end_wait`
     bool stopping_ = false;
     bool ended_ = false;
     counts counts_;

@@ -1,8 +1,8 @@
-// What the runtime calls when a preemptable context has to wait, and who then runs.
+// What the runtime calls when a preemptable context has to wait, and which context then runs.
 //
 // A context that waits for a transaction is parked and lends its level, and its deadline, to the context of that
-// transaction, and to whomever that one waits for in turn: so it is scheduled as if the waiter itself ran. The loan
-// ends with the transaction. No lost wake-up:
+// transaction, and to the context that that one waits for in turn: so it is scheduled as if the waiter itself ran. The
+// loan ends with the transaction. No lost wake-up:
 //
 //   waiter:  entered in parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
 //   owner:   ends its transaction; light_fence; is `sleepers` odd? then tell_of_letting_go:
@@ -30,8 +30,8 @@ constexpr auto longest_wait = std::chrono::milliseconds{1};
 
 scheduler* the_scheduler = nullptr;
 
-// For threads that are no workers: null first, then nobody inside (seq_cst: who has counted itself in finds the null,
-// or is found). Contexts need neither: they are over when the seam is closed.
+// For threads that are no workers: null first, then none inside (seq_cst: a thread that has counted itself in finds
+// the null, or is found). Contexts need neither: they are over when the seam is closed.
 constinit std::atomic<scheduler*> reachable{nullptr};
 constinit std::atomic<unsigned> inside{0};
 
@@ -123,7 +123,7 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     scheduler& s = *the_scheduler;
     context& c = *context_of(self);
     const bool over = core::is_over(other, state);
-    // Asked again, the caller waits for more than the end of that transaction.
+    // A caller that asks again waits for more than the end of that transaction.
     if (over && (c.found_over != state || c.found_over_of != &other)) {
         c.found_over = state;
         c.found_over_of = &other;
@@ -160,7 +160,7 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
     context& c = *context_of(self);
     {
         const short_guard guard{s.lock_};
-        // Whoever stores it takes the lock afterwards.
+        // The thread that stores it takes the lock afterwards.
         if (woken.load(std::memory_order_acquire) != 0) return;
         // Without a limit but that of looking again soon.
         if (!core::retry_limit(self)) {
@@ -266,7 +266,7 @@ void scheduler::take_back_loan(context& c, calls& whom) noexcept {
     c.due = c.what.due;
     if (c.state == condition::active) ready_.reorder(c, c.home->number_);
     if (c.home == nullptr || c.home->runs_ != &c) return;
-    // What became ready while it ran at the higher level called nobody.
+    // No worker was called for what became ready while it ran at the higher level.
     worker& w = *c.home;
     w.level_ = static_cast<int>(c.level);
     const int next = ready_.next_level(w.number_);

@@ -49,9 +49,9 @@ void start_periodic(tick_target& t) {
 /// The worker will look by itself.
 void wait_for_tick(tick_target&) noexcept {}
 
-/// Raises the flag that is polled where critical regions end, and sends a signal if nobody has looked at it soon.
+/// Raises the flag that is polled where critical regions end, and sends a signal unless the worker looks at it soon.
 void raise_flag_then_signal(tick_target& t) noexcept {
-    // Whoever raised it before and was not answered has sent a signal, which repeats itself while it is not served.
+    // A caller that raised it before and was not answered has sent a signal, which repeats itself until it is served.
     if (t.urgent.exchange(true, std::memory_order_acq_rel)) return;
     core::descriptor* const d = t.running.load(std::memory_order_acquire);
     if (d != nullptr) d->pending_tick.store(true, std::memory_order_relaxed);

@@ -34,7 +34,7 @@ void tls_block::use(std::uintptr_t base) noexcept { asm volatile("wrfsbase %0" :
 
 tls_block::tls_block() {
     // The lender's own signals would be handled with the variables of a context that runs elsewhere. abort is for
-    // whoever calls it: to the C library, that is the lender.
+    // the thread that calls it: to the C library, that is the lender.
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGABRT);

@@ -4,7 +4,7 @@
 // called in between. So a context that resumes on another thread brings its own block along, errno, malloc's cache and
 // the exceptions in flight included, by way of the base of the segment FS, which addresses it.
 //
-// Who knows how to make such a block is the C library, when it starts a thread. So the block is borrowed: from a thread
+// The C library knows how to make such a block, when it starts a thread. So the block is borrowed: from a thread
 // that sleeps from its first moment on and ends with the block, running the destructors of what was made in it. To
 // the C library a context is that thread. What the kernel keeps by thread (signal masks, priorities, gettid) stays the
 // worker's.

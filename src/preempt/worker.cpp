@@ -190,8 +190,8 @@ void worker::wake_the_late(calls& whom) noexcept {
     }
 }
 
-/// What this worker was called for is answered by what it takes next; so is what it has just called itself for. A
-/// promise that stayed would keep others from calling it for something that comes while it runs what is less.
+/// What this worker takes next answers what it was called for, and what it has just called itself for. A promise that
+/// stayed would keep others from calling it for something that comes while it runs something of a lower level.
 void worker::look(calls& whom) noexcept {
     promised_ = -1;
     wake_the_late(whom);

@@ -1,7 +1,7 @@
 // A worker: a thread that runs contexts, one at a time, from a loop on its own stack.
 //
 // A context leaves the processor by switching to that loop with a word about why; the loop puts it where it belongs and
-// enters the next one. So whoever may resume a context finds it switched away completely.
+// enters the next one. So a worker that may resume a context finds it switched away completely.
 #pragma once
 
 #include <ucontext.h>
@@ -106,7 +106,7 @@ private:
 
     // --- of its own thread
     context* running_ = nullptr;
-    context* left_ = nullptr;  // who has just left, and why
+    context* left_ = nullptr;  // the context that has just left, and why
     departure departure_ = departure::none;
     context* chosen_ = nullptr;  // for whom it left
     core::clock_view clock_;     // as the context that has just left sees it

@@ -6,7 +6,7 @@
 //                                                                        wins it no time
 //        -> gone
 //
-// A connection that is closed while the other side has sent something that nobody read resets it, and what was written
+// A connection that is closed while the other side has sent something that was not read resets it, and what was written
 // last is lost on the way; hence lingering.
 //
 // Thread safety: none; its receiver owns it.

@@ -1,4 +1,4 @@
-// The one seam between the server and whoever runs its procedures: a pool of threads, or contexts that are preempted.
+// The one seam between the server and what runs its procedures: a pool of threads, or contexts that are preempted.
 //
 // Life of a job, seen by its owner:
 //

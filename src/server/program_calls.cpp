@@ -29,7 +29,7 @@ public:
 private:
     void ended() noexcept override {
         const answer_taker to_tell = of_.finish(*this);
-        // Nobody finds it in the list any more, so nobody interrupts it. What it was interrupted for is over: `then`
+        // No thread finds it in the list any more, so none interrupts it. What it was interrupted for is over: `then`
         // may run transactions.
         of_.runs_.forget_interruption();
         if (to_tell) to_tell(answer);

@@ -49,7 +49,7 @@ private:
     using late_answer = std::pair<answer_taker, std::string>;
     void link(one& c) noexcept;
     void unlink(one& c) noexcept;
-    /// Unlinks and counts it; whom to tell.
+    /// Unlinks and counts it; returns the one to tell.
     [[nodiscard]] answer_taker finish(one& c) noexcept;
     void refuse_it(one& c);
     void watch() noexcept;

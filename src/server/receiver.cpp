@@ -128,7 +128,7 @@ void receiver::wait() {
 }
 
 void receiver::accept(const entrance& from) {
-    // A few at a time: clients that are there already are not kept waiting by those who come.
+    // A few at a time: clients that are there already are not kept waiting by those that come.
     for (int i = 0; i < 16; ++i) {
         handle socket = accept_from(from.listener);
         if (!socket.open()) {
@@ -212,7 +212,7 @@ bool receiver::is_read(const connection& c) const noexcept {
 
 /// Returns how many bytes were understood.
 std::size_t receiver::take_requests(connection& c, std::string_view input) {
-    // Whoever has not said the password cannot make us hold much.
+    // A client that has not said the password cannot make us hold much.
     constexpr request_limits limits_before_login{16, 4096};
     std::size_t taken = 0;
     while (taken < input.size() && takes_more(c)) {

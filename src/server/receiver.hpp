@@ -4,9 +4,9 @@
 //
 // What runs out of memory for the sake of one client ends that client.
 //
-// A round: wait in epoll; read from whoever sent; submit what was read, all at once; collect what workers gave back;
-// look after the connections that were touched: write, and decide what to watch. Now and then: time limits, clients
-// that do nothing.
+// A round: wait in epoll; read from clients that sent; submit what was read, all at once; collect what workers gave
+// back; look after the connections that were touched: write, and decide what to watch. Now and then: time limits,
+// clients that do nothing.
 //
 // Thread safety: `give_back`, `begin_drain` and `counted` from any thread; the rest is for its own.
 #pragma once
@@ -97,7 +97,7 @@ private:
     request_limits limits_;
     figures figures_;
     handle epoll_;
-    handle bell_;  // rung by whoever gives back while the receiver sleeps
+    handle bell_;  // rung by a worker that gives back while the receiver sleeps
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
     std::vector<job*> to_submit_;

@@ -28,8 +28,8 @@ void receiver::exchange(connection& c) {
             put_away(*c.take_first());
         }
         write(c);
-        // While the server ends, what lies here is worth a refusal no more: it would come without end from who never
-        // stops.
+        // While the server ends, what lies here is worth a refusal no more: it would come without end from a client
+        // that never stops.
         if (c.broken || c.in.empty() || draining_ || !takes_more(c)) return;
         const std::size_t taken = take_requests(c, c.in.pending());
         c.in.consume(taken);

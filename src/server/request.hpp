@@ -18,7 +18,7 @@ namespace tutti::server {
 class connection;
 class request;
 
-/// Whom a worker hands a request back to. Any thread.
+/// What a worker hands a request back to. Any thread.
 class giver {
 public:
     virtual void give_back(request& done) noexcept = 0;

@@ -3,7 +3,7 @@
 // An interrupt may come between two transactions and have to be repeated. Each repetition waits twice as long as the
 // one before: what cannot be ended, in an overload with many such calls, costs next to nothing.
 //
-// Thread safety: `begin` from who runs the call; `is_over` and `interrupts` from one thread, that of who watches it.
+// Thread safety: `begin` from the thread that runs the call; `is_over` and `interrupts` from one thread, its watcher.
 #pragma once
 
 #include <algorithm>

@@ -172,7 +172,7 @@ service::~service() {
     try {
         body_->drain();
     } catch (...) {
-        // Whoever wants to know calls drain().
+        // A caller that wants to know calls drain().
     }
 }
 

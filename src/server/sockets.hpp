@@ -23,7 +23,7 @@ struct local_listener {
     /// Takes the name away, too, if it is still its own.
     void close() noexcept;
 };
-/// Takes the place of a socket that nobody listens on any more. Never waits for who does.
+/// Takes the place of a socket that no process listens on any more. Never waits for one that does.
 [[nodiscard]] local_listener listen_unix(const std::string& path);
 
 [[nodiscard]] std::uint16_t port_of(const handle& listener);

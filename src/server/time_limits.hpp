@@ -1,4 +1,4 @@
-// Whose time is up: clients that do nothing, and calls that run for too long. Decisions only; whoever asks carries them
+// Whose time is up: clients that do nothing, and calls that run for too long. Decisions only; the caller carries them
 // out.
 #pragma once
 
@@ -8,8 +8,8 @@
 namespace tutti::server {
 
 /// Whether a client is to be closed for what it leaves undone. With `draining` a limit of zero, which otherwise means
-/// none, is ten seconds where the end of the server waits for it; and who reads, but slowly, has six times that limit
-/// for its last answers.
+/// none, is ten seconds where the end of the server waits for it; and a client that reads, but slowly, has six times
+/// that limit for its last answers.
 [[nodiscard]] bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept;
 
 /// How long a call may run; zero: without a limit.

@@ -35,7 +35,7 @@ public:
     void cut_off() noexcept final { end(server::run_over(what, answer)); }
 
     /// Interrupts it if it has run for `limit`, zero being none, and it is time to do so. Whether that did not help
-    /// before: then who waits for it is to be answered by tell_overdue. REQUIRES: as executor::interrupt.
+    /// before: then its waiter is to be answered by tell_overdue. REQUIRES: as executor::interrupt.
     [[nodiscard]] bool keep_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
         if (limit.count() == 0 || !clock.is_over(limit, now)) return false;
         runs.interrupt(*this);

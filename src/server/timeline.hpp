@@ -3,7 +3,7 @@
 // Transactional Memory", can be seen of a real run.
 //
 // Thread safety: `begin` and `end` of a worker on its own thread; `start` and `stop` from any. A worker's slices are
-// under a lock of its own, which is taken only while somebody records.
+// under a lock of its own, which is taken only while a recording is under way.
 #pragma once
 
 #include <atomic>
