@@ -97,7 +97,7 @@ private:
     request_limits limits_;
     figures figures_;
     handle epoll_;
-    handle bell_;  // rung by a worker that gives back while the receiver sleeps
+    handle bell_;  // rung by a thread that gives back while the receiver sleeps
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
     std::vector<job*> to_submit_;
