@@ -1,5 +1,6 @@
 // What every policy answers in every situation that policies tell apart. Catches an age rule that is inverted, ranks
-// compared the wrong way round, work of the attempt that is not counted, and a reader with marks that waits for another.
+// compared the wrong way round, work of the attempt that is not counted, and a reader with marks that waits for
+// another.
 #include <gtest/gtest.h>
 
 #include <map>
