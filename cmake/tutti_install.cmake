@@ -31,9 +31,13 @@ install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_BINARY_DIR}/t
 # A shared library brings what it needs along; a static one must name it.
 set(tutti_pc_cflags "")
 if(TUTTI_CHECK)
-  set(tutti_pc_cflags " -DTUTTI_CHECK=1")
+  string(APPEND tutti_pc_cflags " -DTUTTI_CHECK=1")
 endif()
 set(tutti_pc_libs_private "-lstdc++ ${CMAKE_THREAD_LIBS_INIT}")
+if(TUTTI_LIBCXX)
+  string(APPEND tutti_pc_cflags " -DTUTTI_LIBCXX=1")
+  set(tutti_pc_libs_private "-lc++ ${CMAKE_THREAD_LIBS_INIT}")
+endif()
 if(BUILD_SHARED_LIBS)
   set(tutti_pc_libs "")
 else()
@@ -48,10 +52,19 @@ install(FILES "${PROJECT_BINARY_DIR}/tutti.pc.install" DESTINATION "${CMAKE_INST
         RENAME tutti.pc)
 
 # Headers refer to the documents, and the documents to the licence.
-file(GLOB tutti_documents CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md")
+file(GLOB tutti_documents CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/docs/*.supp")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" ${tutti_documents} DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 foreach(section IN ITEMS 3 7)
   file(GLOB tutti_man_pages CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/docs/man/*.${section}")
   install(FILES ${tutti_man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()
+
+# gdb loads the one beside the name of the library itself, from the folder of data of a gdb under the same prefix.
+if(BUILD_SHARED_LIBS)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/tutti.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/tutti/gdb")
+  install(
+    FILES "${PROJECT_SOURCE_DIR}/tools/gdb/tutti.py"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}"
+    RENAME "libtutti.so.${PROJECT_VERSION}-gdb.py")
+endif()

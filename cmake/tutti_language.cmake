@@ -28,7 +28,8 @@ add_library(tutti_itm SHARED ${tutti_itm_sources})
 tutti_engine(tutti_itm)
 tutti_usage(tutti_itm)
 target_link_libraries(tutti_itm PRIVATE tutti Threads::Threads ${CMAKE_DL_LIBS})
-target_link_options(tutti_itm PRIVATE "LINKER:--version-script=${tutti_itm_map}" "LINKER:-z,defs")
+# Not unloaded: its handlers of fork and its part of the report are called for as long as the process lives.
+target_link_options(tutti_itm PRIVATE "LINKER:--version-script=${tutti_itm_map}" "LINKER:-z,defs,-z,nodelete")
 set_target_properties(
   tutti_itm
   PROPERTIES OUTPUT_NAME itm

@@ -6,6 +6,12 @@
 #   tutti_interleave  the same sources with TUTTI_INTERLEAVE=1: a hook is called at every shared access
 
 find_package(Threads REQUIRED)
+include(CheckCXXSymbolExists)
+set(TUTTI_TSAN OFF)
+if(TUTTI_SANITIZE MATCHES "thread")
+  set(TUTTI_TSAN ON)
+endif()
+check_cxx_symbol_exists(_LIBCPP_VERSION version TUTTI_LIBCXX)
 
 file(
   GLOB tutti_sources CONFIGURE_DEPENDS
@@ -48,6 +54,10 @@ function(tutti_usage target)
                      "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   # A checking library and its inlined half belong together, so the macro travels with the target.
   target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_CHECK}>:TUTTI_CHECK=1>)
+  # So does ThreadSanitizer: a library without it is annotated by its headers.
+  target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_TSAN}>:TUTTI_TSAN=1>)
+  # So does the standard library that it is built on, whose types are in the interface.
+  target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_LIBCXX}>:TUTTI_LIBCXX=1>)
 endfunction()
 
 # tutti_exports(<target> <map>): a shared library exports the names of the map, each with the version that says whose it
@@ -59,7 +69,8 @@ function(tutti_exports target map)
   endif()
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
   configure_file("${map}" "${script}" @ONLY)
-  target_link_options(${target} PRIVATE "LINKER:--version-script=${script}")
+  # Not unloaded: its thread-local objects, and what it may have started, live as long as the process.
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${script}" "LINKER:-z,nodelete")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
 endfunction()
 

@@ -12,6 +12,7 @@ option(TUTTI_CHECK "Assert every invariant (defines TUTTI_CHECK=1)" OFF)
 option(TUTTI_WERROR "Treat warnings as errors" OFF)
 option(TUTTI_EXAMPLES "Build examples/" ON)
 set(TUTTI_TESTS AUTO CACHE STRING "Build tests/ (needs GoogleTest and RapidCheck)")
+set(TUTTI_TEST_FOLDERS "" CACHE STRING "Folders of tests/ to build, or nothing for all")
 set(TUTTI_BENCH AUTO CACHE STRING "Build bench/ (needs Google Benchmark and CLI11)")
 set(TUTTI_APPS AUTO CACHE STRING "Build apps/ (needs CLI11 and fmt; apps/swarm also libpng and giflib)")
 set(TUTTI_SERVER AUTO CACHE STRING "Build src/server (needs OpenSSL and prometheus-cpp) and tools/ (also CLI11, fmt, \
@@ -38,6 +39,12 @@ endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
+
+# What is installed under any prefix finds our libraries there, without LD_LIBRARY_PATH. (Packagers who want none say
+# CMAKE_SKIP_INSTALL_RPATH.)
+include(GNUInstallDirs)
+file(RELATIVE_PATH tutti_libraries_from_programs "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+set(CMAKE_INSTALL_RPATH "$ORIGIN/${tutti_libraries_from_programs}" "$ORIGIN")
 
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

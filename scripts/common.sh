@@ -103,7 +103,8 @@ packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev li
 packages_redis=(redis-server redis-tools)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
-packages_test=(valgrind "${packages_apps[@]}" "${packages_server[@]}" "${packages_charts[@]}" redis-tools libgtest-dev
+packages_test=(gdb valgrind "${packages_apps[@]}"
+    "${packages_server[@]}" "${packages_charts[@]}" redis-tools python3-redis libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
@@ -132,6 +133,9 @@ installed() {
         nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
         libhiredis-dev) has_header hiredis/hiredis.h ;;
         redis-tools) command -v redis-cli ;;
+        debhelper) command -v dh ;;
+        python3-redis) /usr/bin/python3 -c 'import redis' 2>&1 ;;
+        python3-venv) /usr/bin/python3 -c "import ensurepip" ;;
         libgtest-dev) has_header gtest/gtest.h ;;
         librapidcheck-dev) has_header rapidcheck.h ;;
         libbenchmark-dev) has_header benchmark/benchmark.h ;;

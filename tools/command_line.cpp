@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -14,6 +15,7 @@ std::string password_in(const std::string& file) {
     std::string line;
     if (!std::getline(from, line) || line.empty())
         throw cli::command_line_error{"--password-file: " + file + " has no first line that can be read"};
+    if (line.ends_with('\r')) line.pop_back();  // a file of another system
     return line;
 }
 
@@ -88,6 +90,17 @@ subcommand add_report(CLI::App& to) {
     return {report, [options] { return *options; }};
 }
 
+subcommand add_stat(CLI::App& to) {
+    CLI::App* const stat = to.add_subcommand("stat", "Show what atomic blocks of a running program have done so far");
+    const auto options = std::make_shared<stat_options>();
+    stat->add_option("process", options->process,
+                     "Number of the process, which was started with TUTTI_STATISTICS=signal")
+        ->required()
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()));
+    stat->add_flag("--html{-}", options->html, "A page with charts instead of text; with =FILE in that file");
+    return {stat, [options] { return *options; }};
+}
+
 /// Where the program of `tutti run` begins, or the dashes before it.
 int end_of_ours(int argc, const char* const* argv) {
     if (argc < 2 || std::string_view{argv[1]} != "run") return argc;
@@ -104,8 +117,9 @@ command parse_command_line(int argc, const char* const* argv) {
     CLI::App app{"Programs with atomic blocks, and transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
-    const subcommand all[] = {add_serve(app), add_top(app), add_timeline(app),
-                              add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}), add_report(app)};
+    const subcommand all[] = {add_serve(app),    add_top(app),
+                              add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
+                              add_report(app),   add_stat(app)};
     if (const auto help = cli::parse(app, ours, argv, "tutti --help lists the commands, and each has --help"))
         return *help;
     return std::ranges::find_if(all, [](const subcommand& s) { return s.parser->parsed(); })->wanted();

@@ -49,7 +49,13 @@ struct report_options {
     std::string html;  ///< where to write a page to; -: standard output; empty: text
 };
 
-using command = std::variant<serve_options, top_options, timeline_options, run_options, report_options, cli::help_text>;
+struct stat_options {
+    int process = 0;
+    std::string html;  ///< as in report_options
+};
+
+using command = std::variant<serve_options, top_options, timeline_options, run_options, report_options, stat_options,
+                             cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

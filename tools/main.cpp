@@ -3,6 +3,7 @@
 #include "report.hpp"
 #include "run.hpp"
 #include "serve.hpp"
+#include "stat.hpp"
 #include "timeline.hpp"
 #include "top.hpp"
 
@@ -25,6 +26,11 @@ int carry_out(const tutti::tools::timeline_options& options) {
 
 int carry_out(const tutti::tools::report_options& options) {
     tutti::tools::report(options);
+    return cli::all_is_well;
+}
+
+int carry_out(const tutti::tools::stat_options& options) {
+    tutti::tools::stat(options);
     return cli::all_is_well;
 }
 

@@ -37,6 +37,11 @@ const json& list(const json& of, const char* name) {
     if (!f.is_array()) refuse(name, "a list");
     return f;
 }
+bool truth(const json& of, const char* name) {
+    const json& f = field(of, name);
+    if (!f.is_boolean()) refuse(name, "true or false");
+    return f.get<bool>();
+}
 /// The number of something in a list of `size`.
 std::size_t index(const json& of, const char* name, std::size_t size) {
     const std::uint64_t i = number(of, name);
@@ -48,12 +53,25 @@ class reader {
 public:
     explicit reader(const json& from) : from_{from} {
         if (text(from, "format") != "tutti-report") refuse("format", "'tutti-report'");
-        if (number(from, "version") != 1) refuse("version", "1, which is the one that this command reads");
+        if (number(from, "version") != 2) refuse("version", "2, which is the one that this command reads");
     }
 
     report_figures read() {
-        report_figures r{text(from_, "program"), text(from_, "algorithm"), number(from_, "nanoseconds"), {}};
-        for (const json& b : list(from_, "blocks")) r.blocks.push_back(block(b));
+        report_figures r{.program = text(from_, "program"),
+                         .process = number(from_, "process"),
+                         .algorithm = text(from_, "algorithm"),
+                         .policy = text(from_, "policy"),
+                         .nanoseconds = number(from_, "nanoseconds"),
+                         .sites = {},
+                         .blocks = {},
+                         .transactions = {}};
+        for (const json& s : list(from_, "sites")) r.sites.push_back(site(s));
+        if (from_.contains("blocks")) {
+            for (const json& b : list(from_, "blocks")) r.blocks.push_back(block(b));
+        }
+        if (from_.contains("transactions")) {
+            for (const json& t : list(from_, "transactions")) r.transactions.push_back(transaction(t));
+        }
         return r;
     }
 
@@ -67,12 +85,56 @@ private:
         return place{object.get<std::string>(), number(f, "offset"), text(f, "symbol")};
     }
 
+    std::optional<std::size_t> one_of(const char* kind, const json& of, const char* name) const {
+        if (field(of, name).is_null()) return std::nullopt;
+        return index(of, name, list(from_, kind).size());
+    }
+
+    site_figures site(const json& from) const {
+        site_figures s{.name = text(from, "name"),
+                       .file = text(from, "file"),
+                       .line = number(from, "line"),
+                       .function = text(from, "function"),
+                       .commits = number(from, "commits"),
+                       .cancelled = number(from, "cancelled"),
+                       .rewinds = number(from, "rewinds"),
+                       .lost_nanoseconds = number(from, "lost_nanoseconds"),
+                       .irrevocable = number(from, "irrevocable"),
+                       .irrevocable_reason = text(from, "irrevocable_reason"),
+                       .p50_nanoseconds = number(from, "p50_nanoseconds"),
+                       .p99_nanoseconds = number(from, "p99_nanoseconds"),
+                       .deadlines_met = number(from, "deadlines_met"),
+                       .deadlines_missed = number(from, "deadlines_missed"),
+                       .deadlines_refused = number(from, "deadlines_refused"),
+                       .aborts = {}};
+        for (const json& a : list(from, "aborts")) {
+            s.aborts.push_back({.cause = text(a, "cause"),
+                                .partial = false,
+                                .ends = truth(a, "ends"),
+                                .with = one_of("sites", a, "with"),
+                                .times = number(a, "times")});
+        }
+        return s;
+    }
+
+    transaction_figures transaction(const json& from) const {
+        return {
+            .context = number(from, "context"),
+            .thread = number(from, "thread"),
+            .state = text(from, "state"),
+            .attempt = number(from, "attempt"),
+            .site = one_of("sites", from, "site"),
+            .asked_to_die = truth(from, "asked_to_die"),
+            .suspended = truth(from, "suspended"),
+            .waits_for = field(from, "waits_for").is_null() ? std::nullopt : std::optional{number(from, "waits_for")}};
+    }
+
     abort_count aborts(const json& from) const {
-        const json& partial = field(from, "partial");
-        if (!partial.is_boolean()) refuse("partial", "true or false");
-        abort_count a{text(from, "cause"), partial.get<bool>(), std::nullopt, number(from, "times")};
-        if (!field(from, "with").is_null()) a.with = index(from, "with", list(from_, "blocks").size());
-        return a;
+        return {.cause = text(from, "cause"),
+                .partial = truth(from, "partial"),
+                .ends = false,
+                .with = one_of("blocks", from, "with"),
+                .times = number(from, "times")};
     }
 
     switch_count switches(const json& from) const {
@@ -108,17 +170,21 @@ private:
 
 }  // namespace
 
-report_figures read_report(const std::string& file) {
-    std::ifstream from{file};
-    if (!from) throw std::runtime_error{file + " cannot be read: " + std::strerror(errno)};
+report_figures parse_report(std::istream& from, const std::string& source) {
     try {
         const json all = json::parse(from);
         return reader{all}.read();
     } catch (const json::exception& e) {
-        throw std::runtime_error{file + " is not JSON: " + e.what()};
+        throw std::runtime_error{source + " is not JSON: " + e.what()};
     } catch (const not_a_report& e) {
-        throw std::runtime_error{file + " is not a report of a program: " + e.what()};
+        throw std::runtime_error{source + " is not a report of a program: " + e.what()};
     }
+}
+
+report_figures read_report(const std::string& file) {
+    std::ifstream from{file};
+    if (!from) throw std::runtime_error{file + " cannot be read: " + std::strerror(errno)};
+    return parse_report(from, file);
 }
 
 }  // namespace tutti::tools

@@ -1,7 +1,8 @@
-// A report that a program with language-level blocks has written (TUTTI_REPORT), as it stands in its file.
+// A report that a program has written (TUTTI_REPORT) or given (`tutti stat`), as it stands: src/api/report.hpp.
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ struct place {
 struct abort_count {
     std::string cause;
     bool partial = false;             ///< only a nested block ran again
-    std::optional<std::size_t> with;  ///< the block that was in the way, by its number
+    bool ends = false;                ///< the execution was over with it
+    std::optional<std::size_t> with;  ///< the block that was in the way, by its number among those of its kind
     std::uint64_t times = 0;
 };
 
@@ -34,6 +36,7 @@ struct switch_count {
     std::optional<place> callee;
 };
 
+/// A block of the language.
 struct block_figures {
     place at;  ///< where its begin returns to
     std::uint64_t executions = 0;
@@ -46,14 +49,53 @@ struct block_figures {
     std::vector<switch_count> switches;
 };
 
+/// A block of the library.
+struct site_figures {
+    std::string name;  ///< or empty
+    std::string file;
+    std::uint64_t line = 0;
+    std::string function;
+    std::uint64_t commits = 0;
+    std::uint64_t cancelled = 0;  ///< and left by exceptions
+    std::uint64_t rewinds = 0;
+    std::uint64_t lost_nanoseconds = 0;
+    std::uint64_t irrevocable = 0;
+    std::string irrevocable_reason;
+    std::uint64_t p50_nanoseconds = 0;  ///< 0: no attempt was timed
+    std::uint64_t p99_nanoseconds = 0;
+    std::uint64_t deadlines_met = 0;
+    std::uint64_t deadlines_missed = 0;
+    std::uint64_t deadlines_refused = 0;
+    std::vector<abort_count> aborts;
+};
+
+/// What a context was doing.
+struct transaction_figures {
+    std::uint64_t context = 0;
+    std::uint64_t thread = 0;  ///< the kernel's number; 0: it belongs to none
+    std::string state;
+    std::uint64_t attempt = 0;
+    std::optional<std::size_t> site;
+    bool asked_to_die = false;
+    bool suspended = false;
+    std::optional<std::uint64_t> waits_for;  ///< the context
+};
+
 struct report_figures {
     std::string program;
+    std::uint64_t process = 0;
     std::string algorithm;
+    std::string policy;
     std::uint64_t nanoseconds = 0;
-    std::vector<block_figures> blocks;
+    std::vector<site_figures> sites;
+    std::vector<block_figures> blocks;              ///< empty without the runtime of the language
+    std::vector<transaction_figures> transactions;  ///< of a process that still ran
 };
 
 /// Throws std::runtime_error with one line that names the file and says what is wrong with it.
 report_figures read_report(const std::string& file);
+
+/// The same for what has been read from `source`, which the line names.
+report_figures parse_report(std::istream& from, const std::string& source);
 
 }  // namespace tutti::tools

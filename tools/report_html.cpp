@@ -47,11 +47,16 @@ std::string escaped(const std::string& text) {
     return safe;
 }
 
+std::string capitalized(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+}
+
 /// In the order of `parts`.
 std::vector<std::uint64_t> attempts_of(const block_view& b) {
-    const std::uint64_t bare = std::min(b.figures.only_one, b.figures.commits);
-    const std::uint64_t irrevocable = std::min(b.irrevocable, b.figures.commits - bare);
-    return {b.figures.commits - bare - irrevocable, bare, irrevocable, b.figures.cancelled, b.restarts};
+    const std::uint64_t bare = std::min(b.only_one, b.commits);
+    const std::uint64_t irrevocable = std::min(b.irrevocable, b.commits - bare);
+    return {b.commits - bare - irrevocable, bare, irrevocable, b.cancelled, b.restarts};
 }
 
 /// A bar for each block: all its attempts, by how they ended.
@@ -89,8 +94,8 @@ std::string lost_chart(const report_view& report) {
     std::uint64_t most = 0;
     int rows = 0;
     for (const block_view& b : report.blocks) {
-        most = std::max(most, b.figures.lost_nanoseconds);
-        rows += b.figures.lost_nanoseconds != 0 ? 1 : 0;
+        most = std::max(most, b.lost_nanoseconds);
+        rows += b.lost_nanoseconds != 0 ? 1 : 0;
     }
     if (rows == 0) return "<p>No time was lost in attempts that were rolled back.</p>\n";
     constexpr int row = 44;
@@ -99,12 +104,12 @@ std::string lost_chart(const report_view& report) {
     const auto out = std::back_inserter(svg);
     int y = 0;
     for (const block_view& b : report.blocks) {
-        if (b.figures.lost_nanoseconds == 0) continue;
+        if (b.lost_nanoseconds == 0) continue;
         fmt::format_to(out,
                        "<text x=\"0\" y=\"{}\">{}: {}</text>\n<rect x=\"0\" y=\"{}\" width=\"{:.1f}\" height=\"16\" "
                        "fill=\"#b3372f\"/>\n",
-                       y + 14, escaped(b.name), duration(b.figures.lost_nanoseconds), y + 20,
-                       960.0 * static_cast<double>(b.figures.lost_nanoseconds) / static_cast<double>(most));
+                       y + 14, escaped(b.name), duration(b.lost_nanoseconds), y + 20,
+                       960.0 * static_cast<double>(b.lost_nanoseconds) / static_cast<double>(most));
         y += row;
     }
     return svg + "</svg>\n";
@@ -121,23 +126,35 @@ void add_lines(std::string& to, const char* title, const std::vector<counted_lin
 }
 
 void add_block(std::string& to, const block_view& b) {
-    const block_figures& f = b.figures;
     const auto out = std::back_inserter(to);
-    fmt::format_to(out, "<h2>{}</h2>\n<p>{}, {}", escaped(b.name), counted(f.executions, "execution"),
-                   counted(f.commits, "commit"));
-    if (f.cancelled != 0) fmt::format_to(out, ", {} cancelled", f.cancelled);
-    if (f.nested != 0) fmt::format_to(out, "; entered inside another block {}", counted(f.nested, "time"));
+    fmt::format_to(out, "<h2>{}</h2>\n<p>{}, {}", escaped(b.name), counted(b.executions, "execution"),
+                   counted(b.commits, "commit"));
+    if (b.cancelled != 0) fmt::format_to(out, ", {} cancelled", b.cancelled);
+    if (b.nested != 0) fmt::format_to(out, "; entered inside another block {}", counted(b.nested, "time"));
     if (b.restarts != 0)
         fmt::format_to(out, "; rolled back {}, about {} lost", counted(b.restarts, "time"),
-                       duration(f.lost_nanoseconds));
+                       duration(b.lost_nanoseconds));
     if (b.irrevocable != 0) fmt::format_to(out, "; irrevocable {}", counted(b.irrevocable, "time"));
     to += '.';
-    if (f.only_one != 0)
-        fmt::format_to(out, " {} ran without barriers: no other thread was using transactions.", f.only_one);
+    for (const std::string& note : b.notes) fmt::format_to(out, " {}.", escaped(capitalized(note)));
     to += "</p>\n";
     add_lines(to, "rolled back because of", b.aborts);
     add_lines(to, "irrevocable because of", b.switches);
     for (const std::string& hint : b.hints) fmt::format_to(out, "<p class=\"hint\">{}</p>\n", escaped(hint));
+}
+
+void add_transactions(std::string& to, const std::vector<transaction_view>& all) {
+    const auto out = std::back_inserter(to);
+    to +=
+        "<h2>What contexts are doing now</h2>\n<table><tr><th class=\"n\">context</th><th "
+        "class=\"n\">thread</th><th>state</th><th class=\"n\">"
+        "attempt</th><th>block</th><th>waits for</th></tr>\n";
+    for (const transaction_view& t : all)
+        fmt::format_to(out,
+                       "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td><td "
+                       "class=\"n\">{}</td><td>{}</td><td>{}</td></tr>\n",
+                       t.context, t.thread, escaped(t.state), t.attempt, escaped(t.block), escaped(t.waits_for));
+    to += "</table>\n";
 }
 
 }  // namespace
@@ -146,9 +163,12 @@ std::string as_html(const report_view& report) {
     std::string page =
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Atomic blocks</title>\n";
     page += style;
-    fmt::format_to(
-        std::back_inserter(page), "</head><body>\n<h1>Atomic blocks of {}</h1>\n<p>{} in {:.2f} s under {}.</p>\n",
-        escaped(report.program), counted(report.blocks.size(), "block"), report.seconds, escaped(report.algorithm));
+    fmt::format_to(std::back_inserter(page),
+                   "</head><body>\n<h1>Atomic blocks of {}</h1>\n<p>Process {}: {} in {:.2f} s under {} and the policy "
+                   "{}.</p>\n",
+                   escaped(report.program), report.process, counted(report.blocks.size(), "block"), report.seconds,
+                   escaped(report.algorithm), escaped(report.policy));
+    if (!report.transactions.empty()) add_transactions(page, report.transactions);
     page += "<h2>How attempts ended</h2>\n<p class=\"key\">";
     for (const part& p : parts)
         fmt::format_to(std::back_inserter(page), "<span style=\"background:{}\"></span>{}", p.color, p.name);

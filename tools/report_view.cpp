@@ -37,50 +37,121 @@ public:
     }
 
     report_view view() const {
-        report_view v{report_.program, report_.algorithm, static_cast<double>(report_.nanoseconds) / 1e9, {}};
+        report_view v{.program = report_.program,
+                      .process = report_.process,
+                      .algorithm = report_.algorithm,
+                      .policy = report_.policy,
+                      .seconds = static_cast<double>(report_.nanoseconds) / 1e9,
+                      .blocks = {},
+                      .transactions = {}};
+        for (const site_figures& s : report_.sites) v.blocks.push_back(block(s));
         for (const block_figures& b : report_.blocks) v.blocks.push_back(block(b));
         std::ranges::sort(v.blocks, [](const block_view& a, const block_view& b) {
-            return std::tie(b.figures.lost_nanoseconds, b.irrevocable, a.name) <
-                   std::tie(a.figures.lost_nanoseconds, a.irrevocable, b.name);
+            return std::tie(b.lost_nanoseconds, b.irrevocable, a.name) <
+                   std::tie(a.lost_nanoseconds, a.irrevocable, b.name);
         });
+        for (const transaction_figures& t : report_.transactions) v.transactions.push_back(transaction(t));
         return v;
     }
 
 private:
     std::string block_name(const block_figures& b) const { return name_of(names_[before(b.at)]); }
 
+    static std::string block_name(const site_figures& s) {
+        const std::string place = fmt::format("{}:{}", s.file.substr(s.file.rfind('/') + 1), s.line);
+        return s.name.empty() ? fmt::format("{} in {}", place, s.function) : fmt::format("{} ({})", s.name, place);
+    }
+
+    transaction_view transaction(const transaction_figures& t) const {
+        transaction_view v{.context = t.context,
+                           .thread = t.thread != 0 ? fmt::format("{}", t.thread) : "",
+                           .state = t.state,
+                           .attempt = t.attempt,
+                           .block = t.site ? block_name(report_.sites[*t.site]) : "?",
+                           .waits_for = t.waits_for ? fmt::format("context {}", *t.waits_for) : ""};
+        if (t.asked_to_die) v.state += ", asked to die";
+        if (t.suspended) v.state += ", suspended";
+        return v;
+    }
+
+    block_view block(const site_figures& s) const {
+        block_view v{.name = block_name(s),
+                     .executions = s.commits + s.cancelled,
+                     .commits = s.commits,
+                     .cancelled = s.cancelled,
+                     .only_one = 0,
+                     .nested = 0,
+                     .lost_nanoseconds = s.lost_nanoseconds,
+                     .restarts = 0,
+                     .irrevocable = s.irrevocable,
+                     .aborts = {},
+                     .switches = {},
+                     .notes = {},
+                     .hints = {}};
+        for (const abort_count& a : s.aborts) {
+            if (!a.ends) v.restarts += a.times;
+            v.aborts.push_back({a.times, abort_text(a, report_.sites)});
+        }
+        if (s.irrevocable != 0) v.switches.push_back({s.irrevocable, s.irrevocable_reason});
+        if (s.p50_nanoseconds != 0)
+            v.notes.push_back(fmt::format("half of its commits took less than {}, 99 % less than {}",
+                                          duration(s.p50_nanoseconds), duration(s.p99_nanoseconds)));
+        if (s.rewinds != 0)
+            v.notes.push_back(counted(s.rewinds, "time") + " only a nested block or checkpoint ran again");
+        if (s.deadlines_met + s.deadlines_missed + s.deadlines_refused != 0)
+            v.notes.push_back(fmt::format("deadlines: {} met, {} missed, {} refused", s.deadlines_met,
+                                          s.deadlines_missed, s.deadlines_refused));
+        sort_lines(v.aborts);
+        hint_at_conflicts(v, s.aborts, report_.sites);
+        return v;
+    }
+
     block_view block(const block_figures& b) const {
         block_view v{.name = block_name(b),
-                     .figures = b,
+                     .executions = b.executions,
+                     .commits = b.commits,
+                     .cancelled = b.cancelled,
+                     .only_one = b.only_one,
+                     .nested = b.nested,
+                     .lost_nanoseconds = b.lost_nanoseconds,
                      .restarts = 0,
                      .irrevocable = 0,
                      .aborts = {},
                      .switches = {},
+                     .notes = {},
                      .hints = {}};
+        if (b.only_one != 0)
+            v.notes.push_back(fmt::format("{} without barriers: no other thread was using transactions", b.only_one));
         for (const abort_count& a : b.aborts) {
             if (!a.partial) v.restarts += a.times;
-            v.aborts.push_back({a.times, abort_text(a)});
+            v.aborts.push_back({a.times, abort_text(a, report_.blocks)});
         }
         for (const switch_count& s : b.switches) {
             v.irrevocable += s.times;
             show_switch(v, s);
         }
-        for (auto* const lines : {&v.aborts, &v.switches}) {
-            std::ranges::sort(*lines, [](const counted_line& one, const counted_line& other) {
-                return std::tie(other.times, one.text) < std::tie(one.times, other.text);
-            });
-        }
-        hint_at_conflicts(v, b);
+        sort_lines(v.aborts);
+        sort_lines(v.switches);
+        hint_at_conflicts(v, b.aborts, report_.blocks);
         // The same function may be called at several places.
         std::ranges::sort(v.hints);
         v.hints.erase(std::unique(v.hints.begin(), v.hints.end()), v.hints.end());
         return v;
     }
 
-    std::string abort_text(const abort_count& a) const {
+    static void sort_lines(std::vector<counted_line>& lines) {
+        std::ranges::sort(lines, [](const counted_line& one, const counted_line& other) {
+            return std::tie(other.times, one.text) < std::tie(one.times, other.text);
+        });
+    }
+
+    /// `all`: the blocks of its kind.
+    template <class Block>
+    std::string abort_text(const abort_count& a, const std::vector<Block>& all) const {
         std::string text = a.cause;
-        if (a.with) text += " against " + block_name(report_.blocks[*a.with]);
+        if (a.with) text += " against " + block_name(all[*a.with]);
         if (a.partial) text += "; only a nested block ran again";
+        if (a.ends) text += "; left without effect";
         return text;
     }
 
@@ -127,16 +198,15 @@ private:
                         callee));
     }
 
-    void hint_at_conflicts(block_view& v, const block_figures& b) const {
-        const auto worst = std::ranges::max_element(b.aborts, {}, &abort_count::times);
-        if (worst == b.aborts.end() || v.restarts * 10 < b.executions) return;
-        const auto rival = worst->with;
-        if (!rival) return;
+    template <class Block>
+    void hint_at_conflicts(block_view& v, const std::vector<abort_count>& aborts, const std::vector<Block>& all) const {
+        const auto worst = std::ranges::max_element(aborts, {}, &abort_count::times);
+        if (worst == aborts.end() || !worst->with || v.restarts * 10 < v.executions) return;
         v.hints.push_back(fmt::format(
             "it runs {:.1f} times for each commit, mostly because of {}: make what both write smaller, or write it "
             "later in the block",
-            1.0 + static_cast<double>(v.restarts) / static_cast<double>(std::max<std::uint64_t>(b.executions, 1)),
-            block_name(report_.blocks[*rival])));
+            1.0 + static_cast<double>(v.restarts) / static_cast<double>(std::max<std::uint64_t>(v.executions, 1)),
+            block_name(all[*worst->with])));
     }
 
     const report_figures& report_;

@@ -15,21 +15,41 @@ struct counted_line {
     std::string text;
 };
 
+/// A block of either kind.
 struct block_view {
     std::string name;  ///< "bank.cpp:12 in transfer(int, int)"
-    block_figures figures;
+    std::uint64_t executions = 0;
+    std::uint64_t commits = 0;
+    std::uint64_t cancelled = 0;
+    std::uint64_t only_one = 0;  ///< commits without barriers
+    std::uint64_t nested = 0;    ///< times that it was entered inside another block
+    std::uint64_t lost_nanoseconds = 0;
     std::uint64_t restarts = 0;     ///< attempts that were rolled back as a whole
     std::uint64_t irrevocable = 0;  ///< executions that became so, or were from their begin on
     std::vector<counted_line> aborts;
     std::vector<counted_line> switches;
+    std::vector<std::string> notes;
     std::vector<std::string> hints;
+};
+
+/// What a context was doing.
+struct transaction_view {
+    std::uint64_t context = 0;
+    std::string thread;  ///< or empty
+    std::string state;   ///< and what else there is to say of it
+    std::uint64_t attempt = 0;
+    std::string block;
+    std::string waits_for;  ///< or empty
 };
 
 struct report_view {
     std::string program;
+    std::uint64_t process = 0;
     std::string algorithm;
+    std::string policy;
     double seconds = 0;
     std::vector<block_view> blocks;  ///< those that cost most first
+    std::vector<transaction_view> transactions;
 };
 
 report_view view_of(const report_figures& report);

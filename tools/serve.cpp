@@ -80,7 +80,9 @@ void serve(const serve_options& options) {
     ::signal(SIGPIPE, SIG_IGN);
     end_signals signals;
     raise_descriptor_limit();
-    server::service service{options.how};
+    server::settings how = options.how;
+    how.report_crashes = true;
+    server::service service{how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
     service.load(options.shared_object);
     for (const std::string& name : service.unused_settings())
@@ -90,6 +92,9 @@ void serve(const serve_options& options) {
     signals.serve();
     service.start();
     if (options.how.port) say(fmt::format("serving on {}:{}", options.how.host, service.port()));
+    if (!options.how.inherited.empty())
+        say(fmt::format("serving on {} inherited {}", options.how.inherited.size(),
+                        options.how.inherited.size() == 1 ? "socket" : "sockets"));
     if (!options.how.unix_socket.empty()) say(fmt::format("serving on {}", options.how.unix_socket));
     if (options.how.metrics_port)
         say(fmt::format("metrics on http://{}:{}/metrics", options.how.metrics_host, service.metrics_port()));

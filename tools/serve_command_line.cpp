@@ -1,5 +1,9 @@
+#include <unistd.h>
+
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "subcommand.hpp"
 
@@ -10,10 +14,27 @@ struct serve_words {
     serve_options options;
     std::string password_file;
     bool no_tcp = false;
-    std::uint16_t port = 7411;
+    std::optional<std::uint16_t> port;
     std::vector<std::string> settings;
     std::vector<const CLI::Option*> of_preemption;
 };
+
+constexpr std::uint16_t usual_port = 7411;
+
+/// The sockets that systemd, or whoever does as it does, hands over: sd_listen_fds(3).
+std::vector<int> inherited_sockets() {
+    constexpr int first = 3;
+    const char* const whose = std::getenv("LISTEN_PID");
+    const char* const many = std::getenv("LISTEN_FDS");
+    if (whose == nullptr || many == nullptr || whose != std::to_string(::getpid())) return {};
+    std::vector<int> all;
+    for (int i = 0; i < std::atoi(many); ++i) all.push_back(first + i);
+    // They are for this process and not for its children.
+    ::unsetenv("LISTEN_PID");
+    ::unsetenv("LISTEN_FDS");
+    ::unsetenv("LISTEN_FDNAMES");
+    return all;
+}
 
 /// A duration in milliseconds, as an option.
 void add_milliseconds(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
@@ -35,8 +56,8 @@ void add_options(CLI::App& serve, serve_words& words) {
     serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
         ->type_name("NAME=VALUE");
     serve.add_option("--host", how.host, "Address to listen on")->capture_default_str();
-    CLI::Option* const tcp =
-        serve.add_option("--port", port, "TCP port; 0: one that the system chooses")->capture_default_str();
+    CLI::Option* const tcp = serve.add_option("--port", port, "TCP port; 0: one that the system chooses")
+                                 ->default_str(std::to_string(usual_port) + " without inherited sockets");
     serve.add_flag("--no-tcp", no_tcp, "Listen on a unix socket only")->excludes(tcp);
     CLI::Option* const key = serve.add_option("--tls-key", how.tls.key, "Its private key, PEM")->type_name("FILE");
     CLI::Option* const certificate =
@@ -60,7 +81,7 @@ void add_options(CLI::App& serve, serve_words& words) {
             "HTTP port where Prometheus may ask; 0: one that the system chooses")
         ->type_name("PORT");
     serve.add_option("--metrics-host", how.metrics_host, "Address for Prometheus")->capture_default_str();
-    serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that receivers leave")
+    serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that I/O threads leave")
         ->type_name("N")
         ->capture_default_str();
     serve
@@ -90,7 +111,7 @@ void add_options(CLI::App& serve, serve_words& words) {
                                            "Raise a call by one priority with each preemption, up to that"));
     of_preemption.push_back(
         serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
-    counted("--receivers", how.receivers, "Threads that own sockets");
+    counted("--io-threads", how.io_threads, "Threads that own sockets");
     counted("--queue", how.queue, "Calls that may wait for a worker; what comes then is answered BUSY");
     counted("--max-clients", how.max_clients, "Clients at once");
     counted("--max-request", how.max_request, "Bytes of a request");
@@ -98,9 +119,20 @@ void add_options(CLI::App& serve, serve_words& words) {
     counted("--max-pipeline", how.max_pipeline, "Requests of a client that are not answered yet");
     counted("--max-unsent", how.max_unsent,
             "Bytes of answers that a client may leave unread before it is not read from");
+    counted("--remembered", how.remembered, "Answers of calls with an ID that are remembered");
+    add_milliseconds(serve, "--remember-for", how.remember_for, "For so long");
+    counted("--max-held", how.max_held,
+            "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
     add_milliseconds(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
     add_milliseconds(serve, "--idle-timeout", how.idle_timeout,
                      "Close clients without a request for so long; 0: never");
+    serve
+        .add_option_function<std::int64_t>(
+            "--keepalive", [&how](const std::int64_t& given) { how.keepalive = std::chrono::seconds{given}; },
+            "Ask for a sign of life of TCP clients that are silent for so long; 0: never")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("S")
+        ->default_str(std::to_string(how.keepalive.count()));
     add_milliseconds(serve, "--write-timeout", how.write_timeout,
                      "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
     add_milliseconds(serve, "--login-timeout", how.login_timeout,
@@ -117,8 +149,11 @@ serve_options options_of(serve_words words) {
                                           " says how calls are preempted; --executor threads preempts none"};
         options.how.executor = server::execution::preemptive;  // which a build without it refuses
     }
-    if (!no_tcp) options.how.port = port;
-    if (no_tcp && options.how.unix_socket.empty()) throw cli::command_line_error{"--no-tcp needs --unix PATH"};
+    options.how.inherited = inherited_sockets();
+    const bool inherits = !options.how.inherited.empty();
+    if (port || !(no_tcp || inherits)) options.how.port = port.value_or(usual_port);
+    if (no_tcp && !inherits && options.how.unix_socket.empty())
+        throw cli::command_line_error{"--no-tcp needs --unix PATH"};
     options.how.password = password_in(password_file);
     for (const std::string& s : settings) {
         const std::size_t equals = s.find('=');

@@ -25,13 +25,13 @@ double growth(const facts& before, const facts& now, const std::string& key) {
 }
 
 std::string head_of(const facts& before, const facts& now, double seconds) {
-    std::string head = fmt::format("up {} s, {} clients, {} running; standing", text_of(now, "uptime_in_seconds"),
+    std::string head = fmt::format("up {} s, {} clients, {} running; waiting", text_of(now, "uptime_in_seconds"),
                                    text_of(now, "connected_clients"), text_of(now, "running"));
     bool any = false;
     for (const auto& [key, value] : now) {
-        if (!key.starts_with("standing_")) continue;
+        if (!key.starts_with("waiting_")) continue;
         any = true;
-        head += fmt::format(" {} at priority {}", value, key.substr(9));
+        head += fmt::format(" {} at priority {}", value, key.substr(8));
     }
     head += any ? "\n" : " none\n";
     const auto rate = [&](const char* key) { return growth(before, now, key) / seconds; };

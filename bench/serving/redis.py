@@ -2,8 +2,8 @@
 """Compares the transaction server with redis-server: a trivial call, pipelined, and short calls among long ones.
 
 In the first comparison the system places all threads. In the second what computes has a processor to itself, one for
-redis-server and for each of our workers, and receivers and the client have the rest: otherwise it would show how long
-the system lets computing threads keep a receiver from its processor.
+redis-server and for each of our workers, and I/O threads and the client have the rest: otherwise it would show how long
+the system lets computing threads keep an I/O thread from its processor.
 """
 
 import argparse

@@ -10,7 +10,7 @@ import time
 
 
 class Processors:
-    """Each worker has a processor to itself; what is left is for receivers and generators.
+    """Each worker has a processor to itself; what is left is for I/O threads and generators.
 
     With one there is no choice.
     """
@@ -20,14 +20,14 @@ class Processors:
         spare = 2 if len(mine) >= 4 else 1
         first = len(mine) - spare
         self.workers = mine[:first] or mine
-        self.receivers = mine[first : first + 1]
+        self.io_threads = mine[first : first + 1]
         self.generators = mine[-1:]
 
     def share_out(self, process):
         """Moves the threads of a server to where they belong."""
         workers = 0
         for task in pathlib.Path(f"/proc/{process}/task").iterdir():
-            where = self.receivers
+            where = self.io_threads
             if (task / "comm").read_text(encoding="utf-8").strip() == "tutti-worker":
                 where = [self.workers[workers % len(self.workers)]]
                 workers += 1

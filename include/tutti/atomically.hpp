@@ -63,16 +63,19 @@ typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
         try {
             if constexpr (std::is_void_v<R>) {
                 detail::run_body(body, t);
+                annotate::end_attempt();
                 if (access::ops(t).commit(t)) [[likely]] {
                     if constexpr (Lenient) return true;
                     else return;
                 }
             } else {
                 typename result::type value(detail::run_body(body, t));
+                annotate::end_attempt();
                 if (access::ops(t).commit(t)) [[likely]]
                     return value;
             }
         } catch (...) {
+            annotate::end_attempt();
             if (!signalled(t)) {
                 fail(t);
                 throw;
@@ -105,6 +108,7 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, ca
     access::ops(t).open(t, f, where, how);
     if (TUTTI_SET_TARGET(f)) {
         landed();
+        annotate::end_attempt();
         if (reopen(t) == sequel::cancelled) return outcome<R, Lenient>::cancel();
     }
     return run_attempts_cold<Lenient, R>(t, body);

@@ -6,32 +6,22 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "tutti/c/abort_causes.h"
 #include "tutti/detail/config.hpp"
 
 namespace tutti {
 
-/// Why an attempt to run an atomic block was rolled back. One list for the API, statistics, probes and logs.
+/// Why an attempt to run an atomic block was rolled back. One list for the API, statistics, probes and logs:
+/// tutti/c/abort_causes.h says what each means.
 enum class abort_cause : std::uint8_t {
-    none,                    ///< it was not
-    conflict_read_locked,    ///< read a record that another transaction was writing
-    conflict_write_locked,   ///< wrote a record that another transaction was writing
-    conflict_visible_read,   ///< wrote a record that a visible reader had marked
-    conflict_abstract_lock,  ///< waited in vain for an abstract lock
-    validation,              ///< something read had changed when the snapshot was extended or at commit
-    read_only_overtaken,     ///< an unlogged read-only attempt met a newer version; it runs again
-    killed,                  ///< another transaction asked it to die
-    irrevocable_switch,      ///< it asked to become irrevocable while it could not; it runs again as such
-    mode_switch,             ///< it needs a stricter mode (logged, visible) from its start
-    explicit_retry,          ///< `retry`: waits until something it read changes
-    explicit_restart,        ///< `restart`: runs again at once
-    explicit_cancel,         ///< `cancel`: left without effect
-    exception,               ///< an exception left the block
-    participant_veto,        ///< a participant voted against the commit
-    allocation,              ///< memory for the transaction's own logs ran out
-    usage,                   ///< an error of use was diagnosed
+#define TUTTI_ENUMERATOR(name, NAME) name,
+    TUTTI_ABORT_CAUSES(TUTTI_ENUMERATOR)
+#undef TUTTI_ENUMERATOR
 };
 
-inline constexpr std::size_t abort_cause_count = static_cast<std::size_t>(abort_cause::usage) + 1;
+#define TUTTI_ONE_MORE(name, NAME) +1
+inline constexpr std::size_t abort_cause_count = 0 TUTTI_ABORT_CAUSES(TUTTI_ONE_MORE);
+#undef TUTTI_ONE_MORE
 
 /// The enumerator's name, as statistics print it. Never fails.
 [[nodiscard]] TUTTI_EXPORT std::string_view name_of(abort_cause cause) noexcept;

@@ -26,8 +26,8 @@ public:
 ///
 /// While it is raised, a transaction of that thread that is aborted, by `raise` or by anybody, throws `interrupted`
 /// instead of being run again; and one that waits throws it, within some 25 ms: in `retry`, for a variable or an
-/// abstract lock that another transaction holds, for irrevocability, for its turn. The others of the thread go on:
-/// whoever wants to stop a loop of short transactions raises again until it has ended. A transaction that makes no
+/// abstract lock that another transaction holds, for irrevocability, for its turn. The others of the thread go on: a
+/// caller that wants to stop a loop of short transactions raises again until it has ended. A transaction that makes no
 /// access, or is irrevocable, goes on; so do a commit that waits in quiescence, because its effects are in place, or
 /// for another commit under norec; blocks of the language; and transactions in undo actions.
 class TUTTI_EXPORT interruption {

@@ -23,12 +23,15 @@ concept plain_word =
 /// @throws std::bad_alloc  when memory for the logs runs out
 template <plain_word T>
 [[nodiscard]] T load(tx& t, const T* from) {
-    return detail::from_word<T>(detail::access::ops(t).load(t, static_cast<const void*>(from), sizeof(T)));
+    const detail::word value = detail::access::ops(t).load(t, static_cast<const void*>(from), sizeof(T));
+    detail::annotate::acquire(from);
+    return detail::from_word<T>(value);
 }
 
 /// Writes an ordinary word transactionally; see `load`, also for what it throws.
 template <plain_word T>
 void store(tx& t, T* to, const std::type_identity_t<T>& value) {
+    detail::annotate::release(to);
     detail::access::ops(t).store(t, static_cast<void*>(to), sizeof(T), detail::to_word(value));
 }
 
@@ -41,7 +44,10 @@ template <class T, class... Args>
     void* const memory = detail::allocate(t, sizeof(T), alignof(T));
     T* const object = ::new (memory) T(std::forward<Args>(args)...);
     if constexpr (!std::is_trivially_destructible_v<T>) {
-        detail::on_abort_destroy(t, object, [](void* p) { static_cast<T*>(p)->~T(); });
+        detail::on_abort_destroy(t, object, [](void* p) {
+            detail::annotate::destroy();
+            static_cast<T*>(p)->~T();
+        });
     }
     return object;
 }
@@ -53,7 +59,10 @@ template <class T, class... Args>
 template <class T>
 void destroy(tx& t, T* object) {
     if (object == nullptr) return;
-    detail::on_commit_retire(t, const_cast<std::remove_cv_t<T>*>(object), [](void* p) { delete static_cast<T*>(p); });
+    detail::on_commit_retire(t, const_cast<std::remove_cv_t<T>*>(object), [](void* p) {
+        detail::annotate::destroy();
+        delete static_cast<T*>(p);
+    });
 }
 
 }  // namespace tutti

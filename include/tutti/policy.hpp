@@ -6,31 +6,21 @@
 #include <string_view>
 #include <vector>
 
+#include "tutti/c/policies.h"
 #include "tutti/errors.hpp"
 
 namespace tutti {
 
-/// The contention managers and transaction schedulers, for `options::policy`. What a conflict is, and what waiting
-/// means under each, is in `docs/policies.md`; the names of `use_policy` are these with `-` for `_`.
+/// The contention managers and transaction schedulers, for `options::policy`: tutti/c/policies.h says what each does.
+/// The names of `use_policy` are these with `-` for `_`.
 ///
 /// Under every policy but `suicide` and `aggressive` a transaction is restarted by others a bounded number of times:
 /// after 16 it wins by age, after 64 it runs irrevocably.
 enum class policy : std::uint8_t {
-    standard,        ///< the process's: `use_policy`, TUTTI_POLICY, or the default
-    patient,         ///< wait for the end of the other's attempt, spinning for a microsecond, then sleeping
-    suicide,         ///< abort oneself and run again at once
-    aggressive,      ///< kill the other
-    delay,           ///< abort oneself and wait until the record is free
-    backoff,         ///< abort oneself and wait for a random time that doubles with each attempt
-    timestamp,       ///< the older wins (Scherer, Scott: PODC 2005; Guerraoui, Herlihy, Pochon: PODC 2005)
-    karma,           ///< whoever has done more work, over all of its attempts, wins (Scherer, Scott: PODC 2005)
-    priority,        ///< the higher `options::priority` wins, then the older
-    deadline,        ///< the earlier deadline wins where readers are visible (Maldonado et al., 6)
-    serialize_spin,  ///< run after the winner's commit; spin until then (Maldonado et al., algorithm 1)
-    serialize,       ///< the same, asleep
-    serialize_soft,  ///< run at a lower priority until everybody that one lost to has committed (algorithm 2)
-    yield,           ///< give the processor to others once (algorithm 3)
-    adaptive,        ///< as patient, and serialises the blocks of a site as long as it measures that it pays
+    standard,  ///< the process's: `use_policy`, TUTTI_POLICY, or patient
+#define TUTTI_ENUMERATOR(name, NAME) name,
+    TUTTI_POLICIES(TUTTI_ENUMERATOR)
+#undef TUTTI_ENUMERATOR
 };
 
 /// Chooses the policy of the process for all blocks that name none, from their next attempt on. Otherwise the

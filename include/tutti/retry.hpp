@@ -26,6 +26,20 @@ inline void retry_for(tx& t, std::chrono::nanoseconds limit,
     detail::raise_retry_for(t, limit, {at.file_name(), at.line(), at.column()});
 }
 
+/// Goes on if the condition holds, and otherwise waits by `retry` until it may: `check(t, !queue.empty(t));`.
+inline void check(tx& t, bool condition) {
+    if (!condition) retry(t);
+}
+
+/// As `retry_for`, but until a point in time: after that it returns. Of a clock that jumps (system_clock) the point is
+/// taken as it is when the call is made, in every attempt anew.
+template <class Clock, class Duration>
+void retry_until(tx& t, std::chrono::time_point<Clock, Duration> when) {
+    const auto left = when - Clock::now();
+    if (left > std::chrono::years{100}) retry(t);  // which nanoseconds cannot count
+    detail::raise_retry_until(t, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(left));
+}
+
 namespace detail {
 
 template <class R, class Last>

@@ -13,15 +13,27 @@
 
 namespace tutti {
 
+/// Another block was in the way of this one. It is what that thread ran last when this one looked, so it is a strong
+/// hint, not a proof; under `norec` a failed validation names nobody.
+struct rival_statistics {
+    std::uint32_t site = 0;  ///< its site_statistics::id; a block that has counted nothing else is not listed
+    abort_cause cause = abort_cause::none;
+    std::uint64_t aborts = 0;
+};
+
 /// What happened at one atomic block (one `atomically` in the source, or one name).
 struct site_statistics {
-    std::string name;  ///< options::name, or empty
+    std::uint32_t id = 0;  ///< the same for the whole life of the process
+    std::string name;      ///< options::name, or empty
     std::string file;
     std::string function;
     unsigned line = 0;
     std::uint64_t commits = 0;
     std::uint64_t aborts = 0;  ///< attempts rolled back, whatever the cause; the sum of aborts_by_cause
     std::array<std::uint64_t, abort_cause_count> aborts_by_cause{};
+    std::vector<rival_statistics> rivals;  ///< who made it roll back, as far as that is known; worst first
+    /// Spent in attempts that others made roll back, estimated from those that were timed.
+    std::uint64_t lost_nanoseconds = 0;
     /// Partial roll-backs: a conflict took the attempt back to a nested block or a checkpoint, and it went on from
     /// there. They are no aborts.
     std::uint64_t rewinds = 0;
@@ -43,8 +55,12 @@ struct site_statistics {
 /// One committed attempt in so many is timed, so that the clock costs a short transaction little.
 inline constexpr unsigned statistics_sampling = 32;
 
-/// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS is `on`, or `report`, which
-/// also prints the table to standard error when the process exits. Off costs nothing.
+/// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS lists one or more of
+///   `on`      counts
+///   `report`  and prints the table to standard error when the process exits
+///   `signal`  and prints it when SIGINT or SIGTERM ends the process, or when it is asked by SIGQUIT (Ctrl-\) or by
+///             `tutti stat`: docs/observing.md
+/// separated by commas. Off costs nothing.
 TUTTI_EXPORT void enable_statistics(bool on);
 
 /// All sites that have counted anything, busiest first. The counters of running threads are read as they stand. Takes

@@ -85,10 +85,10 @@ public:
     void before_commit(F f) {
         add(detail::handler_point::before_commit, std::make_unique<detail::handler_of<F>>(std::move(f)));
     }
-    /// Runs `f()` when the decision to commit is made and ownership is still held, so that effects happen in the
-    /// order of the data that was written. Who only read owns nothing: what it read was current at the decision, and
-    /// may have changed when `f()` runs. It must not fail (an exception terminates the program) and must not touch
-    /// any transaction; a transaction started in it is diagnosed.
+    /// Runs `f()` when the decision to commit is made and ownership is still held, so that effects happen in the order
+    /// of the data that was written. A block that only read owns nothing: what it read was current at the decision, and
+    /// may have changed when `f()` runs. It must not fail (an exception terminates the program) and must not touch any
+    /// transaction; a transaction started in it is diagnosed.
     template <class F>
     void at_commit(F f) {
         add(detail::handler_point::at_commit, std::make_unique<detail::handler_of<F>>(std::move(f)));

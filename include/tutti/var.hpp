@@ -3,7 +3,9 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <type_traits>
+#include <utility>
 
 #include "tutti/memory.hpp"
 
@@ -29,7 +31,12 @@ inline constexpr bool in_place = std::is_trivially_copyable_v<T> && sizeof(T) <=
 ///
 /// A value is always copied in, never moved from: a body that runs again must find what it passed the first time.
 template <class T>
-class var;
+class var {
+    static_assert(std::copyable<T>,
+                  "tutti::var<T> needs a T that can be copied, because a body that runs again finds its values again. "
+                  "Hold one that can only be moved by std::shared_ptr<T>, or make it with tutti::create and keep a "
+                  "pointer to it; a std::atomic<T> needs no var: use var<T>");
+};
 
 template <class T>
     requires detail::in_place<T>
@@ -59,10 +66,34 @@ public:
     /// Takes effect when the transaction commits. Diagnosed in a read-only block and outside a transaction.
     TUTTI_ALWAYS_INLINE void set(tx& t, const T& value) { detail::access::write(t, cell_, detail::to_word(value)); }
 
+    /// Replaces the value by f(value), and returns the new one.
+    template <std::invocable<const T&> F>
+        requires std::convertible_to<std::invoke_result_t<F, const T&>, T>
+    T update(tx& t, F&& f) {
+        const T changed = std::invoke(std::forward<F>(f), std::as_const(*this).get(t));
+        set(t, changed);
+        return changed;
+    }
+    /// Replaces the value, and returns the old one.
+    T exchange(tx& t, const T& value) {
+        const T before = get(t);
+        set(t, value);
+        return before;
+    }
+    /// Exchanges the values of two variables.
+    void swap(tx& t, var& other) { other.set(t, exchange(t, other.get(t))); }
+
     /// One atomic read. Inside a transaction of this thread it is part of it.
-    [[nodiscard]] T load() const { return detail::from_word<T>(detail::read_alone(cell_)); }
+    [[nodiscard]] T load() const {
+        const detail::word value = detail::read_alone(cell_);
+        detail::annotate::acquire(&cell_);
+        return detail::from_word<T>(value);
+    }
     /// One atomic write. Inside a transaction of this thread it is part of it.
-    void store(const T& value) { detail::write_alone(cell_, detail::to_word(value)); }
+    void store(const T& value) {
+        detail::annotate::release(&cell_);
+        detail::write_alone(cell_, detail::to_word(value));
+    }
 
 private:
     detail::cell cell_;
@@ -95,6 +126,28 @@ public:
         node* const old = as_node(detail::access::read(t, cell_));
         detail::access::write_owning(t, cell_, as_word(fresh));
         destroy(t, old);
+    }
+
+    /// Replaces the value by f(value), and returns the new one, as `get` does.
+    template <std::invocable<const T&> F>
+        requires std::convertible_to<std::invoke_result_t<F, const T&>, T>
+    const T& update(tx& t, F&& f) {
+        set(t, std::invoke(std::forward<F>(f), get(t)));
+        return get(t);
+    }
+    /// Replaces the value, and returns a copy of the old one.
+    T exchange(tx& t, const T& value) {
+        T before = get(t);
+        set(t, value);
+        return before;
+    }
+    /// Exchanges the values of two variables. Copies neither.
+    void swap(tx& t, var& other) {
+        const detail::word mine = detail::access::read(t, cell_);
+        const detail::word theirs = detail::access::read(t, other.cell_);
+        if (mine == theirs) return;
+        detail::access::write_owning(t, cell_, theirs);
+        detail::access::write_owning(t, other.cell_, mine);
     }
 
     /// One atomic read, a copy. Inside a transaction of this thread it is part of it.

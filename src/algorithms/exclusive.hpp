@@ -52,7 +52,7 @@ struct exclusive {
     }
 
     static abort_cause prepare(descriptor& d) noexcept {
-        d.commit_version = version_clock::draw(d).version;
+        d.kept.commit_version = version_clock::draw(d).version;
         return abort_cause::none;
     }
     static void publish(descriptor& d) noexcept {
@@ -70,7 +70,7 @@ struct exclusive {
     static bool become(descriptor&, memory::status) noexcept { return true; }
     static void refresh(descriptor&) noexcept {}
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
-        return time_based::load_outside(d, cell);
+        return time_based::load_outside<in_place>(d, cell);
     }
 
 private:
@@ -108,12 +108,12 @@ struct global_lock_token {
         while (!lock_.take(base::nap_until(std::nullopt))) {
             if (core::ends_here(d)) return false;
         }
-        d.holds_lock = true;
+        d.kept.holds_lock = true;
         return true;
     }
     static void give(descriptor& d) noexcept {
-        if (!d.holds_lock) return;
-        d.holds_lock = false;
+        if (!d.kept.holds_lock) return;
+        d.kept.holds_lock = false;
         lock_.unlock();
     }
 

@@ -5,7 +5,7 @@
 // Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
 // all reads of an attempt hold at that one instant. A commit takes the lock from exactly that sequence.
 //
-// The lock names its holder in the same word, so that whoever waits for it waits for the transaction that has it:
+// The lock names its holder in the same word, so that a waiter waits for the transaction that has it:
 //
 //   63 … 21 sequence | 20 … 0 number of the holder + 1, or 0
 //
@@ -54,7 +54,7 @@ struct norec {
     static constexpr bool one_at_a_time = false;
 
     static void begin(descriptor& d) noexcept {
-        d.values.clear();
+        d.kept.values.clear();
         d.inlined = false;
         d.close_bounds();
         d.snapshot_bound = stable(d);
@@ -80,7 +80,7 @@ struct norec {
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
             let_go(d, d.snapshot_bound);  // nothing was stored: the sequence may be the same again
-            // Whoever sleeps for the sequence must not sleep for us while we wait for somebody else.
+            // A sleeper for the sequence must not sleep for us while we wait for another transaction.
             d.set_status(d.mode);
             core::wake_sleepers(d);
             core::meet(d, *other, state, abort_cause::conflict_visible_read);
@@ -98,21 +98,21 @@ struct norec {
         core::come_into_sight(d);
         if (broken(fault::release_before_publish)) let_go(d, d.snapshot_bound + one_commit);
         for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
-        if (d.holds_lock) let_go(d, d.snapshot_bound + one_commit);
-        d.index.clear();
+        if (d.kept.holds_lock) let_go(d, d.snapshot_bound + one_commit);
+        d.kept.index.clear();
     }
 
     static void end(descriptor&) noexcept {}
 
     static void roll_back(descriptor& d) noexcept {
-        if (d.holds_lock) let_go(d, d.snapshot_bound);
+        if (d.kept.holds_lock) let_go(d, d.snapshot_bound);
         d.writes.clear();
         d.overwritten.clear();
-        d.index.clear();
+        d.kept.index.clear();
     }
 
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
-        d.index.drop(d.writes, mark.writes);
+        d.kept.index.drop(d.writes, mark.writes);
         redo::rewind(d, mark, [](const memory::write_entry&) {});
     }
 
@@ -172,7 +172,7 @@ private:
             core::attempt_abort_if_doomed(d);
             value = place.read();
         }
-        if (d.logging) d.values.push(logged(place, value));
+        if (d.logging) d.kept.values.push(logged(place, value));
         return value;
     }
 
@@ -212,20 +212,20 @@ private:
     static comparison compare(descriptor& d) noexcept {
         for (;;) {
             const word sequence = stable(d);
-            const core::value_read* r = d.values.begin();
-            while (r != d.values.end() &&
+            const core::value_read* r = d.kept.values.begin();
+            while (r != d.kept.values.end() &&
                    (broken(fault::skip_validation) || memory::load_bytes(r->from, r->size) == r->value)) {
                 ++r;
             }
             if (lock_.sequence.load(std::memory_order_acquire) != sequence) continue;
-            return {static_cast<std::size_t>(r - d.values.begin()), sequence};
+            return {static_cast<std::size_t>(r - d.kept.values.begin()), sequence};
         }
     }
 
     /// Moves the snapshot to a sequence at which all reads still have their values; false if there is none.
     static bool revalidate(descriptor& d) noexcept {
         const comparison found = compare(d);
-        if (found.first_different != d.values.size()) return false;
+        if (found.first_different != d.kept.values.size()) return false;
         d.snapshot_bound = found.sequence;
         return true;
     }
@@ -240,11 +240,11 @@ private:
         word expected = d.snapshot_bound;
         if (!lock_.sequence.compare_exchange(expected, d.snapshot_bound | (d.id + 1), std::memory_order_seq_cst))
             return false;
-        d.holds_lock = true;
+        d.kept.holds_lock = true;
         return true;
     }
     static void let_go(descriptor& d, word sequence) noexcept {
-        d.holds_lock = false;
+        d.kept.holds_lock = false;
         lock_.sequence.store(sequence, std::memory_order_release);
     }
 
@@ -266,9 +266,9 @@ private:
 
     /// Whether `ancestor` has read what d is about to change. REQUIRES: d holds the lock.
     static bool changes_what_it_read(const descriptor& d, const descriptor& ancestor) noexcept {
-        return std::any_of(ancestor.values.begin(), ancestor.values.end(), [&d](const core::value_read& r) {
+        return std::any_of(ancestor.kept.values.begin(), ancestor.kept.values.end(), [&d](const core::value_read& r) {
             const memory::plain_place place{r.from, r.size};
-            const std::uint32_t entry = d.index.find(d.writes, place.address());
+            const std::uint32_t entry = d.kept.index.find(d.writes, place.address());
             return entry != memory::no_entry && memory::overlay(place, d.writes.begin()[entry]) != r.value;
         });
     }

@@ -66,13 +66,13 @@ void add_under(descriptor& d, const Place& place, std::uint32_t first, word valu
 /// Writes without taking the orec: the entry is found by address. For algorithms that lock at commit.
 template <class Place>
 void write_indexed(descriptor& d, const Place& place, word value) {
-    if (const std::uint32_t entry = d.index.find(d.writes, place.address()); entry != no_entry) {
+    if (const std::uint32_t entry = d.kept.index.find(d.writes, place.address()); entry != no_entry) {
         save_for_parent(d, entry);
         return put(d.writes[entry], place, value);
     }
     d.writes.push({place.address(), &place.orec(), place.spread(value), no_version, no_entry, place.bytes(), false});
     try {
-        d.index.add(d.writes);
+        d.kept.index.add(d.writes);
     } catch (const std::bad_alloc&) {
         d.writes.pop();
         throw;
@@ -83,7 +83,7 @@ void write_indexed(descriptor& d, const Place& place, word value) {
 /// What an attempt that may have written `place` reads there; `shared()` reads memory by the algorithm's rules.
 template <class Place, class Shared>
 word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
-    const std::uint32_t entry = d.writes.empty() ? no_entry : d.index.find(d.writes, place.address());
+    const std::uint32_t entry = d.writes.empty() ? no_entry : d.kept.index.find(d.writes, place.address());
     if (entry == no_entry) return shared();
     const write_entry& e = d.writes[entry];
     if ((e.bytes & place.bytes()) == place.bytes()) return place.extract(e.value);
@@ -106,11 +106,11 @@ void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noe
     }
 }
 
-/// Stores the values and releases the orecs under d.commit_version. REQUIRES: all orecs are held.
+/// Stores the values and releases the orecs under d.kept.commit_version. REQUIRES: all orecs are held.
 TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
     const auto release = [&d](const write_entry& e) {
-        // Release: whoever sees the version sees the value.
-        if (e.version != no_version) e.orec->store(d.commit_version, std::memory_order_release);
+        // Release: a reader that sees the version sees the value.
+        if (e.version != no_version) e.orec->store(d.kept.commit_version, std::memory_order_release);
     };
     if (broken(fault::release_before_publish)) {
         for (const write_entry& e : d.writes) release(e);

@@ -181,7 +181,7 @@ inline void unmark(descriptor& d) noexcept {
             const word rest = memory::slots_of_readers(seen) & ~d.slot;
             const word version = memory::version_of(seen);
             const word without = rest != 0 ? memory::make_marked(version, rest) : version;
-            // Release: whoever takes the orec now knows that we have read it.
+            // Release: a writer that takes the orec now knows that we have read it.
             if (r.compare_exchange(seen, without, std::memory_order_release)) break;
         }
     }
@@ -224,20 +224,29 @@ inline bool become(descriptor& d) {
 TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     core::announce_draw(d, d.snapshot_bound + 1);
     const version_clock::drawn drawn = version_clock::draw(d);
-    d.commit_version = drawn.version;
+    d.kept.commit_version = drawn.version;
     if (drawn.nobody_committed || d.prevails() || broken(fault::skip_validation)) return abort_cause::none;
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
 
 /// After decide, before the first orec is released.
-TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.commit_version); }
+TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.kept.commit_version); }
 
-inline word load_outside(descriptor& d, const detail::cell& cell) noexcept {
+/// `InPlace`: the value may be one of a transaction that runs. Two equal looks at the orec rule that out only if they
+/// show a version that the time had reached before the first (version_clock.hpp, 8).
+template <bool InPlace>
+word load_outside(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {
+        const word reached =
+            InPlace && !broken(fault::trust_every_version) ? version_clock::reached() : memory::no_version;
         const word seen = cell.orec.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
             if (!d.running()) core::wait_out(d, cell.orec, seen);
             else if (core::wait_out_detached(d, cell.orec, seen)) return cell.value.load(std::memory_order_acquire);
+            continue;
+        }
+        if (const word version = memory::version_of(seen); version > reached) [[unlikely]] {
+            version_clock::advance_to(version);
             continue;
         }
         const word value = cell.value.load(std::memory_order_acquire);

@@ -1,9 +1,9 @@
 // Write-through: values go to memory at once, under a locked orec, and the write set holds what was there before.
 // What wt-etl and the exclusive algorithms share.
 //
-// A reader may load a value of ours between two looks at the orec. Its second look must then differ from the first:
-// so an orec that was written under never returns to its old version, not even when the old value is back. A roll-back
-// releases it under a version drawn for the purpose, which no snapshot admits yet (version_clock.hpp, 8).
+// A reader may load a value of ours between two looks at the orec, and must not use it even if both looks are equal. So
+// an orec that was written under gets a version that no snapshot admits yet (version_clock.hpp, 8), also when the old
+// value is back: a roll-back draws one for the purpose.
 #pragma once
 
 #include "algorithms/redo.hpp"
@@ -62,10 +62,10 @@ inline void restore(const descriptor& d, const write_entry& e) noexcept {
     memory::store_masked(e.address, e.value, e.bytes);
 }
 
-/// REQUIRES: decide has drawn d.commit_version. Values are in place already.
+/// REQUIRES: decide has drawn d.kept.commit_version. Values are in place already.
 inline void publish(descriptor& d) noexcept {
     for (const write_entry& e : d.writes) {
-        if (e.version != no_version) e.orec->store(d.commit_version, std::memory_order_release);
+        if (e.version != no_version) e.orec->store(d.kept.commit_version, std::memory_order_release);
     }
     d.notes_end = 0;
 }

@@ -26,9 +26,10 @@
 //  7. Validation may be skipped if the clock word is the one sampled and counts: nobody drew in counting mode since,
 //     and whoever drew in deferred mode did so before the switch to counting, which moved the time,
 //     thus before s, holding its locks.
-//  8. Two commits may draw the same version in deferred mode. Neither is within any bound until the time moves, and
-//     after that no draw repeats the value. So an orec never returns to a version it had, except by a roll-back that
-//     leaves the value as it was.
+//  8. Two commits may draw the same version in deferred mode, and two of one writer may leave it in the same orec.
+//     Neither is within any bound until the time moves, and after that no draw repeats the value: who drew it had its
+//     lock before the time moved (1). So an orec never returns to a version that the time had reached when somebody
+//     looked, except by a roll-back that leaves the value as it was.
 #pragma once
 
 #include <utility>
@@ -45,9 +46,12 @@ public:
     /// The bound of a snapshot taken now.
     static word sample(descriptor& d) noexcept {
         const word c = clock_.now.load(std::memory_order_seq_cst);
-        d.clock.sampled = c;
+        d.kept.clock.sampled = c;
         return memory::make_limit(c >> 1);
     }
+
+    /// The largest version that the time has reached, for who has no snapshot.
+    static word reached() noexcept { return memory::make_limit(clock_.now.load(std::memory_order_seq_cst) >> 1); }
 
     struct drawn {
         word version;
@@ -60,12 +64,12 @@ public:
             note_who_moves(d, c);
             while (!is_deferred(c)) {
                 if (clock_.now.compare_exchange(c, c + 2, std::memory_order_seq_cst)) {
-                    d.clock.own = c + 2;
-                    return {memory::make_version((c >> 1) + 1, d.writer), c == d.clock.sampled};
+                    d.kept.clock.own = c + 2;
+                    return {memory::make_version((c >> 1) + 1, d.writer), c == d.kept.clock.sampled};
                 }
             }
         }
-        if (--d.clock.deferred_left == 0) [[unlikely]]
+        if (--d.kept.clock.deferred_left == 0) [[unlikely]]
             try_counting(d, c);
         return {memory::make_version((c >> 1) + 1, d.writer), false};
     }
@@ -80,20 +84,20 @@ public:
     }
 
     /// From here on `unmoved` is false and nothing is skipped.
-    static void forget_sample(descriptor& d) noexcept { d.clock.sampled = 1; }
+    static void forget_sample(descriptor& d) noexcept { d.kept.clock.sampled = 1; }
 
     /// Whether nobody can have committed since the snapshot was sampled.
     static bool unmoved(const descriptor& d) noexcept {
-        return !is_deferred(d.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.clock.sampled;
+        return !is_deferred(d.kept.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.kept.clock.sampled;
     }
 
     /// d read a version of its own beyond its snapshot bound, which is slow. Moves the time past it once that has
     /// happened often enough for the store to pay: 8 times in a transaction, or 128 in all.
     static void note_own_hit(descriptor& d, word version) noexcept {
-        if (std::exchange(d.clock.own_hits_of, d.own_sequence) != d.own_sequence) d.clock.own_hits_here = 0;
-        if (++d.clock.own_hits_here < 8 && ++d.clock.own_hits < 128) return;
-        d.clock.own_hits = 0;
-        d.clock.own_hits_here = 0;
+        if (std::exchange(d.kept.clock.own_hits_of, d.own_sequence) != d.own_sequence) d.kept.clock.own_hits_here = 0;
+        if (++d.kept.clock.own_hits_here < 8 && ++d.kept.clock.own_hits < 128) return;
+        d.kept.clock.own_hits = 0;
+        d.kept.clock.own_hits_here = 0;
         advance_to(version);
     }
 
@@ -101,22 +105,22 @@ private:
     static bool is_deferred(word c) noexcept { return (c & 1) != 0; }
 
     TUTTI_ALWAYS_INLINE static void note_who_moves(descriptor& d, word& c) noexcept {
-        if (c == d.clock.own) {
-            if (d.clock.foreign != 0) --d.clock.foreign;
+        if (c == d.kept.clock.own) {
+            if (d.kept.clock.foreign != 0) --d.kept.clock.foreign;
             return;
         }
-        if (++d.clock.foreign >= 16) [[unlikely]]
+        if (++d.kept.clock.foreign >= 16) [[unlikely]]
             defer(d, c);
     }
     TUTTI_NOINLINE static void defer(descriptor& d, word& c) noexcept {
         clock_.now.compare_exchange(c, (c + 2) | 1, std::memory_order_seq_cst);
-        d.clock.foreign = 0;
-        d.clock.deferred_length = d.clock.deferred_length < 65536 ? d.clock.deferred_length * 2 : 65536;
-        d.clock.deferred_left = d.clock.deferred_length;
+        d.kept.clock.foreign = 0;
+        d.kept.clock.deferred_length = d.kept.clock.deferred_length < 65536 ? d.kept.clock.deferred_length * 2 : 65536;
+        d.kept.clock.deferred_left = d.kept.clock.deferred_length;
         c = clock_.now.load(std::memory_order_seq_cst);
     }
     static void try_counting(descriptor& d, word c) noexcept {
-        d.clock.deferred_left = d.clock.deferred_length;
+        d.kept.clock.deferred_left = d.kept.clock.deferred_length;
         clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
     }
 

@@ -13,7 +13,7 @@ struct wb_ctl {
     static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
 
-    static void begin(descriptor& d) noexcept { time_based::begin(d); }
+    TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
 
     template <class Place>
     static word read(descriptor& d, const Place& place) {
@@ -62,7 +62,7 @@ struct wb_ctl {
     }
 
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
-        d.index.drop(d.writes, mark.writes);
+        d.kept.index.drop(d.writes, mark.writes);
         redo::rewind(d, mark, [](const memory::write_entry&) {});
     }
 
@@ -70,12 +70,12 @@ struct wb_ctl {
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
-        return time_based::load_outside(d, cell);
+        return time_based::load_outside<in_place>(d, cell);
     }
 
 private:
     static void forget(descriptor& d) noexcept {
-        d.index.clear();
+        d.kept.index.clear();
         d.wrote_plain = false;
         end(d);
     }

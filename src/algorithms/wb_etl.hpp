@@ -19,7 +19,7 @@ struct wb_etl {
     static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
 
-    static void begin(descriptor& d) noexcept { time_based::begin(d); }
+    TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
 
     template <class Place>
     static word read(descriptor& d, const Place& place) {
@@ -95,7 +95,7 @@ struct wb_etl {
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
-        return time_based::load_outside(d, cell);
+        return time_based::load_outside<in_place>(d, cell);
     }
 
 private:

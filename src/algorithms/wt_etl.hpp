@@ -1,5 +1,8 @@
 // wt-etl: an orec is locked when its variable is first written, and the value goes to memory at once. Commit stores
 // no values and reads of own writes are plain loads; a roll-back is dearer.
+//
+// Blocks of the language run under it, and their barriers inline its reads and its writes to orecs that the transaction
+// owns already (src/itm/access.hpp): a change of either here is a change there.
 #pragma once
 
 #include "algorithms/undo.hpp"
@@ -13,7 +16,7 @@ struct wt_etl {
     static constexpr bool in_place = true;
     static constexpr bool one_at_a_time = false;
 
-    static void begin(descriptor& d) noexcept { time_based::begin(d); }
+    TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
 
     template <class Place>
     static word read(descriptor& d, const Place& place) {
@@ -57,7 +60,7 @@ struct wt_etl {
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
-        return time_based::load_outside(d, cell);
+        return time_based::load_outside<in_place>(d, cell);
     }
 };
 

@@ -11,28 +11,6 @@ namespace {
 // A fixed place, because one of the errors to report is that there is no memory.
 thread_local char last_error[512] = "";
 
-// The C enumeration mirrors the C++ one.
-#define TUTTI_SAME_CAUSE(c_name, name) static_assert(static_cast<int>(c_name) == static_cast<int>(abort_cause::name))
-TUTTI_SAME_CAUSE(TUTTI_ABORT_NONE, none);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_CONFLICT_READ_LOCKED, conflict_read_locked);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_CONFLICT_WRITE_LOCKED, conflict_write_locked);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_CONFLICT_VISIBLE_READ, conflict_visible_read);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_CONFLICT_ABSTRACT_LOCK, conflict_abstract_lock);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_VALIDATION, validation);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_READ_ONLY_OVERTAKEN, read_only_overtaken);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_KILLED, killed);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_IRREVOCABLE_SWITCH, irrevocable_switch);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_MODE_SWITCH, mode_switch);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_EXPLICIT_RETRY, explicit_retry);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_EXPLICIT_RESTART, explicit_restart);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_EXPLICIT_CANCEL, explicit_cancel);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_EXCEPTION, exception);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_PARTICIPANT_VETO, participant_veto);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_ALLOCATION, allocation);
-TUTTI_SAME_CAUSE(TUTTI_ABORT_USAGE, usage);
-static_assert(static_cast<std::size_t>(TUTTI_ABORT_USAGE) + 1 == abort_cause_count);
-#undef TUTTI_SAME_CAUSE
-
 constexpr const char* out_of_memory = "memory ran out";
 
 }  // namespace

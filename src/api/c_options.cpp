@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "policies/table.hpp"
 #include "tutti/errors.hpp"
 
 namespace tutti::api {
@@ -19,21 +20,6 @@ static_assert(static_cast<int>(nesting::flat) == TUTTI_NESTING_FLAT);
 static_assert(static_cast<int>(missed_deadline::run_anyway) == TUTTI_RUN_ANYWAY);
 static_assert(static_cast<int>(missed_deadline::run_irrevocable) == TUTTI_RUN_IRREVOCABLE);
 static_assert(static_cast<int>(missed_deadline::refuse) == TUTTI_REFUSE);
-static_assert(static_cast<int>(policy::standard) == TUTTI_POLICY_STANDARD);
-static_assert(static_cast<int>(policy::patient) == TUTTI_POLICY_PATIENT);
-static_assert(static_cast<int>(policy::suicide) == TUTTI_POLICY_SUICIDE);
-static_assert(static_cast<int>(policy::aggressive) == TUTTI_POLICY_AGGRESSIVE);
-static_assert(static_cast<int>(policy::delay) == TUTTI_POLICY_DELAY);
-static_assert(static_cast<int>(policy::backoff) == TUTTI_POLICY_BACKOFF);
-static_assert(static_cast<int>(policy::timestamp) == TUTTI_POLICY_TIMESTAMP);
-static_assert(static_cast<int>(policy::karma) == TUTTI_POLICY_KARMA);
-static_assert(static_cast<int>(policy::priority) == TUTTI_POLICY_PRIORITY);
-static_assert(static_cast<int>(policy::deadline) == TUTTI_POLICY_DEADLINE);
-static_assert(static_cast<int>(policy::serialize_spin) == TUTTI_POLICY_SERIALIZE_SPIN);
-static_assert(static_cast<int>(policy::serialize) == TUTTI_POLICY_SERIALIZE);
-static_assert(static_cast<int>(policy::serialize_soft) == TUTTI_POLICY_SERIALIZE_SOFT);
-static_assert(static_cast<int>(policy::yield) == TUTTI_POLICY_YIELD);
-static_assert(static_cast<int>(policy::adaptive) == TUTTI_POLICY_ADAPTIVE);
 
 /// The structure as its first version had it; larger ones than the other are taken for uninitialised.
 constexpr std::size_t smallest_options = offsetof(tutti_options, deadline);
@@ -72,7 +58,7 @@ c_options::c_options(const tutti_options* given) {
     check_range(from.privatization, TUTTI_PRIVATIZATION_WAIVED,
                 "tutti_options: privatization is none of tutti_privatization");
     check_range(from.nesting, TUTTI_NESTING_FLAT, "tutti_options: nesting is none of tutti_nesting");
-    check_range(from.policy, TUTTI_POLICY_ADAPTIVE, "tutti_options: policy is none of tutti_policy");
+    check_range(from.policy, static_cast<int>(policies::all().size()), "tutti_options: policy is none of tutti_policy");
     how_.name = from.name;
     how_.read_only = from.read_only;
     how_.mode = static_cast<mode>(from.mode);

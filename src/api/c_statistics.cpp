@@ -20,6 +20,9 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
     return reported([=] {
         if (visit == nullptr) throw tutti::usage_error{"tutti_statistics: the visitor is null"};
         for (const tutti::site_statistics& s : tutti::statistics()) {
+            std::vector<tutti_rival_statistics> rivals;
+            for (const tutti::rival_statistics& r : s.rivals)
+                rivals.push_back({r.site, static_cast<tutti_abort_cause>(r.cause), r.aborts});
             const tutti_site_statistics site{.name = s.name.c_str(),
                                              .file = s.file.c_str(),
                                              .function = s.function.c_str(),
@@ -38,7 +41,11 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
                                              .deadlines_met = s.deadlines_met.data(),
                                              .deadlines_missed = s.deadlines_missed.data(),
                                              .modes = mode_count,
-                                             .deadlines_refused = s.deadlines_refused};
+                                             .deadlines_refused = s.deadlines_refused,
+                                             .id = s.id,
+                                             .rivals = rivals.data(),
+                                             .rival_count = rivals.size(),
+                                             .lost_nanoseconds = s.lost_nanoseconds};
             visit(&site, argument);
         }
     });

@@ -1,16 +1,18 @@
 #include "api/configuration.hpp"
 
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <string>
 
 #include "algorithms/table.hpp"
+#include "api/on_demand.hpp"
+#include "api/report.hpp"
 #include "base/panic.hpp"
 #include "core/ports/policy.hpp"
 #include "core/ports/timetable.hpp"
 #include "memory/activity.hpp"
-#include "policies/deadline.hpp"
+#include "policies/deadline_timetable.hpp"
 #include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
 #include "tutti/policy.hpp"
@@ -57,8 +59,8 @@ bool always_listens(const core::policy* p) noexcept {
     return p != nullptr && p->start != nullptr && !p->listens_on_demand;
 }
 
-/// Puts `p` in force in the place of `before`; false if another one was. Who has replaced a policy accounts for what it
-/// listened to, so `listeners` comes out right however many threads choose at once.
+/// Puts `p` in force in the place of `before`; false if another one was. The thread that replaces a policy
+/// accounts for what that one listened to, so `listeners` comes out right however many threads choose at once.
 bool replace_policy(const core::policy*& before, const core::policy& p) noexcept {
     if (always_listens(&p)) core::listen();
     const bool done = chosen_policy.compare_exchange_strong(before, &p, std::memory_order_acq_rel);
@@ -76,23 +78,34 @@ const core::policy& process_policy() noexcept {
     return *p;
 }
 
-// TUTTI_STATISTICS, read when the library is loaded; prints, if asked to, when it is unloaded. It stands here because
-// every program links this file, static or not.
+// TUTTI_STATISTICS and TUTTI_REPORT, read when the library is loaded; prints, if asked to, when it is unloaded. It
+// stands here because every program links this file, static or not.
 struct environment {
     environment() {
-        const char* const wish = std::getenv("TUTTI_STATISTICS");
-        if (wish == nullptr || std::strcmp(wish, "off") == 0 || *wish == '\0') return;
-        report = std::strcmp(wish, "report") == 0;
-        if (!report && std::strcmp(wish, "on") != 0) {
+        const char* const given = std::getenv("TUTTI_STATISTICS");
+        std::string_view wishes = given != nullptr ? given : "";
+        bool counts = false;
+        bool listens = false;
+        while (!wishes.empty()) {
+            const std::string_view wish = wishes.substr(0, wishes.find(','));
+            wishes.remove_prefix(std::min(wish.size() + 1, wishes.size()));
             // As for the other two: a wish that is not understood is not taken for another.
-            const std::string message =
-                "TUTTI_STATISTICS: unknown value '" + std::string{wish} + "'; valid are off on report";
-            base::panic(message.c_str());
+            if (wish != "off" && wish != "on" && wish != "report" && wish != "signal") {
+                const std::string message = "TUTTI_STATISTICS: unknown value '" + std::string{given} +
+                                            "'; valid are off, or one or more of on report signal with commas between";
+                base::panic(message.c_str());
+            }
+            counts = counts || wish != "off";
+            report = report || wish == "report";
+            listens = listens || wish == "signal";
         }
-        enable_statistics(true);
+        if (counts) enable_statistics(true);
+        api::begin_report();
+        if (listens) api::print_on_signals();
     }
     ~environment() {
         if (report) print_statistics(std::cerr);
+        api::write_report();
     }
     bool report = false;
 };

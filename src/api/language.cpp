@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/panic.hpp"
-#include "core/conflict/encounter.hpp"
+#include "core/conflict/rival.hpp"
 #include "core/lifecycle/footing.hpp"
 #include "core/lifecycle/fork.hpp"
 #include "core/lifecycle/registry.hpp"
@@ -54,7 +54,7 @@ core::descriptor& attach_language() {
 }
 
 bool open_as_biased_owner(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
-    if (core::listeners.load(std::memory_order_relaxed) != 0) return false;
+    if (core::listeners_to_language.load(std::memory_order_relaxed) != 0) return false;
     d.run.where = where;
     d.run.how = &how;
     d.uncaught = ~0U;  // it never unwinds
@@ -81,7 +81,9 @@ void enter_language(core::descriptor& d) {
     }
 }
 
-std::uint32_t last_killer_of(const core::descriptor& victim) noexcept { return core::last_killer_of(victim); }
+const core::descriptor* rival_of(const core::descriptor& d, abort_cause cause) noexcept {
+    return core::rival_of(d, cause);
+}
 
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
     core::put_off(d, core::deferred::kind::allocated, memory, free);

@@ -30,8 +30,9 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 /// way.
 [[nodiscard]] TUTTI_EXPORT bool goes_on(core::descriptor& d);
 
-/// core::last_killer_of.
-TUTTI_EXPORT std::uint32_t last_killer_of(const core::descriptor& victim) noexcept;
+/// core::rival_of.
+[[nodiscard]] TUTTI_EXPORT const core::descriptor* rival_of(const core::descriptor& d,
+                                                                  abort_cause cause) noexcept;
 
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);

@@ -1,4 +1,4 @@
-#include "tutti/statistics.hpp"
+#include "api/statistics.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,6 +7,7 @@
 
 #include "core/ports/policy.hpp"
 #include "core/state/descriptor.hpp"
+#include "observe/histogram.hpp"
 
 namespace tutti {
 namespace {
@@ -23,28 +24,11 @@ std::string label(const site_statistics& s) {
     return s.file.substr(slash == std::string::npos ? 0 : slash + 1) + ':' + std::to_string(s.line);
 }
 
-/// The upper edge of the bucket in which the fraction q of the samples is reached, in nanoseconds.
-std::uint64_t percentile(const site_statistics& s, double q) {
-    std::uint64_t all = 0;
-    for (const std::uint64_t n : s.durations) all += n;
-    const auto wanted = static_cast<std::uint64_t>(q * static_cast<double>(all));
-    std::uint64_t seen = 0;
-    for (std::size_t i = 0; i < s.durations.size(); ++i) {
-        seen += s.durations[i];
-        if (seen > wanted) return std::uint64_t{2} << i;
-    }
-    return 0;
-}
-
 /// The most frequent cause, for the table.
 std::string main_cause(const site_statistics& s) {
     if (s.aborts == 0) return "-";
     const auto top = std::max_element(s.aborts_by_cause.begin(), s.aborts_by_cause.end());
     return std::string{name_of(static_cast<abort_cause>(top - s.aborts_by_cause.begin()))};
-}
-
-std::uint64_t total(const std::array<std::uint64_t, mode_count>& by_mode) {
-    return std::accumulate(by_mode.begin(), by_mode.end(), std::uint64_t{0});
 }
 
 /// The second table, if any block has a deadline.
@@ -56,21 +40,48 @@ void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) 
     };
     bool titled = false;
     for (const site_statistics& s : all) {
-        if (total(s.deadlines_met) + total(s.deadlines_missed) + s.deadlines_refused == 0) continue;
+        if (api::in_all(s.deadlines_met) + api::in_all(s.deadlines_missed) + s.deadlines_refused == 0) continue;
         if (!titled) row("site with deadlines", "met", "missed", "refused", "optimistic", "visible", "irrevocable");
         titled = true;
         const auto committed_in = [&](mode m) {
             const auto i = static_cast<std::size_t>(m);
             return std::to_string(s.deadlines_met[i] + s.deadlines_missed[i]);
         };
-        row(label(s).c_str(), std::to_string(total(s.deadlines_met)).c_str(),
-            std::to_string(total(s.deadlines_missed)).c_str(), std::to_string(s.deadlines_refused).c_str(),
+        row(label(s).c_str(), std::to_string(api::in_all(s.deadlines_met)).c_str(),
+            std::to_string(api::in_all(s.deadlines_missed)).c_str(), std::to_string(s.deadlines_refused).c_str(),
             committed_in(mode::optimistic).c_str(), committed_in(mode::visible).c_str(),
             committed_in(mode::irrevocable).c_str());
     }
 }
 
+/// The third table, if any block met another one.
+void print_rivals(std::ostream& to, const std::vector<site_statistics>& all) {
+    char line[256];
+    const auto row = [&](const auto&... columns) {
+        std::snprintf(line, sizeof line, "%-28s %12s %-22s %-28s\n", columns...);
+        to << line;
+    };
+    bool titled = false;
+    for (const site_statistics& s : all) {
+        for (const rival_statistics& r : s.rivals) {
+            const auto other = std::ranges::find(all, r.site, &site_statistics::id);
+            if (!titled) row("site", "rolled back", "for", "against");
+            titled = true;
+            row(label(s).c_str(), std::to_string(r.aborts).c_str(), std::string{name_of(r.cause)}.c_str(),
+                other != all.end() ? label(*other).c_str() : "?");
+        }
+    }
+}
+
 }  // namespace
+
+namespace api {
+
+std::uint64_t duration_percentile(const site_statistics& s, double q) noexcept {
+    return observe::percentile(s.durations, q, [](std::size_t bucket) { return std::uint64_t{2} << bucket; });
+}
+
+}  // namespace api
 
 void enable_statistics(bool on) {
     if (observe::counting.exchange(on, std::memory_order_relaxed) == on) return;
@@ -83,6 +94,9 @@ std::vector<site_statistics> statistics() {
     for_each_ledger([&](const observe::ledger& l) { l.add_to(sums); });
     for (std::uint32_t id = 0; id < sums.size(); ++id) {
         const observe::site& s = observe::site_number(id);
+        sums[id].id = id;
+        sums[id].aborts =
+            std::accumulate(sums[id].aborts_by_cause.begin(), sums[id].aborts_by_cause.end(), std::uint64_t{0});
         sums[id].name = s.name;
         sums[id].file = s.file;
         sums[id].function = s.function;
@@ -93,6 +107,7 @@ std::vector<site_statistics> statistics() {
     std::erase_if(sums,
                   [](const site_statistics& s) { return s.commits + s.aborts + s.rewinds + s.deadlines_refused == 0; });
     std::sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.commits > b.commits; });
+    for (site_statistics& s : sums) std::ranges::sort(s.rivals, std::ranges::greater{}, &rival_statistics::aborts);
     return sums;
 }
 
@@ -110,7 +125,7 @@ void print_statistics(std::ostream& to) {
     const auto all = statistics();
     for (const site_statistics& s : all) {
         const auto microseconds = [&](double q) {
-            const std::uint64_t ns = percentile(s, q);
+            const std::uint64_t ns = api::duration_percentile(s, q);
             if (ns == 0) return std::string{"-"};
             char text[32];
             std::snprintf(text, sizeof text, "%.1f", static_cast<double>(ns) / 1000.0);
@@ -121,6 +136,7 @@ void print_statistics(std::ostream& to) {
             microseconds(0.5).c_str(), microseconds(0.99).c_str());
     }
     print_deadlines(to, all);
+    print_rivals(to, all);
 }
 
 }  // namespace tutti

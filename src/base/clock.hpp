@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#else
+#if !defined(__x86_64__)
 #include <sched.h>
 #endif
+
+#include "tutti/detail/config.hpp"
 
 namespace tutti::base {
 
@@ -44,7 +44,7 @@ inline deadline now() noexcept {
 /// runs on; elsewhere nanoseconds.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
-    return __rdtsc();
+    return __builtin_ia32_rdtsc();  // <x86intrin.h> would be 48,000 lines
 #else
     return static_cast<std::uint64_t>(now().time_since_epoch().count());
 #endif
@@ -54,7 +54,8 @@ inline std::uint64_t ticks() noexcept {
 inline unsigned core_number() noexcept {
 #if defined(__x86_64__)
     unsigned number = 0;
-    static_cast<void>(__rdtscp(&number));  // what Linux keeps in TSC_AUX: the core, and its NUMA node above it
+    static_cast<void>(
+        __builtin_ia32_rdtscp(&number));  // what Linux keeps in TSC_AUX: the core, and its NUMA node above it
     return number;
 #else
     return static_cast<unsigned>(::sched_getcpu());
@@ -62,6 +63,6 @@ inline unsigned core_number() noexcept {
 }
 
 /// Calibrated against the monotonic clock from the first call on: 1 % right after a millisecond, better with time.
-double nanoseconds_per_tick() noexcept;
+[[nodiscard]] TUTTI_EXPORT double nanoseconds_per_tick() noexcept;
 
 }  // namespace tutti::base

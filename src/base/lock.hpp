@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/futex.hpp"
+#include "base/tsan.hpp"
 #include "tutti/detail/shared.hpp"
 
 namespace tutti::base {
@@ -22,9 +23,12 @@ public:
     [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
     bool try_lock() noexcept {
         std::uint32_t expected = free;
-        return state_.compare_exchange(expected, held, std::memory_order_acquire);
+        if (!state_.compare_exchange(expected, held, std::memory_order_acquire)) return false;
+        tsan_acquire(this);
+        return true;
     }
     void unlock() noexcept {
+        tsan_release(this);
         // One is enough: it takes the lock as `contended`, so its own unlock wakes the next.
         if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_one(state_.raw());
     }
@@ -37,6 +41,7 @@ private:
             if (until && now() >= *until) return false;  // the next unlock wakes one too many
             futex_wait(state_.raw(), contended, until);
         }
+        tsan_acquire(this);
         return true;
     }
 

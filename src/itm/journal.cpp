@@ -1,45 +1,14 @@
 #include "itm/journal.hpp"
 
-#include "core/conflict/encounter.hpp"
+#include "api/report.hpp"
 #include "itm/landmarks.hpp"
-#include "itm/report.hpp"
 
 namespace tutti::itm {
 
 constinit std::atomic<journal*> journal::newest_{nullptr};
 
-namespace {
-
-/// The number of the descriptor that wrote last to something that d has read and that has changed since, or nobody. The
-/// log of an attempt outlives it.
-std::uint32_t overtaker_of(const descriptor& d) noexcept {
-    for (const memory::orec* const* r = d.read_begin; r != d.read_next_; ++r) {
-        const core::word seen = (*r)->load(std::memory_order_acquire);
-        if (memory::is_locked(seen) && !d.owns(seen)) return memory::owner_of(seen);
-        if (!memory::is_version(seen) || seen <= d.snapshot_bound || memory::written_by(seen, d.own_writer)) continue;
-        const core::word writer = seen & memory::writer_mask;
-        return writer == memory::anonymous ? core::nobody : static_cast<std::uint32_t>(writer);
-    }
-    return core::nobody;
-}
-
-/// Which descriptor was in the way of an attempt that ended for `cause`, as far as can be seen, or nobody.
-std::uint32_t other_of(const descriptor& d, abort_cause cause) noexcept {
-    switch (cause) {
-        case abort_cause::conflict_read_locked:
-        case abort_cause::conflict_write_locked:
-        case abort_cause::conflict_visible_read:
-            return d.run.in_the_way.who != nullptr ? d.run.in_the_way.who->id : core::nobody;
-        case abort_cause::validation: return overtaker_of(d);
-        case abort_cause::killed: return api::last_killer_of(d);
-        default: return core::nobody;
-    }
-}
-
-}  // namespace
-
 journal* journal::make(const descriptor& owner) noexcept {
-    if (!report_wanted()) return nullptr;
+    if (!api::report_wanted()) return nullptr;
     auto* const j = new (std::nothrow) journal{owner};
     if (j == nullptr) return nullptr;
     journal* before = newest_.load(std::memory_order_relaxed);
@@ -70,17 +39,17 @@ void journal::name_all() noexcept {
 }
 
 const void* journal::in_the_way() const noexcept {
-    const std::uint32_t other = other_of(owner_, owner_.cause);
-    if (other == core::nobody) return nullptr;
+    const descriptor* const other = api::rival_of(owner_, owner_.cause);
+    if (other == nullptr) return nullptr;
     for (const journal* j = newest_.load(std::memory_order_acquire); j != nullptr; j = j->older_) {
-        if (j->owner_.id == other) return j->shown_.load(std::memory_order_relaxed);
+        if (&j->owner_ == other) return j->shown_.load(std::memory_order_relaxed);
     }
     return nullptr;
 }
 
 void journal::note_abort(abort_cause cause, const void* with, bool partial) noexcept {
     if (now_ == nullptr) return;
-    if (counter* const c = now_->aborts.at({cause, partial, with}, [](const abort_key&) {})) c->add_one();
+    if (counter* const c = now_->aborts.at({cause, partial, with})) c->add_one();
     if (partial) return;
     switched_ = nullptr;
     ended_ = base::ticks();

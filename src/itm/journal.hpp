@@ -1,33 +1,23 @@
 // What the blocks of one context did, for the report at exit (report.cpp). Made only while a report is wanted: a
 // context without a journal pays one comparison in begin and one in commit.
 //
-// Thread safety: the owner counts, others read the counters as they stand. Lists only grow, at their head: a thread
-// that reads one from its head (acquire, partner: release in tally::at) finds every entry before it whole.
+// Thread safety: that of observe/counter.hpp.
 //
-// A block is named by the address that its begin returns to. Memory that runs out loses counts, nothing else.
+// A block is named by the address that its begin returns to.
 #pragma once
 
 #include <array>
-#include <new>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "itm/block.hpp"
+#include "observe/counter.hpp"
 #include "tutti/errors.hpp"
 
 namespace tutti::itm {
 
-/// A sum that its owner adds to.
-class counter {
-public:
-    void add(std::uint64_t amount) noexcept { value_.store(get() + amount, std::memory_order_relaxed); }
-    void add_one() noexcept { add(1); }
-    [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
-    void reset() noexcept { value_.store(0, std::memory_order_relaxed); }
-
-private:
-    std::atomic<std::uint64_t> value_{0};
-};
+using observe::counter;
+using observe::tally;
 
 /// Why a block could not be rolled back any more, or ran serially.
 enum class switch_reason : std::uint8_t {
@@ -37,45 +27,6 @@ enum class switch_reason : std::uint8_t {
     restarts,          ///< it was restarted too often
 };
 inline constexpr std::size_t switch_reason_count = 4;
-
-/// Counts by key. Few keys are expected: they are places in a program.
-template <class Key, class Count>
-class tally {
-public:
-    tally() = default;
-    tally(const tally&) = delete;
-    tally& operator=(const tally&) = delete;
-
-    /// For the owner. Null if memory runs out. `made(key)`, which must not throw, is called for a new one.
-    template <class F>
-    Count* at(const Key& key, F&& made) noexcept {
-        for (entry* e = head_.load(std::memory_order_relaxed); e != nullptr; e = e->next) {
-            if (e->key == key) return &e->count;
-        }
-        auto* const fresh = new (std::nothrow) entry{key, {}, head_.load(std::memory_order_relaxed)};
-        if (fresh == nullptr) return nullptr;
-        made(key);
-        head_.store(fresh, std::memory_order_release);
-        return &fresh->count;
-    }
-    template <class F>
-    void for_each(F&& f) const {
-        for (const entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) f(e->key, e->count);
-    }
-    /// For the owner.
-    template <class F>
-    void for_each_to_change(F&& f) noexcept {
-        for (entry* e = head_.load(std::memory_order_relaxed); e != nullptr; e = e->next) f(e->count);
-    }
-
-private:
-    struct entry {
-        Key key;
-        Count count;
-        entry* next;
-    };
-    std::atomic<entry*> head_{nullptr};
-};
 
 struct abort_key {
     abort_cause cause;

@@ -34,6 +34,12 @@ std::string absolute(const char* path) {
     return full != nullptr ? full.get() : path;
 }
 
+std::string path_of_program() {
+    char path[PATH_MAX];
+    const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+    return length > 0 ? std::string{path, static_cast<std::size_t>(length)} : std::string{};
+}
+
 landmark resolve(const void* address) {
     landmark found;
     Dl_info info{};
@@ -50,12 +56,6 @@ landmark resolve(const void* address) {
 }
 
 }  // namespace
-
-std::string path_of_program() {
-    char path[PATH_MAX];
-    const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
-    return length > 0 ? std::string{path, static_cast<std::size_t>(length)} : std::string{};
-}
 
 void remember(const void* address) noexcept {
     if (find(address) != nullptr) return;

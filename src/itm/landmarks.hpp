@@ -22,7 +22,4 @@ void remember(const void* address) noexcept;
 /// What is known of an address: one that was not remembered is resolved now.
 landmark landmark_of(const void* address);
 
-/// The file of the running program; empty if the system does not say.
-std::string path_of_program();
-
 }  // namespace tutti::itm

@@ -1,142 +1,152 @@
 #include "itm/report.hpp"
 
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
-#include <new>
-#include <string>
-#include <string_view>
+#include <algorithm>
+#include <map>
+#include <tuple>
 #include <vector>
 
-#include "itm/report_text.hpp"
-
-extern "C" char** environ;
+#include "api/report.hpp"
+#include "itm/journal.hpp"
+#include "itm/landmarks.hpp"
+#include "observe/json.hpp"
 
 namespace tutti::itm {
 namespace {
 
-struct wish {
-    /// What was asked for, as an absolute path: the program may change its working folder. Empty: nothing.
-    std::string file;
-    bool shown = false;  ///< as text, at exit
-    bool child = false;  ///< this process is a forked copy of the one that read the environment
-    instant began{};
+using observe::json_writer;
+
+struct switch_sum {
+    std::uint64_t times = 0, accesses = 0, timed = 0, before = 0, whole = 0;
 };
 
-std::string absolute(const std::string& path) {
-    const std::unique_ptr<char, void (*)(void*)> here{::getcwd(nullptr, 0), std::free};
-    return path.starts_with('/') || here == nullptr ? path : std::string{here.get()} + '/' + path;
-}
+/// One block, of all contexts.
+struct block_sum {
+    std::uint64_t executions = 0, commits = 0, cancelled = 0, only_one = 0, nested = 0, lost = 0;
+    std::map<std::tuple<abort_cause, bool, const void*>, std::uint64_t> aborts;
+    std::map<std::tuple<switch_reason, const void*, const void*>, switch_sum> switches;
+};
 
-/// Not where the user that started the program has fewer rights than it: the report would write files for them.
-std::string_view asked_for(const char* variable) noexcept {
-    const char* const given = ::secure_getenv(variable);
-    return given != nullptr ? given : "";
-}
+using sums = std::map<const void*, block_sum>;
 
-wish read_environment() {
-    const std::string_view text = asked_for("TUTTI_REPORT");
-    if (text.empty() || text == "0" || text == "off") return {};
-    const bool shown = text == "1" || text == "on";
-    return {.file = absolute(shown ? "tutti-report.%p.json" : std::string{text}),
-            .shown = shown,
-            .child = false,
-            .began = now()};
-}
-
-// Made at the first need: objects are registered, and may run blocks, before the objects of this file are made. Never
-// destroyed: the report is written after that.
-wish& what_is_wanted() noexcept {
-    static wish& w = *new wish{read_environment()};
-    return w;
-}
-
-// The time counts from here on, and the environment may be changed later.
-[[gnu::constructor]] void read_at_load() { what_is_wanted(); }
-
-std::string file_name(const wish& w) {
-    const std::string number = std::to_string(::getpid());
-    std::string name = w.file;
-    if (const std::size_t at = name.find("%p"); at != std::string::npos) return name.replace(at, 2, number);
-    return w.child ? name + '.' + number : name;
-}
-
-bool write(const std::string& file, const std::string& text) {
-    const auto complain = [&] {
-        std::fprintf(stderr, "tutti: TUTTI_REPORT: %s cannot be written: %s\n", file.c_str(), std::strerror(errno));
-        return false;
-    };
-    std::FILE* const to = std::fopen(file.c_str(), "we");
-    if (to == nullptr) return complain();
-    const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size();
-    if (std::fclose(to) != 0 || !written) return complain();
-    return true;
-}
-
-/// The environment without what is meant for this program: the command is not to report on itself.
-std::vector<char*> quiet_environment() {
-    std::vector<char*> all;
-    for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
-        const std::string_view entry = *e;
-        if (!entry.starts_with("TUTTI_") && !entry.starts_with("LD_PRELOAD=")) all.push_back(*e);
-    }
-    all.push_back(nullptr);
+sums add_up() {
+    sums all;
+    journal::for_each([&](const void* at, const account& a) {
+        block_sum& to = all[at];
+        // The parts before the whole: what is counted meanwhile must not make more parts than there are executions.
+        to.commits += a.commits.get() + a.only_one.get();
+        to.cancelled += a.cancelled.get();
+        to.only_one += a.only_one.get();
+        to.nested += a.nested.get();
+        to.lost += a.lost_ticks.get();
+        a.aborts.for_each([&](const abort_key& k, const counter& c) {
+            if (c.get() != 0) to.aborts[{k.cause, k.partial, k.with}] += c.get();
+        });
+        a.switches.for_each([&](const switch_key& k, const switch_count& c) {
+            if (c.times.get() == 0) return;
+            switch_sum& s = to.switches[{k.reason, k.where, k.callee}];
+            s.times += c.times.get();
+            s.accesses += c.accesses.get();
+            s.timed += c.timed.get();
+            s.before += c.ticks_before.get();
+            s.whole += c.ticks_whole.get();
+        });
+        to.executions += a.executions.get() + a.only_one.get();
+    });
+    std::erase_if(all, [](const auto& entry) {
+        const block_sum& b = entry.second;
+        return b.executions + b.nested == 0 && b.aborts.empty();
+    });
     return all;
 }
 
-/// False: the command is not there, or has not done it.
-bool show(const std::string& file) {
-    std::string command{asked_for("TUTTI_COMMAND")};
-    if (command.empty()) command = "tutti";
-    std::string verb = "report";
-    std::string path = file;
-    char* const arguments[] = {command.data(), verb.data(), path.data(), nullptr};
-    posix_spawn_file_actions_t streams;
-    if (::posix_spawn_file_actions_init(&streams) != 0) return false;
-    ::posix_spawn_file_actions_adddup2(&streams, STDERR_FILENO, STDOUT_FILENO);
-    pid_t child = 0;
-    const int failed =
-        ::posix_spawnp(&child, command.c_str(), &streams, nullptr, arguments, quiet_environment().data());
-    ::posix_spawn_file_actions_destroy(&streams);
-    if (failed != 0) return false;
-    int status = 0;
-    pid_t ended = 0;
-    do {
-        ended = ::waitpid(child, &status, 0);
-    } while (ended < 0 && errno == EINTR);
-    // A program that ignores the ends of its children has none to wait for.
-    return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+const char* name_of_reason(switch_reason r) noexcept {
+    constexpr const char* names[switch_reason_count] = {"unsafe-operation", "no-clone", "from-begin", "restarts"};
+    return names[static_cast<std::size_t>(r)];
 }
 
-[[gnu::destructor]] void report_at_exit() {
-    const wish& w = what_is_wanted();
-    if (w.file.empty()) return;
-    try {
-        const std::string file = file_name(w);
-        if (!write(file, report_text(w.began)) || !w.shown || show(file)) return;
-        std::fprintf(stderr, "tutti: the report is in %s; 'tutti report %s' shows it\n", file.c_str(), file.c_str());
-    } catch (const std::bad_alloc&) {
-        std::fputs("tutti: TUTTI_REPORT: no memory is left for the report\n", stderr);
+class writer {
+public:
+    writer(sums all, json_writer& to) : all_{std::move(all)}, out_{to} {}
+
+    void write() {
+        out_.key("blocks").begin_array();
+        for (const auto& [at, sum] : all_) write_block(at, sum);
+        out_.end_array();
+        write_objects();
     }
-}
+
+private:
+    [[nodiscard]] static std::uint64_t nanoseconds(std::uint64_t ticks) {
+        return static_cast<std::uint64_t>(static_cast<double>(ticks) * base::nanoseconds_per_tick());
+    }
+
+    void write_block(const void* at, const block_sum& b) {
+        out_.begin_object();
+        write_place("at", at);
+        out_.field("executions", b.executions).field("commits", b.commits).field("cancelled", b.cancelled);
+        out_.field("only_one", b.only_one).field("nested", b.nested).field("lost_nanoseconds", nanoseconds(b.lost));
+        out_.key("aborts").begin_array();
+        for (const auto& [key, times] : b.aborts) {
+            const auto& [cause, partial, with] = key;
+            out_.begin_object().field("cause", name_of(cause)).field("partial", partial);
+            write_other(with);
+            out_.field("times", times).end_object();
+        }
+        out_.end_array().key("switches").begin_array();
+        for (const auto& [key, s] : b.switches) write_switch(std::get<0>(key), std::get<1>(key), std::get<2>(key), s);
+        out_.end_array().end_object();
+    }
+
+    void write_switch(switch_reason reason, const void* where, const void* callee, const switch_sum& s) {
+        out_.begin_object().field("reason", name_of_reason(reason)).field("times", s.times);
+        out_.field("accesses", s.accesses).field("timed", s.timed);
+        out_.field("nanoseconds_before", nanoseconds(s.before)).field("nanoseconds_whole", nanoseconds(s.whole));
+        write_place("where", where);
+        write_place("callee", callee);
+        out_.end_object();
+    }
+
+    /// Which block of the list it is, or null.
+    void write_other(const void* with) {
+        out_.key("with");
+        const auto found = with != nullptr ? all_.find(with) : all_.end();
+        if (found == all_.end()) out_.null();
+        else out_.value(static_cast<std::uint64_t>(std::distance(all_.begin(), found)));
+    }
+
+    void write_place(const char* name, const void* address) {
+        out_.key(name);
+        if (address == nullptr) {
+            out_.null();
+            return;
+        }
+        const landmark l = landmark_of(address);
+        const auto known = std::find(objects_.begin(), objects_.end(), l.object);
+        const auto number = static_cast<std::uint64_t>(known - objects_.begin());
+        if (known == objects_.end()) objects_.push_back(l.object);
+        out_.begin_object().field("object", number).field("offset", l.offset).field("symbol", l.symbol).end_object();
+    }
+
+    void write_objects() {
+        out_.key("objects").begin_array();
+        for (const std::string& o : objects_) out_.value(o);
+        out_.end_array();
+    }
+
+    sums all_;
+    std::vector<std::string> objects_;
+    json_writer& out_;
+};
+
+void write_part(json_writer& to) { writer{add_up(), to}.write(); }
+
+[[gnu::constructor]] void contribute() { api::add_to_report(write_part); }
 
 }  // namespace
 
-bool report_wanted() noexcept { return !what_is_wanted().file.empty(); }
-
 void report_anew() noexcept {
-    wish& w = what_is_wanted();
-    if (w.file.empty()) return;
     journal::reset();
-    w.child = true;
-    w.began = now();
+    api::report_anew();
 }
 
 }  // namespace tutti::itm

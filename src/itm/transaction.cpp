@@ -55,8 +55,8 @@ bool may_run_directly(std::uint32_t properties) noexcept {
 
 /// Opens a block that may run directly if no other context begins one; see core/tokens/bias.hpp.
 bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
-    if (d.until_bias != 0) {
-        --d.until_bias;
+    if (d.bias.until != 0) {
+        --d.bias.until;
         return false;
     }
     return api::open_as_biased_owner(d, b, site_of(s, b.at.resume), ordinary);

@@ -19,6 +19,8 @@ constinit std::atomic<std::uint32_t> count{0};
 
 }  // namespace
 
+constinit const directory_view directory_for_debuggers{static_cast<const void*>(directory), &count, chunk_bits};
+
 void enrol(activity& a) {
     static std::mutex one_at_a_time;
     const std::lock_guard guard{one_at_a_time};

@@ -37,6 +37,11 @@ namespace tutti::memory {
 
 enum class status : std::uint8_t { idle, active, visible, irrevocable, preparing, committed, aborting };
 
+[[nodiscard]] constexpr const char* name_of(status s) noexcept {
+    constexpr const char* names[] = {"idle", "active", "visible", "irrevocable", "preparing", "committed", "aborting"};
+    return names[static_cast<std::size_t>(s)];
+}
+
 inline constexpr int status_bits = 4;
 constexpr status status_of(word state) noexcept { return static_cast<status>(state & 0xf); }
 constexpr word sequence_of(word state) noexcept { return state >> status_bits; }
@@ -74,5 +79,13 @@ void enrol(activity& a);
 [[nodiscard]] std::uint32_t activities() noexcept;
 /// REQUIRES: id < activities() at some earlier time.
 [[nodiscard]] activity& activity_of(std::uint32_t id) noexcept;
+
+/// Where a debugger finds all activities: `chunks` points to an array of pointers to arrays of 2^chunk_bits pointers.
+struct directory_view {
+    const void* chunks;
+    const void* count;  // 32 bits
+    std::uint64_t chunk_bits;
+};
+extern const directory_view directory_for_debuggers;
 
 }  // namespace tutti::memory

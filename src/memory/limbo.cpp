@@ -1,6 +1,7 @@
 #include "memory/limbo.hpp"
 
 #include "base/fence.hpp"
+#include "base/immortal.hpp"
 #include "base/lock.hpp"
 
 namespace tutti::memory {
@@ -12,15 +13,11 @@ struct orphanage {
     log<retired> objects;
 };
 
-// Never destroyed: threads may leave after static destructors have run.
-orphanage& orphans() {
-    static auto* const them = new orphanage;
-    return *them;
-}
+constinit base::immortal<orphanage> orphans;
 
 /// Takes the orphans into `open` if there are any and no other thread holds their lock.
 void adopt(log<retired>& open) noexcept {
-    orphanage& o = orphans();
+    orphanage& o = orphans.value;
     if (!o.occupied.load(std::memory_order_relaxed) || !o.lock.try_lock()) return;
     try {
         open.reserve(o.objects.size());
@@ -90,7 +87,7 @@ void limbo::collect(const activity& self) noexcept {
 void limbo::leave(const activity& self) noexcept {
     collect(self);  // what was sealed earlier
     collect(self);  // and, if nothing else runs, the rest
-    orphanage& o = orphans();
+    orphanage& o = orphans.value;
     const base::lock_guard guard{o.lock};
     try {
         o.objects.reserve(open_.size() + sealed_.size());
@@ -107,7 +104,7 @@ void limbo::leave(const activity& self) noexcept {
     next_attempt_ = batch;
 }
 
-void hold_orphanage() noexcept { orphans().lock.take(); }
-void let_go_of_orphanage() noexcept { orphans().lock.unlock(); }
+void hold_orphanage() noexcept { orphans.value.lock.take(); }
+void let_go_of_orphanage() noexcept { orphans.value.lock.unlock(); }
 
 }  // namespace tutti::memory

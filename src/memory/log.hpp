@@ -38,7 +38,7 @@ class log {
     static_assert(std::is_trivially_copyable_v<T>);
 
 public:
-    log() noexcept = default;
+    constexpr log() noexcept = default;
     /// Raises `bit` in `told`, which outlives it, whenever it becomes large.
     log(std::uint32_t& told, std::uint32_t bit) noexcept : told_{&told}, bit_{bit} {}
     log(const log&) = delete;

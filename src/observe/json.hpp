@@ -43,6 +43,14 @@ public:
         text_ += std::to_string(number);
         return *this;
     }
+    /// With three decimals. REQUIRES: it is finite.
+    json_writer& value(double number) {
+        char text[64];
+        std::snprintf(text, sizeof text, "%.3f", number);
+        separate();
+        text_ += text;
+        return *this;
+    }
     json_writer& value(bool truth) {
         separate();
         text_ += truth ? "true" : "false";
@@ -53,7 +61,15 @@ public:
         put(text);
         return *this;
     }
+    json_writer& value(const std::string& text) { return value(std::string_view{text}); }
     json_writer& value(const char* text) { return value(std::string_view{text}); }
+    /// The next value of an array stands on a line of its own.
+    json_writer& line() {
+        if (!first_) text_ += ',';
+        first_ = true;
+        text_ += '\n';
+        return *this;
+    }
     json_writer& null() {
         separate();
         text_ += "null";

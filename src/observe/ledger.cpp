@@ -6,6 +6,18 @@
 namespace tutti::observe {
 
 constinit std::atomic<bool> counting{false};
+constinit std::atomic<bool> counting_library{false};
+
+bool ledger::enter(const block& where, std::uint32_t attempt) noexcept {
+    try {
+        // Release: a thread that finds the site finds what it says. Stored only if it is another, for the sake of its
+        // readers.
+        if (const site* const s = &site_of(where.at, where.name); entered_.load(std::memory_order_relaxed) != s)
+            entered_.store(s, std::memory_order_release);
+    } catch (const std::bad_alloc&) {}
+    attempt_.store(attempt, std::memory_order_relaxed);
+    return ++attempts_ % statistics_sampling == 0;
+}
 
 ledger::counters* ledger::at(const block& where) noexcept {
     try {
@@ -45,8 +57,13 @@ void ledger::count_duration(const block& where, std::uint64_t nanoseconds) noexc
     c->durations[std::min(bucket, c->durations.size() - 1)].add_one();
 }
 
-void ledger::count_abort(const block& where, abort_cause cause) noexcept {
-    if (counters* const c = at(where)) c->aborts[static_cast<std::size_t>(cause)].add_one();
+void ledger::count_abort(const block& where, abort_cause cause, const site* rival, std::uint64_t lost) noexcept {
+    counters* const c = at(where);
+    if (c == nullptr) return;
+    c->aborts[static_cast<std::size_t>(cause)].add_one();
+    c->lost_nanoseconds.add(lost * statistics_sampling);
+    if (rival == nullptr) return;
+    if (counter* const against = c->rivals.at({rival, cause})) against->add_one();
 }
 
 void ledger::count_rewind(const block& where) noexcept {
@@ -70,43 +87,47 @@ void ledger::count_refusal(const block& where) noexcept {
     if (counters* const c = at(where)) c->deadlines_refused.add_one();
 }
 
+/// f(counter, sum) for every counter but those by rival, and the figure of a site that it belongs to: the one list.
+template <class F>
+void ledger::pair_up(counters& c, site_statistics& s, F&& f) {
+    const auto each = [&f](auto& many, auto& sums) {
+        for (std::size_t i = 0; i < many.size(); ++i) f(many[i], sums[i]);
+    };
+    f(c.commits, s.commits);
+    f(c.irrevocable, s.irrevocable);
+    f(c.rewinds, s.rewinds);
+    f(c.lost_nanoseconds, s.lost_nanoseconds);
+    f(c.deadlines_refused, s.deadlines_refused);
+    each(c.deadlines_met, s.deadlines_met);
+    each(c.deadlines_missed, s.deadlines_missed);
+    each(c.aborts, s.aborts_by_cause);
+    each(c.by_restarts, s.commits_by_restarts);
+    each(c.durations, s.durations);
+}
+
 void ledger::add_to(std::vector<site_statistics>& sums) const {
     const std::lock_guard guard{growth_};
     for (std::size_t id = 0; id < std::min(by_site_.size(), sums.size()); ++id) {
         if (by_site_[id] == nullptr) continue;
-        const counters& from = *by_site_[id];
         site_statistics& to = sums[id];
-        to.commits += from.commits.get();
-        to.irrevocable += from.irrevocable.get();
-        to.rewinds += from.rewinds.get();
-        to.deadlines_refused += from.deadlines_refused.get();
-        for (std::size_t i = 0; i < mode_count; ++i) {
-            to.deadlines_met[i] += from.deadlines_met[i].get();
-            to.deadlines_missed[i] += from.deadlines_missed[i].get();
-        }
-        for (std::size_t i = 0; i < from.aborts.size(); ++i) {
-            to.aborts_by_cause[i] += from.aborts[i].get();
-            to.aborts += from.aborts[i].get();
-        }
-        for (std::size_t i = 0; i < from.by_restarts.size(); ++i)
-            to.commits_by_restarts[i] += from.by_restarts[i].get();
-        for (std::size_t i = 0; i < from.durations.size(); ++i) to.durations[i] += from.durations[i].get();
+        pair_up(*by_site_[id], to, [](const counter& from, std::uint64_t& sum) { sum += from.get(); });
+        by_site_[id]->rivals.for_each([&](const auto& key, const counter& c) {
+            if (c.get() == 0) return;
+            const auto known = std::ranges::find_if(
+                to.rivals, [&](const rival_statistics& r) { return r.site == key.first->id && r.cause == key.second; });
+            if (known != to.rivals.end()) known->aborts += c.get();
+            else to.rivals.push_back({.site = key.first->id, .cause = key.second, .aborts = c.get()});
+        });
     }
 }
 
 void ledger::reset() noexcept {
     const std::lock_guard guard{growth_};
+    site_statistics unused;
     for (const auto& c : by_site_) {
         if (c == nullptr) continue;
-        c->commits.reset();
-        c->irrevocable.reset();
-        c->rewinds.reset();
-        c->deadlines_refused.reset();
-        for (counter& x : c->deadlines_met) x.reset();
-        for (counter& x : c->deadlines_missed) x.reset();
-        for (counter& x : c->aborts) x.reset();
-        for (counter& x : c->by_restarts) x.reset();
-        for (counter& x : c->durations) x.reset();
+        pair_up(*c, unused, [](counter& x, std::uint64_t&) { x.reset(); });
+        c->rivals.for_each_to_change([](counter& x) { x.reset(); });
     }
 }
 

@@ -1,10 +1,13 @@
 // Static probes for perf, bpftrace and SystemTap: a no-op in the code and a note in the file. Where the package that
 // defines them is missing there are none.
 //
-//   tutti:commit  name of the atomic block or null, attempt that commits, number of the context's descriptor; in
-//                 libtutti, once what it wrote is published
+// Those of libtutti, each with the name of the atomic block, or null, and the number of the context's descriptor:
 //
-// Those of the server: server/probes.hpp.
+//   tutti:begin   name, attempt, descriptor   an attempt of an outermost block is about to begin
+//   tutti:commit  name, attempt, descriptor   what it wrote is published
+//   tutti:abort   name, abort_cause, descriptor   it has been rolled back, and what it owned is free
+//
+// Those of the server: server/calls/probes.hpp.
 #pragma once
 
 #if __has_include(<sys/sdt.h>)

@@ -5,19 +5,23 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/immortal.hpp"
+
 namespace tutti::observe {
 namespace {
 
 struct registry {
-    std::mutex mutex;
     std::deque<site> all;  // sites do not move
     std::unordered_map<std::string, site*> by_identity;
 };
 
-// Never destroyed: transactions may run in static destructors.
+constinit base::immortal<std::mutex> mutex;
+
+/// Made at the first call, and never destroyed. REQUIRES: the mutex.
 registry& sites_registry() {
-    static auto* const r = new registry;
-    return *r;
+    static constinit registry* made = nullptr;
+    if (made == nullptr) made = new registry;
+    return *made;
 }
 
 site& find_or_make(const detail::call_site& where, const char* given_name) {
@@ -25,8 +29,8 @@ site& find_or_make(const detail::call_site& where, const char* given_name) {
     const std::string file = file_of(where);
     // Not the function: compilers disagree on whether each instance of a generic lambda has a name of its own.
     const std::string identity = file + ':' + std::to_string(line_of(where)) + ':' + name;
+    const std::lock_guard guard{mutex.value};
     registry& r = sites_registry();
-    const std::lock_guard guard{r.mutex};
     if (const auto found = r.by_identity.find(identity); found != r.by_identity.end()) return *found->second;
     site& made = r.all.emplace_back();
     made.id = static_cast<std::uint32_t>(r.all.size() - 1);
@@ -62,18 +66,18 @@ reservoir& durations_of(site& where, std::size_t capacity) {
     return *fresh.release();
 }
 
-void hold_sites() noexcept { sites_registry().mutex.lock(); }
-void let_go_of_sites() noexcept { sites_registry().mutex.unlock(); }
+void hold_sites() noexcept { mutex.value.lock(); }
+void let_go_of_sites() noexcept { mutex.value.unlock(); }
 
 const site& site_number(std::uint32_t id) {
+    const std::lock_guard guard{mutex.value};
     registry& r = sites_registry();
-    const std::lock_guard guard{r.mutex};
     return r.all[id];
 }
 
 std::uint32_t sites() {
+    const std::lock_guard guard{mutex.value};
     registry& r = sites_registry();
-    const std::lock_guard guard{r.mutex};
     return static_cast<std::uint32_t>(r.all.size());
 }
 

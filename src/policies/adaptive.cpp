@@ -9,7 +9,7 @@
 #include "core/state/ancestry.hpp"
 #include "core/state/critical.hpp"
 #include "core/waiting/queue.hpp"
-#include "policies/patient.hpp"
+#include "policies/contention_managers.hpp"
 #include "policies/trial.hpp"
 
 namespace tutti::policies {
@@ -92,7 +92,7 @@ contended* find(core::descriptor& d) noexcept {
 contended* find_or_make(core::descriptor& d) noexcept {
     try {
         observe::site& site = site_of(d);
-        // Acquire, and release below: whoever finds it finds it made.
+        // Acquire, and release below: a thread that finds it finds it made.
         void* there = site.contention.load(std::memory_order_acquire);
         if (there == nullptr) {
             auto fresh = core::undisturbed(d, [] { return std::make_unique<contended>(); });

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/immortal.hpp"
 #include "base/lock.hpp"
 #include "base/scheduling.hpp"
-#include "policies/suicide.hpp"
-#include "policies/yield.hpp"
+#include "policies/giving_way.hpp"
 
 namespace tutti::policies {
 namespace {
@@ -30,14 +30,10 @@ struct conflicts {
     }
 };
 
-// Never destroyed: transactions may run in static destructors.
-conflicts& matrix() noexcept {
-    static auto* const m = new conflicts;
-    return *m;
-}
+constinit base::immortal<conflicts> matrix;
 
 void note(core::descriptor& self, const core::descriptor& winner) {
-    conflicts& m = matrix();
+    conflicts& m = matrix.value;
     const base::lock_guard guard{m.lock};
     const auto first = m.of_loser(self);
     defeat entry{&self, &winner, base::thread_number(), 0};
@@ -72,7 +68,7 @@ void pause_nicely(core::descriptor& self) noexcept {
 void hear_of_end(core::descriptor& self) noexcept { self.slow_commit |= core::slow_commit_restarted; }
 
 void forget(const core::descriptor& self) noexcept {
-    conflicts& m = matrix();
+    conflicts& m = matrix.value;
     const base::lock_guard guard{m.lock};
     for (std::size_t i = 0; i < m.all.size();) {
         const defeat c = m.all[i];
@@ -88,13 +84,13 @@ void forget(const core::descriptor& self) noexcept {
 }
 
 void clear_row_and_column(core::descriptor& self) noexcept {
-    if (matrix().size.load(std::memory_order_relaxed) == 0) return;
+    if (matrix.value.size.load(std::memory_order_relaxed) == 0) return;
     core::undisturbed(self, [&] { forget(self); });
 }
 
 /// In the child this thread gets its priority back: whoever it lost to is not there.
 void hold_while_copied(core::copying step, const core::descriptor* self) noexcept {
-    conflicts& m = matrix();
+    conflicts& m = matrix.value;
     switch (step) {
         case core::copying::begins: m.lock.take(); break;
         case core::copying::in_child:

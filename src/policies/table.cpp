@@ -1,25 +1,18 @@
 #include "policies/table.hpp"
 
 #include "policies/adaptive.hpp"
-#include "policies/aggressive.hpp"
-#include "policies/backoff.hpp"
-#include "policies/delay.hpp"
-#include "policies/earliest_deadline.hpp"
-#include "policies/karma.hpp"
-#include "policies/patient.hpp"
-#include "policies/priority.hpp"
-#include "policies/serialize.hpp"
+#include "policies/contention_managers.hpp"
+#include "policies/giving_way.hpp"
 #include "policies/serialize_soft.hpp"
-#include "policies/suicide.hpp"
-#include "policies/timestamp.hpp"
-#include "policies/yield.hpp"
 
 namespace tutti::policies {
 namespace {
 
 constexpr const core::policy* table[] = {
-    &patient,  &suicide,           &aggressive,     &delay,     &backoff,        &timestamp, &karma,
-    &priority, &earliest_deadline, &serialize_spin, &serialize, &serialize_soft, &yield,     &adaptive};
+#define TUTTI_POLICY(name, NAME) &name,
+    TUTTI_POLICIES(TUTTI_POLICY)
+#undef TUTTI_POLICY
+};
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 //
 // The question: a moving average of the attempts between two defeats, the inverse of the contention intensity of Yoo
 // and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008). It is kept at defeats alone,
-// so whoever is not defeated pays nothing for it.
+// so a transaction that is not defeated pays nothing for it.
 //
 // The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it take
 // turns, and what counts is in which of two more executions ended in the same time. Windows are short and systems
@@ -15,7 +15,8 @@
 //
 // Each trial that found that it does not pay doubles the rest after it.
 //
-// Thread safety: everybody may call everything. Who changes the phase holds `changing_`; nobody waits for it.
+// Thread safety: any thread may call anything. The thread that changes the phase holds `changing_`; no thread waits for
+// it.
 #pragma once
 
 #include "base/clock.hpp"

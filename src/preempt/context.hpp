@@ -40,6 +40,9 @@ class worker;
 
 enum class condition : std::uint8_t { pooled, standing, running, active, parked };
 
+/// Why a context has left its worker.
+enum class departure : std::uint8_t { none, finished, preempted, parked };
+
 /// What the runtime holds of a context: by its address a hook finds the context again.
 struct hooks_of_context : core::preemption {
     struct context* of = nullptr;
@@ -62,7 +65,8 @@ struct context : listed {
 
     // --- once its stack has not sufficed; touched on its own thread
     bool overrun = false;
-    bool steps = false;  // instruction by instruction, to where it may be cut off
+    std::atomic<bool> doomed{false};  // to be ended where it stands; raised by others
+    bool steps = false;               // instruction by instruction, to where it may be cut off
 
     // --- while its code wants to be undisturbed (hold); of its thread and the handlers there
     std::atomic<std::uint32_t> held{0};
@@ -76,11 +80,11 @@ struct context : listed {
     bool waits = false;                   // it is, or is about to be, and has not been woken
     core::descriptor* awaited = nullptr;  // null: none in particular
     std::optional<base::deadline> until;
-    std::size_t parked_at = 0;  // in scheduler::parked_, if either of the two is there
-    core::descriptor* sleeper =
-        nullptr;                // what sleeps in retry for as long as nobody wakes it, if that is why it waits
-    bool woken = false;         // the wake-up came before it was parked
-    core::word found_over = 0;  // the state of a transaction that it did not wait for, as that was over
+    std::size_t parked_at = 0;             // in scheduler::parked_, if either of the two is there
+    core::descriptor* in_retry = nullptr;  // what sleeps in retry, if that is why it waits
+    core::descriptor* sleeper = nullptr;   // the same, for as long as nobody wakes it
+    bool woken = false;                    // the wake-up came before it was parked
+    core::word found_over = 0;             // the state of a transaction that it did not wait for, as that was over
     const core::descriptor* found_over_of = nullptr;  // and whose
 
     // --- its execution

@@ -1,4 +1,5 @@
-// The workers' part in overrun.hpp: recognizing that a stack was run over, and ending the context.
+// The workers' part in overrun.hpp: recognizing that a stack was run over, and ending the context. Also for one that is
+// doomed, because it does not end otherwise.
 #include <cxxabi.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -77,6 +78,13 @@ bool runs_transaction(const core::descriptor* innermost) noexcept {
     return false;
 }
 
+bool is_bound_to_commit(const core::descriptor* innermost) noexcept {
+    for (const core::descriptor* d = innermost; d != nullptr; d = d->outer) {
+        if (d->running() && d->bound_to_commit()) return true;
+    }
+    return false;
+}
+
 /// From a signal handler.
 void complain(std::string_view what) noexcept {
     if (::write(STDERR_FILENO, what.data(), what.size()) < 0) return;  // nobody is left to be told
@@ -87,7 +95,7 @@ void complain(std::string_view what) noexcept {
 bool worker::may_cut_off(const context& c, const ucontext_t& where) const noexcept {
     const core::descriptor* const d = innermost_transaction();
     if (c.what.cut_off == nullptr || d == nullptr || !core::can_end_all(*d)) return false;
-    return is_application_code_only(of_.application_, c.room, where);
+    return is_application_code_only(of_.application(), c.room, where);
 }
 
 /// What the signal interrupted goes on in `end_cut_off` instead, on the last resort.
@@ -114,7 +122,7 @@ void worker::end_cut_off(context* of) noexcept {
     core::end_all(core::descriptor::of(*detail::current_transaction));
     c.what.cut_off(c.what.argument);
     worker& w = *current();
-    w.departure_ = departure::finished;
+    w.left_.why = departure::finished;
     fiber::leave_for(c.place, w.loop_);
 }
 
@@ -153,6 +161,16 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     return false;
 }
 
+bool worker::ends_doomed(ucontext_t& where) noexcept {
+    if (running_ == nullptr || !running_->doomed.load(std::memory_order_relaxed)) return false;
+    context& c = *running_;
+    const core::descriptor* const d = innermost_transaction();
+    // What it holds while it is undisturbed would stay taken.
+    const bool busy = c.held.load(std::memory_order_relaxed) != 0 || d == nullptr ||
+                      d->critical_depth.load(std::memory_order_relaxed) != 0 || is_bound_to_commit(d);
+    return !busy && may_cut_off(c, where) && cut_off(c, where);
+}
+
 void worker::keep_stepping(ucontext_t& where) const noexcept {
     if (running_ != nullptr && running_->steps) where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
 }
@@ -164,7 +182,7 @@ bool worker::steps_on(ucontext_t& where) noexcept {
         return std::exchange(flags, flags & ~trap_flag) != flags;
     }
     context& c = *running_;
-    if (!of_.application_.contains(instruction_of(where))) return true;
+    if (!of_.application().contains(instruction_of(where))) return true;
     const bool leaves = c.descriptor->exceptions->uncaught != 0;
     if (!leaves && !may_cut_off(c, where)) return true;
     c.steps = false;

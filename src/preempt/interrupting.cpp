@@ -9,24 +9,53 @@
 
 #include "core/lifecycle/interrupt.hpp"
 #include "preempt/scheduler.hpp"
+#include "preempt/worker.hpp"
 
 namespace tutti::preempt {
+
+context* scheduler::runner_of(void* carrier, const void* argument) noexcept {
+    auto* const c = static_cast<context*>(carrier);
+    // What it ran before may be noted there still.
+    const bool runs_it = c != nullptr && c->what.argument == argument && c->state != condition::pooled &&
+                         c->state != condition::standing && !c->over;
+    return runs_it ? c : nullptr;
+}
 
 void scheduler::interrupt(void* const& carrier, const void* argument) noexcept {
     context* c = nullptr;
     {
         const short_guard guard{lock_};
-        c = static_cast<context*>(carrier);
-        // What it ran before may be noted there still.
-        if (c == nullptr || c->what.argument != argument || c->state == condition::pooled ||
-            c->state == condition::standing || c->over) {
-            return;
-        }
+        c = runner_of(carrier, argument);
+        if (c == nullptr) return;
         ++c->visitors;
     }
     // Outside the lock, because the thread that wakes a sleeper takes it.
     core::interrupt(*c->descriptor);
     end_visit(*c);
+}
+
+void scheduler::interrupt_sleeper(void* const& carrier, const void* argument) noexcept {
+    context* c = nullptr;
+    core::descriptor* sleeper = nullptr;
+    {
+        const short_guard guard{lock_};
+        c = runner_of(carrier, argument);
+        if (c == nullptr || c->in_retry == nullptr) return;
+        sleeper = c->in_retry;
+        ++c->visitors;
+    }
+    core::interrupt_sleeper(*sleeper);
+    end_visit(*c);
+}
+
+void scheduler::end_where_it_stands(void* const& carrier, const void* argument) noexcept {
+    const short_guard guard{lock_};
+    context* const c = runner_of(carrier, argument);
+    if (c == nullptr) return;
+    c->doomed.store(true, std::memory_order_relaxed);
+    // Under the lock: what runs is not recycled meanwhile. If it gives way before the signal comes, the next one finds
+    // it.
+    if (c->state == condition::running) c->home->interrupt_thread();
 }
 
 void scheduler::end_visit(context& c) noexcept {
@@ -35,8 +64,8 @@ void scheduler::end_visit(context& c) noexcept {
         const short_guard guard{lock_};
         if (--c.visitors == 0 && c.over) {
             recycle(c);
-            if (c.state == condition::standing) call_any(c.level, whom);
-            else if (ending_waits_) ring_any(whom);
+            if (c.state == condition::standing) roster_.call_any(c.level, whom);
+            else if (ending_waits_) roster_.ring_any(whom);
         }
     }
     deliver(whom);
@@ -47,7 +76,7 @@ void scheduler::end_waits() noexcept {
     {
         const short_guard guard{lock_};
         ending_waits_ = true;
-        ring_any(whom);
+        roster_.ring_any(whom);
     }
     deliver(whom);
 }

@@ -26,10 +26,12 @@
 #include <cstddef>
 #include <memory>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::preempt {
 
 /// Where the calling thread handles faults of its stack: what it has already, or one that goes with this object.
-class signal_stack {
+class TUTTI_EXPORT signal_stack {
 public:
     signal_stack();  // throws std::bad_alloc
     ~signal_stack();

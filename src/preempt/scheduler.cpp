@@ -39,7 +39,8 @@ const options& checked(const options& how) {
 scheduler::scheduler(const options& how)
     : how_{checked(how)},
       source_{chosen_source(how.ticks)},
-      ready_{how.workers, how.highest_level, how.promote, how.migrate} {
+      ready_{how.workers, how.highest_level, how.promote, how.migrate},
+      roster_{how.workers} {
     contexts_.reserve(how_.contexts);
     parked_.reserve(how_.contexts);
     for (unsigned i = 0; i < how_.contexts; ++i) add_context();
@@ -58,6 +59,11 @@ scheduler::~scheduler() { stop(); }
 context* scheduler::current() noexcept {
     const worker* const w = worker::current();
     return w == nullptr ? nullptr : w->running();
+}
+
+const void* scheduler::argument_here() noexcept {
+    const context* const c = current();
+    return c == nullptr ? nullptr : c->what.argument;
 }
 
 void scheduler::equip(context& c) {
@@ -79,7 +85,7 @@ std::size_t scheduler::submit(std::span<const work> several) {
             if (taken == 0) throw;
         }
         for (unsigned level = how_.highest_level + 1; level-- != 0;) {
-            for (unsigned n = std::min(admitted[level], how_.workers); n != 0; --n) call_any(level, whom);
+            for (unsigned n = std::min(admitted[level], how_.workers); n != 0; --n) roster_.call_any(level, whom);
         }
     }
     deliver(whom);
@@ -171,6 +177,7 @@ void scheduler::recycle(context& c) noexcept {
     if (c.over) return;
     core::forget_interruption(*c.descriptor);
     c.overrun = c.steps = false;
+    c.doomed.store(false, std::memory_order_relaxed);
     c.room.close();
     ++counts_.finished;
     give_place_up(c);
@@ -189,55 +196,121 @@ void scheduler::recycle(context& c) noexcept {
 
 void scheduler::forget_interruption() noexcept { core::forget_interruption(*current()->descriptor); }
 
-bool scheduler::call_any(unsigned level, calls& whom) noexcept {
-    worker* least = nullptr;
-    const auto busy_with = [](const worker& w) { return std::max(w.level_, w.promised_); };
-    for (const auto& w : workers_) {
-        if (least == nullptr || busy_with(*w) < busy_with(*least)) least = w.get();
-    }
-    if (busy_with(*least) >= static_cast<int>(level)) return false;
-    (least->level_ < 0 ? whom.bells : whom.ticks) |= std::uint64_t{1} << least->number_;
-    least->promised_ = static_cast<int>(level);
-    return true;
-}
-
 /// What was begun goes before what stands at the same level, and may keep the caller for ever. One call at a time:
 /// the worker that comes for it announces what is left.
 void scheduler::announce(calls& whom) noexcept {
     if (!unannounced_) return;
     const int level = ready_.highest_standing();
-    unannounced_ = level >= 0 && call_any(static_cast<unsigned>(level), whom);
-}
-
-void scheduler::ring_any(calls& whom) noexcept {
-    for (const auto& w : workers_) {
-        if (w->level_ >= 0 || w->promised_ >= 0) continue;
-        whom.bells |= std::uint64_t{1} << w->number_;
-        w->promised_ = 0;
-        return;
-    }
+    unannounced_ = level >= 0 && roster_.call_any(static_cast<unsigned>(level), whom);
 }
 
 void scheduler::make_active(context& c, calls& whom) noexcept {
-    ready_.put_back(c, c.home->number_);
+    ready_.put_back(c, c.home->number());
     call_for(c, whom);
 }
 
 void scheduler::call_for(const context& c, calls& whom) noexcept {
-    if (how_.migrate) {
-        call_any(c.effective_level(), whom);
-        return;
+    if (how_.migrate) roster_.call_any(c.effective_level(), whom);
+    else roster_.call(c.home->number(), static_cast<int>(c.effective_level()), whom);
+}
+
+scheduler::turn scheduler::take_turn(worker& of, const left& before) noexcept {
+    calls whom;
+    turn now;
+    context* stranded_one = nullptr;
+    {
+        const short_guard guard{lock_};
+        put_where_it_belongs(of, before, whom);
+        look(of, whom);
+        now.next = take(of, whom);
+        now.over = now.next == nullptr && ended_;
+        if (now.next == nullptr && !now.over) stranded_one = stranded();
     }
-    worker& w = *c.home;
-    const auto level = static_cast<int>(c.effective_level());
-    if (std::max(w.level_, w.promised_) >= level) return;
-    (w.level_ < 0 ? whom.bells : whom.ticks) |= std::uint64_t{1} << w.number_;
-    w.promised_ = level;
+    deliver(whom);
+    now.again = stranded_one != nullptr;
+    if (now.again) end_wait(*stranded_one);
+    return now;
+}
+
+void scheduler::settle(worker& of, const left& before) noexcept {
+    calls whom;
+    {
+        const short_guard guard{lock_};
+        put_where_it_belongs(of, before, whom);
+    }
+    deliver(whom);
+}
+
+context* scheduler::next_above(worker& of, context& running) noexcept {
+    calls whom;
+    context* next = nullptr;
+    {
+        const short_guard guard{lock_};
+        look(of, whom);
+        if (ready_.next_level(of.number()) > static_cast<int>(running.effective_level())) {
+            next = take(of, whom);
+            const unsigned level = running.level;
+            ready_.count_preemption(running);
+            ++counts_.preemptions;
+            if (running.level != level) ++counts_.promotions;
+        }
+    }
+    deliver(whom);
+    return next;
+}
+
+void scheduler::put_where_it_belongs(worker& of, const left& before, calls& whom) noexcept {
+    if (before.who == nullptr) return;
+    context& c = *before.who;
+    switch (before.why) {
+        case departure::finished: recycle(c); break;
+        case departure::preempted:
+            ready_.put_back(c, of.number());
+            // Ticks nobody: a context that was promoted waits for the next tick, as in the paper.
+            if (how_.migrate) roster_.ring_any(whom);
+            // Not so one that was lent a level while it was on its way here; worker::enter sees to it.
+            if (c.lent != 0 && static_cast<int>(c.effective_level()) > roster_.level(of.number())) of.hurry();
+            break;
+        case departure::parked:
+            if (std::exchange(c.woken, false)) make_active(c, whom);
+            else c.state = condition::parked;
+            break;
+        case departure::none: break;
+    }
+}
+
+void scheduler::look(worker& of, calls& whom) noexcept {
+    roster_.answer(of.number(), whom);
+    wake_the_late(of, whom);
+    roster_.answer(of.number(), whom);
+}
+
+void scheduler::wake_the_late(worker& of, calls& whom) noexcept {
+    if (of.nearest() == base::deadline::max()) return;
+    const base::deadline now = base::now();
+    if (now < of.nearest()) return;
+    of.wake_nobody();
+    for (std::size_t i = parked_.size(); i-- != 0;) {
+        context& c = *parked_[i];
+        if (c.home != &of || !c.until) continue;
+        if (*c.until <= now) wake(c, whom);
+        else of.wake_by(*c.until);
+    }
+}
+
+context* scheduler::take(worker& of, calls& whom) noexcept {
+    context* const c = ready_.take(of.number());
+    roster_.take(of.number(), c);
+    if (c == nullptr) return nullptr;
+    c->home = &of;
+    if (!c->begun && c->what.carrier != nullptr) *c->what.carrier = c;
+    announce(whom);
+    return c;
 }
 
 void scheduler::deliver(const calls& whom) noexcept {
     for (const auto& w : workers_) {
-        const std::uint64_t bit = std::uint64_t{1} << w->number_;
+        const std::uint64_t bit = std::uint64_t{1} << w->number();
         if ((whom.bells & bit) != 0) w->ring();
         if ((whom.ticks & bit) == 0) continue;
         if (w.get() == worker::current()) w->note_tick();
@@ -283,10 +356,7 @@ void scheduler::stop() noexcept {
 counts scheduler::statistics() noexcept {
     const short_guard guard{lock_};
     counts c = counts_;
-    for (const auto& w : workers_) {
-        c.signals += w->signals_.load(std::memory_order_relaxed);
-        c.postponed += w->postponed_.load(std::memory_order_relaxed);
-    }
+    for (const auto& w : workers_) w->add_to(c);
     c.standing = ready_.standing();
     c.active = ready_.active();
     c.parked = parked_count_;

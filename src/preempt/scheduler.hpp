@@ -20,6 +20,7 @@
 #include "preempt/code_map.hpp"
 #include "preempt/options.hpp"
 #include "preempt/ready_queue.hpp"
+#include "preempt/roster.hpp"
 #include "preempt/short_guard.hpp"
 #include "preempt/worker.hpp"
 
@@ -49,6 +50,11 @@ public:
     /// Interrupts the transaction of the work that was handed in with that carrier and that argument, if it has begun
     /// (core/lifecycle/interrupt.hpp), until that work ends. From any thread but in a transaction.
     TUTTI_EXPORT void interrupt(void* const& carrier, const void* argument) noexcept;
+    /// The same, but only if its transaction sleeps in retry.
+    TUTTI_EXPORT void interrupt_sleeper(void* const& carrier, const void* argument) noexcept;
+    /// Gives up what runs the work with `argument` where it stands, as one whose stack does not suffice (overrun.hpp),
+    /// if it runs and stands where that can be done. May have to be repeated. It ends by work::cut_off, or as ever.
+    TUTTI_EXPORT void end_where_it_stands(void* const& carrier, const void* argument) noexcept;
     /// The interruption of the work that the caller runs, whatever it was for. REQUIRES: the caller is a context;
     /// nobody interrupts that work any more.
     TUTTI_EXPORT static void forget_interruption() noexcept;
@@ -65,12 +71,31 @@ public:
     /// Whether the process has one.
     [[nodiscard]] TUTTI_EXPORT static bool exists() noexcept;
 
+    /// work::argument of what the calling thread runs, or null. From a signal handler, too.
+    [[nodiscard]] TUTTI_EXPORT static const void* argument_here() noexcept;
     /// The context that the caller runs on, or null.
     [[nodiscard]] static context* current() noexcept;
 
-private:
-    friend class worker;
+    // --- for its workers, each on its own thread
 
+    [[nodiscard]] const options& how() const noexcept { return how_; }
+    [[nodiscard]] const tick_source& ticks() const noexcept { return source_; }
+
+    struct turn {
+        context* next = nullptr;
+        bool over = false;   // there will be nothing more
+        bool again = false;  // there is nothing, but what the worker has just done may have made something ready
+    };
+    /// What the worker runs next, which `before` has left.
+    [[nodiscard]] turn take_turn(worker& of, const left& before) noexcept;
+    /// The same for one that knows what it runs next.
+    void settle(worker& of, const left& before) noexcept;
+    /// What is ready above the context that it runs, which then gives way; null: nothing.
+    [[nodiscard]] context* next_above(worker& of, context& running) noexcept;
+    /// A signal that came to a thread that is no worker goes to the handler that was there before.
+    static void pass_on(int number, siginfo_t* about, void* interrupted) noexcept;
+
+private:
     void deliver(const calls& whom) noexcept;
 
     // REQUIRES: the lock is held.
@@ -85,12 +110,16 @@ private:
     void admit_another() noexcept;                // the same, if there is a place and something waits
     void give_place_up(context& c) noexcept;
     void recycle(context& c) noexcept;
+    /// Null if what `carrier` notes does not run the work with that argument, or not any more. REQUIRES: the lock.
+    static context* runner_of(void* carrier, const void* argument) noexcept;
     /// One that is to be interrupted now because nothing can wake it; its visitor is the caller, who calls end_wait.
     context* stranded() noexcept;
     void announce(calls& whom) noexcept;
     void call_for(const context& c, calls& whom) noexcept;
-    bool call_any(unsigned level, calls& whom) noexcept;  // whether a worker was called
-    void ring_any(calls& whom) noexcept;
+    void put_where_it_belongs(worker& of, const left& before, calls& whom) noexcept;
+    void look(worker& of, calls& whom) noexcept;           // before `take`
+    context* take(worker& of, calls& whom) noexcept;       // what it is to run next, if anything is
+    void wake_the_late(worker& of, calls& whom) noexcept;  // of its parked contexts
     void wake(context& c, calls& whom) noexcept;
     void make_active(context& c, calls& whom) noexcept;
     void lend(context& to, const context& from, calls& whom) noexcept;
@@ -119,8 +148,6 @@ private:
     static void let_go(core::descriptor& d) noexcept;
     void wake_those_who_await(core::descriptor& d) noexcept;
     static void hold(core::descriptor& self, bool begins) noexcept;
-    /// A signal that came to a thread that is no worker goes to the handler that was there before.
-    static void pass_on(int number, siginfo_t* about, void* interrupted) noexcept;
     static context* context_of(const core::descriptor& d) noexcept;
 
     const options how_;
@@ -131,6 +158,7 @@ private:
 
     base::lock lock_;
     ready_queue ready_;
+    roster roster_;
     context* pooled_ = nullptr;
     backlog backlog_;
     std::vector<context*> parked_;    // contexts that wait for a transaction or a time, or are about to

@@ -162,6 +162,7 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
         const short_guard guard{s.lock_};
         // The thread that stores it takes the lock afterwards.
         if (woken.load(std::memory_order_acquire) != 0) return;
+        c.in_retry = &self;
         // Without a limit but that of looking again soon.
         if (!core::retry_limit(self)) {
             c.sleeper = &self;
@@ -213,7 +214,7 @@ void scheduler::enter_parked(context& c, core::descriptor* awaited, std::optiona
     }
     ++parked_count_;
     ++counts_.parkings;
-    if (until) c.home->nearest_ = std::min(c.home->nearest_, *until);
+    if (until) c.home->wake_by(*until);
 }
 
 void scheduler::forget_parked(context& c) noexcept {
@@ -224,6 +225,7 @@ void scheduler::forget_parked(context& c) noexcept {
         parked_.pop_back();
     }
     --parked_count_;
+    c.in_retry = nullptr;
     if (std::exchange(c.sleeper, nullptr) != nullptr) --asleep_;
     c.waits = false;
     c.awaited = nullptr;
@@ -251,9 +253,9 @@ void scheduler::lend(context& to, const context& from, calls& whom) noexcept {
         ++counts_.loans;
         switch (o->state) {
             case condition::running:
-                if (o->home->runs_ == o) o->home->level_ = static_cast<int>(level);
+                if (roster_.runs(o->home->number(), *o)) roster_.change_level(o->home->number(), level);
                 return;
-            case condition::active: ready_.reorder(*o, o->home->number_); return call_for(*o, whom);
+            case condition::active: ready_.reorder(*o, o->home->number()); return call_for(*o, whom);
             case condition::parked: o = o->awaited == nullptr ? nullptr : context_of(*o->awaited); break;
             default: return;
         }
@@ -264,15 +266,12 @@ void scheduler::take_back_loan(context& c, calls& whom) noexcept {
     if (c.lent == 0) return;
     c.lent = 0;
     c.due = c.what.due;
-    if (c.state == condition::active) ready_.reorder(c, c.home->number_);
-    if (c.home == nullptr || c.home->runs_ != &c) return;
+    if (c.state == condition::active) ready_.reorder(c, c.home->number());
+    if (c.home == nullptr || !roster_.runs(c.home->number(), c)) return;
     // No worker was called for what became ready while it ran at the higher level.
-    worker& w = *c.home;
-    w.level_ = static_cast<int>(c.level);
-    const int next = ready_.next_level(w.number_);
-    if (next <= w.level_) return;
-    whom.ticks |= std::uint64_t{1} << w.number_;
-    w.promised_ = next;
+    const unsigned number = c.home->number();
+    roster_.change_level(number, c.level);
+    if (const int next = ready_.next_level(number); next > roster_.level(number)) roster_.call(number, next, whom);
 }
 
 }  // namespace tutti::preempt

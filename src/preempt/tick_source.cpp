@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -60,9 +61,7 @@ void raise_flag_then_signal(tick_target& t) noexcept {
         if (!t.urgent.load(std::memory_order_acquire)) return;
         base::spin_turn();
     } while (base::real_now() < late);
-    const int error = errno;
-    ::syscall(SYS_tgkill, ::getpid(), t.thread, tick_signal);
-    errno = error;
+    send_tick(t);
 }
 
 constexpr tick_source on_demand{
@@ -88,9 +87,29 @@ const tick_source* find_tick_source(std::string_view name) noexcept {
     return nullptr;
 }
 
+void send_tick(const tick_target& t) noexcept {
+    const int error = errno;
+    ::syscall(SYS_tgkill, ::getpid(), t.thread, tick_signal);
+    errno = error;
+}
+
 void tick_after(tick_target& t, nanoseconds time) noexcept {
     const itimerspec when = after(std::max(time, nanoseconds{1}), t.interval);
     ::timer_settime(t.timer, 0, &when, nullptr);
+}
+
+void back_off(tick_target& t) noexcept {
+    const nanoseconds first = std::max(t.timing.repetition, t.interval);
+    const nanoseconds next = t.backed_off_to.count() == 0 ? first : 2 * t.backed_off_to;
+    t.backed_off_to = std::min(next, std::max(first, t.timing.most_patient));
+    const itimerspec when = after(t.backed_off_to, t.interval.count() != 0 ? t.backed_off_to : nanoseconds{0});
+    ::timer_settime(t.timer, 0, &when, nullptr);
+}
+
+void end_back_off(tick_target& t) noexcept {
+    if (t.backed_off_to.count() == 0) return;
+    t.backed_off_to = nanoseconds{0};
+    if (t.interval.count() != 0) tick_after(t, t.interval);
 }
 
 }  // namespace tutti::preempt

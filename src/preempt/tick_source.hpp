@@ -27,16 +27,20 @@ namespace tutti::preempt {
 inline constexpr int tick_signal = SIGURG;
 
 struct tick_timing {
-    std::chrono::nanoseconds period{100'000};     // of a periodic source
-    std::chrono::nanoseconds patience{1'000};     // how long the polled flag has before a signal is sent
-    std::chrono::nanoseconds repetition{20'000};  // from a tick that found library code to the next
+    std::chrono::nanoseconds period{100'000};  // of a periodic source
+    std::chrono::nanoseconds patience{1'000};  // how long the polled flag has before a signal is sent
+    // From a tick that found library code to the next: twice as long each time, up to a limit. A timer of the kernel
+    // that is shorter than the slack of a sleep, 50 us, would restart that sleep for ever.
+    std::chrono::nanoseconds repetition{20'000};
+    std::chrono::nanoseconds most_patient{2'000'000};
 };
 
 struct tick_target {
     tick_timing timing;
     int thread = 0;
     timer_t timer{};
-    std::chrono::nanoseconds interval{0};  // from each tick of the timer to the next; 0: one at a time
+    std::chrono::nanoseconds interval{0};       // from each tick of the timer to the next; 0: one at a time
+    std::chrono::nanoseconds backed_off_to{0};  // while ticks find library code; 0: the latest has not
     std::atomic<bool> urgent{false};
     std::atomic<core::descriptor*> running{nullptr};  // of the context that runs; null between two
 };
@@ -56,8 +60,16 @@ struct tick_source {
 /// Null if there is none of that name.
 [[nodiscard]] const tick_source* find_tick_source(std::string_view name) noexcept;
 
+/// The signal, now.
+void send_tick(const tick_target& t) noexcept;
 /// The next tick of the worker's timer comes after that time, in place of the one that it was set to, and others after
 /// it at the timer's interval. Async-signal-safe.
 void tick_after(tick_target& t, std::chrono::nanoseconds time) noexcept;
+
+/// After a tick that found library code: the next one comes later than after the one before, and so do those of the
+/// timer's interval. Async-signal-safe.
+void back_off(tick_target& t) noexcept;
+/// After a tick that found application code, or another context: what follows is as if there had been no such tick.
+void end_back_off(tick_target& t) noexcept;
 
 }  // namespace tutti::preempt

@@ -63,10 +63,10 @@ void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
     detail::current_transaction = t;
 }
 
-const tick_source& worker::source() const noexcept { return of_.source_; }
+const tick_source& worker::source() const noexcept { return of_.ticks(); }
 
 void worker::start() {
-    target_.timing = of_.how_.timing;
+    target_.timing = of_.how().timing;
     std::promise<void> starts;
     std::future<void> started = starts.get_future();
     thread_ = std::thread{[this, starts = std::move(starts)]() mutable { run(std::move(starts)); }};
@@ -85,20 +85,12 @@ void worker::run(std::promise<void> starts) noexcept {
     }
     ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);  // the program's threads may have them blocked
     ::pthread_setname_np(::pthread_self(), "tutti-worker");      // as tools show it
-    if (of_.how_.migrate) own_block_ = tls_block::current();
+    if (of_.how().migrate) own_block_ = tls_block::current();
     starts.set_value();
     for (;;) {
         context* c = std::exchange(chosen_, nullptr);
-        if (c != nullptr) {
-            calls whom;
-            {
-                const short_guard guard{of_.lock_};
-                settle(whom);
-            }
-            of_.deliver(whom);
-        } else {
-            c = choose();
-        }
+        if (c != nullptr) of_.settle(*this, std::exchange(left_, {}));
+        else c = choose();
         if (c == nullptr) break;
         enter(*c);
     }
@@ -109,34 +101,10 @@ context* worker::choose() noexcept {
     for (;;) {
         const std::uint32_t seen = bell_.load(std::memory_order_acquire);
         target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
-        calls whom;
-        context* c = nullptr;
-        context* stranded = nullptr;
-        {
-            const short_guard guard{of_.lock_};
-            settle(whom);
-            look(whom);
-            c = take(whom);
-            if (c == nullptr && of_.ended_) return nullptr;
-            if (c == nullptr) stranded = of_.stranded();
-        }
-        of_.deliver(whom);
-        if (c != nullptr) return c;
-        if (stranded != nullptr) of_.end_wait(*stranded);
-        else rest(seen);
+        const scheduler::turn now = of_.take_turn(*this, std::exchange(left_, {}));
+        if (now.next != nullptr || now.over) return now.next;
+        if (!now.again) rest(seen);
     }
-}
-
-/// What is to run next, if anything is. REQUIRES: the lock is held.
-context* worker::take(calls& whom) noexcept {
-    context* const c = of_.ready_.take(number_);
-    runs_ = c;
-    level_ = c == nullptr ? -1 : static_cast<int>(c->effective_level());
-    if (c == nullptr) return nullptr;
-    c->home = this;
-    if (!c->begun && c->what.carrier != nullptr) *c->what.carrier = c;
-    of_.announce(whom);
-    return c;
 }
 
 void worker::rest(std::uint32_t seen) noexcept {
@@ -156,49 +124,6 @@ void worker::ring() noexcept {
     if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(bell_);
 }
 
-void worker::settle(calls& whom) noexcept {
-    if (left_ == nullptr) return;
-    context& c = *std::exchange(left_, nullptr);
-    switch (std::exchange(departure_, departure::none)) {
-        case departure::finished: of_.recycle(c); break;
-        case departure::preempted:
-            of_.ready_.put_back(c, number_);
-            // Ticks nobody: a context that was promoted waits for the next tick, as in the paper.
-            if (of_.how_.migrate) of_.ring_any(whom);
-            // Not so one that was lent a level while it was on its way here; `enter` sees to it.
-            if (c.lent != 0 && static_cast<int>(c.effective_level()) > level_)
-                target_.urgent.store(true, std::memory_order_relaxed);
-            break;
-        case departure::parked:
-            if (std::exchange(c.woken, false)) of_.make_active(c, whom);
-            else c.state = condition::parked;
-            break;
-        case departure::none: break;
-    }
-}
-
-void worker::wake_the_late(calls& whom) noexcept {
-    if (nearest_ == base::deadline::max()) return;
-    const base::deadline now = base::now();
-    if (now < nearest_) return;
-    nearest_ = base::deadline::max();
-    for (std::size_t i = of_.parked_.size(); i-- != 0;) {
-        context& c = *of_.parked_[i];
-        if (c.home != this || !c.until) continue;
-        if (*c.until <= now) of_.wake(c, whom);
-        else nearest_ = std::min(nearest_, *c.until);
-    }
-}
-
-/// What this worker takes next answers what it was called for, and what it has just called itself for. A promise that
-/// stayed would keep others from calling it for something that comes while it runs something of a lower level.
-void worker::look(calls& whom) noexcept {
-    promised_ = -1;
-    wake_the_late(whom);
-    promised_ = -1;
-    whom.leave_out(number_);
-}
-
 void worker::enter(context& c) noexcept {
     core::descriptor& d = *c.descriptor;
     const bool fresh = !std::exchange(c.begun, true);
@@ -213,14 +138,15 @@ void worker::enter(context& c) noexcept {
         c.tick_kept.store(false, std::memory_order_relaxed);
         c.place.prepare(c.room, run_context, &c);
     }
+    end_back_off(target_);  // the context before was the one in library code
     run_as(this, c.transaction);
     target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
     // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
     if (target_.urgent.load(std::memory_order_acquire)) note_tick();
     else set_timer();
-    pass_on(clock_, d.clock);
+    pass_on(clock_, d.kept.clock);
     fiber::change(loop_, c.place);
-    pass_on(d.clock, clock_);
+    pass_on(d.kept.clock, clock_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
         run_as(nullptr, nullptr);  // no signal finds this worker in the block when it is used elsewhere
@@ -228,8 +154,8 @@ void worker::enter(context& c) noexcept {
     }
     run_as(this, nullptr);
     running_ = nullptr;
-    left_ = &c;
-    switch (departure_) {
+    left_.who = &c;
+    switch (left_.why) {
         case departure::finished: tell(happening::finished, c); break;
         case departure::preempted: tell(happening::preempted, c); break;
         case departure::parked: tell(happening::parked, c); break;
@@ -241,7 +167,7 @@ void worker::run_context(void* of) noexcept {
     auto& c = *static_cast<context*>(of);
     c.what.run(c.what.argument);
     worker& w = *current();
-    w.departure_ = departure::finished;
+    w.left_.why = departure::finished;
     fiber::leave_for(c.place, w.loop_);
 }
 
@@ -251,7 +177,7 @@ void worker::leave(departure why) noexcept {
     // What it owns may be taken from here on. A context that parks itself owns nothing that anybody waits for long
     // (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice.
     if (why == departure::preempted) for_each_open(c.transaction, core::suspend);
-    departure_ = why;
+    left_.why = why;
     fiber::change(c.place, loop_);
     if (why == departure::preempted) for_each_open(c.transaction, core::resume);
 }
@@ -260,24 +186,9 @@ void worker::park() noexcept { leave(departure::parked); }
 
 bool worker::must_give_way() noexcept {
     target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
-    calls whom;
-    const bool must = [&] {
-        context& c = *running_;
-        const short_guard guard{of_.lock_};
-        look(whom);
-        if (of_.ready_.next_level(number_) <= static_cast<int>(c.effective_level())) {
-            set_timer();
-            return false;
-        }
-        chosen_ = take(whom);
-        const unsigned before = c.level;
-        of_.ready_.count_preemption(c);
-        ++of_.counts_.preemptions;
-        if (c.level != before) ++of_.counts_.promotions;
-        return true;
-    }();
-    of_.deliver(whom);
-    return must;
+    chosen_ = of_.next_above(*this, *running_);
+    if (chosen_ == nullptr) set_timer();
+    return chosen_ != nullptr;
 }
 
 bool worker::keeps_tick() const noexcept {
@@ -291,10 +202,14 @@ void worker::check() noexcept {
 }
 
 void worker::note_tick() noexcept {
-    if (!source().preempts || detail::current_transaction == nullptr) return;
+    if (raise_tick()) tick_after(target_, target_.timing.repetition);  // there may be no barrier for long
+}
+
+bool worker::raise_tick() noexcept {
+    if (!source().preempts || detail::current_transaction == nullptr) return false;
     target_.urgent.store(true, std::memory_order_relaxed);
     core::descriptor::of(*detail::current_transaction).pending_tick.store(true, std::memory_order_relaxed);
-    tick_after(target_, target_.timing.repetition);  // there may be no barrier for long
+    return true;
 }
 
 /// A parked context's time may come while another one runs.
@@ -316,7 +231,8 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!is_wanted()) return;
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
-    const bool application = of_.application_.contains(instruction);
+    const bool application = of_.application().contains(instruction);
+    if (application) end_back_off(target_);
     if (application && core::tick(d) && !keeps_tick()) {
         if (!must_give_way()) return;
         // The handler is left in the middle, and ticks are held back while it runs.
@@ -324,7 +240,7 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
         return leave(departure::preempted);
     }
     postponed_.store(postponed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (!application) note_tick();
+    if (!application && raise_tick()) back_off(target_);
 }
 
 void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noexcept {
@@ -332,6 +248,7 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
     if (w == nullptr) return scheduler::pass_on(number, about, interrupted);
     const int error = errno;
     auto& where = *static_cast<ucontext_t*>(interrupted);
+    if (w->ends_doomed(where)) return;
     w->on_tick(static_cast<std::uintptr_t>(where.uc_mcontext.gregs[REG_RIP]));
     // The return from a handler puts back the alternate stack that the thread had, which here may be another one.
     if (current() != w) ::sigaltstack(nullptr, &where.uc_stack);
@@ -339,8 +256,13 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
     errno = error;
 }
 
+void worker::add_to(counts& all) const noexcept {
+    all.signals += signals_.load(std::memory_order_relaxed);
+    all.postponed += postponed_.load(std::memory_order_relaxed);
+}
+
 void worker::tell(happening what, const context& whom) const noexcept {
-    const observer& o = of_.how_.watch;
+    const observer& o = of_.how().watch;
     if (o.tell != nullptr) o.tell(o.self, what, whom, number_);
 }
 

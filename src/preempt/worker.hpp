@@ -6,6 +6,7 @@
 
 #include <ucontext.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <future>
@@ -17,15 +18,10 @@
 
 namespace tutti::preempt {
 
-/// Whom to call once the lock is free: bit n stands for worker n.
-struct calls {
-    std::uint64_t bells = 0;  // the idle
-    std::uint64_t ticks = 0;  // the busy
-
-    void leave_out(unsigned number) noexcept {
-        bells &= ~(std::uint64_t{1} << number);
-        ticks &= ~(std::uint64_t{1} << number);
-    }
+/// A context that has left its worker, which has still to put it where it belongs.
+struct left {
+    context* who = nullptr;
+    departure why = departure::none;
 };
 
 class worker {
@@ -63,34 +59,48 @@ public:
     /// Ticks a busy one. From any other thread.
     void tick() noexcept { source().request(target_); }
 
-private:
-    friend class scheduler;
-    enum class departure : std::uint8_t { none, finished, preempted, parked };
+    /// Has its thread look at what it runs at once: in the handler of ticks. From any thread.
+    void interrupt_thread() noexcept { send_tick(target_); }
 
+    [[nodiscard]] unsigned number() const noexcept { return number_; }
+    /// Adds its own counts. From any thread.
+    void add_to(counts& all) const noexcept;
+    /// The handler of ticks.
+    static void handle_signal(int number, siginfo_t* about, void* interrupted) noexcept;
+
+    // --- for the scheduler, on the worker's own thread
+
+    /// What it enters next is to be looked at at once.
+    void hurry() noexcept { target_.urgent.store(true, std::memory_order_relaxed); }
+    /// When the first of its parked contexts is to be woken; the end of the clock: never.
+    [[nodiscard]] base::deadline nearest() const noexcept { return nearest_; }
+    void wake_nobody() noexcept { nearest_ = base::deadline::max(); }
+    void wake_by(base::deadline until) noexcept { nearest_ = std::min(nearest_, until); }
+
+private:
     [[nodiscard]] const tick_source& source() const noexcept;
     void run(std::promise<void> starts) noexcept;
     context* choose() noexcept;
-    context* take(calls& whom) noexcept;
     void set_timer() noexcept;
     [[nodiscard]] bool is_wanted() const noexcept;
     void enter(context& c) noexcept;
     /// Whether the running context wants to be undisturbed; then the tick is kept until it does no more.
     [[nodiscard]] bool keeps_tick() const noexcept;
     bool must_give_way() noexcept;
+    /// The flag that is looked at wherever a critical region ends. False: nothing runs that could give way.
+    bool raise_tick() noexcept;
     void leave(departure why) noexcept;
-    void settle(calls& whom) noexcept;
     static void run_as(worker* w, tx* t) noexcept;
     void rest(std::uint32_t seen) noexcept;
-    void wake_the_late(calls& whom) noexcept;
-    void look(calls& whom) noexcept;  // REQUIRES: the lock is held, and `take` comes next
     void on_tick(std::uintptr_t instruction) noexcept;
     void tell(happening what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;
-    static void handle_signal(int number, siginfo_t* about, void* interrupted) noexcept;
 
-    // Of contexts that have run over their stack (cutting_off.cpp).
+    // Of contexts that have run over their stack, or are doomed (cutting_off.cpp).
     bool survives(const siginfo_t& fault, ucontext_t& where) noexcept;
     bool steps_on(ucontext_t& where) noexcept;
+    /// Whether the running context is doomed, and has been cut off.
+    bool ends_doomed(ucontext_t& where) noexcept;
     [[nodiscard]] bool may_cut_off(const context& c, const ucontext_t& where) const noexcept;
     /// At the end of a tick's handler: a fault in the handler itself has only the handler step.
     void keep_stepping(ucontext_t& where) const noexcept;
@@ -106,17 +116,11 @@ private:
 
     // --- of its own thread
     context* running_ = nullptr;
-    context* left_ = nullptr;  // the context that has just left, and why
-    departure departure_ = departure::none;
+    left left_;                  // the context that has just left it
     context* chosen_ = nullptr;  // for whom it left
     core::clock_view clock_;     // as the context that has just left sees it
+    base::deadline nearest_ = base::deadline::max();
     std::atomic<std::uint64_t> signals_{0}, postponed_{0};
-
-    // --- under the scheduler's lock
-    context* runs_ = nullptr;                         // what runs, or is about to
-    int level_ = -1;                                  // of that; -1: idle
-    int promised_ = -1;                               // of what it has been called for
-    base::deadline nearest_ = base::deadline::max();  // when the first of its parked contexts is to be woken
 
     std::atomic<std::uint32_t> bell_{0};
     std::atomic<bool> asleep_{false};

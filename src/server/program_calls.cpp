@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <new>
 
-#include "server/time_limits.hpp"
-#include "server/timed_call.hpp"
+#include "server/calls/timed_call.hpp"
 
 namespace tutti::server {
 
@@ -41,7 +40,7 @@ private:
 };
 
 program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known)
-    : how_{how}, runs_{runs}, figures_{known.size()} {
+    : how_{how}, runs_{runs}, counters_{known.size()} {
     limits_ = std::ranges::any_of(known, [&](const entry& e) {
         const invocation any{.which = &e, .how = {}};
         return time_limit_of(any, how).count() > 0;
@@ -95,7 +94,8 @@ program_calls::answer_taker program_calls::finish(one& c) noexcept {
     answer_taker then;
     const std::scoped_lock lock{mutex_};
     unlink(c);
-    figures_.count_call(c.what.which->number, c.priority, c.how_it_ended, std::chrono::steady_clock::now() - c.arrived);
+    counters_.count_call(c.what.which->number, c.priority, c.how_it_ended,
+                         std::chrono::steady_clock::now() - c.arrived);
     then.swap(c.then);
     return then;
 }

@@ -1,5 +1,5 @@
-// Calls from within the program: what a receiver is for clients, this is for them. It counts them, answers each once,
-// and ends those that run for longer than they may.
+// Calls from within the program: what an I/O thread is for clients, this is for them. It counts them, answers each
+// once, and ends those that run for longer than they may.
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
 //                            \-> answered before, because its time limit passed and it did not end
@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/executor.hpp"
-#include "server/figures.hpp"
+#include "server/calls/executor.hpp"
+#include "server/metrics/counters.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
@@ -42,7 +42,7 @@ public:
     /// No call is interrupted any more. REQUIRES: the executor is drained.
     void stop() noexcept;
 
-    [[nodiscard]] const figures& counted() const noexcept { return figures_; }
+    [[nodiscard]] const counters& counted() const noexcept { return counters_; }
 
 private:
     class one;
@@ -61,7 +61,7 @@ private:
     std::mutex mutex_;  // of all that follows
     std::condition_variable changed_;
     one* first_ = nullptr;
-    figures figures_;
+    counters counters_;
     bool limits_ = false;  // some procedure has a time limit
     bool watcher_rests_ = false;
     bool draining_ = false;

@@ -1,18 +1,23 @@
 #include "tutti/server/service.hpp"
 
 #include <atomic>
+#include <deque>
+#include <functional>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
-#include "server/catalog.hpp"
-#include "server/commands.hpp"
-#include "server/executors.hpp"
-#include "server/metrics.hpp"
+#include "server/calls/catalog.hpp"
+#include "server/calls/crash_report.hpp"
+#include "server/calls/executors.hpp"
+#include "server/metrics/exposition.hpp"
+#include "server/metrics/snapshot.hpp"
+#include "server/net/fork_guard.hpp"
+#include "server/net/io_thread.hpp"
+#include "server/net/sockets.hpp"
+#include "server/net/tls.hpp"
 #include "server/program_calls.hpp"
-#include "server/receiver.hpp"
-#include "server/snapshot.hpp"
-#include "server/sockets.hpp"
-#include "server/tls.hpp"
+#include "server/protocol/commands.hpp"
 
 namespace tutti::server {
 namespace {
@@ -21,11 +26,12 @@ settings checked(settings how) {
     const auto need = [](bool fine, const char* what) {
         if (!fine) throw std::invalid_argument{what};
     };
-    need(how.receivers >= 1, "a server needs at least one receiver");
+    need(how.io_threads >= 1, "a server needs at least one io_thread");
     need(how.queue >= 1, "the queue has room for at least one call");
     need(how.max_clients >= 1, "max_clients is at least 1");
     need(how.max_arguments >= 2, "max_arguments is at least 2");
     need(how.max_request >= 64, "max_request is at least 64 bytes");
+    need(how.max_held >= how.max_request, "max_held has room for a request of max_request bytes");
     need(how.max_pipeline >= 1, "max_pipeline is at least 1");
     need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
     need(how.tls.client_authority.empty() || !how.tls.certificate.empty(), "a client authority needs a certificate");
@@ -52,6 +58,8 @@ public:
 
 private:
     void listen();
+    void enter(const handle& listener);
+    void stop_listening() noexcept;
 
     bool started_ = false;  // there is something to end
     bool serves_ = false;   // start() has come to its end
@@ -60,67 +68,105 @@ private:
     unsigned workers_ = 0;
     handle tcp_;
     local_listener local_;
+    std::vector<handle> inherited_;
+    std::deque<fork_guard> guards_;
     std::optional<tls> tls_;
     std::unique_ptr<timeline> shown_;
     std::unique_ptr<executor> executor_;
+    std::optional<crash_witness> witness_;
+    client_directory clients_;
+    remembered answers_{{.answers = how.remembered, .bytes = how.max_held / 4, .time = how.remember_for}};
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
-    std::vector<std::unique_ptr<receiver>> receivers_;
-    std::unique_ptr<metrics> figures_for_others_;
+    std::vector<std::unique_ptr<io_thread>> io_threads_;
+    std::unique_ptr<metrics> exposed_;
 };
 
+void service::body::enter(const handle& listener) {
+    guards_.emplace_back(listener.get());
+    const bool local = is_local(listener);
+    std::function<std::unique_ptr<stream>(handle)> greet = [](handle s) {
+        return std::make_unique<stream>(std::move(s));
+    };
+    if (tls_ && !local) greet = [this](handle s) { return tls_->greet(std::move(s)); };
+    shared_->entrances.push_back({listener, std::move(greet), local ? std::size_t{1} : 0});
+}
+
 void service::body::listen() {
-    const auto in_the_clear = [](handle s) { return std::make_unique<stream>(std::move(s)); };
     if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
     if (how.port) {
         tcp_ = listen_tcp(how.host, *how.port);
         port = port_of(tcp_);
-        if (tls_) shared_->entrances.push_back({tcp_, [this](handle s) { return tls_->greet(std::move(s)); }});
-        else shared_->entrances.push_back({tcp_, in_the_clear});
+        enter(tcp_);
     }
     if (!how.unix_socket.empty()) {
         local_ = listen_unix(how.unix_socket);
-        shared_->entrances.push_back({local_.socket, in_the_clear});
+        enter(local_.socket);
     }
+    inherited_.reserve(how.inherited.size());  // entrances refer to its elements
+    for (const int descriptor : how.inherited) {
+        inherited_.push_back(take_over(descriptor));
+        if (port == 0) port = port_of(inherited_.back());
+        enter(inherited_.back());
+    }
+}
+
+/// First of all: who comes now is refused at once, rather than let in and sent away. Inherited sockets go on listening
+/// for the next process.
+void service::body::stop_listening() noexcept {
+    server::stop_listening(tcp_);
+    local_.stop();
 }
 
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
+    procedures.close();
+    if (how.report_crashes) catch_crashes();
     const execution chosen = executor_of(how);
     workers_ = workers_for(how, chosen, std::thread::hardware_concurrency());
     shown_ = std::make_unique<timeline>(workers_);
     executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
+    if (how.report_crashes) witness_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all());
-    commands_ = std::make_unique<commands>(procedures, how.password, *shown_, [this] { return to_text(look()); });
-    shared_.reset(new common{.how = how, .known = *commands_, .runs = *executor_, .entrances = {}});
+    commands_ = std::make_unique<commands>(procedures, how.password, *shown_, clients_, answers_, how.max_request,
+                                           [this] { return to_text(look()); });
+    shared_.reset(new common{.how = how,
+                             .known = *commands_,
+                             .runs = *executor_,
+                             .entrances = {},
+                             .directory = clients_,
+                             .answers = answers_});
     started_ = true;
     own_calls_->start();
     start_time_ = std::chrono::steady_clock::now();
     listen();
-    for (unsigned i = 0; i < how.receivers && !shared_->entrances.empty(); ++i)
-        receivers_.push_back(std::make_unique<receiver>(*shared_, procedures.all().size()));
+    for (unsigned i = 0; i < how.io_threads && !shared_->entrances.empty(); ++i)
+        io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     // From here on others look at all that.
     if (how.metrics_port) {
-        figures_for_others_ = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
-        metrics_port = figures_for_others_->port();
+        exposed_ = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
+        metrics_port = exposed_->port();
     }
-    for (const auto& r : receivers_) r->start();
+    for (const auto& r : io_threads_) r->start();
     serves_ = true;
 }
 
 void service::body::drain() {
     if (!started_ || drained_.exchange(true)) return;
+    stop_listening();
     own_calls_->begin_drain();
-    // Receivers first: they end when everything that they submitted has come back and is answered.
-    for (const auto& r : receivers_) r->begin_drain();
+    // I/O threads first: they end when everything that they submitted has come back and is answered.
+    for (const auto& r : io_threads_) r->begin_drain();
     executor_->end_waits();
-    for (const auto& r : receivers_) r->join();
+    for (const auto& r : io_threads_) r->join();
     executor_->drain();
     own_calls_->stop();
+    guards_.clear();
     tcp_.close();
-    local_.close();
-    figures_for_others_.reset();  // it looks at what goes with this object
+    local_.socket.close();
+    inherited_.clear();
+    exposed_.reset();  // it looks at what goes with this object
     if (!serves_) return;
     std::exception_ptr failure;
     for (const auto& f : procedures.closing()) {
@@ -140,8 +186,9 @@ snapshot service::body::look() const {
     s.workers = workers_;
     s.executor = executor_->name();
     s.busy = executor_->current_load();
-    for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, {}, {}});
-    for (const auto& r : receivers_) add(s, r->counted());
+    s.held_bytes = shared_->bytes.held();
+    for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, e.what.options.priority, {}, {}});
+    for (const auto& r : io_threads_) add(s, r->counted());
     add(s, own_calls_->counted());
     add_transactions(s);
     return s;

@@ -112,6 +112,35 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
     EXPECT_EQ(row("never").irrevocable_reason, "");
 }
 
+// Under any algorithm but norec, which compares values and so knows no writer; and of those that run one transaction at
+// a time nobody is in the way.
+TEST_F(statistics_suite, name_who_was_in_the_way) {
+    var<int> seen{0}, own{0};
+    int runs = 0;
+    atomically({.name = "overtaken"}, [&](tx& t) {
+        (void)seen.get(t);
+        if (concurrent() && ++runs <= 3) {
+            std::jthread{[&] {
+                atomically({.name = "overtaker"}, [&](tx& other) { seen.set(other, seen.get(other) + 1); });
+            }}.join();
+        }
+        own.set(t, seen.get(t));
+    });
+    if (!concurrent() || algorithm() == "norec") return;
+    const auto s = row("overtaken");
+    expect_sound(s);
+    ASSERT_EQ(s.rivals.size(), 1u);
+    EXPECT_EQ(s.rivals[0].site, row("overtaker").id);
+    EXPECT_EQ(s.rivals[0].cause, abort_cause::validation);
+    EXPECT_EQ(s.rivals[0].aborts, 3u);
+    EXPECT_TRUE(row("overtaker").rivals.empty());
+    std::ostringstream table;
+    print_statistics(table);
+    EXPECT_NE(table.str().find("against"), std::string::npos);
+    reset_statistics();
+    EXPECT_TRUE(row("overtaken").rivals.empty());
+}
+
 // Three times to the checkpoint; then once to it, and once to the beginning.
 TEST_F(statistics_suite, count_partial_roll_backs) {
     var<int> early{0}, late{0}, latest{0};

@@ -54,12 +54,41 @@ function(restart_under_sanitizer)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} ${WORK}/restarts)
 endfunction()
 
+# Compiles sanitized/scheduler.cpp, and the program of the README, with ThreadSanitizer, which then has nothing to say:
+# the library is not instrumented, and its headers are annotated for that.
+function(run_under_thread_sanitizer)
+  file(MAKE_DIRECTORY ${WORK})
+  file(READ ${TUTTI_SOURCE}/README.md readme)
+  if(NOT readme MATCHES "```cpp\n([^`]*int main[^`]*)```")
+    message(FATAL_ERROR "README.md has no program")
+  endif()
+  file(WRITE ${WORK}/bank.cpp "${CMAKE_MATCH_1}")
+  foreach(program IN ITEMS ${WORK}/bank.cpp ${CMAKE_CURRENT_LIST_DIR}/sanitized/scheduler.cpp)
+    run(${CXX} -std=c++20 -O1 -g -fsanitize=thread -I${PREFIX}/include ${program} -o ${WORK}/program -L${PREFIX}/${LIBDIR}
+        -ltutti)
+    run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} TSAN_OPTIONS=exitcode=66 ${WORK}/program)
+  endforeach()
+  # A race of the program's own it does find.
+  run(${CXX} -std=c++20 -O1 -g -fsanitize=thread -I${PREFIX}/include ${CMAKE_CURRENT_LIST_DIR}/sanitized/racy.cpp -o
+      ${WORK}/program -L${PREFIX}/${LIBDIR} -ltutti)
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} TSAN_OPTIONS=exitcode=66
+                          ${WORK}/program RESULT_VARIABLE status)
+  if(NOT status EQUAL 66)
+    message(FATAL_ERROR "ThreadSanitizer does not find a race beside transactions: status ${status}")
+  endif()
+endfunction()
+
 file(REMOVE_RECURSE ${WORK})
 if(STEP STREQUAL "install")
   file(REMOVE_RECURSE ${PREFIX})
   # A DESTDIR of whoever runs the tests would put everything somewhere else.
   unset(ENV{DESTDIR})
   run(${CMAKE_COMMAND} --install ${TUTTI_BUILD} --prefix ${PREFIX})
+  # Programs find the libraries beside them.
+  unset(ENV{LD_LIBRARY_PATH})
+  if(EXISTS ${PREFIX}/bin/tutti)
+    run(${PREFIX}/bin/tutti --version)
+  endif()
 elseif(STEP STREQUAL "find_package_cpp")
   build_project(cpp -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION})
 elseif(STEP STREQUAL "find_package_c")
@@ -74,6 +103,8 @@ elseif(STEP STREQUAL "pkg_config_c")
   compile_by_pkg_config(tutti c/transfer.c ${CC} -std=c11 -O2 -Wall -Wextra -Werror)
 elseif(STEP STREQUAL "pkg_config_server")
   compile_by_pkg_config(tutti-server server/transfer.cpp ${CXX} -std=c++20 -O2 -Wall -Wextra -Werror)
+elseif(STEP MATCHES "^annotated")
+  run_under_thread_sanitizer()
 elseif(STEP MATCHES "^restarts_")
   restart_under_sanitizer()
 elseif(STEP STREQUAL "tutti_cc")

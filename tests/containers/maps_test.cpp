@@ -1,6 +1,9 @@
 // hash_map and ordered_map against std::unordered_map and std::map, in one thread.
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <string_view>
+#include <thread>
 #include <unordered_map>
 
 #include "containers/model.hpp"
@@ -10,7 +13,7 @@
 namespace tutti::containers {
 namespace {
 
-constexpr int common_steps = 9, ordered_steps = 14;
+constexpr int common_steps = 12, ordered_steps = 19;
 constexpr int keys = 400;
 
 template <class Pair>
@@ -38,6 +41,13 @@ struct trial {
                 } catch (const std::out_of_range&) {
                     return {-2};
                 }
+            case 8:
+                return {m.update(
+                    t, key, [&](const V& v) { return make<V>(static_cast<int>((number_of(v) + s.value) % 1000)); })};
+            case 9:
+                if (s.key % 16 == 0) m.clear(t);
+                return {};
+            case 10: return {m.insert(key, make<V>(s.value)), number_of(m.find(key)), m.contains(key)};  // part of t
             default: {
                 const bool all = s.key % 16 == 0;  // now and then nothing is left
                 m.for_each(t, [&](const K& k, const V& v) {
@@ -65,6 +75,16 @@ struct trial {
             case 5: return {at != m.end() ? number_of(at->second) : -1};
             case 6: return {at != m.end(), static_cast<long>(m.size()), m.empty()};
             case 7: return {at != m.end() ? number_of(at->second) : -2};
+            case 8:
+                if (at != m.end()) at->second = make<V>(static_cast<int>((number_of(at->second) + s.value) % 1000));
+                return {at != m.end()};
+            case 9:
+                if (s.key % 16 == 0) m.clear();
+                return {};
+            case 10: {
+                const bool is_new = m.emplace(key, make<V>(s.value)).second;
+                return {is_new, number_of(m.at(key)), true};
+            }
             default: {
                 const bool all = s.key % 16 == 0;
                 std::erase_if(m, [&](const auto& e) { return all || (number_of(e.first) + s.key) % 5 == 0; });
@@ -100,11 +120,11 @@ struct ordered_trial : trial<Map> {
     static seen on(tx& t, Map& m, const step& s) {
         const K key = make<K>(s.key);
         switch (s.what) {
-            case 9: return pair_seen(m.lower_bound(t, key));
-            case 10: return pair_seen(m.upper_bound(t, key));
-            case 11: return pair_seen(m.front(t));
-            case 12: return pair_seen(m.back(t));
-            case 13: {
+            case 12: return pair_seen(m.lower_bound(t, key));
+            case 13: return pair_seen(m.upper_bound(t, key));
+            case 14: return pair_seen(m.front(t));
+            case 15: return pair_seen(m.back(t));
+            case 16: {
                 seen passed;
                 m.for_each(t, key, make<K>(s.value), [&](const K& k, const V& v) {
                     passed.push_back(number_of(k) + number_of(v));
@@ -112,6 +132,8 @@ struct ordered_trial : trial<Map> {
                 });
                 return passed;
             }
+            case 17: return pair_seen(m.pop_front(t));
+            case 18: return pair_seen(m.pop_back(t));
             default: return trial<Map>::on(t, m, s);
         }
     }
@@ -120,17 +142,25 @@ struct ordered_trial : trial<Map> {
         const K key = make<K>(s.key);
         const auto entry = [&m](auto at) { return at != m.end() ? std::optional{*at} : std::nullopt; };
         switch (s.what) {
-            case 9: return pair_seen(entry(m.lower_bound(key)));
-            case 10: return pair_seen(entry(m.upper_bound(key)));
-            case 11: return pair_seen(entry(m.begin()));
-            case 12: return pair_seen(entry(m.empty() ? m.end() : std::prev(m.end())));
-            case 13: {
+            case 12: return pair_seen(entry(m.lower_bound(key)));
+            case 13: return pair_seen(entry(m.upper_bound(key)));
+            case 14: return pair_seen(entry(m.begin()));
+            case 15: return pair_seen(entry(m.empty() ? m.end() : std::prev(m.end())));
+            case 16: {
                 seen passed;
                 for (auto i = m.lower_bound(key); i != m.end() && i->first < make<K>(s.value); ++i) {
                     passed.push_back(number_of(i->first) + number_of(i->second));
                     if (passed.size() == 20) break;
                 }
                 return passed;
+            }
+            case 17:
+            case 18: {
+                if (m.empty()) return {-1};
+                const auto at = s.what == 17 ? m.begin() : std::prev(m.end());
+                const seen popped{number_of(at->first), number_of(at->second)};
+                m.erase(at);
+                return popped;
             }
             default: return trial<Map>::on(m, s);
         }
@@ -161,6 +191,62 @@ RC_GTEST_PROP(hash_map_property, equal_hashes, ()) {
     map subject;
     run<trial<map>>(*programs(common_steps, keys), subject, std::unordered_map<std::string, long>{});
 }
+
+/// Strings are found by views of them, where hash and comparison say so.
+struct hash_of_view {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+};
+template <class Map>
+void look_up_by_views(Map& map) {
+    using namespace std::string_view_literals;
+    EXPECT_TRUE(map.insert("first", 1));
+    atomically([&](tx& t) {
+        EXPECT_EQ(map.find(t, "first"sv), 1);
+        EXPECT_EQ(map.at(t, "first"sv), 1);
+        EXPECT_FALSE(map.contains(t, "second"sv));
+        EXPECT_TRUE(map.update(t, "first"sv, [](int v) { return v + 1; }));
+        EXPECT_EQ(map.extract(t, "first"sv), 2);
+        EXPECT_FALSE(map.erase(t, "first"sv));
+    });
+}
+TEST(hash_map, finds_by_keys_of_other_types) {
+    hash_map<std::string, int, hash_of_view, std::equal_to<>> map;
+    look_up_by_views(map);
+}
+TEST(ordered_map, finds_by_keys_of_other_types) {
+    ordered_map<std::string, int, std::less<>> map;
+    look_up_by_views(map);
+}
+
+// What is there all the time comes, whatever others insert and erase meanwhile; of an ordered map once, and in order.
+template <class Map>
+void watch(bool once_and_in_order) {
+    Map map;
+    constexpr long fixed = 500;
+    for (long k = 0; k < fixed; ++k) map.insert(2 * k, k);
+    std::atomic<bool> done{false};
+    std::jthread others{[&] {
+        for (long k = 0; !done.load(); k = (k + 7) % 20'000) {
+            map.insert(2 * k + 1, k);
+            map.erase(2 * ((k + 10'000) % 20'000) + 1);
+        }
+    }};
+    for (int round = 0; round < 20; ++round) {
+        std::map<long, int> met;
+        long last = -1;
+        map.for_each_weakly([&](long k, long v) {
+            EXPECT_TRUE(k % 2 != 0 || v == k / 2) << k;
+            ++met[k];
+            EXPECT_TRUE(!once_and_in_order || k > last) << k;
+            last = k;
+        });
+        for (long k = 0; k < fixed; ++k) EXPECT_GE(met[2 * k], 1) << k;
+    }
+    done = true;
+}
+TEST(hash_map, is_watched_weakly) { watch<hash_map<long, long>>(false); }
+TEST(ordered_map, is_watched_weakly) { watch<ordered_map<long, long>>(true); }
 
 RC_GTEST_PROP(ordered_map_property, numbers, ()) { try_ordered_map<long, long>(); }
 RC_GTEST_PROP(ordered_map_property, strings, ()) { try_ordered_map<std::string, std::string>(); }

@@ -39,6 +39,8 @@ std::vector<expectation> expectations() {
            {"wt_etl"});
     expect("one_look_at_the_record_is_not_enough", fault::single_orec_load, "unlogged_snapshot", "not opaque",
            {"wb_etl", "wt_etl", "wb_ctl"});
+    expect("two_equal_looks_at_the_record_are_not_enough", fault::trust_every_version,
+           "load_outside_across_a_block_of_the_last_writer", "not opaque", {"wt_etl_deferred"});
     expect("a_wake_up_is_lost", fault::retry_without_recheck, "consumer_waits", "lost wake-up",
            {"wb_etl", "wt_etl", "wb_ctl", "norec"});
     expect("a_wake_up_is_kept", fault::keep_the_wake_up, "two_that_only_look", "lost wake-up",

@@ -17,11 +17,12 @@ struct flavour {
     bool in_line = false;                 ///< under `adaptive`: every block stands in the line of its place
 };
 
-inline constexpr std::array<flavour, 17> flavours{{
+inline constexpr std::array<flavour, 18> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
     {"wt_etl", "wt-etl"},
+    {"wt_etl_deferred", "wt-etl", clock_state::deferred},
     {"wt_etl_switching", "wt-etl", clock_state::about_to_switch},
     {"wb_ctl", "wb-ctl"},
     {"wb_ctl_switching", "wb-ctl", clock_state::about_to_switch},

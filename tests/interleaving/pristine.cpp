@@ -29,21 +29,21 @@ template struct key<&version_clock::clock_>;
 
 void reset(descriptor& d, clock_state clock) {
     d.reserve_read();  // without room in the log the first read of all takes a longer way than those that follow
-    d.clock = {};
-    d.partial = {};
-    d.bias = d.begun_by_others = 0;
-    d.biases = d.until_bias = 0;
-    d.received_up_to = d.owes_up_to = 0;
+    d.kept.clock = {};
+    d.rewind.partial = {};
+    d.bias.word_as_owner = d.bias.begun_by_others = 0;
+    d.bias.count = d.bias.until = 0;
+    d.quiescing.received_up_to = d.quiescing.owes_up_to = 0;
     d.enlisted.reset(0);
-    d.steps_walked = 0;
+    d.quiescing.steps_walked = 0;
     d.swept_at = 0;
     d.random = 1;
     d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {
-        d.clock.foreign = 15;
-        d.clock.deferred_length = 1;
-        d.clock.deferred_left = 1;
-        d.clock.own_hits = 127;
+        d.kept.clock.foreign = 15;
+        d.kept.clock.deferred_length = 1;
+        d.kept.clock.deferred_left = 1;
+        d.kept.clock.own_hits = 127;
     }
 }
 

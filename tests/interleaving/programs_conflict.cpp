@@ -136,6 +136,18 @@ std::vector<program> conflict_programs() {
               me.load(y);
               me.load(x);
           }}},
+        // In deferred mode the second block may leave the version of the first (version_clock.hpp, 8).
+        {"load_outside_across_a_block_of_the_last_writer",
+         {[](actor& me) {
+              me.transact([](block& b) { b.write(x); });
+              me.transact([](block& b) {
+                  b.read(y);
+                  b.write(x);
+                  b.read(y);
+                  b.write(x);
+              });
+          },
+          [](actor& me) { me.load(x); }}},
         {"stores_outside_of_blocks",
          {guard_x_y<x>,
           [](actor& me) {

@@ -159,6 +159,32 @@ TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     EXPECT_EQ(high.at, 1);
 }
 
+// The kernel starts an interrupted sleep anew, with some slack: ticks that come faster than that never let it end.
+// Catches those: 20 us apart they are thousands, and a sleep under periodic ticks has no end.
+TEST_P(ticking, what_sleeps_in_library_code_wakes_up) {
+    const support::watchdog dog{"scheduler"};
+    struct sleeper {
+        std::atomic<bool> asleep{false};
+        static void run(void* of) noexcept {
+            auto& me = *static_cast<sleeper*>(of);
+            me.asleep = true;
+            std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        }
+    } low;
+    std::atomic<int> clock{0};
+    marker high{&clock};
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({sleeper::run, &low, 2}));
+    wait_until(low.asleep);
+    const auto began = base::now();
+    ASSERT_TRUE(s.submit({mark, &high, 3}));
+    s.drain();
+    const auto ticks_at_most = 200 + (base::now() - began) / std::chrono::milliseconds{1};
+    EXPECT_EQ(high.at, 1);
+    EXPECT_LT(static_cast<std::int64_t>(s.statistics().signals), ticks_at_most);
+}
+
 // Catches a tick for each of them: the worker would begin all four, each interrupting the one before.
 TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
     const support::watchdog dog{"scheduler"};

@@ -60,9 +60,9 @@ private:
 };
 
 /// What a call from within the program is answered, in RESP3.
-inline std::string answer_of(bank_server& bank, std::string_view procedure) {
+inline std::string answer_of(bank_server& bank, std::string_view procedure, const call_options& how = {}) {
     const auto answered = std::make_shared<std::promise<std::string>>();
-    bank->call_raw(procedure, {}, {},
+    bank->call_raw(procedure, {}, how,
                    [answered](std::string_view answer) { answered->set_value(std::string{answer}); });
     return answered->get_future().get();
 }

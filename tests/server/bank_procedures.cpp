@@ -1,9 +1,11 @@
 // What the tests of the server load: accounts, and procedures that misbehave.
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <tutti/containers/hash_map.hpp>
@@ -26,6 +28,7 @@ struct bank {
     std::vector<tutti::var<long>> accounts;
     tutti::var<long> calls{0};
     tutti::var<long> coins{0};
+    std::atomic<long> waiting{0};
     std::atomic<bool> released{false};
 };
 
@@ -83,6 +86,9 @@ TUTTI_PROCEDURES(server) {
     });
     server.add("maybe", {}, [](std::optional<double> x) { return x; });
     server.add("how", {.priority = 2}, [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
+    server.add("bounded", {.highest_of_clients = 3, .clients_set_deadline = false},
+               [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
+    server.add("echo_two", {}, [](const std::string& one, const std::string& two) { return one + " " + two; });
     server.add("large", {}, [](std::size_t bytes) { return std::string(bytes, 'x'); });
     server.add("fail", {}, [](const std::string& why) { throw std::runtime_error{why}; });
     server.add("throw_number", {}, [] { throw 42; });
@@ -104,6 +110,25 @@ TUTTI_PROCEDURES(server) {
             b->coins.set(t, b->coins.get(t) - 1);
         });
     });
+    const auto take_anyway = [b] {
+        ++b->waiting;
+        tutti::atomically([&](tutti::tx& t) {
+            if (b->coins.get(t) == 0) tutti::retry(t);
+            b->coins.set(t, b->coins.get(t) - 1);
+        });
+    };
+    server.add("take_anyway", {.outlives_client = true}, take_anyway);
+    // Takes long, and gives back what its client will not get.
+    server.add("take_unless_gone", {}, [b](const call& how) {
+        ++b->waiting;
+        while (!how.abandoned()) std::this_thread::sleep_for(1ms);
+        tutti::atomically([&](tutti::tx& t) {
+            b->coins.set(t, b->coins.get(t) - 1);
+            if (how.abandoned()) tutti::cancel(t);
+        });
+    });
+    server.add("waiting", {}, [b] { return b->waiting.load(); });
+    server.add("left", {}, [b] { return b->coins.load(); });
     server.add("counted", {}, [b] { return b->calls.load(); });
     // Endless work that only another call ends: in plain code, and in a transaction.
     server.add("hold", {.priority = 1}, [b] {
@@ -116,6 +141,16 @@ TUTTI_PROCEDURES(server) {
             return sum;
         });
     });
+    // Swallows its cancellation, again and again.
+    server.add("ignore", {.priority = 1}, [b] {
+        for (;;) {
+            try {
+                loop_for_ever(*b);
+            } catch (...) {
+                b->released.store(false, std::memory_order_release);
+            }
+        }
+    });
     server.add("release", {.priority = 5}, [b] { b->released.store(true, std::memory_order_release); });
     server.add("dive", {}, [b] { return dive(*b, nullptr, 0); });
     server.add("dive_reading", {}, [b] {
@@ -124,6 +159,7 @@ TUTTI_PROCEDURES(server) {
             return dive(*b, &t, 0);
         });
     });
+    server.add("crash", {.priority = 3}, [](int signal, const std::string&) { ::raise(signal); });
     server.add("late", {.refuse_late = true}, [] {});
     // Until the end of a pipe.
     server.add("hold_open", {.priority = 1}, [](const std::string& pipe) { std::ifstream{pipe}.get(); });

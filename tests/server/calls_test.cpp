@@ -27,13 +27,50 @@ TEST(calls, arguments_and_results_travel) {
     EXPECT_EQ(ask({"CALL", "large", "300000"}), std::string(300'000, 'x'));
 }
 
-TEST(calls, priority_and_deadline_come_last) {
+TEST(calls, priority_and_deadline_come_before_the_name) {
     bank_server bank;
     client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "how"}), "(2 0)");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "how"}), "(7 0)");
+    EXPECT_EQ(ask({"CALL", "deadline", "1000000", "priority", "0", "--", "how"}), "(0 1)");
+    EXPECT_EQ(ask({"CALL", "--", "how"}), "(2 0)");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "join", "-", "a", "b"}), "a-b");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "--"}), "-ARGUMENT CALL needs the name of a procedure");
+    EXPECT_EQ(ask({"CALL", "PRIORITY"}), "-ARGUMENT PRIORITY is followed by nothing");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7"}), "-ARGUMENT CALL needs the name of a procedure");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "priority", "8", "how"}), "-ARGUMENT PRIORITY is given twice");
+}
+
+TEST(calls, arguments_are_no_options) {
+    bank_server bank;
+    client ask{bank.port()};
+    EXPECT_EQ(ask({"CALL", "join", "-", "a", "PRIORITY", "31"}), "a-PRIORITY-31");
+    EXPECT_EQ(ask({"CALL", "join", "-", "DEADLINE", "1", "PRIORITY", "x"}), "DEADLINE-1-PRIORITY-x");
+    EXPECT_EQ(ask({"CALL", "join", "PRIORITY"}), "");
+    EXPECT_EQ(ask({"CALL", "maybe", "PRIORITY", "31"}).substr(0, 9), "-ARGUMENT");
+    EXPECT_EQ(ask({"CALL", "echo_two", "PRIORITY", "31"}), "PRIORITY 31");
+}
+
+// Clients may bring up to the procedure's bound; the program any.
+TEST(calls, a_procedure_bounds_what_clients_bring) {
+    bank_server bank;
+    client ask{bank.port()};
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "3", "bounded"}), "(3 0)");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "4", "bounded"}), "-ARGUMENT bounded: clients may bring a PRIORITY from 0 to 3");
+    EXPECT_EQ(ask({"CALL", "bounded", "PRIORITY", "4"}), "-ARGUMENT bounded: clients may bring a PRIORITY from 0 to 3");
+    EXPECT_EQ(ask({"CALL", "DEADLINE", "5", "bounded"}), "-ARGUMENT bounded: clients may bring no DEADLINE");
+    EXPECT_EQ(answer_of(bank, "bounded", {.priority = 9}), "*2\r\n:9\r\n#f\r\n");
+}
+
+TEST(calls, options_may_follow_a_fixed_number_of_arguments) {
+    bank_server bank;
+    client ask{bank.port()};
     EXPECT_EQ(ask({"CALL", "how", "PRIORITY", "7"}), "(7 0)");
     EXPECT_EQ(ask({"CALL", "how", "deadline", "1000000", "priority", "0"}), "(0 1)");
-    EXPECT_EQ(ask({"CALL", "join", "PRIORITY"}), "") << "what is needed is no option";
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "how", "DEADLINE", "1000000"}), "(7 1)");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "7", "how", "PRIORITY", "8"}), "-ARGUMENT PRIORITY is given twice");
+    EXPECT_EQ(ask({"CALL", "how", "x", "PRIORITY", "8"}), "-ARGUMENT how: it takes 0 arguments and was given 3");
+    EXPECT_EQ(ask({"CALL", "how", "PRIORITY"}), "-ARGUMENT PRIORITY is followed by nothing");
     EXPECT_EQ(ask({"CALL", "how", "PRIORITY", "32"}), "-ARGUMENT PRIORITY is from 0 to 31");
     EXPECT_EQ(ask({"CALL", "how", "PRIORITY", "x"}).substr(0, 9), "-ARGUMENT");
     EXPECT_EQ(ask({"CALL", "how", "DEADLINE", "-1"}).substr(0, 9), "-ARGUMENT");
@@ -135,7 +172,7 @@ TEST(calls, answers_keep_the_order_of_their_requests) {
     client ask{bank.port()};
     const std::size_t rounds = support::rounds(2000);
     for (std::size_t i = 0; i < rounds; ++i) {
-        ask.send({"CALL", "join", "", std::to_string(i), "PRIORITY", std::to_string(i % 32)});
+        ask.send({"CALL", "PRIORITY", std::to_string(i % 32), "join", "", std::to_string(i)});
         if (i % 3 == 0) ask.send({"ECHO", "e" + std::to_string(i)});
     }
     for (std::size_t i = 0; i < rounds; ++i) {
@@ -216,13 +253,168 @@ TEST(calls, clients_introduce_themselves) {
     EXPECT_EQ(other({"PING"}), "PONG");
 }
 
+TEST(calls, clients_are_listed_and_killed) {
+    bank_server bank{{.io_threads = 2}};
+    client ask{bank.port()}, other{bank.port()};
+    EXPECT_EQ(ask({"CLIENT", "SETNAME", "two words"}).substr(0, 4), "-ERR");
+    EXPECT_EQ(ask({"CLIENT", "SETINFO", "LIB-NAME", "hiredis"}), "OK");
+    EXPECT_EQ(other({"CLIENT", "SETNAME", "other"}), "OK");
+    const std::string own = ask({"CLIENT", "INFO"});
+    EXPECT_EQ(own.substr(0, own.find(" age=")).substr(own.find(" name=")), " name=");
+    EXPECT_NE(own.find(" lib-name=hiredis lib-ver=\n"), std::string::npos) << own;
+    const std::string all = ask({"CLIENT", "LIST"});
+    EXPECT_EQ(std::ranges::count(all, '\n'), 2);
+    EXPECT_NE(all.find(" name=other "), std::string::npos) << all;
+    EXPECT_EQ(ask({"CLIENT", "KILL", "ID", "99"}), "0");
+    EXPECT_EQ(ask({"CLIENT", "KILL", "ID", other({"CLIENT", "ID"})}), "1");
+    EXPECT_EQ(other.receive(), "closed");
+    EXPECT_EQ(ask({"CLIENT", "KILL", "SKIPME", "YES"}), "0");
+    EXPECT_EQ(ask({"CLIENT", "KILL", "127.0.0.1:1"}), "-ERR no such client");
+    for (const char* const unknown : {"NO-EVICT", "TRACKING", "PAUSE"})
+        EXPECT_EQ(ask({"CLIENT", unknown, "ON"}).substr(0, 4), "-ERR");
+    const std::string address = own.substr(own.find("addr=") + 5, own.find(" name=") - own.find("addr=") - 5);
+    ask({"CLIENT", "KILL", address});
+    EXPECT_EQ(ask.receive(), "closed");
+}
+
+TEST(calls, clients_may_want_no_answers) {
+    bank_server bank;
+    client ask{bank.port()};
+    ask.send({"CLIENT", "REPLY", "OFF"});
+    ask.send({"CALL", "count"});
+    ask.send({"CALL", "nothing"});
+    EXPECT_EQ(ask({"CLIENT", "REPLY", "ON"}), "OK");
+    ask.send({"CLIENT", "REPLY", "SKIP"});
+    ask.send({"CALL", "count"});
+    EXPECT_EQ(ask({"CALL", "count"}), "3");
+}
+
+TEST(calls, several_are_one_transaction) {
+    bank_server bank;
+    client ask{bank.port()};
+    EXPECT_EQ(ask({"MULTI"}), "OK");
+    EXPECT_EQ(ask({"CALL", "transfer", "1", "2", "30"}), "QUEUED");
+    EXPECT_EQ(ask({"CALL", "PRIORITY", "3", "balance", "1"}), "QUEUED");
+    EXPECT_EQ(client{bank.port()}({"CALL", "balance", "1"}), "1000");
+    EXPECT_EQ(ask({"EXEC"}), "(OK 970)");
+    EXPECT_EQ(ask({"EXEC"}), "-ERR EXEC without MULTI");
+    EXPECT_EQ(ask({"MULTI"}), "OK");
+    EXPECT_EQ(ask({"EXEC"}), "()");
+}
+
+// The second one fails when the first has moved money already.
+TEST(calls, none_of_several_has_an_effect_if_one_fails) {
+    bank_server bank;
+    client ask{bank.port()};
+    for (const auto& failing : {words{"CALL", "transfer", "3", "4", "5000"}, words{"CALL", "fail", "why"}}) {
+        EXPECT_EQ(ask({"MULTI"}), "OK");
+        EXPECT_EQ(ask({"CALL", "transfer", "1", "2", "30"}), "QUEUED");
+        EXPECT_EQ(ask(failing), "QUEUED");
+        const std::string answer = ask({"EXEC"});
+        EXPECT_TRUE(answer.starts_with("-CANCELLED EXEC: ") || answer == "-EXCEPTION EXEC: why") << answer;
+        EXPECT_EQ(ask({"CALL", "balance", "1"}), "1000");
+    }
+}
+
+TEST(calls, several_are_refused_if_one_was) {
+    bank_server bank;
+    client ask{bank.port()};
+    for (const auto& refused : {words{"CALL", "nothing"}, words{"CALL", "balance"}, words{"CALL"}, words{"GET", "x"},
+                                words{"MULTI"}, words{"WATCH", "x"}, words{"CALL", "PRIORITY", "x", "noop"}}) {
+        EXPECT_EQ(ask({"MULTI"}), "OK");
+        EXPECT_EQ(ask({"CALL", "transfer", "1", "2", "30"}), "QUEUED");
+        EXPECT_EQ(ask(refused).front(), '-');
+        const bool nested = refused[0] == "MULTI";
+        EXPECT_EQ(ask({nested ? "DISCARD" : "EXEC"}).substr(0, 10), nested ? "OK" : "-EXECABORT");
+        EXPECT_EQ(ask({"CALL", "balance", "1"}), "1000");
+    }
+    EXPECT_EQ(ask({"DISCARD"}), "-ERR DISCARD without MULTI");
+}
+
+// Without one transaction over both a total would be seen between a withdrawal and its deposit.
+TEST(calls, nobody_sees_half_of_several) {
+    bank_server bank{{.workers = 2}};
+    client ask{bank.port()}, other{bank.port()};
+    EXPECT_EQ(ask({"CALL", "put", "1"}), "OK");
+    const std::size_t rounds = support::rounds(300);
+    std::atomic<bool> over{false};
+    std::thread watcher{[&] {
+        while (!over) ASSERT_EQ(other({"CALL", "left"}), "1");
+    }};
+    for (std::size_t i = 0; i < rounds; ++i) {
+        for (const auto& each : {words{"MULTI"}, words{"CALL", "take"}, words{"CALL", "put", "1"}, words{"EXEC"}})
+            ask.send(each);
+        std::string answers;
+        for (int n = 0; n < 4; ++n) answers += ask.receive();
+        EXPECT_EQ(answers, "OKQUEUEDQUEUED(OK OK)");
+    }
+    over = true;
+    watcher.join();
+}
+
+TEST(calls, with_an_id_run_once) {
+    bank_server bank{{.workers = 2, .remembered = 3}};
+    client ask{bank.port()}, again{bank.port()};
+    EXPECT_EQ(ask({"CALL", "ID", "a", "count"}), "1");
+    EXPECT_EQ(again({"CALL", "ID", "a", "count"}), "1");
+    EXPECT_EQ(ask({"CALL", "ID", "b", "count"}), "2");
+    EXPECT_EQ(ask({"CALL", "ID", "a", "balance", "1"}), "-ARGUMENT this ID belongs to another call");
+    EXPECT_EQ(ask({"CALL", "ID", "fails", "fail", "why"}), "-EXCEPTION fail: why");
+    EXPECT_EQ(again({"CALL", "ID", "fails", "fail", "why"}), "-EXCEPTION fail: why");
+    ask.send({"CALL", "ID", "slow", "gate"});
+    bank.held.await(1);
+    EXPECT_EQ(again({"CALL", "ID", "slow", "gate"}).substr(0, 5), "-BUSY");
+    bank.held.open();
+    EXPECT_EQ(ask.receive(), "OK");
+    EXPECT_EQ(again({"CALL", "ID", "slow", "gate"}), "OK");
+    EXPECT_EQ(again({"CALL", "ID", "a", "count"}), "3") << "the oldest is forgotten";
+    EXPECT_EQ(ask({"CALL", "ID", ""}).substr(0, 9), "-ARGUMENT");
+}
+
+// One that has not run is not remembered.
+TEST(calls, with_an_id_that_were_refused_may_come_again) {
+    bank_server bank{{.workers = 1, .queue = 1}};
+    client first{bank.port()}, second{bank.port()}, third{bank.port()};
+    first.send({"CALL", "gate"});
+    bank.held.await(1);
+    second.send({"CALL", "noop"});
+    while (third({"INFO"}).find("\r\nwaiting_") == std::string::npos) {}
+    EXPECT_EQ(third({"CALL", "ID", "x", "count"}).substr(0, 5), "-BUSY");
+    bank.held.open();
+    EXPECT_EQ(first.receive(), "OK");
+    EXPECT_EQ(second.receive(), "OK");
+    EXPECT_EQ(third({"CALL", "ID", "x", "count"}), "1");
+    EXPECT_EQ(third({"CALL", "ID", "x", "count"}), "1");
+}
+
+TEST(calls, several_with_an_id_run_once) {
+    bank_server bank;
+    client ask{bank.port()};
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(ask({"MULTI"}), "OK");
+        EXPECT_EQ(ask({"CALL", "count"}), "QUEUED");
+        EXPECT_EQ(ask({"EXEC", "ID", "both"}), "(1)");
+    }
+    EXPECT_EQ(ask({"MULTI"}), "OK");
+    EXPECT_EQ(ask({"CALL", "ID", "one", "count"}).substr(0, 9), "-ARGUMENT");
+    EXPECT_EQ(ask({"DISCARD"}), "OK");
+}
+
+TEST(calls, commands_are_described) {
+    bank_server bank;
+    client ask{bank.port()};
+    EXPECT_EQ(ask({"COMMAND", "INFO", "get", "call", "ping"}), "(nil (call -2 (fast) 0 0 0) (ping -1 (fast) 0 0 0))");
+    EXPECT_EQ(ask({"COMMAND", "COUNT"}), "14");
+    EXPECT_EQ(ask({"COMMAND", "NONSENSE"}).substr(0, 4), "-ERR");
+}
+
 TEST(calls, resp3_has_more_types) {
     bank_server bank;
     bare_socket talk{bank.port()};
-    talk.send("HELLO 3\r\nCALL maybe 0.5\r\nCALL maybe\r\nQUIT\r\n");
+    talk.send("HELLO 3\r\nCALL maybe -nan\r\nCALL maybe 0.5\r\nCALL maybe\r\nQUIT\r\n");
     const std::string all = talk.receive_all();
     EXPECT_EQ(all.substr(0, 4), "%4\r\n");
-    EXPECT_NE(all.find("\r\n,0.5\r\n_\r\n+OK\r\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("\r\n,nan\r\n,0.5\r\n_\r\n+OK\r\n"), std::string::npos) << all;
 }
 
 TEST(calls, a_unix_socket_serves_too) {
@@ -250,6 +442,10 @@ TEST(registration, mistakes_are_named) {
     EXPECT_EQ(refusal([&] { bank.load(BANK_PROCEDURES); }), BANK_PROCEDURES ": procedure 'noop' is registered twice");
     EXPECT_NE(refusal([&] { bank.procedures().add("two words", {}, [] {}); }).find("two words"), std::string::npos);
     EXPECT_NE(refusal([&] { bank.procedures().add("p", {.priority = 32}, [] {}); }).find("32"), std::string::npos);
+    EXPECT_NE(refusal([&] { bank.procedures().add("p", {.highest_of_clients = 32}, [] {}); }).find("32"),
+              std::string::npos);
+    EXPECT_EQ(refusal([&] { bank.procedures().add("deadline", {}, [] {}); }),
+              "procedure 'deadline' is named like an option of a call");
     EXPECT_NE(refusal([&] { bank.load("/nonexistent/app.so"); }).find("/nonexistent/app.so cannot be loaded"),
               std::string::npos);
     EXPECT_NE(refusal([&] { bank.load("/proc/self/exe"); }), "none");

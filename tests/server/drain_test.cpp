@@ -1,10 +1,14 @@
 // No accepted request is lost, and none answered or run twice: while clients die at random, and when the server ends.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <random>
 
 #include "server/counted_calls.hpp"
+#include "server/net/sockets.hpp"
 
 namespace tutti::server {
 namespace {
@@ -27,7 +31,7 @@ answers tally(const std::string& text) {
 
 TEST(drain, what_was_accepted_is_answered_and_nothing_else_is_run) {
     for (int round = 0; round < 5; ++round) {
-        bank_server bank{{.receivers = 2, .workers = 2}};
+        bank_server bank{{.io_threads = 2, .workers = 2}};
         std::atomic<std::size_t> ok{0}, refused{0};
         std::vector<std::thread> clients;
         std::atomic<int> answered{0};
@@ -67,7 +71,7 @@ TEST(drain, what_was_accepted_is_answered_and_nothing_else_is_run) {
 }
 
 TEST(drain, killed_clients_lose_answers_but_no_call) {
-    bank_server bank{{.receivers = 1, .workers = 2}};
+    bank_server bank{{.io_threads = 1, .workers = 2}};
     std::mt19937 random{7};
     std::size_t sent = 0;
     const std::size_t rounds = support::rounds(200);
@@ -90,7 +94,7 @@ TEST(drain, killed_clients_lose_answers_but_no_call) {
 }
 
 TEST(drain, every_call_is_run_once_and_answered_once) {
-    bank_server bank{{.receivers = 2, .workers = 2}};
+    bank_server bank{{.io_threads = 2, .workers = 2}};
     expect_each_once(bank, {.connections = 4, .calls = 25'000, .ahead = 100, .request = [](std::mt19937&) {
                                 return std::vector<std::string>{"CALL", "count"};
                             }});
@@ -171,6 +175,73 @@ TEST(drain, what_cannot_be_ended_keeps_the_end_from_nobody_else) {
     key.store(1);
     ending.join();
     EXPECT_NO_THROW(undo.get());
+}
+
+// It would wait for the write timeout.
+TEST(drain, idle_clients_do_not_hold_the_end_up) {
+    bank_server bank{{.write_timeout = std::chrono::hours{1}}};
+    bare_socket silent{bank.port()};
+    client used{bank.port()};
+    EXPECT_EQ(used({"CALL", "noop"}), "OK");
+    bank->drain();
+    EXPECT_EQ(silent.receive_all(), "");
+    EXPECT_EQ(used.receive(), "closed");
+}
+
+TEST(drain, who_comes_while_it_ends_is_refused) {
+    bank_server bank{{.workers = 1}};
+    client waits{bank.port()};
+    waits.send({"CALL", "gate"});
+    bank.held.await(1);
+    std::thread ending{[&] { bank->drain(); }};
+    for (bool refused = false; !refused;) {
+        try {
+            bare_socket{bank.port()};
+        } catch (const std::runtime_error&) {
+            refused = true;
+        }
+    }
+    bank.held.open();
+    EXPECT_EQ(waits.receive(), "OK");
+    ending.join();
+}
+
+// Clients that come between two servers wait for the second.
+TEST(drain, an_inherited_socket_is_left_to_the_next_server) {
+    const handle listener = listen_tcp("127.0.0.1", 0);
+    const auto next_server = [&] {
+        auto made = std::make_unique<service>(settings{.inherited = {::dup(listener.get())}});
+        made->load(BANK_PROCEDURES);
+        made->start();
+        return made;
+    };
+    auto first = next_server();
+    EXPECT_EQ(first->port(), port_of(listener));
+    EXPECT_EQ(client{first->port()}({"PING"}), "PONG");
+    first.reset();
+    client early{port_of(listener)};
+    early.send({"PING"});
+    const auto second = next_server();
+    EXPECT_EQ(early.receive(), "PONG");
+    service third{{.inherited = {0}}};
+    EXPECT_THROW(third.start(), std::invalid_argument);
+}
+
+TEST(drain, a_child_of_fork_does_not_keep_the_port) {
+    std::uint16_t port = 0;
+    pid_t child = 0;
+    {
+        bank_server bank;
+        port = bank.port();
+        child = ::fork();
+        if (child == 0) {
+            for (;;) ::pause();
+        }
+    }
+    EXPECT_THROW(bare_socket{port}, std::runtime_error);
+    EXPECT_NO_THROW((void)listen_tcp("127.0.0.1", port));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
 }
 
 TEST(drain, at_end_runs_last_and_may_fail) {

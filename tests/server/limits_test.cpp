@@ -3,9 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "server/executors.hpp"
-#include "server/figures.hpp"
-#include "server/time_limits.hpp"
+#include "observe/histogram.hpp"
+#include "server/calls/executors.hpp"
+#include "server/metrics/counters.hpp"
+#include "server/net/patience.hpp"
 
 namespace tutti::server {
 namespace {
@@ -25,7 +26,8 @@ private:
 };
 
 std::unique_ptr<connection> arrived_at_start(bool trusted, bool established = true) {
-    auto made = std::make_unique<connection>(std::make_unique<quiet_stream>(established), start);
+    static byte_budget plenty{1'000'000'000};
+    auto made = std::make_unique<connection>(std::make_unique<quiet_stream>(established), start, plenty);
     made->who.trusted = trusted;
     return made;
 }
@@ -63,6 +65,10 @@ TEST(byte_queue, keeps_the_order_and_forgets_what_was_large) {
 
 struct nobody final : giver {
     void give_back(request&) noexcept override {}
+    byte_budget& budget() noexcept override { return plenty; }
+
+private:
+    byte_budget plenty{1'000'000'000};
 };
 
 // What is answered behind a call that runs for long is held, too.
@@ -165,21 +171,21 @@ TEST(run_clock, interrupts_ever_more_seldom) {
     EXPECT_FALSE(clock.is_over(50ms, start + 1h));
 }
 
-TEST(figures, what_was_refused_did_not_turn_around) {
-    figures counted{1};
+TEST(counters, what_was_refused_did_not_turn_around) {
+    counters counted{1};
     counted.count_call(0, 3, ending::busy, 1us);
     counted.count_call(0, 3, ending::shutdown, 1us);
     counted.count_call(0, 3, ending::ok, 5ms);
     turnaround_sum sum;
     counted.add_to(sum, 0, 3);
-    EXPECT_EQ(count_of(sum), 1U);
+    EXPECT_EQ(observe::count_of(sum.buckets), 1U);
     EXPECT_EQ(sum.microseconds, 5000U);
     EXPECT_EQ(counted.endings(0, ending::busy), 1U);
 }
 
 TEST(workers, are_as_many_as_the_executor_can_have) {
     EXPECT_EQ(workers_for({}, execution::threads, 128), 127U);
-    EXPECT_EQ(workers_for({.receivers = 4}, execution::threads, 2), 1U);
+    EXPECT_EQ(workers_for({.io_threads = 4}, execution::threads, 2), 1U);
     EXPECT_EQ(workers_for({.workers = 100}, execution::threads, 2), 100U);
     if (executor_of({}) != execution::preemptive) GTEST_SKIP() << "not in this build";
     EXPECT_EQ(workers_for({}, execution::preemptive, 128), 64U);

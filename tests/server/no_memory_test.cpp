@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "server/calls/invocation.hpp"
+#include "server/calls/thread_pool.hpp"
 #include "server/client.hpp"
-#include "server/invocation.hpp"
+#include "server/net/io_thread.hpp"
 #include "server/program_calls.hpp"
-#include "server/receiver.hpp"
-#include "server/thread_pool.hpp"
 #include "support/heap.hpp"
 
 namespace tutti::server {
@@ -27,6 +27,9 @@ public:
         return 1;
     }
     void interrupt(job&) noexcept override {}
+    void interrupt_sleeper(job&) noexcept override {}
+    void end_where_it_stands(job&) noexcept override {}
+    [[nodiscard]] const job* current() const noexcept override { return nullptr; }
     void forget_interruption() noexcept override {}
     void end_waits() noexcept override {}
     void drain() override {}
@@ -75,11 +78,13 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_closed) {
     catalogued.add("noop", {}, [] {});
     timeline shown{1};
     full_executor full;
-    const commands known{catalogued, "", shown, [] { return std::string{}; }};
+    client_directory clients;
+    remembered answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
+    const commands known{catalogued, "", shown, clients, answers, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
-    common shared{.how = how, .known = known, .runs = full, .entrances = {}};
+    common shared{.how = how, .known = known, .runs = full, .entrances = {}, .directory = clients, .answers = answers};
     shared.entrances.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
-    receiver serving{shared, 1};
+    io_thread serving{shared, 1};
     serving.start();
     full.spoils_memory = true;
     EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}), "closed");

@@ -1,7 +1,7 @@
 // Requests are cut from the stream whatever pieces it comes in, and nothing that is sent makes the parser hold more
 // than its limits. Catches a parser that forgets where it was, or reads beyond what has come.
 
-#include "server/request_parser.hpp"
+#include "server/protocol/request_parser.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Nothing that one client does, or leaves undone, harms another. Catches queues and buffers without a bound, and
-// receivers that wait for somebody.
+// I/O threads that wait for somebody.
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -41,6 +41,35 @@ TEST(pressure, a_full_queue_answers_busy) {
     for (int i = 5; i <= 10; ++i) EXPECT_EQ(other.receive().substr(0, 5), "-BUSY");
     EXPECT_EQ(other.receive(), "PONG");
     EXPECT_EQ(other({"CALL", "count"}), "5") << "there is room again";
+}
+
+// A few small requests that ask for large answers, which their client does not read.
+TEST(pressure, what_is_held_for_all_clients_has_a_bound) {
+    bank_server bank{{.workers = 1, .max_held = 2'000'000}};
+    bare_socket greedy{bank.port(), 4096};
+    constexpr std::size_t many = 50, bytes = 20'000'000;
+    std::string all;
+    for (std::size_t i = 0; i < many; ++i) all += wire({"CALL", "large", std::to_string(bytes)});
+    greedy.send(all);
+    client watcher{bank.port()};
+    std::size_t answered = 0, refused = 0;
+    until([&] {
+        const std::string info = watcher({"INFO"});
+        const std::size_t line = info.find("procedure_large:OK=");
+        answered = std::stoul(info.substr(line + 19));
+        refused = std::stoul(info.substr(info.find("BUSY=", line) + 5));
+        return answered + refused == many;
+    });
+    EXPECT_GE(answered, 1U);
+    EXPECT_LE(answered, 3U);
+    EXPECT_LT(number_of(watcher({"INFO"}), "bytes_held"), 3 * bytes);
+    EXPECT_EQ(watcher({"CALL", "noop"}).substr(0, 5), "-BUSY");
+    bare_socket long_winded{bank.port()};
+    long_winded.send("*2\r\n$4\r\nECHO\r\n$900000\r\n" + std::string(30'000, 'x'));
+    EXPECT_EQ(long_winded.receive_all().substr(0, 5), "-BUSY");
+    greedy.receive(answered * bytes);
+    greedy.receive_lines(static_cast<std::ptrdiff_t>(refused));
+    until([&] { return watcher({"CALL", "noop"}) == "OK"; });
 }
 
 TEST(pressure, who_reads_nothing_is_not_read_from) {
@@ -100,7 +129,8 @@ TEST(pressure, half_closed_clients_get_all_answers) {
     EXPECT_TRUE(answers.ends_with(":100\r\n+OK\r\n+PONG\r\n")) << answers;
 }
 
-// Whoever has inherited the socket keeps it open. Catches a receiver that hears of a client after it has forgotten it.
+// Whoever has inherited the socket keeps it open. Catches an I/O thread that hears of a client after it has forgotten
+// it.
 TEST(pressure, a_client_may_leave_while_another_process_has_its_socket) {
     bank_server bank;
     bare_socket leaving{bank.port()};

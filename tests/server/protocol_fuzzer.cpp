@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/commands.hpp"
+#include "server/protocol/commands.hpp"
+#include "server/protocol/request_parser.hpp"
 
 namespace tutti::server {
 namespace {
@@ -17,9 +18,25 @@ void demand(bool holds) {
     if (!holds) std::abort();
 }
 
-struct nobody final : giver {
+struct nobody final : giver, client_directory::home {
     void give_back(request&) noexcept override {}
+    void look_for_killed() noexcept override {}
+    byte_budget& budget() noexcept override { return plenty; }
+
+private:
+    byte_budget plenty{1'000'000'000};
 };
+
+/// One client, which stays.
+client_directory& clients() {
+    static client_directory all;
+    return all;
+}
+client_directory::entry& the_client() {
+    static nobody home;
+    static client_directory::entry& e = clients().add("here", {}, home);
+    return e;
+}
 
 /// Every request as text, and "!" where the stream was understood no more.
 std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const commands* known) {
@@ -27,6 +44,7 @@ std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const co
     request_parser parser;
     session who;
     who.trusted = true;
+    who.entry = &the_client();
     nobody home;
     std::size_t start = 0;
     for (std::size_t end = std::min(piece, bytes.size());; end = std::min(end + piece, bytes.size())) {
@@ -67,10 +85,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         made->add("add", {}, [](long a, int b) { return a / 2 + b; });
         made->add("join", {}, [](const std::vector<std::string>& words) { return words; });
         made->add("maybe", {}, [](std::optional<double> x, std::optional<bool> y) { return std::pair{x, y}; });
+        made->close();
         return made;
     }();
     static timeline shown{1};
-    static const commands known{*procedures, "", shown, [] { return std::string{"nothing"}; }};
+    static remembered answers{{.answers = 100, .bytes = 100'000, .time = std::chrono::minutes{1}}};
+    static const commands known{
+        *procedures, "", shown, clients(), answers, 4096, [] { return std::string{"nothing"}; }};
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     const auto whole = cut(bytes, bytes.size() + 1, &known);
     const auto pieces = cut(bytes, data[0] % 32 + 1, nullptr);

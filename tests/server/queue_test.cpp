@@ -4,8 +4,8 @@
 
 #include <deque>
 
-#include "server/standing_queue.hpp"
-#include "server/thread_pool.hpp"
+#include "server/calls/ranked_queue.hpp"
+#include "server/calls/thread_pool.hpp"
 
 namespace tutti::server {
 namespace {
@@ -21,9 +21,9 @@ struct idle_job final : job {
 
 instant at(int ms) { return instant{} + std::chrono::milliseconds{ms}; }
 
-TEST(standing_queue, priority_then_deadline_then_arrival) {
+TEST(ranked_queue, priority_then_deadline_then_arrival) {
     std::deque<idle_job> jobs;
-    standing_queue queue;
+    ranked_queue queue;
     const auto push = [&](int p, instant d = no_deadline) { queue.push(jobs.emplace_back(p, d)); };
     push(1);
     push(5);          // 1

@@ -79,7 +79,7 @@ case $case in
         expect OK CALL transfer 1 2 30
         expect 1030 CALL balance 2 PRIORITY 7 DEADLINE 1000000
         expect "NOPROC" CALL nothing
-        expect "$(printf '7\n1')" CALL how PRIORITY 7 DEADLINE 5000
+        expect "$(printf '7\n1')" CALL PRIORITY 7 DEADLINE 5000 how
         answer=$(redis-cli -3 -p "$port" CALL maybe 0.5)
         [[ $answer == "(double) 0.5" || $answer == 0.5 ]] || fail "no RESP3"
         printf 'CALL count\nCALL count\nCALL count\n' | redis-cli -p "$port" >"$folder/answers"
@@ -102,8 +102,69 @@ case $case in
         [[ $(redis-cli -s "$folder/socket" CALL balance 1) == 1000 ]] || fail "no answer"
         stop
         ;;
+    inherited)
+        # As systemd does it: descriptor 3 listens, and the process of that number is told so.
+        start_inherited() {
+            perl -MPOSIX=dup2 -MIO::Socket::INET -e '
+                my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 0) or die;
+                dup2(fileno($s), 3) or die;
+                @ENV{"LISTEN_FDS", "LISTEN_PID"} = (1, $$);
+                exec @ARGV' "$tutti" serve "$object" --port-file "$folder/port" >"$folder/log" 2>&1 &
+            server=$!
+        }
+        start_inherited
+        until [[ -e $folder/port ]]; do sleep 0.02; done
+        port=$(<"$folder/port")
+        expect OK CALL noop
+        grep -q "serving on 1 inherited socket" "$folder/log" || fail "no word of it"
+        ! grep -q 7411 "$folder/log" || fail "it listens elsewhere, too"
+        stop
+        ;;
+    crash)
+        # SIGABRT and SIGSEGV
+        for executor in "" threads; do
+            for signal in 6 11; do
+                rm -f "$folder/port"
+                start --workers 1 ${executor:+--executor "$executor"}
+                redis-cli -p "$port" CALL crash "$signal" "12 letters.." >"$folder/answer" 2>&1 || true
+                status=0
+                wait "$server" || status=$?
+                server=
+                ((status == 128 + signal)) || fail "it ended with status $status"
+                grep -q "^tutti: signal $signal (.*) in procedure 'crash', priority 3, 2 arguments of 1[34] bytes; it came from:" \
+                    "$folder/log" || fail "no word of what happened"
+                grep -q 'libbank_procedures.so' "$folder/log" || fail "no word of where"
+            done
+        done
+        ;;
+    stuck)
+        start --workers 1 --time-limit 20
+        # A loop is ended where it stands, and so is one that takes no notice of being cancelled.
+        for name in hold ignore; do
+            [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
+            until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
+            info_has "^running:0" || fail "$name keeps its worker"
+        done
+        # What waits in the C library is not, but named.
+        mkfifo "$folder/held"
+        [[ $(redis-cli -p "$port" CALL hold_open "$folder/held") == TIMEOUT* ]] || fail "it was not answered"
+        until grep -q "^tutti: a call past its time limit of 20 ms cannot be ended, and keeps its worker: in procedure 'hold_open'" \
+            "$folder/log"; do sleep 0.02; done
+        exec {held}>"$folder/held"
+        exec {held}>&-
+        stop
+        [[ $(grep -c "cannot be ended" "$folder/log") == 1 ]] || fail "it was said more than once"
+        ;;
+    python)
+        start
+        "$4" "$(dirname "$0")/redis_py.py" "$port" >"$folder/python" 2>&1 || fail "$(<"$folder/python")"
+        "$4" "$5" "$port" >"$folder/python" 2>&1 || fail "$(<"$folder/python")"
+        expected=$(printf "moved: OK\nleft: 970\nboth: ['OK', 'OK']\nneither: CANCELLED\nleft: 980")
+        [[ $(<"$folder/python") == "$expected" ]] || fail "$(<"$folder/python")"
+        stop
+        ;;
     password)
-        printf 'open sesame\n' >"$folder/password"
+        printf 'open sesame\r\n' >"$folder/password"
         start --password-file "$folder/password"
         expect NOAUTH CALL noop
         [[ $(REDISCLI_AUTH='open sesame' redis-cli -p "$port" CALL noop) == OK ]] || fail "the password does not open"
@@ -157,8 +218,19 @@ case $case in
         exec 3<>"/dev/tcp/127.0.0.1/$metrics"
         printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
         cat <&3 >"$folder/metrics"
-        grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="5"} 1' "$folder/metrics" ||
+        expect OK CALL PRIORITY 3 transfer 1 2 3
+        expect OK CALL PRIORITY 4 transfer 1 2 3
+        exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+        printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+        cat <&3 >"$folder/later"
+        grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="5"} 1' "$folder/later" ||
             fail "no histogram"
+        grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="other"} 2' "$folder/later" ||
+            fail "a histogram for each priority that clients choose"
+        for zero in 'turnaround_seconds_count{procedure="balance",priority="4"}' 'waiting_calls{priority="7"}' \
+            'calls_total{procedure="balance",ending="TIMEOUT"}' 'aborts_total{block="transfer",cause="killed"}'; do
+            grep -qF "tutti_$zero 0" "$folder/metrics" || fail "no zero: $zero"
+        done
         grep -q '^tutti_commits_total{block="transfer"} 1' "$folder/metrics" || fail "no commits"
         [[ $(grep '^tutti_commits_total{block="coins"}' "$folder/metrics") == *'"} 2' ]] ||
             fail "blocks of one name are not one series"
@@ -199,7 +271,7 @@ case $case in
         grep -q -e '--port-file: .* cannot be written' "$folder/log" || fail "it says something else"
         ;;
     descriptors)
-        # More clients than descriptors: those who are in are served, the others when somebody leaves.
+        # More clients than descriptors: those who are in are served, the others are told.
         descriptors=24
         start --workers 1
         (
@@ -209,6 +281,8 @@ case $case in
             until [[ -e /proc/$server/fd/$((descriptors - 1)) ]]; do sleep 0.01; done # the last that it can open
             ask "$first" PING
             [[ $answer == +PONG* ]]
+            read -r answer <&"$others"
+            [[ $answer == -MAXCLIENTS* ]]
         ) || fail "those who are in are not served"
         expect PONG PING
         expect 1 CALL count

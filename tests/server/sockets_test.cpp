@@ -1,7 +1,7 @@
-// Places to listen at, and a receiver that cannot have what it needs. Catches a start that waits for another server, an
-// end that takes another's socket away, and a client for whom there is no memory that ends everybody's server.
+// Places to listen at, and an I/O thread that cannot have what it needs. Catches a start that waits for another server,
+// an end that takes another's socket away, and a client for whom there is no memory that ends everybody's server.
 
-#include "server/sockets.hpp"
+#include "server/net/sockets.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -12,9 +12,9 @@
 #include <new>
 #include <system_error>
 
+#include "server/calls/thread_pool.hpp"
 #include "server/client.hpp"
-#include "server/receiver.hpp"
-#include "server/thread_pool.hpp"
+#include "server/net/io_thread.hpp"
 
 namespace tutti::server {
 namespace {
@@ -51,26 +51,28 @@ TEST(unix_socket, an_abandoned_one_is_replaced_and_anothers_left) {
     local_listener first = listen_unix(path);
     ASSERT_EQ(::unlink(path.c_str()), 0);
     local_listener second = listen_unix(path);
-    first.close();
+    first.stop();
     EXPECT_EQ(::access(path.c_str(), F_OK), 0) << "it is the second one's";
-    second.close();
+    second.stop();
     EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
 
-TEST(receiver, outlives_a_client_for_whom_there_is_no_memory) {
+TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
     const settings how;
     catalog none;
     timeline shown{1};
     thread_pool pool{1, 1, shown};
-    const commands known{none, "", shown, [] { return std::string{}; }};
+    client_directory clients;
+    remembered answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
+    const commands known{none, "", shown, clients, answers, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
-    common shared{.how = how, .known = known, .runs = pool, .entrances = {}};
+    common shared{.how = how, .known = known, .runs = pool, .entrances = {}, .directory = clients, .answers = answers};
     bool first = true;
     shared.entrances.push_back({listener, [&](handle s) {
                                     if (std::exchange(first, false)) throw std::bad_alloc{};
                                     return std::make_unique<stream>(std::move(s));
                                 }});
-    receiver serving{shared, 0};
+    io_thread serving{shared, 0};
     serving.start();
     EXPECT_EQ(bare_socket{port_of(listener)}.receive_all(), "") << "it is turned away";
     EXPECT_EQ(client{port_of(listener)}({"PING"}), "PONG");

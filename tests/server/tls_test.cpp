@@ -1,7 +1,7 @@
-// What a stream under TLS tells the receiver. Catches one that calls a write that waits a read that does: its receiver
-// would read from a client that it has stopped reading from, as often as that one reads a little.
+// What a stream under TLS tells the I/O thread. Catches one that calls a write that waits a read that does: its I/O
+// thread would read from a client that it has stopped reading from, as often as that one reads a little.
 
-#include "server/tls.hpp"
+#include "server/net/tls.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/evp.h>

@@ -82,7 +82,7 @@ TEST_F(bias_test, is_none_after_another_has_begun) {
     elsewhere(run_one);
     EXPECT_EQ(biased_owner.load(std::memory_order_relaxed), 0U);
     EXPECT_FALSE(runs_alone());
-    EXPECT_EQ(descriptor::of(*detail::current_transaction).until_bias, blocks_between_looks);
+    EXPECT_EQ(descriptor::of(*detail::current_transaction).bias.until, blocks_between_looks);
     EXPECT_TRUE(runs_alone());
 }
 

@@ -1,5 +1,5 @@
 // The deadline policy by itself, on times that are given to it, and what users write down as a deadline.
-#include "policies/deadline.hpp"
+#include "policies/deadline_timetable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -119,7 +119,7 @@ TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) 
         checkpoint(t, [&](tx& n) {
             EXPECT_EQ(sum(n, half, 2 * half), 0);
             records.emplace(d_.read_begin, const_cast<const memory::orec**>(d_.read_next_));
-            values.emplace(d_.values.begin(), d_.values.end());
+            values.emplace(d_.kept.values.begin(), d_.kept.values.end());
         });
     });
 }
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(under, logs_of_values, ::testing::Values(algorithms::fi
 TEST_P(logs_of_values, are_left_alone_by_whoever_becomes_strict_when_nobody_has_committed) {
     atomically([&](tx& t) {
         EXPECT_EQ(sum(t, 0, half), 0);
-        const out_of_reach values{d_.values.begin(), d_.values.end()};
+        const out_of_reach values{d_.kept.values.begin(), d_.kept.values.end()};
         EXPECT_TRUE(d_.algorithm->unchanged(d_));
         t.become_visible();
     });

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tutti/c/abort_causes.h"
+
 #ifdef __cplusplus
 #define TUTTI_C_BEGIN extern "C" {
 #define TUTTI_C_END }
@@ -46,25 +48,12 @@ TUTTI_API const char* tutti_last_error(void);
 /// Names a result in a few words. Never null.
 TUTTI_API const char* tutti_strerror(int result);
 
-/// Why an attempt to run a block was rolled back.
+/// Why an attempt to run a block was rolled back: TUTTI_ABORT_VALIDATION and so on; tutti/c/abort_causes.h says what
+/// each means.
 typedef enum tutti_abort_cause {
-    TUTTI_ABORT_NONE,                    ///< it was not
-    TUTTI_ABORT_CONFLICT_READ_LOCKED,    ///< read a record that another transaction was writing
-    TUTTI_ABORT_CONFLICT_WRITE_LOCKED,   ///< wrote a record that another transaction was writing
-    TUTTI_ABORT_CONFLICT_VISIBLE_READ,   ///< wrote a record that a visible reader had marked
-    TUTTI_ABORT_CONFLICT_ABSTRACT_LOCK,  ///< waited in vain for an abstract lock
-    TUTTI_ABORT_VALIDATION,              ///< something read had changed
-    TUTTI_ABORT_READ_ONLY_OVERTAKEN,     ///< an unlogged read-only attempt met a newer version
-    TUTTI_ABORT_KILLED,                  ///< another transaction asked it to die
-    TUTTI_ABORT_IRREVOCABLE_SWITCH,      ///< it asked to become irrevocable while it could not
-    TUTTI_ABORT_MODE_SWITCH,             ///< it needs a stricter mode from its start
-    TUTTI_ABORT_EXPLICIT_RETRY,          ///< `tutti_retry`
-    TUTTI_ABORT_EXPLICIT_RESTART,        ///< `tutti_restart`
-    TUTTI_ABORT_EXPLICIT_CANCEL,         ///< `tutti_cancel`
-    TUTTI_ABORT_EXCEPTION,               ///< a C++ exception left the block
-    TUTTI_ABORT_PARTICIPANT_VETO,        ///< a participant voted against the commit
-    TUTTI_ABORT_ALLOCATION,              ///< memory for the transaction's own logs ran out
-    TUTTI_ABORT_USAGE,                   ///< an error of use was diagnosed
+#define TUTTI_ENUMERATOR(name, NAME) TUTTI_ABORT_##NAME,
+    TUTTI_ABORT_CAUSES(TUTTI_ENUMERATOR)
+#undef TUTTI_ENUMERATOR
 } tutti_abort_cause;
 
 /// The cause's name as statistics print it, `validation` for one. Never null.

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "tutti/c/base.h"
+#include "tutti/c/policies.h"
 
 TUTTI_C_BEGIN
 
@@ -46,24 +47,12 @@ enum tutti_missed_deadline {
     TUTTI_REFUSE,           ///< it returns TUTTI_DEADLINE_MISSED, without effect
 };
 
-/// Who gives way when two blocks meet: the contention managers and transaction schedulers, which docs/policies.md
-/// describes. The block that finds the conflict decides.
+/// Who gives way when two blocks meet: TUTTI_POLICY_PATIENT and so on; tutti/c/policies.h says what each does.
 enum tutti_policy {
-    TUTTI_POLICY_STANDARD,    ///< the process's: tutti_use_policy, the environment variable TUTTI_POLICY, or patient
-    TUTTI_POLICY_PATIENT,     ///< waits for the end of the other's attempt
-    TUTTI_POLICY_SUICIDE,     ///< aborts itself and runs again at once
-    TUTTI_POLICY_AGGRESSIVE,  ///< kills the other
-    TUTTI_POLICY_DELAY,       ///< aborts itself and waits until what it met is free
-    TUTTI_POLICY_BACKOFF,     ///< aborts itself and waits for a random time that doubles with each attempt
-    TUTTI_POLICY_TIMESTAMP,   ///< the older wins
-    TUTTI_POLICY_KARMA,       ///< whoever has done more work in vain wins
-    TUTTI_POLICY_PRIORITY,    ///< the higher tutti_options::priority wins
-    TUTTI_POLICY_DEADLINE,    ///< the earlier deadline wins
-    TUTTI_POLICY_SERIALIZE_SPIN,  ///< runs after the commit of the winner, and spins until then
-    TUTTI_POLICY_SERIALIZE,       ///< the same, asleep
-    TUTTI_POLICY_SERIALIZE_SOFT,  ///< runs at a lower priority until everybody that it lost to has committed
-    TUTTI_POLICY_YIELD,           ///< aborts itself and gives the processor to others once
-    TUTTI_POLICY_ADAPTIVE,        ///< as patient, and serialises the blocks of a place as long as that pays
+    TUTTI_POLICY_STANDARD,  ///< the process's: tutti_use_policy, the environment variable TUTTI_POLICY, or patient
+#define TUTTI_ENUMERATOR(name, NAME) TUTTI_POLICY_##NAME,
+    TUTTI_POLICIES(TUTTI_ENUMERATOR)
+#undef TUTTI_ENUMERATOR
 };
 
 /// How a block with a deadline ended.

@@ -8,6 +8,13 @@
 
 TUTTI_C_BEGIN
 
+/// Another block was in the way of this one, as far as that is known.
+typedef struct tutti_rival_statistics {
+    uint32_t site;  ///< its tutti_site_statistics::id
+    tutti_abort_cause cause;
+    uint64_t aborts;
+} tutti_rival_statistics;
+
 /// What happened at one atomic block. Made by the library, which may add members at the end.
 typedef struct tutti_site_statistics {
     const char* name;  ///< tutti_options::name, or empty
@@ -35,10 +42,15 @@ typedef struct tutti_site_statistics {
     const uint64_t* deadlines_missed;
     size_t modes;
     uint64_t deadlines_refused;
+    uint32_t id;                           ///< the same for the whole life of the process
+    const tutti_rival_statistics* rivals;  ///< worst first
+    size_t rival_count;
+    uint64_t lost_nanoseconds;  ///< in attempts that were rolled back, estimated from those that were timed
 } tutti_site_statistics;
 
-/// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS is `on`, or `report`, which
-/// also prints the table to standard error when the process exits. Off costs nothing.
+/// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS lists `on`, `report` (which
+/// also prints the table to standard error when the process exits) or `signal` (also when it is asked, or ended by a
+/// signal), separated by commas. Off costs nothing.
 /// @return 0, or an error
 TUTTI_API int tutti_enable_statistics(bool on);
 

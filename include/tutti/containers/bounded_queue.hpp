@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tutti/containers/calls.hpp"
 #include "tutti/memory.hpp"
 #include "tutti/retry.hpp"
 #include "tutti/var.hpp"
@@ -83,11 +84,34 @@ public:
     /// O(1). Conflicts with every push and pop.
     [[nodiscard]] std::size_t size(tx& t) const { return pushed_.get(t) - popped_.get(t); }
 
+    /// O(n).
+    void clear(tx& t) {
+        while (try_pop(t)) {}
+    }
+
     /// Calls f(const T&) for every element, oldest first. Conflicts with every push and pop. O(n).
     template <std::invocable<const T&> F>
     void for_each(tx& t, F f) const {
         const std::size_t end = pushed_.get(t);
         for (std::size_t i = popped_.get(t); i != end; ++i) f(*at(i).get(t));
+    }
+
+    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+
+    void push(const T& value) {
+        atomically([&](tx& t) { push(t, value); });
+    }
+    [[nodiscard]] bool try_push(const T& value) {
+        return atomically([&](tx& t) { return try_push(t, value); });
+    }
+    [[nodiscard]] std::optional<T> try_pop() {
+        return atomically([&](tx& t) { return try_pop(t); });
+    }
+    T pop() {
+        return atomically([&](tx& t) { return pop(t); });
+    }
+    [[nodiscard]] std::size_t size() const {
+        return detail::read_at_once([&](tx& t) { return size(t); });
     }
 
 private:

@@ -40,14 +40,22 @@ public:
 
     [[nodiscard]] const Compare& less() const noexcept { return less_; }
 
-    /// Null if there is none of that key. O(log n).
-    [[nodiscard]] Element* find(tx& t, const key_type& key) const {
+    /// Null if there is none of that key, which may be of any type that Compare takes. O(log n).
+    template <class K>
+    [[nodiscard]] Element* find(tx& t, const K& key) const {
         const node* n = root_.get(t);
         if (n == nullptr) return nullptr;
         while (!n->is_leaf) n = as_inner(n)->children[child_of(as_inner(n), key)].get(t);
         return match(n, slot_of(n, key), key);
     }
     /// Null for an empty tree. O(log n).
+    [[nodiscard]] Element* first(tx& t) const {
+        const node* n = root_.get(t);
+        if (n == nullptr) return nullptr;
+        while (!n->is_leaf) n = as_inner(n)->children[0].get(t);
+        return as_leaf(n)->slots[0].where;
+    }
+    /// The same. O(log n).
     [[nodiscard]] Element* last(tx& t) const {
         const node* n = root_.get(t);
         if (n == nullptr) return nullptr;
@@ -89,7 +97,8 @@ public:
         return there;
     }
     /// Takes the element of that key out and returns it, or null. The caller destroys it. O(log n).
-    Element* take_out(tx& t, const key_type& key) {
+    template <class K>
+    Element* take_out(tx& t, const K& key) {
         if (empty(t)) return nullptr;
         Element* const e = take_out_below(t, root_, key);
         for (node* top = root_.get(t); e != nullptr && top != nullptr && !top->is_leaf && top->size == 1;) {
@@ -98,6 +107,14 @@ public:
             top = root_.get(t);
         }
         return e;
+    }
+
+    /// Destroys all elements. O(n).
+    void clear(tx& t) {
+        node* const top = root_.get(t);
+        if (top == nullptr) return;
+        destroy_below(t, top);
+        root_.set(t, nullptr);
     }
 
 private:
@@ -149,19 +166,22 @@ private:
     static inner* as_inner(node* n) noexcept { return static_cast<inner*>(n); }
     static std::span<const slot> slots_of(const node* n) noexcept { return {as_leaf(n)->slots.data(), n->size}; }
 
-    std::size_t child_of(const inner* n, const key_type& key) const {
+    template <class K>
+    std::size_t child_of(const inner* n, const K& key) const {
         const std::span borders{n->borders.data(), n->size - 1};
-        const auto above = [this](const key_type& k, const stored_key& border) { return less_(k, key_of(border)); };
+        const auto above = [this](const K& k, const stored_key& border) { return less_(k, key_of(border)); };
         return static_cast<std::size_t>(std::upper_bound(borders.begin(), borders.end(), key, above) - borders.begin());
     }
     /// The number of the first slot whose key is not below `key`.
-    std::size_t slot_of(const node* n, const key_type& key) const {
+    template <class K>
+    std::size_t slot_of(const node* n, const K& key) const {
         const auto slots = slots_of(n);
-        const auto below = [this](const slot& s, const key_type& k) { return less_(key_of(s.key), k); };
+        const auto below = [this](const slot& s, const K& k) { return less_(key_of(s.key), k); };
         return static_cast<std::size_t>(std::lower_bound(slots.begin(), slots.end(), key, below) - slots.begin());
     }
     /// The element in the slot that slot_of returned, if it has that key.
-    Element* match(const node* n, std::size_t at, const key_type& key) const {
+    template <class K>
+    Element* match(const node* n, std::size_t at, const K& key) const {
         if (at == n->size) return nullptr;
         const slot& s = as_leaf(n)->slots[at];
         return less_(key, key_of(s.key)) ? nullptr : s.where;
@@ -240,7 +260,8 @@ private:
     }
 
     /// Leaves null in `link` when nothing is left below it.
-    Element* take_out_below(tx& t, var<node*>& link, const key_type& key) {
+    template <class K>
+    Element* take_out_below(tx& t, var<node*>& link, const K& key) {
         node* const old = link.get(t);
         if (!old->is_leaf) {
             const std::size_t child = child_of(as_inner(old), key);
@@ -300,6 +321,18 @@ private:
         std::size_t sum = 0;
         for (std::size_t i = 0; i < n->size; ++i) sum += size_below(t, as_inner(n)->children[i].get(t));
         return sum;
+    }
+
+    /// Destroys all below `n`, the elements included. O(n).
+    static void destroy_below(tx& t, node* n) {
+        if (n->is_leaf) {
+            for (const slot& s : slots_of(n)) tutti::destroy(t, s.where);
+            return tutti::destroy(t, static_cast<leaf*>(n));
+        }
+        inner* const i = as_inner(n);
+        for (std::size_t c = 0; c < n->size; ++c) destroy_below(t, i->children[c].get(t));
+        for (std::size_t b = 0; b + 1 < n->size; ++b) drop_border(t, i->borders[b]);
+        tutti::destroy(t, i);
     }
 
     static void discard(node* n) {

@@ -12,7 +12,9 @@
 #include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
+#include "tutti/containers/calls.hpp"
 #include "tutti/containers/slot_array.hpp"
 #include "tutti/memory.hpp"
 #include "tutti/var.hpp"
@@ -53,6 +55,7 @@ public:
           hash_{std::move(hash)},
           equal_{std::move(equal)} {
         static_cast<void>(buckets_.reach(0));
+        detail::annotate::cell_at(&pressure_, sizeof pressure_);
     }
     hash_map(const hash_map&) = delete;
     hash_map& operator=(const hash_map&) = delete;
@@ -64,16 +67,9 @@ public:
     }
 
     /// A copy of the key's value, or nothing. Expected O(1), as all that follow unless they say otherwise.
-    [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const {
-        const position p = locate(t, key);
-        return p.found ? std::optional<T>{p.found->value.get(t)} : std::nullopt;
-    }
+    [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const { return value_of(t, locate(t, key)); }
     /// @throws std::out_of_range  when the key is not there
-    [[nodiscard]] T at(tx& t, const Key& key) const {
-        const position p = locate(t, key);
-        if (p.found == nullptr) throw std::out_of_range{"tutti::hash_map::at: there is no such key"};
-        return p.found->value.get(t);
-    }
+    [[nodiscard]] T at(tx& t, const Key& key) const { return value_at(t, locate(t, key)); }
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return locate(t, key).found != nullptr; }
 
     /// Returns whether the key is new; otherwise nothing changes.
@@ -89,19 +85,58 @@ public:
         else p.found->value.set(t, value);
         return p.found == nullptr;
     }
-    /// Returns whether the key was there.
-    bool erase(tx& t, const Key& key) {
-        const position p = locate(t, key);
-        if (p.found != nullptr) remove(t, p);
-        return p.found != nullptr;
+    /// Replaces the key's value by f(value). Returns whether the key was there.
+    template <std::invocable<const T&> F>
+    bool update(tx& t, const Key& key, F f) {
+        return update_at(t, locate(t, key), f);
     }
+    /// Returns whether the key was there.
+    bool erase(tx& t, const Key& key) { return drop(t, locate(t, key)); }
     /// Takes the key out, and returns its value, or nothing.
-    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) {
-        const position p = locate(t, key);
-        if (p.found == nullptr) return std::nullopt;
-        std::optional<T> value{p.found->value.get(t)};
-        remove(t, p);
-        return value;
+    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return release(t, locate(t, key)); }
+    /// O(elements + buckets). The buckets stay.
+    void clear(tx& t) {
+        scan(t, [&](const node& n) {
+            tutti::destroy(t, &n);
+            return true;
+        });
+        for (std::size_t number = 0; number >> level() == 0; ++number) {
+            bucket* const b = buckets_.find(number);
+            if (b != nullptr) empty_chain(t, *b);
+        }
+    }
+
+    // ---- The same for keys of other types, where Hash and Equal are transparent.
+
+    template <class K>
+        requires(detail::transparent<Hash> && detail::transparent<Equal>)
+    [[nodiscard]] std::optional<T> find(tx& t, const K& key) const {
+        return value_of(t, locate(t, key));
+    }
+    template <class K>
+        requires(detail::transparent<Hash> && detail::transparent<Equal>)
+    [[nodiscard]] T at(tx& t, const K& key) const {
+        return value_at(t, locate(t, key));
+    }
+    template <class K>
+        requires(detail::transparent<Hash> && detail::transparent<Equal>)
+    [[nodiscard]] bool contains(tx& t, const K& key) const {
+        return locate(t, key).found != nullptr;
+    }
+    template <class K, std::invocable<const T&> F>
+        requires(detail::transparent<Hash> && detail::transparent<Equal>)
+    bool update(tx& t, const K& key, F f) {
+        return update_at(t, locate(t, key), f);
+    }
+    template <class K>
+        requires(detail::transparent<Hash> && detail::transparent<Equal>)
+    bool erase(tx& t, const K& key) {
+        return drop(t, locate(t, key));
+    }
+    template <class K>
+        requires(detail::transparent<Hash> && detail::transparent<Equal>)
+    [[nodiscard]] std::optional<T> extract(tx& t, const K& key) {
+        return release(t, locate(t, key));
     }
 
     /// Calls f(const Key&, const T&) for every element, in no particular order. `f` may erase the element that it is
@@ -122,6 +157,57 @@ public:
     /// O(buckets before the first element), which is much only for a map that was large once.
     [[nodiscard]] bool empty(tx& t) const {
         return scan(t, [](const node&) { return false; });
+    }
+
+    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+
+    [[nodiscard]] std::optional<T> find(const Key& key) const {
+        return detail::read_at_once([&](tx& t) { return find(t, key); });
+    }
+    [[nodiscard]] bool contains(const Key& key) const {
+        return detail::read_at_once([&](tx& t) { return contains(t, key); });
+    }
+    bool insert(const Key& key, const T& value) {
+        return atomically([&](tx& t) { return insert(t, key, value); });
+    }
+    bool insert_or_assign(const Key& key, const T& value) {
+        return atomically([&](tx& t) { return insert_or_assign(t, key, value); });
+    }
+    template <std::invocable<const T&> F>
+    bool update(const Key& key, F f) {
+        return atomically([&](tx& t) { return update(t, key, f); });
+    }
+    bool erase(const Key& key) {
+        return atomically([&](tx& t) { return erase(t, key); });
+    }
+    [[nodiscard]] std::optional<T> extract(const Key& key) {
+        return atomically([&](tx& t) { return extract(t, key); });
+    }
+    [[nodiscard]] std::size_t size() const {
+        return detail::read_at_once([&](tx& t) { return size(t); });
+    }
+    void clear() {
+        atomically([&](tx& t) { clear(t); });
+    }
+
+    /// For monitoring: calls f(const Key&, const T&) for the elements, in a transaction for each bucket. So it holds
+    /// nobody up and is never rolled back as a whole. Each element is as it was at some time during the call; one that
+    /// was inserted or erased meanwhile may come or not, and one may come twice where the map grows meanwhile. `f` is
+    /// called outside of the transactions. REQUIRES: this thread runs no transaction.
+    template <std::invocable<const Key&, const T&> F>
+    void for_each_weakly(F f) const {
+        std::vector<std::pair<Key, T>> some;
+        // In ascending order, as `scan` does it: an element moves to higher numbers only, so none is passed over.
+        for (std::size_t number = 0; number >> level() == 0; ++number) {
+            const bucket* const b = buckets_.find(number);
+            if (b == nullptr) continue;
+            detail::read_at_once([&](tx& t) {
+                some.clear();
+                for (const node* n = node_at(b->head.get(t)); n != nullptr; n = node_at(n->next.get(t)))
+                    some.emplace_back(n->key, n->value.get(t));
+            });
+            for (const auto& [key, value] : some) f(key, value);
+        }
     }
 
 private:
@@ -153,9 +239,9 @@ private:
     // one, and so on down to number 0, which always has a chain.
     //
     // Why stale hints do no harm. There are two: how many bits to use, and that a bucket has not been made.
-    //  1. Whoever splits off a bucket has read a hint of that many bits, and made the bucket; bits only become more,
-    //     and buckets stay. So whoever sees anything that the split has written finds both afterwards (the writes are
-    //     released and acquired).
+    //  1. A transaction that splits off a bucket has read a hint of that many bits, and made the bucket; bits only
+    //     become more, and buckets stay. So a transaction that sees anything that the split has written finds both
+    //     afterwards (the writes are released and acquired).
     //  2. A key that is found is there, whatever the hints.
     //  3. A key is found to be absent, or inserted, only after both hints have been looked at once more, behind the
     //     chain. If they stand, the chain was the right one in the state that was read (1).
@@ -174,7 +260,8 @@ private:
     unsigned level() const noexcept { return level_.load(std::memory_order_acquire); }
 
     /// Multiplication spreads to the leading bits, and dense keys evenly: Knuth, TAOCP 3, 6.4.
-    std::uint64_t hash_of(const Key& key) const {
+    template <class K>
+    std::uint64_t hash_of(const K& key) const {
         const auto h = static_cast<std::uint64_t>(hash_(key));
         return (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
     }
@@ -202,7 +289,8 @@ private:
     }
 
     // Inlined so that look-ups pay for no more of the position than they use.
-    [[gnu::always_inline]] position locate(tx& t, const Key& key) const {
+    template <class K>
+    [[gnu::always_inline]] position locate(tx& t, const K& key) const {
         const std::uint64_t hash = hash_of(key);
         for (;;) {
             const unsigned l = level();
@@ -243,6 +331,34 @@ private:
             const chain c = enter(t, bits, [this](std::size_t n) { return &buckets_.reach(n); });
             if (c.in != &fresh) split_off(t, *c.in, fresh, bits);
         }
+    }
+    [[gnu::always_inline]] static std::optional<T> value_of(tx& t, const position& p) {
+        return p.found != nullptr ? std::optional<T>{p.found->value.get(t)} : std::nullopt;
+    }
+    static T value_at(tx& t, const position& p) {
+        if (p.found == nullptr) throw std::out_of_range{"tutti::hash_map::at: there is no such key"};
+        return p.found->value.get(t);
+    }
+    template <class F>
+    static bool update_at(tx& t, const position& p, F& f) {
+        if (p.found != nullptr) p.found->value.update(t, f);
+        return p.found != nullptr;
+    }
+    static bool drop(tx& t, const position& p) {
+        if (p.found != nullptr) remove(t, p);
+        return p.found != nullptr;
+    }
+    static std::optional<T> release(tx& t, const position& p) {
+        std::optional<T> value = value_of(t, p);
+        drop(t, p);
+        return value;
+    }
+    /// Leaves the end of the chain, which says how often it was split.
+    static void empty_chain(tx& t, bucket& b) {
+        word w = b.head.get(t);
+        const word first = w;
+        while (const node* const n = node_at(w)) w = n->next.get(t);
+        if (w != first) b.head.set(t, w);
     }
     static void remove(tx& t, const position& p) {
         p.link->set(t, p.found->next.get(t));

@@ -9,7 +9,9 @@
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "tutti/containers/calls.hpp"
 #include "tutti/containers/element_tree.hpp"
 
 namespace tutti {
@@ -41,16 +43,9 @@ public:
     // The destructor: REQUIRES: no transaction can reach the map.
 
     /// A copy of the key's value, or nothing. O(log n), as all that follow unless they say otherwise.
-    [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const {
-        const element* const e = tree_.find(t, key);
-        return e != nullptr ? std::optional<T>{e->value.get(t)} : std::nullopt;
-    }
+    [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const { return value_of(t, tree_.find(t, key)); }
     /// @throws std::out_of_range  when the key is not there
-    [[nodiscard]] T at(tx& t, const Key& key) const {
-        const element* const e = tree_.find(t, key);
-        if (e == nullptr) throw std::out_of_range{"tutti::ordered_map::at: there is no such key"};
-        return e->value.get(t);
-    }
+    [[nodiscard]] T at(tx& t, const Key& key) const { return value_at(t, tree_.find(t, key)); }
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return tree_.find(t, key) != nullptr; }
 
     /// Returns whether the key is new; otherwise nothing changes.
@@ -61,18 +56,50 @@ public:
         if (there != nullptr) there->value.set(t, value);
         return there == nullptr;
     }
-    /// Returns whether the key was there.
-    bool erase(tx& t, const Key& key) {
-        element* const e = tree_.take_out(t, key);
-        tutti::destroy(t, e);
-        return e != nullptr;
+    /// Replaces the key's value by f(value). Returns whether the key was there.
+    template <std::invocable<const T&> F>
+    bool update(tx& t, const Key& key, F f) {
+        return update_in(t, tree_.find(t, key), f);
     }
+    /// Returns whether the key was there.
+    bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
     /// Takes the key out, and returns its value, or nothing.
-    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) {
-        element* const e = tree_.take_out(t, key);
-        if (e == nullptr) return std::nullopt;
-        tutti::destroy(t, e);
-        return e->value.get(t);
+    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return release(t, tree_.take_out(t, key)); }
+    /// O(n).
+    void clear(tx& t) { tree_.clear(t); }
+
+    // ---- The same for keys of other types, where Compare is transparent: std::less<> takes a std::string_view for a
+    // std::string.
+
+    template <class K>
+        requires detail::transparent<Compare>
+    [[nodiscard]] std::optional<T> find(tx& t, const K& key) const {
+        return value_of(t, tree_.find(t, key));
+    }
+    template <class K>
+        requires detail::transparent<Compare>
+    [[nodiscard]] T at(tx& t, const K& key) const {
+        return value_at(t, tree_.find(t, key));
+    }
+    template <class K>
+        requires detail::transparent<Compare>
+    [[nodiscard]] bool contains(tx& t, const K& key) const {
+        return tree_.find(t, key) != nullptr;
+    }
+    template <class K, std::invocable<const T&> F>
+        requires detail::transparent<Compare>
+    bool update(tx& t, const K& key, F f) {
+        return update_in(t, tree_.find(t, key), f);
+    }
+    template <class K>
+        requires detail::transparent<Compare>
+    bool erase(tx& t, const K& key) {
+        return drop(t, tree_.take_out(t, key));
+    }
+    template <class K>
+        requires detail::transparent<Compare>
+    [[nodiscard]] std::optional<T> extract(tx& t, const K& key) {
+        return release(t, tree_.take_out(t, key));
     }
 
     /// The first element whose key is not below `key`, or nothing.
@@ -91,6 +118,11 @@ public:
         return e != nullptr ? std::optional{copy_of(t, *e)} : std::nullopt;
     }
 
+    /// Takes out the element with the lowest key and returns it, or nothing.
+    std::optional<value_type> pop_front(tx& t) { return pop(t, tree_.first(t)); }
+    /// Takes out the element with the highest key and returns it, or nothing.
+    std::optional<value_type> pop_back(tx& t) { return pop(t, tree_.last(t)); }
+
     /// Calls f(const Key&, const T&) for every element in order. `f` may erase the element that it is called for, and
     /// assign to any; if it returns bool, false ends the scan. O(elements).
     template <std::invocable<const Key&, const T&> F>
@@ -108,6 +140,57 @@ public:
     /// O(1). Conflicts with updates only while the map is empty or nearly so, and when the number of levels changes.
     [[nodiscard]] bool empty(tx& t) const { return tree_.empty(t); }
 
+    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+
+    [[nodiscard]] std::optional<T> find(const Key& key) const {
+        return detail::read_at_once([&](tx& t) { return find(t, key); });
+    }
+    [[nodiscard]] bool contains(const Key& key) const {
+        return detail::read_at_once([&](tx& t) { return contains(t, key); });
+    }
+    bool insert(const Key& key, const T& value) {
+        return atomically([&](tx& t) { return insert(t, key, value); });
+    }
+    bool insert_or_assign(const Key& key, const T& value) {
+        return atomically([&](tx& t) { return insert_or_assign(t, key, value); });
+    }
+    template <std::invocable<const T&> F>
+    bool update(const Key& key, F f) {
+        return atomically([&](tx& t) { return update(t, key, f); });
+    }
+    bool erase(const Key& key) {
+        return atomically([&](tx& t) { return erase(t, key); });
+    }
+    [[nodiscard]] std::optional<T> extract(const Key& key) {
+        return atomically([&](tx& t) { return extract(t, key); });
+    }
+    [[nodiscard]] std::size_t size() const {
+        return detail::read_at_once([&](tx& t) { return size(t); });
+    }
+    void clear() {
+        atomically([&](tx& t) { clear(t); });
+    }
+
+    /// For monitoring: calls f(const Key&, const T&) for the elements in order, in transactions of `batch` elements
+    /// each. So it holds nobody up and is never rolled back as a whole. Each element is as it was at some time during
+    /// the call, and comes once at most; one that was inserted or erased meanwhile may come or not. `f` is called
+    /// outside of the transactions. REQUIRES: this thread runs no transaction.
+    template <std::invocable<const Key&, const T&> F>
+    void for_each_weakly(F f, std::size_t batch = 64) const {
+        std::vector<value_type> some;
+        do {
+            const std::optional<Key> last = some.empty() ? std::nullopt : std::optional<Key>{some.back().first};
+            detail::read_at_once([&](tx& t) {
+                some.clear();
+                tree_.scan(t, {last ? &*last : nullptr, true}, [&](element& e) {
+                    some.push_back(copy_of(t, e));
+                    return some.size() < batch;
+                });
+            });
+            for (const auto& [key, value] : some) f(key, value);
+        } while (some.size() >= batch);
+    }
+
 private:
     struct element {
         element(const Key& k, const T& v) : key{k}, value{v} {}
@@ -116,6 +199,33 @@ private:
     };
     using tree = element_tree<element, Compare>;
 
+    static std::optional<T> value_of(tx& t, const element* e) {
+        return e != nullptr ? std::optional<T>{e->value.get(t)} : std::nullopt;
+    }
+    static T value_at(tx& t, const element* e) {
+        if (e == nullptr) throw std::out_of_range{"tutti::ordered_map::at: there is no such key"};
+        return e->value.get(t);
+    }
+    template <class F>
+    static bool update_in(tx& t, element* e, F& f) {
+        if (e != nullptr) e->value.update(t, f);
+        return e != nullptr;
+    }
+    // What was taken out of the tree.
+    static bool drop(tx& t, element* e) {
+        tutti::destroy(t, e);
+        return e != nullptr;
+    }
+    static std::optional<T> release(tx& t, element* e) {
+        tutti::destroy(t, e);
+        return value_of(t, e);
+    }
+    std::optional<value_type> pop(tx& t, element* e) {
+        if (e == nullptr) return std::nullopt;
+        std::optional<value_type> popped{copy_of(t, *e)};
+        drop(t, tree_.take_out(t, e->key));
+        return popped;
+    }
     element* put(tx& t, const Key& key, const T& value) {
         return tree_.put(t, key, [&] { return tutti::create<element>(t, key, value); });
     }

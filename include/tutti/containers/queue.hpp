@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "tutti/containers/calls.hpp"
 #include "tutti/memory.hpp"
 #include "tutti/retry.hpp"
 #include "tutti/var.hpp"
@@ -39,7 +40,7 @@ public:
         node* const last = newest_.get(t);
         node* const fresh = tutti::create<node>(t, value, last == nullptr ? 0 : last->number + 1);
         newest_.set(t, fresh);
-        // Who makes the queue empty clears both ends, so the last node is never one that was removed.
+        // The pop that empties the queue clears both ends, so the last node is never one that was removed.
         if (last == nullptr) oldest_.set(t, fresh);
         else last->next.set(t, fresh);
     }
@@ -73,10 +74,30 @@ public:
         return first != nullptr ? newest_.get(t)->number - first->number + 1 : 0;
     }
 
+    /// O(n).
+    void clear(tx& t) {
+        while (try_pop(t)) {}
+    }
+
     /// Calls f(const T&) for every element, oldest first. Conflicts with every push and pop. O(n).
     template <std::invocable<const T&> F>
     void for_each(tx& t, F f) const {
         for (const node* n = oldest_.get(t); n != nullptr; n = n->next.get(t)) f(n->value);
+    }
+
+    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+
+    void push(const T& value) {
+        atomically([&](tx& t) { push(t, value); });
+    }
+    [[nodiscard]] std::optional<T> try_pop() {
+        return atomically([&](tx& t) { return try_pop(t); });
+    }
+    T pop() {
+        return atomically([&](tx& t) { return pop(t); });
+    }
+    [[nodiscard]] std::size_t size() const {
+        return detail::read_at_once([&](tx& t) { return size(t); });
     }
 
 private:

@@ -99,7 +99,7 @@ private:
     };
 
     /// Puts `fresh` where nothing is yet, and returns what is there afterwards. The release makes what was constructed
-    /// visible to whoever finds the pointer.
+    /// visible to the thread that finds the pointer.
     template <class P>
     static P install(std::atomic<P>& at, P fresh) noexcept {
         P there = nullptr;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <source_location>
 
+#include "tutti/detail/annotations.hpp"
 #include "tutti/tx.hpp"
 
 namespace tutti::detail {
@@ -42,6 +43,7 @@ TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
 [[nodiscard]] TUTTI_EXPORT bool signalled(const tx& t) noexcept;
 [[noreturn]] TUTTI_EXPORT void raise_retry(tx& t);
 /// Returns once `limit` has been waited out at that place by this execution of the outermost block.
+TUTTI_EXPORT void raise_retry_until(tx& t, std::chrono::steady_clock::time_point when);
 TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at);
 [[noreturn]] TUTTI_EXPORT void raise_restart(tx& t);
 [[noreturn]] TUTTI_EXPORT void raise_cancel(tx& t);
@@ -72,8 +74,14 @@ struct access {
     /// fails both, because its bound is zero or its orec is larger than any bound.
     ///
     /// The orec is read before and after the value. Both earlier loads are acquire, so the last one cannot move up;
-    /// a writer locks the orec before it stores the value with release: whoever sees the value sees the lock.
+    /// a writer locks the orec before it stores the value with release: a reader that sees the value sees the lock.
     TUTTI_ALWAYS_INLINE static word read(tx& t, const cell& from) {
+        annotate::cell_at(&from, sizeof from);
+        const word value = read_unannotated(t, from);
+        annotate::acquire(&from);
+        return value;
+    }
+    TUTTI_ALWAYS_INLINE static word read_unannotated(tx& t, const cell& from) {
         const word before = from.orec.load(std::memory_order_acquire);
         const word value = from.value.load(std::memory_order_acquire);
         if (before < t.unlogged_bound_.load(std::memory_order_relaxed)) [[likely]] {
@@ -90,6 +98,7 @@ struct access {
 
     /// Writes a variable; in memory that this very block allocated, directly.
     TUTTI_ALWAYS_INLINE static void write(tx& t, cell& to, word value) {
+        annotate::release(&to);
         if (reinterpret_cast<std::uintptr_t>(&to) - t.captured_begin_ < t.captured_size_) {
             to.value.reset(value);
         } else {
@@ -97,7 +106,10 @@ struct access {
         }
     }
     /// The same without the short cut: for a value that owns memory, which roll-back has to see.
-    TUTTI_ALWAYS_INLINE static void write_owning(tx& t, cell& to, word value) { t.operations_->write(t, to, value); }
+    TUTTI_ALWAYS_INLINE static void write_owning(tx& t, cell& to, word value) {
+        annotate::release(&to);
+        t.operations_->write(t, to, value);
+    }
 };
 
 template <class T>

@@ -11,6 +11,7 @@
 /// itself.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -41,13 +42,27 @@ struct procedure_options {
     std::chrono::milliseconds time_limit{0};
     /// Whether a call that has not begun by its deadline is answered by DEADLINE instead of being run.
     bool refuse_late = false;
+    /// A client may bring a priority up to this; a higher one is answered by ARGUMENT. The program's own calls may
+    /// bring any.
+    int highest_of_clients = highest_priority;
+    /// Whether a call goes on waiting in `retry` when its client has gone, or has said that it sends no more; nobody is
+    /// answered then. Otherwise it is ended there, by tutti::interrupted.
+    bool outlives_client = false;
+    /// Whether a client may bring a deadline.
+    bool clients_set_deadline = true;
 };
 
-/// What a procedure may know about the call that it serves, if its first parameter is a `const call&`. Both members fit
-/// the options of an atomic block of the same name.
+/// What a procedure may know about the call that it serves, if its first parameter is a `const call&`. Priority and
+/// deadline fit the options of an atomic block of the same name.
 struct call {
     int priority = 0;
     tutti::deadline deadline{};
+    const std::atomic<bool>* gone = nullptr;  ///< the server's; see abandoned()
+
+    /// Whether the client has gone, so that nobody will read the answer. A procedure that takes something for its
+    /// client asks at the end of its block, and cancels the block rather than lose it. The client may still go after
+    /// that: only an acknowledgement, a second call, tells that an answer has arrived.
+    [[nodiscard]] bool abandoned() const noexcept { return gone != nullptr && gone->load(std::memory_order_relaxed); }
 };
 
 /// Why a procedure cannot be registered, or a shared object not be loaded.
@@ -185,7 +200,8 @@ public:
     /// `f` takes its arguments by value or const reference, of types that have a codec, and returns one or nothing. A
     /// std::vector comes last; behind a std::optional everything may be left out. It runs on many threads at once. What
     /// it throws is answered by an error: of Tutti's own exceptions by a code of their own (docs/server.md), of others
-    /// by EXCEPTION, its name and `what()`. A name is 1 to 100 printable ASCII characters without blanks.
+    /// by EXCEPTION, its name and `what()`. A name is 1 to 100 printable ASCII characters without blanks, and none of
+    /// the words that may come before it in a call: PRIORITY, DEADLINE, ID, --.
     /// @throws registration_error  when the name is taken or unfit, or an option out of range
     template <class F>
     void add(std::string name, const procedure_options& options, F f) {
@@ -208,8 +224,8 @@ public:
 #define TUTTI_PROCEDURES(registry_name)                                                   \
     TUTTI_UNDISTURBED_STATICS                                                             \
     static void tutti_define_procedures(tutti::server::registry& registry_name);          \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_1(tutti::server::registry* to);  \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_1(tutti::server::registry* to) { \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_2(tutti::server::registry* to);  \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_2(tutti::server::registry* to) { \
         tutti_define_procedures(*to);                                                     \
     }                                                                                     \
     static void tutti_define_procedures(tutti::server::registry& registry_name)

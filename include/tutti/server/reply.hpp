@@ -40,6 +40,7 @@ public:
     void status(std::string_view word) { line('+', word); }
     void real(double value) {
         char digits[32];
+        if (std::isnan(value)) value = std::abs(value);  // RESP3 knows nan without a sign
         const auto [last, failed] = std::to_chars(digits, digits + sizeof digits, value);
         const std::string_view shown{digits, static_cast<std::size_t>(last - digits)};
         if (spoken_ == protocol::resp2) return text(shown);

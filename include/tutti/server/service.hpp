@@ -54,32 +54,52 @@ struct settings {
     std::optional<std::uint16_t> port{};  ///< of TCP; 0: one that the system chooses
     std::string host = "127.0.0.1";       ///< to listen on
     std::string unix_socket{};            ///< path; empty: none
-    std::string password{};               ///< that a connection has to AUTH with first; empty: none has to
-    tls_files tls{};                      ///< for TCP
+    /// Listening sockets that the process was handed, as by systemd's socket activation. The server takes them over, in
+    /// place of `port` or beside it, and leaves them to listen when it ends: who connects then waits for the next
+    /// process that has them.
+    std::vector<int> inherited{};
+    std::string password{};  ///< that a connection has to AUTH with first; empty: none has to
+    tls_files tls{};         ///< for TCP
     /// Where Prometheus may ask; 0: the system chooses. For commits and aborts call enable_statistics(true).
     std::optional<std::uint16_t> metrics_port{};
     std::string metrics_host = "127.0.0.1";
 
-    unsigned receivers = 1;  ///< threads that own sockets
-    /// Threads that run procedures, at most 64 where they are preempted; 0: the processors that receivers leave, at
+    /// A signal that ends the process (SIGSEGV, SIGABRT and their like) first tells on the standard error which
+    /// procedure it came from, and where. Handlers that the program has put there before are replaced. A call that
+    /// cannot be ended although its time limit has passed is told as well.
+    bool report_crashes = false;
+
+    unsigned io_threads = 1;  ///< threads that own sockets
+    /// Threads that run procedures, at most 64 where they are preempted; 0: the processors that I/O threads leave, at
     /// least one.
     unsigned workers = 0;
 
     execution executor = execution::automatic;
     preemption_settings preemption{};
 
-    std::size_t queue = 10'000;           ///< calls that may wait for a worker; what comes then is answered BUSY
-    std::size_t max_clients = 10'000;     ///< connections at once; a further one is answered MAXCLIENTS and closed
+    std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
+    /// Connections at once; a further one is answered MAXCLIENTS and closed. One more may come through a unix socket: a
+    /// person who has to look what is the matter.
+    std::size_t max_clients = 10'000;
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request
     std::size_t max_pipeline = 1024;      ///< requests of a connection that are not answered yet
     /// Bytes of answers, of calls that have ended, that a connection may leave unread before it is not read from.
     std::size_t max_unsent = 1'048'576;
+    /// So many answers of calls with an ID are remembered, for so long, and in no more than a quarter of max_held.
+    std::size_t remembered = 10'000;
+    std::chrono::milliseconds remember_for{600'000};
+    /// Bytes of requests and answers that the server holds for all clients together. Beyond it no call of a client
+    /// begins: each is answered BUSY. What runs already may make it more.
+    std::size_t max_held = std::size_t{1} << 30;
     std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
     std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
     /// Without progress of an answer; also of the end of a connection. Zero: none, until the server ends: then 10 s.
     /// Six times that is what a client that reads slowly then has in all, once its last call has ended.
     std::chrono::milliseconds write_timeout{10'000};
+    /// A client over TCP that has been silent for so long is asked for a sign of life by the system, and counts as gone
+    /// when none comes for as long again. Zero: never.
+    std::chrono::seconds keepalive{60};
     /// From a client's arrival on, for the handshake of TLS and AUTH, where they are asked for. Zero: none.
     std::chrono::milliseconds login_timeout{10'000};
 };

@@ -19,10 +19,10 @@ namespace {
 
 /// A share of the locks. Everything in it is written under `lock`.
 ///
-/// No wake-up is lost. Whoever finds a lock held notes `releases` in the same critical section; before it sleeps it
-/// enters itself as a sleeper in another, unless `releases` has moved by then. A release comes before that second
-/// section, and has moved the count, or after it, and finds the sleeper: then it wakes all once it has moved the count,
-/// which the kernel compares with what was noted.
+/// No wake-up is lost. A transaction that finds a lock held notes `releases` in the same critical section; before it
+/// sleeps it enters itself as a sleeper in a second one, unless `releases` has moved by then. A release before that
+/// second section has moved the count. A release after it finds the sleeper, moves the count and wakes all; the kernel
+/// compares the count with what the sleeper noted.
 struct alignas(64) stripe {
     base::lock lock;
     detail::shared<std::uint32_t> releases{0};  // what those who wait for a lock of this stripe sleep on

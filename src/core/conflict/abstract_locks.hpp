@@ -1,11 +1,11 @@
 // Abstract locks: what two open-nested transactions conflict on, instead of memory. A lock is a name ("key 17 of this
 // map"); it is held until the transaction that took it has ended, its undo actions included.
 //
-// No cycle of waiters lasts: every wait here is bounded, and whoever has waited in vain rolls back, which releases all
-// its locks; one that must commit fails with a usage_error. No livelock: the age of an execution is drawn at its first
-// lock and stays with it over restarts; among holders of several locks the younger gives up soon and the older late
-// (wait-die: Rosenkrantz, Stearns, Lewis, "System Level Concurrency Control for Distributed Database Systems", TODS
-// 3(2), 1978, with a bound on the wait), so the oldest gets through.
+// No cycle of waiters lasts: every wait here is bounded, and a transaction that has waited in vain rolls back, which
+// releases all its locks; one that must commit fails with a usage_error. No livelock: the age of an execution is drawn
+// at its first lock and stays with it over restarts; among holders of several locks the younger gives up soon and the
+// older late (wait-die: Rosenkrantz, Stearns, Lewis, "System Level Concurrency Control for Distributed Database
+// Systems", TODS 3(2), 1978, with a bound on the wait), so the oldest gets through.
 //
 // An irrevocable transaction that waits kills the holder, which then has to undo what it did. Where irrevocable
 // transactions keep everybody else from committing, this one makes way meanwhile, for undo actions only: `makes_way` is
@@ -15,8 +15,8 @@
 // Either the undo finds the flag down, and waits for the end of the transaction, or its commit is found.
 //
 // A lock costs the same however many are held: 1,024 tables, each under a lock of its own and as large as what it has
-// (holding_table.hpp), and holdings from a slab of their holder's. Who releases a lock makes a system call only if
-// somebody sleeps for one of the same table.
+// (holding_table.hpp), and holdings from a slab of their holder's. A release makes a system call only if a
+// transaction sleeps for a lock of the same table.
 #pragma once
 
 #include "core/state/descriptor.hpp"

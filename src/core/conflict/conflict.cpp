@@ -43,21 +43,21 @@ void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.o
 
 /// Whether d may wait for another that can no longer be killed, even while it holds orecs: that one is preparing, so
 /// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle. (The
-/// irrevocable transaction is waited for by nobody who holds something.)
+/// irrevocable transaction is waited for only by transactions that hold nothing.)
 bool may_outlast(const descriptor& d, const encounter& e) noexcept {
     const bool preparing = memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
-                           e.at == nullptr;  // norec's commit, which is `preparing` no longer while it meets somebody
+                           e.at == nullptr;  // a commit under one lock is `preparing` no longer while it meets somebody
     return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
 }
 
-/// Whether d may sleep in place until another transaction ends, without a cycle of sleepers. Who sleeps has written
-/// nothing, so it owns no orec, and nobody sleeps for an owner who sleeps. A reader with marks may sleep for an owner
-/// (who does not sleep), but not for another reader (who may be sleeping for d's mark).
+/// Whether d may sleep in place until another transaction ends, without a cycle of sleepers. A sleeper has written
+/// nothing, so it owns no orec, and no transaction sleeps for an owner that sleeps. A reader with marks may sleep for
+/// an owner (which does not sleep), but not for another reader (which may be sleeping for d's mark).
 bool may_wait(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && !ancestor_runs(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
-/// The irrevocable transaction wins, then who has lost too often, by age; then it is the policy's turn.
+/// The irrevocable transaction wins, then those that have lost too often, by age; then it is the policy's turn.
 verdict decide(descriptor& d, const encounter& e) noexcept {
     if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
     const bool senior = rank_shown(d) == senior_rank;

@@ -2,7 +2,7 @@
 //
 //   rank  what the policy in force goes by (priority, deadline, work done): the larger wins. 0 until announced
 //   age   a number drawn from one counter when an execution first needs one, kept over its restarts: the smaller, which
-//         is older, wins; who has none is younger than all
+//         is older, wins; a transaction without one is younger than all
 //
 // Both are hints. A rank may be read while its owner moves on to another transaction; what follows from it (a kill,
 // which names the transaction by its sequence, or a wait for that transaction) is sound whatever it said.
@@ -22,7 +22,7 @@ namespace tutti::core {
 inline constexpr std::uint32_t defeats_to_seniority = 16;
 inline constexpr std::uint32_t defeats_to_last_resort = 64;
 
-/// Ranks are below it; whoever has it goes by age alone.
+/// Ranks are below it; a transaction that has it goes by age alone.
 inline constexpr std::int64_t senior_rank = std::numeric_limits<std::int64_t>::max();
 
 /// Shows `rank` from now on.

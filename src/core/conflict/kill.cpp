@@ -1,7 +1,7 @@
 #include "core/conflict/kill.hpp"
 
 #include "base/fence.hpp"
-#include "core/conflict/encounter.hpp"
+#include "core/conflict/rival.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/sleepers.hpp"
 

@@ -17,7 +17,7 @@ bool evict(descriptor& victim) noexcept;
 
 /// kill, by `self`, which is going to wait for the victim's end: so a suspended victim is evicted, and one that sleeps
 /// for `self` hears of it. As the victim may sleep for another killer: of several, the last to ask wakes those who
-/// sleep for it after all have asked, and at the end of each of them whoever waits for that one goes on.
+/// sleep for it after all have asked, and at the end of each of them those that wait for it go on.
 bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept;
 
 /// A scheduler calls these around the time in which the context of `d` does not run. `resume` waits for an eviction

@@ -60,7 +60,7 @@ void finish_slowly(descriptor& d, privacy owed) {
     if ((d.slow_commit & slow_commit_counting) != 0) count_commit(d);
     if ((d.slow_commit & (slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks)) != 0) {
         if (d.run.timed.on) end_timed(d);
-        if (d.run.rewinds != 0) d.partial.note_commit();
+        if (d.run.rewinds != 0) d.rewind.partial.note_commit();
         execution_end(d);
     }
     d.captured_size_ = 0;

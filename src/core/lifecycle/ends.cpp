@@ -6,8 +6,10 @@
 #include <typeinfo>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "core/conflict/abstract_locks.hpp"
 #include "core/conflict/contention_rank.hpp"
+#include "core/conflict/rival.hpp"
 #include "core/lifecycle/retry_limits.hpp"
 #include "core/lifecycle/room.hpp"
 #include "core/ports/algorithm.hpp"
@@ -17,6 +19,7 @@
 #include "core/rollback/signal.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/sleepers.hpp"
+#include "observe/probes.hpp"
 
 namespace tutti::core {
 namespace {
@@ -30,13 +33,24 @@ abort_cause cause_of_exception() noexcept {
     return abort_cause::exception;
 }
 
+/// Before it goes on to another attempt or block: its read log is still that of this one.
+void count_abort(descriptor& d, abort_cause cause) noexcept {
+    const descriptor* const rival = rival_of(d, cause);
+    const bool lost_something = d.started != 0 && is_defeat(cause);
+    const double lost =
+        lost_something ? static_cast<double>(base::ticks() - d.started) * base::nanoseconds_per_tick() : 0;
+    d.ledger.count_abort(d.run.block(), cause, rival != nullptr ? rival->ledger.entered() : nullptr,
+                         static_cast<std::uint64_t>(lost));
+}
+
 }  // namespace
 
 void attempt_end(descriptor& d, abort_cause cause) noexcept {
     give_back(d);
-    if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_abort(d.run.block(), cause);
+    TUTTI_PROBE3(abort, d.run.how->name, static_cast<int>(cause), d.id);
+    if ((d.slow_commit & slow_commit_counting) != 0) count_abort(d, cause);
     if (const policy& p = policy_of(d); p.abort != nullptr) p.abort(d);
-    // Relaxed: whoever finds this attempt over by its status, which is stored with release, finds this too. An
+    // Relaxed: a thread that finds this attempt over by its status, which is stored with release, finds this too. An
     // execution that sleeps in retry is not on its way to a commit.
     if (cause != abort_cause::explicit_retry) {
         if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
@@ -69,7 +83,7 @@ void execution_end(descriptor& d) noexcept {
 void execution_fail(descriptor& d) noexcept {
     execution_end(d);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
-    // Whoever waits for its commit finds that there is no next attempt.
+    // A transaction that waits for d's commit finds that there is no next attempt.
     d.last_defeat.store(0, std::memory_order_relaxed);
     wake_sleepers(d);
 }

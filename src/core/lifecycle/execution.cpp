@@ -36,16 +36,21 @@ status status_for(mode m) noexcept {
     return status::active;
 }
 
+bool is_counted(const descriptor& d) noexcept {
+    return d.frame_->receive == nullptr ? observe::counting_in_library()
+                                        : observe::counting.load(std::memory_order_relaxed);
+}
+
 void start_counting(descriptor& d) noexcept {
     d.slow_commit |= slow_commit_counting;
-    d.started = d.ledger.time_this_one() ? base::ticks() : 0;
+    d.started = d.ledger.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
 }
 
 /// Takes a slot. An undo inside a transaction that goes on does without one that is not to be had, with the rank of
 /// that transaction. False: the execution ends here, or the transaction around d has to start over instead.
 bool take_place(descriptor& d) noexcept {
     if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
-    // Whoever has the slot may be waiting for what the transaction around d owns.
+    // The occupant of the slot may be waiting for what the transaction around d owns.
     constexpr auto a_while = std::chrono::milliseconds{1};
     while (!wait_for_slot(d, d.mode, base::now() + a_while)) {
         if (ancestor_is_doomed(d)) return false;
@@ -64,8 +69,8 @@ bool begins_strictly(descriptor& d) noexcept {
     if (!so_that_it_does_not_lack_a_slot.is_so() || !take_place(d)) return false;
     if (d.slot == 0) return true;
     d.slow_commit |= slow_commit_strict;
-    // Before the snapshot is taken: whoever finds the slot occupied must find its occupant running, or it would take
-    // it for one that has just left. seq_cst as in norec.hpp.
+    // Before the snapshot is taken: a transaction that finds the slot occupied must find its occupant running, or it
+    // would take it for one that has just left. seq_cst: partner is the commit that looks at slots (norec.hpp).
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     return true;
 }
@@ -115,7 +120,7 @@ void attempt_start(descriptor& d) {
         d.slow_commit |= slow_commit_restarted;
         show_rank(d);
     }
-    if (observe::counting.load(std::memory_order_relaxed)) [[unlikely]]
+    if (is_counted(d)) [[unlikely]]
         start_counting(d);
     if (const policy& p = policy_of(d); p.start != nullptr) p.start(d);
     if (d.mode != status::active) [[unlikely]]
@@ -187,7 +192,7 @@ sequel reopen(tx& t) {
     core::execution& run = d.run;
     run.unbegun = false;
     ++run.attempt;
-    if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.partial.note_failure();
+    if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.rewind.partial.note_failure();
     run.rewinds = 0;
     run.in_the_way = {};
     run.retry_until.reset();

@@ -17,6 +17,8 @@ void forget(descriptor& gone) noexcept {
     gone.privatizing.store(0, std::memory_order_relaxed);
     gone.sleepers.store(0, std::memory_order_relaxed);
     gone.waits_for.store(nullptr, std::memory_order_relaxed);
+    gone.shows_wait_for.store(nullptr, std::memory_order_relaxed);
+    gone.shows_retry.store(false, std::memory_order_relaxed);
     gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not go on
     gone.asleep = nullptr;
     gone.abstract_locks = nullptr;  // their memory stays where it is, like that of its logs

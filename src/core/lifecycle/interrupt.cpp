@@ -49,7 +49,7 @@ void interrupt_for_stack(descriptor& d) noexcept {
     for (descriptor* each = &d; each != nullptr; each = each->outer) {
         each->interrupted.store(short_of_stack, std::memory_order_relaxed);
         if (!each->running() || each->prevails()) continue;
-        // As `kill` does it, but that needs no fence here: whoever commits is the caller.
+        // As `kill` does it, but that needs no fence here: the caller is the one that commits.
         each->kill_request.store(each->own_sequence, std::memory_order_relaxed);
         each->close_bounds();
     }

@@ -6,7 +6,7 @@
 // What waits for another transaction is not woken: nobody knows on whose word it sleeps. It looks for itself, every 20
 // ms (base::nap_until): at the kill, if its attempt runs, else at `interrupted`, in every wait before an attempt. Three
 // waits go on: that of a commit which has published, for quiescence; those of an attempt that nobody can kill; and that
-// for norec's lock, which its holder has while it commits.
+// for an algorithm's one lock, which its holder has while it commits.
 //
 // The word is stored before the kill, and a killed attempt looks at it after it has found the kill. The architecture of
 // x86-64 keeps that order; elsewhere, and where a transaction begins between the raiser's two steps, the attempt may be

@@ -20,7 +20,7 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
     if (!broken(fault::keep_nested_writes)) d.algorithm->rewind(d, f.mark);
     take_back_retry_calls(d, f.mark.waits);
     d.landing = 0;
-    // Whoever sleeps for an orec that this let go of must not sleep until we end: we may come to sleep for them.
+    // A sleeper for an orec that this let go of must not sleep until we end: we may come to sleep for it.
     wake_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t slow_path = d.slow_path;
@@ -34,18 +34,18 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
 void move_snapshot(descriptor& d, const detail::frame& f) noexcept {
     d.forget_reads(f.mark.reads);
     // A destructor that ran on the way may have moved the snapshot further.
-    d.snapshot_bound = std::max(d.snapshot_bound, d.rewind_bound);
+    d.snapshot_bound = std::max(d.snapshot_bound, d.rewind.bound);
     ++d.run.rewinds;
     if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_rewind(d.run.block());
     d.slow_commit |= slow_commit_restarted;
 }
 
-/// Waits for whoever was in the way. May restart the attempt.
+/// Waits for the transaction that was in the way. May restart the attempt.
 void let_go_first(descriptor& d) {
     const obstacle other = d.run.in_the_way;
     if (other.at == nullptr) return;
     // Until the orec is free, not until the other ends: it may be on its way back like us, and have come to wait for
-    // us. Whoever owns nothing may wait for as long as that takes.
+    // us. A transaction that owns nothing may wait for as long as that takes.
     if (d.writes.empty()) {
         wait_in_place(d, *other.who, other.state, other.at, other.seen);
         attempt_abort_if_doomed(d);
@@ -94,7 +94,7 @@ void close_nested(tx& t, frame& f) {
 sequel reopen_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     TUTTI_ASSERT(d.frame_ == &f, "blocks close in the order opposite to that in which they opened");
-    const bool again = d.pending == signal::restart_block || (d.pending == signal::rewind && d.rewind_to == &f);
+    const bool again = d.pending == signal::restart_block || (d.pending == signal::rewind && d.rewind.to == &f);
     const bool mine =
         again || (d.pending == signal::cancel && !f.alternative) || (d.pending == signal::retry && f.alternative);
     d.frame_ = f.parent;

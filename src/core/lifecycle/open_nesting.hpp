@@ -2,8 +2,8 @@
 //
 // The inner transaction is to the outer one as any other transaction is, with three exceptions:
 //   - they share a stack, so neither can wait for the other: meeting the outer one's orecs is an error of use, and
-//     the quiescence of an inner commit passes over it (as norec's commit does, which meets transactions as a whole);
-//   - whoever is in the inner one's way may be waiting for what the outer one owns: then the inner one does not wait
+//     the quiescence of an inner commit passes over it, as does a commit that meets transactions as a whole;
+//   - a transaction in the inner one's way may be waiting for what the outer one owns: then the inner one does not wait
 //     but backs off, and after some attempts has the outer one start over, which gives everything back;
 //   - a jump of the outer one would pass over the inner one's frames: it unwinds instead.
 #pragma once

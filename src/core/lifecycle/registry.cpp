@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
+#include <unistd.h>
 #include <unwind.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/fence.hpp"
+#include "base/immortal.hpp"
 #include "base/panic.hpp"
 #include "core/lifecycle/room.hpp"
 #include "core/ports/algorithm.hpp"
@@ -31,11 +33,7 @@ struct pool {
     std::vector<descriptor*> free;
 };
 
-// Never destroyed: threads may end after static destructors have run.
-pool& descriptors() {
-    static auto* const p = new pool;
-    return *p;
-}
+constinit base::immortal<pool> descriptors;
 
 /// The stack pointer of whoever called at_exit's caller: all frames of the thread's own were below. As far as the stack
 /// can be read.
@@ -86,7 +84,7 @@ pthread_key_t exit_key() {
 }  // namespace
 
 descriptor& acquire_descriptor() {
-    pool& p = descriptors();
+    pool& p = descriptors.value;
     descriptor* d = nullptr;
     {
         const std::lock_guard guard{p.mutex};
@@ -111,17 +109,18 @@ void release_descriptor(descriptor& d) noexcept {
     d.limbo.leave(d);
     give_back_room(d);
     d.hooks = nullptr;
+    d.shows_thread.store(0, std::memory_order_relaxed);
     d.notes_end = 0;
     d.pending_tick.store(false, std::memory_order_relaxed);  // nobody is left to serve it
     d.critical_depth.store(0, std::memory_order_relaxed);
     if (broken(fault::forget_descriptors)) return;
-    pool& p = descriptors();
+    pool& p = descriptors.value;
     const std::lock_guard guard{p.mutex};
     p.free.push_back(&d);
 }
 
 void hold_registry() noexcept {
-    descriptors().mutex.lock();
+    descriptors.value.mutex.lock();
     memory::hold_orphanage();  // release_descriptor hands things on to it before it asks for the mutex
     observe::hold_sites();
     hold_quiescence_set();
@@ -130,7 +129,7 @@ void let_go_of_registry() noexcept {
     let_go_of_quiescence_set();
     observe::let_go_of_sites();
     memory::let_go_of_orphanage();
-    descriptors().mutex.unlock();
+    descriptors.value.mutex.unlock();
 }
 
 void make_preemptable(descriptor& d, const preemption& hooks) noexcept {
@@ -145,6 +144,7 @@ descriptor& attach() {
         release_descriptor(d);
         throw std::bad_alloc{};
     }
+    d.shows_thread.store(::gettid(), std::memory_order_relaxed);
     detail::current_transaction = &d;
     return d;
 }

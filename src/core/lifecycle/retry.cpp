@@ -16,7 +16,7 @@
 namespace tutti::core {
 namespace {
 
-bool has_read(const descriptor& d) noexcept { return d.read_next_ != d.read_begin || !d.values.empty(); }
+bool has_read(const descriptor& d) noexcept { return d.read_next_ != d.read_begin || !d.kept.values.empty(); }
 
 void sleep_until(descriptor& d, base::deadline until, waiter::cancellable c) {
     static const detail::shared<std::uint32_t> nobody_wakes_this{0};
@@ -56,6 +56,24 @@ bool inside_alternative(const descriptor& d) noexcept {
     raise(d, signal::retry, abort_cause::explicit_retry);
 }
 
+/// Returns when it is too late already.
+void give_way_until(descriptor& d, base::deadline until, base::deadline now) {
+    if (now >= until) return;
+    if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
+    give_way(d);
+}
+
+class showing_retry {
+public:
+    explicit showing_retry(descriptor& d) noexcept : d_{d} { d_.shows_retry.store(true, std::memory_order_relaxed); }
+    showing_retry(const showing_retry&) = delete;
+    showing_retry& operator=(const showing_retry&) = delete;
+    ~showing_retry() { d_.shows_retry.store(false, std::memory_order_relaxed); }
+
+private:
+    descriptor& d_;
+};
+
 }  // namespace
 
 void wait_in_retry(descriptor& d) {
@@ -92,10 +110,12 @@ void wait_in_retry(descriptor& d) {
     if (!worth_sleeping) return;
     std::optional<base::deadline> until = retry_limit(d);
     if (ancestor_runs(d)) {
-        // Whoever would wake d may be waiting for what the block around it owns, and has that asked to die: look.
+        // The transaction that would wake d may be waiting for what the block around d owns, and ask that one to die:
+        // look now and then.
         const base::deadline soon = base::now() + std::chrono::milliseconds{1};
         if (!until || soon < *until) until = soon;
     }
+    const showing_retry so_that_others_see_it{d};
     if (can_be_ended) sleep_or_end(d, [&] { sleep_interruptibly(d, *me, until); });
     else me->sleep(until);
 }
@@ -119,9 +139,13 @@ void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& a
     const base::deadline since = core::first_time_at(d, at, now);
     // A limit beyond the end of the clock means for ever.
     const base::deadline until = since + std::min(limit, std::chrono::nanoseconds{base::deadline::max() - since});
-    if (now >= until) return;
-    if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
-    core::give_way(d);
+    core::give_way_until(d, until, now);
+}
+
+void raise_retry_until(tx& t, std::chrono::steady_clock::time_point when) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    core::give_way_until(d, base::deadline{when.time_since_epoch()}, base::now());
 }
 
 }  // namespace tutti::detail

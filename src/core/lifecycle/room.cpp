@@ -23,7 +23,7 @@ void settle(descriptor& d) noexcept {
     for_each_log(d, [](auto& log) { log.settle(); });
     // The attempt is over, and with it what it read.
     d.read_next_ = d.read_begin;
-    const std::size_t fitting = memory::fitting_room<const orec*>(std::exchange(d.most_read, 0), d.read_room());
+    const std::size_t fitting = memory::fitting_room<const orec*>(std::exchange(d.large.most_read, 0), d.read_room());
     if (fitting < d.read_room()) d.resize_reads(fitting);
 }
 
@@ -31,12 +31,12 @@ void settle(descriptor& d) noexcept {
 
 void note_use(descriptor& d) noexcept {
     for_each_log(d, [](auto& log) { log.note_use(); });
-    d.most_read = std::max(d.most_read, orecs_read(d));
+    d.large.most_read = std::max(d.large.most_read, orecs_read(d));
 }
 
 void count_towards_settling(descriptor& d) noexcept {
-    if (d.until_settled == 0) d.until_settled = transactions_per_period;
-    if (--d.until_settled != 0) return;
+    if (d.large.until_settled == 0) d.large.until_settled = transactions_per_period;
+    if (--d.large.until_settled != 0) return;
     undisturbed(d, [&] { settle(d); });
     if (!is_large(d)) d.slow_commit &= ~slow_commit_large;
 }

@@ -17,8 +17,8 @@ template <class F>
 void for_each_log(descriptor& d, F&& f) {
     f(d.writes);
     f(d.overwritten);
-    f(d.index.memory());
-    f(d.values);
+    f(d.kept.index.memory());
+    f(d.kept.values);
     f(d.deferred_log);
     f(d.retry_calls);
     d.limbo.for_each_log(f);

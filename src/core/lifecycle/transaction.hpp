@@ -46,7 +46,7 @@ public:
         d.uncaught = d.exceptions->uncaught;
         f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         d.frame_ = &f;
-        if (is_special(how)) [[unlikely]]
+        if (is_special(how, listeners)) [[unlikely]]
             return execution_start(d);
         TUTTI_ASSUME(d.slot == 0, "a slot is given back at the end of its transaction");
         attempt_reset(d);
@@ -64,12 +64,12 @@ public:
         d.uncaught = ~0U;  // it never unwinds
         d.frame_ = &f;
         d.plain.store(1, std::memory_order_relaxed);
-        if (!A::privatizes_by_waiting || is_special(how)) [[unlikely]]
+        if (!A::privatizes_by_waiting || is_special(how, listeners_to_language)) [[unlikely]]
             return execution_start(d);
         TUTTI_ASSUME(d.slot == 0, "a slot is given back at the end of its transaction");
         attempt_reset(d);
         d.logging = true;
-        // Partner: quiesce, become_serial, revoke_bias, and who becomes the biased owner.
+        // Partner: quiesce, become_serial, revoke_bias and become_biased_owner.
         d.state.exchange(memory::make_state(d.own_sequence, status::active), std::memory_order_seq_cst);
         if (!is_enlisted(d)) [[unlikely]]
             enlist(d);
@@ -81,8 +81,8 @@ public:
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
         const guard g{d};
         A::begin(d);
-        // No fence: whoever must know who is running fences heavily first (limbo.hpp, activity.hpp). The bounds are
-        // set before, so that a killer that sees the state cannot have its zero overwritten.
+        // No fence: a thread that must know who is running fences heavily first (limbo.hpp, activity.hpp). The bounds
+        // are set before, so that a killer that sees the state cannot have its zero overwritten.
         d.set_status(d.mode);
         if constexpr (!A::one_at_a_time) {
             // Partner: heavy_fence in become_serial, in revoke_bias and in become_biased_owner.
@@ -153,9 +153,9 @@ private:
 
     /// Whether there is something that only execution_start does: options that ask for it, or somebody who listens.
     /// Written so that it compiles to one load and one comparison for `mode` and `policy`.
-    static bool is_special(const options& how) noexcept {
+    static bool is_special(const options& how, const detail::shared<std::uint32_t>& listening) noexcept {
         return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||
-               how.deadline.exists() || listeners.load(std::memory_order_relaxed) != 0;
+               how.deadline.exists() || listening.load(std::memory_order_relaxed) != 0;
     }
 
     template <class Place>
@@ -247,10 +247,10 @@ private:
         return A::privatizes_by_waiting && (attend & attention_plain) != 0 &&
                d.run.how->privatization == privatization::safe && !broken(fault::privatize_without_waiting);
     }
-    /// Whether what it read may have been made private for it. Who runs alone has waited for everybody else.
+    /// Whether what it read may have been made private for it. A serial transaction has waited for all others.
     static bool receives(const descriptor& d) noexcept {
-        return A::privatizes_by_waiting && plain_memory_is_used() && d.snapshot_bound > d.received_up_to && !d.serial &&
-               d.run.how->privatization == privatization::safe && !broken(fault::receive_without_waiting);
+        return A::privatizes_by_waiting && plain_memory_is_used() && d.snapshot_bound > d.quiescing.received_up_to &&
+               !d.serial && d.run.how->privatization == privatization::safe && !broken(fault::receive_without_waiting);
     }
 
     TUTTI_NOINLINE static bool commit_slowly(descriptor& d) {

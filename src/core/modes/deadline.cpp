@@ -76,7 +76,7 @@ void give_up_on_it(descriptor& d) {
             return;
         case missed_deadline::refuse: break;
     }
-    if (observe::counting.load(std::memory_order_relaxed)) d.ledger.count_refusal(d.run.block());
+    if (observe::counting_in_library()) d.ledger.count_refusal(d.run.block());
     throw deadline_missed{};
 }
 
@@ -169,7 +169,7 @@ void end_timed(descriptor& d) noexcept {
     // work; nor can waits in place for others.
     if (t.core != base::core_number() || t.suspensions != d.suspensions) return;
     auto duration = static_cast<std::uint64_t>((now - t.began).count());
-    if (committed_in == mode::visible) duration /= 2;  // the paper's estimate; see policies/deadline.hpp
+    if (committed_in == mode::visible) duration /= 2;  // the paper's estimate; see policies/deadline_timetable.hpp
     undisturbed(d, [&] { t.durations->add(std::max<std::uint64_t>(duration, 1)); });
 }
 

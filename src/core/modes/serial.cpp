@@ -27,7 +27,7 @@ void for_each_running(descriptor& d, F&& f) {
 /// d is idle while `wait` waits for another, and begins anew. False where its execution ends here.
 template <class F>
 bool idle_while(descriptor& d, F&& wait) {
-    // Whoever follows its execution must not take the number below for that of a later one (is_settled).
+    // A waiter that follows d's execution must not take the number below for that of a later one (is_settled).
     if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
     d.set_status(status::idle);
     wake_sleepers(d);
@@ -52,7 +52,8 @@ void become_serial(descriptor& d) noexcept {
     // All are asked before any is waited for: one may be waiting for another.
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     for_each_running(d, [&d](descriptor& other, word state) {
-        // Who was preparing, and could not be asked, may be so no longer, and wait for us: norec's commit does.
+        // A transaction that was preparing could not be asked. It may have stopped preparing to wait for us, as a
+        // commit under one lock does.
         constexpr auto a_moment = std::chrono::milliseconds{1};
         while (!is_over(other, state)) {
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
@@ -62,8 +63,8 @@ void become_serial(descriptor& d) noexcept {
 }
 
 bool yield_to_serial(descriptor& d) {
-    // Whoever is around d began before the serial owner's fence, or d's context would not have come this far: the
-    // serial owner waits for it, and does nothing alone before it has ended, and d with it.
+    // The transaction around d began before the serial owner's fence, or d's context would not have come this far. The
+    // serial owner waits for that transaction, so it does nothing alone before it and d have ended.
     if (broken(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
     for (;;) {
         // Acquire: what the one before did is visible.

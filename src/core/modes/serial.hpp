@@ -4,12 +4,13 @@
 //   serial owner:   its number goes up; heavy fence; kills every other running transaction and waits until it is over
 //   any other: state = running; light fence; is a number up? then idle again, and wait for the serial owner's end
 //
-// By base/fence.hpp one of them sees the other, so nobody else is running when become_serial returns, and whoever
-// begins later waits until the serial owner's transaction is over. It can wait for everybody because it is irrevocable:
-// who waits for it in turn is asked to die and then waits no longer, or is preparing and waits for nobody. Who begins
-// inside another's body does not stand aside: the serial owner waits for the one around it, which cannot end before.
+// By base/fence.hpp one of them sees the other, so no other transaction is running when become_serial returns, and
+// later ones wait until the serial owner's is over. The serial owner can wait for all others because it is irrevocable:
+// a transaction that waits for it in turn is asked to die and then waits no longer, or is preparing and waits for none.
+// A transaction inside another's body does not stand aside: the serial owner waits for the one around it, which cannot
+// end before.
 //
-// What it writes moves no orec, so at its end everybody is woken who waits in retry.
+// What it writes moves no orec, so its end wakes all transactions that wait in retry.
 //
 // Under an algorithm that runs one transaction at a time there is nothing to do. The number comes down with the slot of
 // the irrevocable transaction, of which there is one: so there is one serial owner.

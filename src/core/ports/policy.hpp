@@ -56,10 +56,18 @@ struct policy {
 
 /// How many reasons there are to begin first attempts out of line: that transactions are counted, and that the
 /// process's policy wants to hear of them. Every begin looks at it; restarts, and blocks that name a policy, go out of
-/// line anyway.
+/// line anyway. Those of blocks of the language are counted beside: a report is no reason for them.
 inline constinit detail::shared<std::uint32_t> listeners{0};
+inline constinit detail::shared<std::uint32_t> listeners_to_language{0};
 
-inline void listen() noexcept { listeners.fetch_add(1, std::memory_order_relaxed); }
-inline void stop_listening() noexcept { listeners.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed); }
+inline void listen_to_library() noexcept { listeners.fetch_add(1, std::memory_order_relaxed); }
+inline void listen() noexcept {
+    listen_to_library();
+    listeners_to_language.fetch_add(1, std::memory_order_relaxed);
+}
+inline void stop_listening() noexcept {
+    listeners.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
+    listeners_to_language.fetch_add(~std::uint32_t{0}, std::memory_order_relaxed);
+}
 
 }  // namespace tutti::core

@@ -20,7 +20,7 @@ bool began_plainly(const descriptor& d) noexcept {
 }
 
 void end_publication(descriptor& self) noexcept {
-    self.announced = false;
+    self.quiescing.announced = false;
     self.privatizing.store(0, std::memory_order_release);
     wake_sleepers(self);
 }
@@ -63,7 +63,7 @@ bool await_up_to(descriptor& self, word bound) noexcept {
 /// The same, or later where it cannot wait now. True: it has waited, and no commit can publish one any more.
 bool await_or_owe(descriptor& self, word bound) noexcept {
     if (!is_encumbered(self)) return await_up_to(self, bound);
-    self.owes_up_to = std::max(self.owes_up_to, bound);
+    self.quiescing.owes_up_to = std::max(self.quiescing.owes_up_to, bound);
     return false;
 }
 
@@ -92,7 +92,7 @@ void enter_plain(descriptor& d) {
 
 void quiesce(descriptor& self) noexcept {
     if (is_encumbered(self)) {
-        self.announced = false;  // it is owed from here on
+        self.quiescing.announced = false;  // it is owed from here on
         return;
     }
     for_each_member(self, [&](descriptor& other) {
@@ -110,14 +110,15 @@ void pay_debts(descriptor& self) noexcept {
             if (d != &self && broken(fault::forget_what_inner_owes)) end_publication(*d);
             else quiesce(*d);
         }
-        if (const word bound = std::exchange(d->owes_up_to, 0); bound != 0) await_or_owe(*d, bound);
+        if (const word bound = std::exchange(d->quiescing.owes_up_to, 0); bound != 0) await_or_owe(*d, bound);
     }
 }
 
 void await_quiescence(descriptor& self) noexcept {
-    if (self.snapshot_bound <= self.received_up_to) return;
-    // norec's bound has none of these bits
-    if (await_or_owe(self, self.snapshot_bound | memory::writer_mask)) self.received_up_to = self.snapshot_bound;
+    if (self.snapshot_bound <= self.quiescing.received_up_to) return;
+    // A bound that is the count of a sequence lock has none of these bits.
+    if (await_or_owe(self, self.snapshot_bound | memory::writer_mask))
+        self.quiescing.received_up_to = self.snapshot_bound;
 }
 
 void await_all_quiescence(descriptor& self) noexcept { (void)await_or_owe(self, memory::no_version); }

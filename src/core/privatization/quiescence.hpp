@@ -5,7 +5,7 @@
 // only for those that use plain memory at all:
 //
 //   a transaction, before its first plain access:   plain = 1 (seq_cst exchange); refresh the snapshot, or abort
-//   a commit:                                        take orecs, or norec's lock (seq_cst read-modify-writes);
+//   a commit:                                        take orecs, or the one lock (seq_cst read-modify-writes);
 //                                                    publish; wait for every running transaction with plain == 1
 //
 // Either the commit sees the flag and waits; or the exchange comes after the commit took its last orec, and the refresh
@@ -41,11 +41,11 @@
 //
 // The clock that the reader sampled had moved since the draw, so the commit's fence came before the sample (both
 // seq_cst), and the reader finds the bound, or the version. So once the reader has looked and found no such bound, no
-// commit is left that quiesces for a version of that snapshot, and none will come: who has waited begins with a later
-// snapshot. The context that raises attention_plain fences heavily, and enlists every descriptor that has a bound
-// or a version up; only then it raises attention_plain_settled. A commit that missed the bit has put its bound up
-// before that fence. A reader that misses attention_plain_settled looks at all descriptors, and does not rely on having
-// looked.
+// commit is left that quiesces for a version of that snapshot, and none will come: a transaction that has waited begins
+// with a later snapshot. The context that raises attention_plain fences heavily, and enlists every descriptor that has
+// a bound or a version up; only then it raises attention_plain_settled. A commit that missed the bit has put its bound
+// up before that fence. A reader that misses attention_plain_settled looks at all descriptors, and does not rely on
+// having looked.
 //
 // Nobody waits for a bound: no transaction has read what is unpublished, and its commit may be asking participants or
 // running at_commit actions, which may wait for the reader. The version replaces it before the commit releases the
@@ -91,9 +91,9 @@ inline constexpr word unpublished = memory::locked_bit;
 /// Before others can read what self publishes under `version`. One that is up already is owed, and serves for both. The
 /// writer's bits hold the transaction's sequence, so that no two of self's in succession look alike.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version) noexcept {
-    if (!self.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]
+    if (!self.quiescing.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]
         return;
-    self.announced = true;
+    self.quiescing.announced = true;
     const word transaction = self.own_sequence & memory::writer_mask;
     self.privatizing.store((version & ~memory::writer_mask) | transaction, std::memory_order_relaxed);
 }
@@ -113,7 +113,7 @@ TUTTI_ALWAYS_INLINE void announce_draw(descriptor& self, word bound) noexcept {
 }
 /// For a commit that failed, or that owes nothing. What self owes for an earlier one stays up.
 inline void retract_announcement(descriptor& self) noexcept {
-    if (std::exchange(self.announced, false)) self.privatizing.store(0, std::memory_order_release);
+    if (std::exchange(self.quiescing.announced, false)) self.privatizing.store(0, std::memory_order_release);
 }
 
 /// After a commit whose transaction is over (its state is idle). Ends the publication. Sleeps, never spins for long.

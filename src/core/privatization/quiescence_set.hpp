@@ -51,11 +51,11 @@ void for_each_member(descriptor& self, F&& f) {
 #endif
     for (memory::activity* a = quiescence_set.load(std::memory_order_seq_cst); a != nullptr;
          a = a->next_enlisted.load(std::memory_order_acquire)) {
-        ++self.steps_walked;
+        ++self.quiescing.steps_walked;
         if (descriptor& member = descriptor::of(*a); &member != &self) f(member);
     }
-    if (self.steps_walked >= steps_between_sweeps) [[unlikely]] {
-        self.steps_walked = 0;
+    if (self.quiescing.steps_walked >= steps_between_sweeps) [[unlikely]] {
+        self.quiescing.steps_walked = 0;
         sweep(self);
     }
 }

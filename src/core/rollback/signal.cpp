@@ -60,7 +60,7 @@ template <class F>
 const detail::frame* way_back(descriptor& d, F&& fits) noexcept {
     if (d.frame_->parent == nullptr || d.strict() || d.unwinding()) return nullptr;
     // Decided once an attempt: one that has tried shows whether it pays only if it may go on.
-    if (d.run.rewinds == 0 ? !d.partial.worthwhile() : d.run.rewinds >= rewinds_per_attempt) return nullptr;
+    if (d.run.rewinds == 0 ? !d.rewind.partial.worthwhile() : d.run.rewinds >= rewinds_per_attempt) return nullptr;
     for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
         if (fits(f->mark)) return f;
     }
@@ -68,8 +68,8 @@ const detail::frame* way_back(descriptor& d, F&& fits) noexcept {
 }
 
 [[noreturn]] void rewind_to(descriptor& d, const detail::frame& f, word bound, abort_cause cause) {
-    d.rewind_to = &f;
-    d.rewind_bound = bound;
+    d.rewind.to = &f;
+    d.rewind.bound = bound;
     raise(d, signal::rewind, cause);
 }
 

@@ -9,7 +9,7 @@
 
 namespace tutti::core {
 
-inline void attempt_reset(descriptor& d) noexcept {
+TUTTI_ALWAYS_INLINE void attempt_reset(descriptor& d) noexcept {
     d.mode = status::active;
     d.pending = signal::none;
     d.cause = abort_cause::none;
@@ -17,6 +17,7 @@ inline void attempt_reset(descriptor& d) noexcept {
     d.slow_path = 0;
     d.read_next_ = d.read_begin;
     ++d.own_sequence;
+    TUTTI_PROBE3(begin, d.run.how->name, d.run.attempt, d.id);
 }
 
 /// The descriptor is idle from here on; wakes the waiters for the transaction. `lasting` of the slow-commit flags are

@@ -49,7 +49,7 @@ enum class signal : std::uint8_t {
     none,
     restart,        ///< the outermost block runs again
     restart_block,  ///< the innermost block runs again
-    rewind,         ///< the block `rewind_to` runs again: what it read has changed, what was read before has not
+    rewind,         ///< the block `rewind.to` runs again: what it read has changed, what was read before has not
     retry,          ///< the innermost alternative gives way to the next; without one, the transaction waits
     cancel,         ///< the innermost block is left without effect
 };
@@ -95,7 +95,7 @@ struct deferred {
     detail::destroyer destroy;
 };
 
-/// A read by value, as norec logs it: the bytes at `from`, and the orec that stands for them in retry.
+/// A read by value: the bytes at `from`, and the orec that stands for them in retry.
 struct value_read {
     const void* from;
     unsigned size;
@@ -113,6 +113,46 @@ struct clock_view {
     std::uint32_t own_hits = 0;  // reads of own versions beyond the bound
     std::uint32_t own_hits_here = 0;
     word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
+};
+
+/// What some algorithms keep and others do not.
+struct algorithm_state {
+    explicit algorithm_state(std::uint32_t& slow_commit) noexcept : values{slow_commit, slow_commit_large} {}
+
+    clock_view clock;                // those with versions
+    word commit_version = 0;         // theirs, which publish releases orecs with
+    memory::write_index index;       // those that cannot find a write by its orec; large only beside the write set
+    memory::log<value_read> values;  // those that read by value, in place of the read log
+    bool holds_lock = false;         // those with one lock for all
+};
+
+/// What it knows of quiescence; see core/privatization.
+struct quiescing_state {
+    bool announced = false;          // `privatizing` is up for the attempt in progress
+    word received_up_to = 0;         // no commit that published up to it quiesces any more
+    word owes_up_to = 0;             // it owes the wait for what it received under this bound; 0: none
+    std::uint32_t steps_walked = 0;  // in the quiescence set, since its latest sweep
+};
+
+/// A partial roll-back on its way.
+struct rewind_state {
+    const detail::frame* to = nullptr;  // the block that runs again
+    word bound = 0;                     // of the snapshot to go on with
+    rewinding partial;
+};
+
+/// A log that is large; see core/lifecycle/room.hpp.
+struct large_log_state {
+    std::size_t most_read = 0;        // in this period
+    std::uint32_t until_settled = 0;  // transactions
+};
+
+/// Serial runs without asking; see core/tokens/bias.hpp.
+struct bias_state {
+    std::uint32_t until = 0;   // blocks before it tries again to become the owner
+    std::uint32_t count = 0;   // number of its latest word
+    word word_as_owner = 0;    // what `biased_owner` reads while it is the owner
+    word begun_by_others = 0;  // at its last look
 };
 
 /// The transaction to wait for before the next attempt: the one of `who` whose state read `state`. The two met at the
@@ -187,28 +227,18 @@ public:
     word snapshot_bound = 0;  // versions up to it belong to the snapshot
     bool logging = true;      // reads are recorded; else the attempt is read-only and restarts where it would extend
     word slot = 0;            // this reader's bit in marked orecs; 0 while its reads are invisible
-    clock_view clock;
 
     // --- what it did
     const memory::orec** read_begin = nullptr;  // the read log is [read_begin, tx::read_next_)
     memory::log<memory::write_entry> writes{slow_commit, slow_commit_large};
     memory::log<memory::overwritten_entry> overwritten{slow_commit, slow_commit_large};
-    memory::write_index index;                                       // wb-ctl and norec; large only beside `writes`
-    memory::log<value_read> values{slow_commit, slow_commit_large};  // norec
+    algorithm_state kept{slow_commit};
     memory::log<deferred> deferred_log{slow_commit, slow_commit_large};
     memory::log<retry_call> retry_calls{slow_commit, slow_commit_large};
     memory::limbo limbo;
     bool wrote_plain = false;  // some entries are plain places
-    bool holds_lock = false;   // global-lock: the lock. norec: the sequence lock
-    word commit_version = 0;   // what publish releases orecs with
-    bool announced = false;    // `privatizing` is up for the attempt in progress
-    word received_up_to = 0;   // no commit that published up to it quiesces any more; see privatization/quiescence.hpp
-    word owes_up_to = 0;       // it owes the wait for what it received under this bound; 0: none
-    std::uint32_t steps_walked = 0;  // in core/privatization/quiescence_set.hpp, since its latest sweep
-
-    // --- while a log is large; see core/lifecycle/room.hpp
-    std::size_t most_read = 0;        // in this period
-    std::uint32_t until_settled = 0;  // transactions
+    quiescing_state quiescing;
+    large_log_state large;
 
     // --- the state of the attempt
     word self_lock = 0;     // the lock word of entry 0
@@ -223,23 +253,14 @@ public:
     signal pending = signal::none;
     abort_cause cause = abort_cause::none;  // of the roll-back in progress
     bool given_back = false;                // ownership is, already
-
-    // --- a partial roll-back on its way
-    const detail::frame* rewind_to = nullptr;
-    word rewind_bound = 0;  // of the snapshot to go on with
-    rewinding partial;
+    rewind_state rewind;
 
     // --- language-level blocks
     void* language = nullptr;    // what src/itm keeps for this descriptor, for good
     std::uintptr_t landing = 0;  // frame::stack of the block that a roll-back under way ends at, or 0
     std::size_t notes_end = 0;   // one past the newest write entry that notes memory written without barriers
     bool serial = false;         // serial-irrevocable: see modes/serial.hpp
-
-    // --- serial runs without asking; see core/tokens/bias.hpp
-    std::uint32_t until_bias = 0;  // blocks before it tries again to become the owner
-    std::uint32_t biases = 0;      // number of its latest word
-    word bias = 0;                 // what `biased_owner` reads while it is the owner
-    word begun_by_others = 0;      // at its last look
+    bias_state bias;
 
     // --- the execution it belongs to
     execution run;
@@ -262,6 +283,11 @@ public:
     detail::shared<std::uint32_t> makes_way{0};  // irrevocable, but undo actions commit beside it; abstract_locks.hpp
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
     detail::shared<word> waits_for_state{0};         // and the state of that one's transaction
+    // What it is doing, for those who look from outside (api/report_text.cpp, `tutti transactions` of gdb). The engine
+    // decides nothing by them, so no interleaving of them is worth exploring.
+    std::atomic<const descriptor*> shows_wait_for{nullptr};
+    std::atomic<bool> shows_retry{false};
+    std::atomic<std::int32_t> shows_thread{0};  // the kernel's number; 0: it belongs to no thread
     // The sequences of the first and last attempt of its latest execution that another attempt follows, or followed.
     detail::shared<word> first_defeat{0};
     detail::shared<word> last_defeat{0};
@@ -332,11 +358,11 @@ public:
 
     /// An algorithm logs either orecs or values.
     [[nodiscard]] std::size_t reads() const noexcept {
-        return static_cast<std::size_t>(read_next_ - read_begin) + values.size();
+        return static_cast<std::size_t>(read_next_ - read_begin) + kept.values.size();
     }
     void forget_reads(std::size_t from) noexcept {
-        if (values.empty()) read_next_ = read_begin + from;
-        else values.shrink(from);
+        if (kept.values.empty()) read_next_ = read_begin + from;
+        else kept.values.shrink(from);
     }
     void log_read(const memory::orec& r) {
         reserve_read();

@@ -11,7 +11,8 @@ namespace tutti::core {
 /// runtime: for a preemption layer, whose contexts wait without sleeping. Null if there is none.
 inline constinit std::atomic<void (*)(descriptor& d) noexcept> tell_of_letting_go{nullptr};
 
-/// The owner calls it after it has released what others may be waiting for: the transaction, an orec, norec's lock.
+/// The owner calls it after it has released what others may be waiting for: the transaction, an orec, an algorithm's
+/// one lock.
 inline void wake_sleepers(descriptor& d) noexcept {
     base::light_fence();  // partner: heavy_fence in waiting/waiting.cpp
     const std::uint32_t seen = d.sleepers.load(std::memory_order_relaxed);

@@ -25,7 +25,7 @@ constinit detail::shared<word> serial_attempt{0};
 descriptor& owner_of(word seen) noexcept {
     return descriptor::of(memory::activity_of(static_cast<std::uint32_t>(seen >> 32) - 1));
 }
-word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{d.biases & 0x7fffffffU} << 1; }
+word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{d.bias.count & 0x7fffffffU} << 1; }
 
 /// How many transactions all others have begun; nothing if one of them runs.
 std::optional<word> begun_by_others(const descriptor& d) noexcept {
@@ -45,15 +45,15 @@ bool somebody_sleeps() noexcept { return (attention.load(std::memory_order_relax
 
 bool become_biased_owner(descriptor& d) noexcept {
     const std::optional<word> before = begun_by_others(d);
-    if (!before || std::exchange(d.begun_by_others, *before) != *before || somebody_sleeps()) return false;
-    ++d.biases;  // V4
+    if (!before || std::exchange(d.bias.begun_by_others, *before) != *before || somebody_sleeps()) return false;
+    ++d.bias.count;  // V4
     word none = 0;
     if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
     base::heavy_fence();  // V2; partner: the fence between the state and a look at the word in transaction::begin
     // V5, in this order: a context that no longer waits has begun, and is found; or it looks at the word from now on.
     if ((waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
         broken(fault::bias_without_second_look)) {
-        d.bias = word_of(d);
+        d.bias.word_as_owner = word_of(d);
         return true;
     }
     word mine = word_of(d);
@@ -64,9 +64,10 @@ bool become_biased_owner(descriptor& d) noexcept {
 }  // namespace
 
 bool begin_as_biased_owner(descriptor& d) {
-    const bool is_it = d.bias != 0 && biased_owner.load(std::memory_order_relaxed) == d.bias;
+    const bool is_it =
+        d.bias.word_as_owner != 0 && biased_owner.load(std::memory_order_relaxed) == d.bias.word_as_owner;
     if (!is_it && (d.algorithm->one_at_a_time || d.hooks != nullptr || !become_biased_owner(d))) {
-        d.until_bias = blocks_between_looks;
+        d.bias.until = blocks_between_looks;
         return false;
     }
     d.serial = true;
@@ -75,11 +76,12 @@ bool begin_as_biased_owner(descriptor& d) {
     serial_attempt.store(d.own_sequence, std::memory_order_relaxed);
     d.algorithm->begin(d);  // the state, and a light fence
     // V1; partner: heavy_fence in revoke_bias
-    if (biased_owner.load(std::memory_order_relaxed) == d.bias || broken(fault::bias_although_revoked)) [[likely]]
+    if (biased_owner.load(std::memory_order_relaxed) == d.bias.word_as_owner || broken(fault::bias_although_revoked))
+        [[likely]]
         return true;
     d.serial = false;
     attempt_close(d);
-    d.until_bias = blocks_between_looks;
+    d.bias.until = blocks_between_looks;
     return false;
 }
 

@@ -32,7 +32,7 @@ inline constinit detail::shared<word> biased_owner{0};
 inline constexpr std::uint32_t blocks_between_looks = 4096;
 
 /// Tries to begin an attempt of d that runs serially: as the biased owner, or because no other context has begun a
-/// transaction for a while. The attempt is optimistic in name and meets no other. False: d is idle, and d.until_bias
+/// transaction for a while. The attempt is optimistic in name and meets no other. False: d is idle, and d.bias.until
 /// says after how many blocks another call pays. REQUIRES: as for the begin of a first attempt without special demands.
 [[nodiscard]] bool begin_as_biased_owner(descriptor& d);
 

@@ -11,7 +11,7 @@ inline constinit detail::shared<std::uint32_t> serial_owner{0};  // descriptor n
 /// For a context that has just begun. Acquire: if it finds no owner, it sees what the last one did.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool somebody_may_be_serial(const descriptor& d) noexcept {
     const word biased = biased_owner.load(std::memory_order_acquire);
-    return serial_owner.load(std::memory_order_acquire) != 0 || (biased != 0 && biased != d.bias);
+    return serial_owner.load(std::memory_order_acquire) != 0 || (biased != 0 && biased != d.bias.word_as_owner);
 }
 
 /// Others may begin again. REQUIRES: d.serial.

@@ -136,7 +136,7 @@ bool take_slot(descriptor& d, status mode) noexcept {
     const row& r = row_for(mode);
     for (unsigned slot = r.begin; slot < r.end; ++slot) {
         std::uint32_t nobody = 0;
-        // seq_cst: partners are the committers' look at the occupants in norec (see there), and release_slot (S2).
+        // seq_cst: partners are release_slot (S2), and a commit that looks at the occupants instead of at marks.
         if (slots.occupants[slot].load(std::memory_order_seq_cst) == 0 &&
             slots.occupants[slot].compare_exchange(nobody, d.id + 1, std::memory_order_seq_cst)) {
             d.slot = word{1} << slot;

@@ -27,11 +27,13 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
 template <class Done>
 void wait_until(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> late,
                 Done&& done) noexcept {
+    self.shows_wait_for.store(&other, std::memory_order_relaxed);
     if (self.hooks != nullptr && self.hooks->wait != nullptr) {
         while (!done() && !(late && base::now() >= *late)) self.hooks->wait(self, other, seen);
     } else {
         sleep_until(other, late, done);
     }
+    self.shows_wait_for.store(nullptr, std::memory_order_relaxed);
 }
 
 /// Whether the execution whose attempt `other` was in when its state read `seen` has committed or been given up. Exact

@@ -105,7 +105,7 @@ void sleep_on(descriptor& self, const detail::shared<std::uint32_t>& flag, std::
 template <class F>
 void for_each_read(const descriptor& d, F&& f) {
     for (const orec** r = d.read_begin; r != d.read_next_; ++r) f(**r);
-    for (const value_read& r : d.values) f(*r.under);
+    for (const value_read& r : d.kept.values) f(*r.under);
 }
 
 /// Wakes the waiters for every orec that d's published transaction wrote. REQUIRES: its write set is still there.

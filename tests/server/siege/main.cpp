@@ -72,7 +72,7 @@ void compare_counts(server::client& ask) {
 
 void besiege(const arguments& given) {
     std::vector<std::string> options{
-        "--executor",     given.executor, "--workers",    "2",    "--receivers",     "2",   "--queue",        "256",
+        "--executor",     given.executor, "--workers",    "2",    "--io-threads",    "2",   "--queue",        "256",
         "--max-pipeline", "200",          "--max-unsent", "4096", "--write-timeout", "500", "--idle-timeout", "60000"};
     if (given.executor == "preemptive") options.insert(options.end(), {"--c-max", "8", "--lazy-promotion"});
     server_process server{given.tutti, given.procedures, std::move(options)};

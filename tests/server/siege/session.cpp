@@ -39,14 +39,11 @@ std::string besieger::requests(std::size_t count) {
         }
         under_way_.push_back(number);
         const std::size_t work = dice_.one_in(50) ? 100'000 : dice_.below(200);
-        std::vector<std::string> words{"CALL",
-                                       "sign",
-                                       std::to_string(number_),
-                                       std::to_string(session_),
-                                       std::to_string(number),
-                                       std::to_string(work)};
+        std::vector<std::string> words{"CALL"};
         if (!dice_.one_in(4)) words.insert(words.end(), {"PRIORITY", std::to_string(dice_.below(31))});
         if (dice_.one_in(8)) words.insert(words.end(), {"DEADLINE", "1000000"});
+        words.insert(words.end(), {"sign", std::to_string(number_), std::to_string(session_), std::to_string(number),
+                                   std::to_string(work)});
         all += wire(words);
     }
     return all;

@@ -1,0 +1,129 @@
+/// @file
+/// A channel whose messages go to everybody who listens, and which can be closed.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "tutti/containers/calls.hpp"
+#include "tutti/memory.hpp"
+#include "tutti/retry.hpp"
+#include "tutti/var.hpp"
+
+namespace tutti {
+
+/// Every message goes to each listener that was there when it was sent, in the order of the sends (as the broadcast
+/// channels of Harris, Marlow, Peyton Jones, Herlihy, "Composable Memory Transactions", PPoPP 2005).
+///
+/// **Who conflicts with whom.** Sends conflict with each other, since one must come first, and with listeners that come
+/// and go. A listener that receives conflicts with a send only over the newest message, and with the other listeners
+/// over the message that both receive: the last of them destroys it.
+///
+/// **Memory.** A message stays until all who are to receive it have. A listener that does not keep up makes it grow.
+///
+/// @tparam T  any copyable type; a message is constant once it is sent
+template <std::copyable T>
+class broadcast {
+    struct link {
+        // The last link is the place of the next message.
+        std::optional<T> message;
+        var<link*> next{nullptr};
+        var<std::size_t> waited_for{0};  // by so many listeners that have not come past it
+    };
+
+public:
+    using value_type = T;
+
+    broadcast() : newest_{new link} {}
+    broadcast(const broadcast&) = delete;
+    broadcast& operator=(const broadcast&) = delete;
+    /// REQUIRES: there are no listeners, and no transaction can reach the channel.
+    ~broadcast() { delete newest_.load(); }
+
+    /// Sends to all who listen now. O(1).
+    /// @throws std::logic_error  where the channel is closed
+    void send(tx& t, const T& message) {
+        if (closed_.get(t)) throw std::logic_error{"tutti::broadcast::send: the channel is closed"};
+        const std::size_t listeners = listeners_.get(t);
+        if (listeners == 0) return;
+        link* const sent = tutti::create<link>(t);
+        sent->message.emplace(message);
+        sent->waited_for.set(t, listeners);
+        newest_.get(t)->next.set(t, sent);
+        newest_.set(t, sent);
+    }
+    /// Nothing can be sent from now on. Listeners receive what has been sent before. O(1).
+    void close(tx& t) { closed_.set(t, true); }
+    [[nodiscard]] bool is_closed(tx& t) const { return closed_.get(t); }
+
+    /// One that listens, from its making to its end. Used by one transaction at a time, or by several that conflict.
+    /// REQUIRES: the channel outlives it; no transaction can reach it when it is destroyed.
+    class listener {
+    public:
+        explicit listener(broadcast& to) : to_{to} {
+            atomically([&](tx& t) {
+                to_.listeners_.set(t, to_.listeners_.get(t) + 1);
+                at_.set(t, to_.newest_.get(t));
+                to_.keep(t, at_.get(t));
+            });
+        }
+        listener(const listener&) = delete;
+        listener& operator=(const listener&) = delete;
+        ~listener() {
+            atomically([&](tx& t) {
+                to_.listeners_.set(t, to_.listeners_.get(t) - 1);
+                while (at_.get(t)->next.get(t) != nullptr) pass(t);
+                to_.let_go(t, at_.get(t));
+            });
+        }
+
+        /// The next message; nothing where the channel is closed and all has been received. Waits by `retry` where
+        /// there is none yet. O(1).
+        [[nodiscard]] std::optional<T> receive(tx& t) {
+            std::optional<T> message = try_receive(t);
+            if (!message && !to_.closed_.get(t)) retry(t);
+            return message;
+        }
+        /// The next message, or nothing where there is none yet. O(1).
+        [[nodiscard]] std::optional<T> try_receive(tx& t) {
+            if (at_.get(t)->next.get(t) == nullptr) return std::nullopt;
+            pass(t);
+            return at_.get(t)->message;
+        }
+        /// The same, each as a transaction of its own, or as part of the one that this thread runs.
+        [[nodiscard]] std::optional<T> receive() {
+            return atomically([&](tx& t) { return receive(t); });
+        }
+        [[nodiscard]] std::optional<T> try_receive() {
+            return atomically([&](tx& t) { return try_receive(t); });
+        }
+
+    private:
+        /// Goes on to the next link, whose sender has counted this listener.
+        void pass(tx& t) {
+            link* const before = at_.get(t);
+            at_.set(t, before->next.get(t));
+            to_.let_go(t, before);
+        }
+
+        broadcast& to_;
+        var<link*> at_{nullptr};  // the message that it received last, or the place where it began
+    };
+
+private:
+    static void keep(tx& t, link* at) { at->waited_for.set(t, at->waited_for.get(t) + 1); }
+    void let_go(tx& t, link* at) {
+        const std::size_t left = at->waited_for.get(t) - 1;
+        at->waited_for.set(t, left);
+        if (left == 0 && at != newest_.get(t)) tutti::destroy(t, at);
+    }
+
+    var<link*> newest_;
+    var<std::size_t> listeners_{0};
+    var<bool> closed_{false};
+};
+
+}  // namespace tutti

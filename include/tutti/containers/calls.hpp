@@ -1,0 +1,22 @@
+/// @file
+/// What the containers share: keys of other types, and operations that are transactions of their own.
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include "tutti/atomically.hpp"
+
+namespace tutti::detail {
+
+/// Whether F says, as in the standard library, that it takes other types than keys.
+template <class F>
+concept transparent = requires { typename F::is_transparent; };
+
+/// Runs f(tx&) as a transaction that only reads, or as part of the one that this thread runs.
+template <class F>
+auto read_at_once(F&& f) {
+    return atomically({.read_only = true}, std::forward<F>(f));
+}
+
+}  // namespace tutti::detail

@@ -1,0 +1,163 @@
+/// @file
+/// A sorted map for transactions in which a key may have several values.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "tutti/containers/calls.hpp"
+#include "tutti/containers/element_tree.hpp"
+
+namespace tutti {
+
+/// A map in the order of its keys, in which equal keys stand in about the order in which they were inserted.
+///
+/// **Who conflicts with whom.** As in `ordered_map`: an insertion or erasure conflicts with uses of up to 15
+/// neighbours.
+///
+/// **Order of equal keys.** Each insertion draws a number outside all transactions, so that insertions do not meet at a
+/// counter. Of two blocks that insert an equal key at once, the one that commits first may stand behind the other.
+///
+/// @tparam Key      its copies are constant once they are in
+/// @tparam T        any copyable type
+/// @tparam Compare  a strict weak order of keys
+template <std::copy_constructible Key, std::copyable T, class Compare = std::less<Key>>
+class ordered_multimap {
+public:
+    using key_type = Key;
+    using mapped_type = T;
+    using value_type = std::pair<Key, T>;  ///< what is returned: copies
+
+    ordered_multimap() = default;
+    explicit ordered_multimap(Compare less) : tree_{order{std::move(less)}} {}
+    // The destructor: REQUIRES: no transaction can reach the map.
+
+    /// O(log n), as all that follow unless they say otherwise.
+    void insert(tx& t, const Key& key, const T& value) {
+        const place at{key, drawn_.fetch_add(1, std::memory_order_relaxed)};
+        tree_.put(t, at, [&] { return tutti::create<element>(t, at, value); });
+    }
+    /// The value of the first element of that key, or nothing.
+    [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const {
+        std::optional<T> found;
+        visit_equal(t, key, [&](element& e) {
+            found.emplace(e.value.get(t));
+            return false;
+        });
+        return found;
+    }
+    [[nodiscard]] bool contains(tx& t, const Key& key) const { return count_up_to(t, key, 1) != 0; }
+    /// How many elements have the key. O(log n + their number).
+    [[nodiscard]] std::size_t count(tx& t, const Key& key) const { return count_up_to(t, key, ~std::size_t{0}); }
+
+    /// Takes out all elements of the key, and returns how many there were. O(log n) for each.
+    std::size_t erase(tx& t, const Key& key) {
+        std::size_t count = 0;
+        while (extract(t, key)) ++count;
+        return count;
+    }
+    /// Takes out the first element of the key, and returns its value, or nothing.
+    std::optional<T> extract(tx& t, const Key& key) {
+        element* first = nullptr;
+        visit_equal(t, key, [&](element& e) {
+            first = &e;
+            return false;
+        });
+        if (first == nullptr) return std::nullopt;
+        std::optional<T> value{first->value.get(t)};
+        take_out(t, *first);
+        return value;
+    }
+    /// Takes out the element with the lowest key and returns it, or nothing.
+    std::optional<value_type> pop_front(tx& t) { return pop(t, tree_.first(t)); }
+    /// Takes out the element with the highest key and returns it, or nothing.
+    std::optional<value_type> pop_back(tx& t) { return pop(t, tree_.last(t)); }
+    /// O(n).
+    void clear(tx& t) { tree_.clear(t); }
+
+    /// The element with the lowest key, or nothing.
+    [[nodiscard]] std::optional<value_type> front(tx& t) const { return copy_of(t, tree_.first(t)); }
+    /// The element with the highest key, or nothing.
+    [[nodiscard]] std::optional<value_type> back(tx& t) const { return copy_of(t, tree_.last(t)); }
+
+    /// Calls f(const T&) for every value of the key. O(log n + their number).
+    template <std::invocable<const T&> F>
+    void for_each_of(tx& t, const Key& key, F f) const {
+        visit_equal(t, key, [&](element& e) {
+            f(e.value.get(t));
+            return true;
+        });
+    }
+    /// Calls f(const Key&, const T&) for every element in order. O(n).
+    template <std::invocable<const Key&, const T&> F>
+    void for_each(tx& t, F f) const {
+        tree_.scan(t, {}, [&](element& e) {
+            f(e.key.first, e.value.get(t));
+            return true;
+        });
+    }
+
+    /// O(n / 10): it counts. Conflicts with every insertion and erasure.
+    [[nodiscard]] std::size_t size(tx& t) const { return tree_.size(t); }
+    /// O(1).
+    [[nodiscard]] bool empty(tx& t) const { return tree_.empty(t); }
+
+    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+
+    void insert(const Key& key, const T& value) {
+        atomically([&](tx& t) { insert(t, key, value); });
+    }
+    [[nodiscard]] std::optional<T> extract(const Key& key) {
+        return atomically([&](tx& t) { return extract(t, key); });
+    }
+    [[nodiscard]] std::size_t size() const {
+        return detail::read_at_once([&](tx& t) { return size(t); });
+    }
+
+private:
+    using place = std::pair<Key, std::uint64_t>;  // a key, and the number of its insertion
+
+    struct order {
+        bool operator()(const place& a, const place& b) const {
+            if (less(a.first, b.first)) return true;
+            return !less(b.first, a.first) && a.second < b.second;
+        }
+        [[no_unique_address]] Compare less{};
+    };
+    struct element {
+        element(const place& k, const T& v) : key{k}, value{v} {}
+        const place key;
+        var<T> value;
+    };
+
+    /// Calls f(element&) for those of the key, in order, until it returns false.
+    template <class F>
+    void visit_equal(tx& t, const Key& key, const F& f) const {
+        const place first{key, 0};
+        tree_.scan(t, {&first, false}, [&](element& e) { return !tree_.less().less(key, e.key.first) && f(e); });
+    }
+    std::size_t count_up_to(tx& t, const Key& key, std::size_t most) const {
+        std::size_t count = 0;
+        visit_equal(t, key, [&](element&) { return ++count < most; });
+        return count;
+    }
+    static std::optional<value_type> copy_of(tx& t, const element* e) {
+        return e != nullptr ? std::optional<value_type>{{e->key.first, e->value.get(t)}} : std::nullopt;
+    }
+    void take_out(tx& t, const element& e) { tutti::destroy(t, tree_.take_out(t, e.key)); }
+    std::optional<value_type> pop(tx& t, const element* e) {
+        std::optional<value_type> popped = copy_of(t, e);
+        if (e != nullptr) take_out(t, *e);
+        return popped;
+    }
+
+    element_tree<element, order> tree_;
+    std::atomic<std::uint64_t> drawn_{0};
+};
+
+}  // namespace tutti

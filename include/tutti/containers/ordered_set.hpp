@@ -1,0 +1,142 @@
+/// @file
+/// A sorted set for transactions.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "tutti/containers/calls.hpp"
+#include "tutti/containers/element_tree.hpp"
+
+namespace tutti {
+
+/// A set in the order of its keys, with range scans, which transactions read and change.
+///
+/// **Who conflicts with whom.** As in `ordered_map`: an insertion or erasure conflicts with uses of up to 15
+/// neighbours, and a scan with what is inserted and erased in its range.
+///
+/// **Memory.** An element takes its key, and 16 to 32 bytes in its leaf.
+///
+/// @tparam Key      its copies are constant once they are in
+/// @tparam Compare  a strict weak order of keys. Where it is transparent, look-ups take whatever it compares with a key
+template <std::copy_constructible Key, class Compare = std::less<Key>>
+class ordered_set {
+public:
+    using key_type = Key;
+    using value_type = Key;
+
+    ordered_set() = default;
+    explicit ordered_set(Compare less) : tree_{std::move(less)} {}
+    // The destructor: REQUIRES: no transaction can reach the set.
+
+    /// O(log n), as all that follow unless they say otherwise.
+    [[nodiscard]] bool contains(tx& t, const Key& key) const { return tree_.find(t, key) != nullptr; }
+    template <class K>
+        requires detail::transparent<Compare>
+    [[nodiscard]] bool contains(tx& t, const K& key) const {
+        return tree_.find(t, key) != nullptr;
+    }
+    /// Returns whether the key is new.
+    bool insert(tx& t, const Key& key) {
+        return tree_.put(t, key, [&] { return tutti::create<element>(t, key); }) == nullptr;
+    }
+    /// Returns whether the key was there.
+    bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
+    template <class K>
+        requires detail::transparent<Compare>
+    bool erase(tx& t, const K& key) {
+        return drop(t, tree_.take_out(t, key));
+    }
+    /// O(n).
+    void clear(tx& t) { tree_.clear(t); }
+
+    /// The first key that is not below `key`, or nothing.
+    [[nodiscard]] std::optional<Key> lower_bound(tx& t, const Key& key) const { return first_of(t, {&key, false}); }
+    /// The first key that is above `key`, or nothing.
+    [[nodiscard]] std::optional<Key> upper_bound(tx& t, const Key& key) const { return first_of(t, {&key, true}); }
+    /// The lowest key, or nothing.
+    [[nodiscard]] std::optional<Key> front(tx& t) const { return copy_of(tree_.first(t)); }
+    /// The highest key, or nothing.
+    [[nodiscard]] std::optional<Key> back(tx& t) const { return copy_of(tree_.last(t)); }
+    /// Takes out the lowest key and returns it, or nothing.
+    std::optional<Key> pop_front(tx& t) { return pop(t, tree_.first(t)); }
+    /// Takes out the highest key and returns it, or nothing.
+    std::optional<Key> pop_back(tx& t) { return pop(t, tree_.last(t)); }
+
+    /// Calls f(const Key&) for every key in order. `f` may erase the key that it is called for; if it returns bool,
+    /// false ends the scan. O(n).
+    template <std::invocable<const Key&> F>
+    void for_each(tx& t, F f) const {
+        tree_.scan(t, {}, [&](element& e) { return visit(e, f); });
+    }
+    /// The same for the keys from `first` up to, but not including, `last`. O(log n + keys in the range).
+    template <std::invocable<const Key&> F>
+    void for_each(tx& t, const Key& first, const Key& last, F f) const {
+        tree_.scan(t, {&first, false}, [&](element& e) { return tree_.less()(e.key, last) && visit(e, f); });
+    }
+
+    /// O(n / 10): it counts. Conflicts with every insertion and erasure.
+    [[nodiscard]] std::size_t size(tx& t) const { return tree_.size(t); }
+    /// O(1).
+    [[nodiscard]] bool empty(tx& t) const { return tree_.empty(t); }
+
+    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+
+    [[nodiscard]] bool contains(const Key& key) const {
+        return detail::read_at_once([&](tx& t) { return contains(t, key); });
+    }
+    bool insert(const Key& key) {
+        return atomically([&](tx& t) { return insert(t, key); });
+    }
+    bool erase(const Key& key) {
+        return atomically([&](tx& t) { return erase(t, key); });
+    }
+    [[nodiscard]] std::size_t size() const {
+        return detail::read_at_once([&](tx& t) { return size(t); });
+    }
+
+private:
+    struct element {
+        explicit element(const Key& k) : key{k} {}
+        const Key key;
+    };
+    using tree = element_tree<element, Compare>;
+
+    static bool drop(tx& t, element* e) {
+        tutti::destroy(t, e);
+        return e != nullptr;
+    }
+    static std::optional<Key> copy_of(const element* e) {
+        return e != nullptr ? std::optional<Key>{e->key} : std::nullopt;
+    }
+    std::optional<Key> pop(tx& t, element* e) {
+        std::optional<Key> popped = copy_of(e);
+        if (e != nullptr) drop(t, tree_.take_out(t, e->key));
+        return popped;
+    }
+    template <class F>
+    static bool visit(const element& e, F& f) {
+        if constexpr (std::is_same_v<std::invoke_result_t<F&, const Key&>, bool>) {
+            return f(e.key);
+        } else {
+            f(e.key);
+            return true;
+        }
+    }
+    std::optional<Key> first_of(tx& t, const typename tree::bound& from) const {
+        std::optional<Key> first;
+        tree_.scan(t, from, [&](element& e) {
+            first.emplace(e.key);
+            return false;
+        });
+        return first;
+    }
+
+    tree tree_;
+};
+
+}  // namespace tutti

@@ -1,0 +1,77 @@
+# shellcheck shell=bash
+# ./dev package: the packages that others install Tutti from, made and tried.
+
+# The tree as it is, without what was built, as an upstream source and what Debian adds to it.
+unpack_for_debian() {
+    local version=$1 tree=$2
+    mkdir -p "$tree"
+    git ls-files -co --exclude-standard | tar -cf - --verbatim-files-from -T - | tar -xf - -C "$tree"
+    tar -czf "$(dirname "$tree")/tutti_$version.orig.tar.gz" -C "$(dirname "$tree")" --exclude=debian "tutti-$version"
+}
+
+build_debian() {
+    local tree=$1
+    (cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs" dpkg-buildpackage --no-sign --build=binary)
+}
+
+# The packages unpacked side by side, a program compiled against them and run, and one of the language.
+try_debian() {
+    local root=$PWD/build/package/root lib flags package
+    rm -rf "$root"
+    for package in build/package/*.deb; do
+        [[ $package == *-dbgsym_* ]] || dpkg-deb -x "$package" "$root"
+    done
+    lib=$root/usr/lib/$(gcc -print-multiarch)
+    flags=$(PKG_CONFIG_LIBDIR=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$root pkg-config --cflags --libs tutti)
+    # shellcheck disable=SC2086  # a list of words
+    g++ -std=c++20 packaging/conan/test_package/bank.cpp -I"$root/usr/include" $flags -L"$lib" -o build/package/bank
+    LD_LIBRARY_PATH=$lib build/package/bank
+    LD_LIBRARY_PATH=$lib "$root/usr/bin/tutti" --version
+    LD_LIBRARY_PATH=$lib "$root/usr/bin/tutti" run --report -- build/package/bank
+    rm -f tutti-report.*.json
+    printf 'int x;\nint main(void) { __transaction_atomic { ++x; } return x - 1; }\n' >build/package/language.c
+    gcc -fgnu-tm build/package/language.c -o build/package/language
+    LD_LIBRARY_PATH=$lib "$root/usr/bin/tutti" run -- build/package/language
+    [[ $(<"$root/etc/ld.so.conf.d/000-tutti-libitm.conf") == "/usr/lib/$(gcc -print-multiarch)/tutti" ]]
+}
+
+package_deb() {
+    local version
+    version=$(project_version)
+    rm -rf build/package
+    mkdir -p build/package
+    steps 5
+    step "packages" need "${packages_build[@]}" "${packages_server[@]}" debhelper lintian
+    step "source" unpack_for_debian "$version" "build/package/tutti-$version"
+    step "dpkg-buildpackage" build_debian "build/package/tutti-$version"
+    step "lintian" lintian --allow-root --fail-on error,warning build/package/*.changes
+    step "try them" try_debian
+    say "the packages are build/package/*.deb; install them with: sudo apt install ./build/package/*.deb"
+}
+
+# Conan comes from PyPI, into a folder of its own under build/.
+install_conan() {
+    python3 -m venv build/conan/venv
+    build/conan/venv/bin/pip install --quiet 'conan>=2,<3'
+    [[ -e build/conan/home/profiles/default ]] || CONAN_HOME=$PWD/build/conan/home build/conan/venv/bin/conan profile detect
+}
+
+create_conan() {
+    CONAN_HOME=$PWD/build/conan/home build/conan/venv/bin/conan create packaging/conan -s compiler.cppstd=20
+}
+
+package_conan() {
+    steps 3
+    step "packages" need "${packages_build[@]}" python3-venv
+    step "conan" install_conan
+    step "conan create" create_conan
+    say "the package is in build/conan/home; for your own cache: conan create packaging/conan -s compiler.cppstd=20"
+}
+
+command_package() {
+    (($# == 1)) || die "package takes one word: deb or conan"
+    case $1 in
+        deb | conan) "package_$1" ;;
+        *) die "package deb or package conan, not: $1" ;;
+    esac
+}

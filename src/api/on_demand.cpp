@@ -1,0 +1,148 @@
+// A handler may only write to a pipe (signal-safety(7)); a thread of the library's own, with all signals blocked, reads
+// what was asked for and does it. A process that is stuck in a livelock is therefore printed like any other: nothing
+// here runs a transaction.
+//
+// `tutti stat` queues SIGQUIT with a number that is the end of a pipe among its own open files, and so says who it is
+// and where the answer goes; a SIGQUIT from a terminal carries none, and is answered on standard error.
+#include "api/on_demand.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "api/report.hpp"
+#include "base/panic.hpp"
+#include "tutti/statistics.hpp"
+
+namespace tutti::api {
+namespace {
+
+/// Goes through the pipe as a whole: shorter than PIPE_BUF.
+struct request {
+    int signal;
+    pid_t from;  ///< who queued it; 0: a terminal, or kill(2)
+    int file;    ///< of `from`, for the answer
+};
+
+// Written before the handlers are installed.
+int requests[2] = {-1, -1};
+pid_t printing_process = 0;
+
+void end_by(int signal) noexcept {
+    ::signal(signal, SIG_DFL);
+    sigset_t one;
+    ::sigemptyset(&one);
+    ::sigaddset(&one, signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+    ::raise(signal);
+}
+
+void note_request(int signal, siginfo_t* info, void*) noexcept {
+    const int error = errno;
+    // A forked child has no thread that would answer.
+    if (::getpid() != printing_process) {
+        end_by(signal);
+        return;
+    }
+    const bool queued = info->si_code == SI_QUEUE && signal == SIGQUIT;
+    const request r{signal, queued ? info->si_pid : 0, queued ? info->si_value.sival_int : -1};
+    [[maybe_unused]] const ssize_t written = ::write(requests[1], &r, sizeof r);  // a full pipe: many are under way
+    errno = error;
+}
+
+void write_all(int to, std::string_view text) noexcept {
+    while (!text.empty()) {
+        const ssize_t written = ::write(to, text.data(), text.size());
+        if (written < 0) return;  // the reader has gone; no signal interrupts this thread
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+/// For `tutti stat`. It may have gone, or be somebody whose files are not ours to open: then nobody waits.
+void answer(const request& r) {
+    const std::string path = "/proc/" + std::to_string(r.from) + "/fd/" + std::to_string(r.file);
+    const int to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (to < 0) {
+        std::fprintf(stderr, "tutti: the report for process %d cannot be written: %s\n", r.from, std::strerror(errno));
+        return;
+    }
+    struct stat what{};
+    if (::fstat(to, &what) == 0 && S_ISFIFO(what.st_mode)) {
+        ::fcntl(to, F_SETFL, 0);  // from here on it has a reader, which may be slow
+        write_all(to, report_text(true));
+    }
+    ::close(to);
+}
+
+void* answer_requests(void*) {
+    for (;;) {
+        request r{};
+        if (::read(requests[0], &r, sizeof r) != sizeof r) continue;
+        try {
+            if (r.from != 0) {
+                answer(r);
+                continue;
+            }
+            std::cerr << "tutti: what atomic blocks have done so far\n";
+            print_statistics(std::cerr);
+            std::cerr.flush();
+            if (r.signal == SIGQUIT) continue;
+            write_report();
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "tutti: statistics cannot be printed: %s\n", e.what());
+        }
+        if (r.signal != SIGQUIT) end_by(r.signal);
+    }
+    return nullptr;
+}
+
+void start_thread() {
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread{};
+    const int failed = ::pthread_create(&thread, nullptr, answer_requests, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (failed != 0) base::panic("TUTTI_STATISTICS=signal: no thread can be started");
+    ::pthread_setname_np(thread, "tutti-stat");
+    ::pthread_detach(thread);
+}
+
+}  // namespace
+
+void print_on_signals() {
+    // A user must not have a program with more rights than their own open files for them.
+    if (::getauxval(AT_SECURE) != 0) return;
+    if (::pipe2(requests, O_CLOEXEC) != 0) base::panic("TUTTI_STATISTICS=signal: no pipe can be made");
+    ::fcntl(requests[1], F_SETFL, O_NONBLOCK);
+    printing_process = ::getpid();
+    start_thread();
+    struct sigaction wish{};
+    wish.sa_sigaction = note_request;
+    ::sigemptyset(&wish.sa_mask);
+    for (const int s : {SIGINT, SIGTERM, SIGQUIT}) {
+        struct sigaction now{};
+        ::sigaction(s, nullptr, &now);
+        // The parent may have had the program ignore them. Shells do so with SIGQUIT in the background, where
+        // it is wanted all the same.
+        const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
+        const bool unset = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
+        if (!unset && !(ignored && s == SIGQUIT)) continue;
+        // A second Ctrl-C ends the process at once, should the printing hang.
+        wish.sa_flags = SA_SIGINFO | SA_RESTART | (s == SIGQUIT ? 0 : static_cast<int>(SA_RESETHAND));
+        ::sigaction(s, &wish, nullptr);
+    }
+}
+
+}  // namespace tutti::api

@@ -1,0 +1,140 @@
+#include "api/report.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ports/policy.hpp"
+#include "observe/ledger.hpp"
+#include "tutti/statistics.hpp"
+
+extern "C" char** environ;
+
+namespace tutti::api {
+namespace {
+
+struct wish {
+    /// What was asked for, as an absolute path: the program may change its working folder. Empty: nothing.
+    std::string file;
+    bool shown = false;  ///< as text, at exit
+    pid_t process = 0;   ///< that read the environment; another one is a forked copy
+};
+
+std::string absolute(const std::string& path) {
+    const std::unique_ptr<char, void (*)(void*)> here{::getcwd(nullptr, 0), std::free};
+    return path.starts_with('/') || here == nullptr ? path : std::string{here.get()} + '/' + path;
+}
+
+/// Not where the user that started the program has fewer rights than it: the report would write files for them.
+std::string_view asked_for(const char* variable) noexcept {
+    const char* const given = ::secure_getenv(variable);
+    return given != nullptr ? given : "";
+}
+
+wish read_environment() {
+    const std::string_view text = asked_for("TUTTI_REPORT");
+    if (text.empty() || text == "0" || text == "off") return {};
+    const bool shown = text == "1" || text == "on";
+    return {
+        .file = absolute(shown ? "tutti-report.%p.json" : std::string{text}), .shown = shown, .process = ::getpid()};
+}
+
+// Made at the first need: objects are registered, and may run blocks, before the objects of this file are made. Never
+// destroyed: the report is written after that.
+wish& what_is_wanted() noexcept {
+    static wish& w = *new wish{read_environment()};
+    return w;
+}
+
+std::string file_name(const wish& w) {
+    const std::string number = std::to_string(::getpid());
+    std::string name = w.file;
+    if (const std::size_t at = name.find("%p"); at != std::string::npos) return name.replace(at, 2, number);
+    return ::getpid() != w.process ? name + '.' + number : name;
+}
+
+bool write(const std::string& file, const std::string& text) {
+    const auto complain = [&] {
+        std::fprintf(stderr, "tutti: TUTTI_REPORT: %s cannot be written: %s\n", file.c_str(), std::strerror(errno));
+        return false;
+    };
+    std::FILE* const to = std::fopen(file.c_str(), "we");
+    if (to == nullptr) return complain();
+    const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size();
+    if (std::fclose(to) != 0 || !written) return complain();
+    return true;
+}
+
+/// The environment without what is meant for this program: the command is not to report on itself.
+std::vector<char*> quiet_environment() {
+    std::vector<char*> all;
+    for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
+        const std::string_view entry = *e;
+        if (!entry.starts_with("TUTTI_") && !entry.starts_with("LD_PRELOAD=")) all.push_back(*e);
+    }
+    all.push_back(nullptr);
+    return all;
+}
+
+/// False: the command is not there, or has not done it.
+bool show(const std::string& file) {
+    std::string command{asked_for("TUTTI_COMMAND")};
+    if (command.empty()) command = "tutti";
+    std::string verb = "report";
+    std::string path = file;
+    char* const arguments[] = {command.data(), verb.data(), path.data(), nullptr};
+    posix_spawn_file_actions_t streams;
+    if (::posix_spawn_file_actions_init(&streams) != 0) return false;
+    ::posix_spawn_file_actions_adddup2(&streams, STDERR_FILENO, STDOUT_FILENO);
+    pid_t child = 0;
+    const int failed =
+        ::posix_spawnp(&child, command.c_str(), &streams, nullptr, arguments, quiet_environment().data());
+    ::posix_spawn_file_actions_destroy(&streams);
+    if (failed != 0) return false;
+    int status = 0;
+    pid_t ended = 0;
+    do {
+        ended = ::waitpid(child, &status, 0);
+    } while (ended < 0 && errno == EINTR);
+    // A program that ignores the ends of its children has none to wait for.
+    return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+
+bool report_wanted() noexcept { return !what_is_wanted().file.empty(); }
+
+void begin_report() {
+    if (!report_wanted()) return;
+    observe::counting_library.store(true, std::memory_order_relaxed);
+    core::listen_to_library();
+}
+
+void report_anew() noexcept {
+    if (report_wanted()) reset_statistics();
+}
+
+void write_report() {
+    const wish& w = what_is_wanted();
+    if (w.file.empty()) return;
+    try {
+        const std::string file = file_name(w);
+        if (!write(file, report_text(false)) || !w.shown || show(file)) return;
+        std::fprintf(stderr, "tutti: the report is in %s; 'tutti report %s' shows it\n", file.c_str(), file.c_str());
+    } catch (const std::bad_alloc&) {
+        std::fputs("tutti: TUTTI_REPORT: no memory is left for the report\n", stderr);
+    }
+}
+
+}  // namespace tutti::api

@@ -1,0 +1,17 @@
+// An object in static storage that is there before any code runs, and is never destroyed: threads may end, and
+// transactions may run, after static destructors have run.
+#pragma once
+
+namespace tutti::base {
+
+template <class T>
+union immortal {
+    constexpr immortal() noexcept : value{} {}
+    immortal(const immortal&) = delete;
+    immortal& operator=(const immortal&) = delete;
+    ~immortal() {}  // NOLINT(modernize-use-equals-default): a union with such a member has none otherwise
+
+    T value;
+};
+
+}  // namespace tutti::base

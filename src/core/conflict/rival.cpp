@@ -1,0 +1,49 @@
+#include "core/conflict/rival.hpp"
+
+#include <array>
+
+namespace tutti::core {
+namespace {
+
+// The killer's number and one, or 0. Relaxed throughout: the answer is a hint.
+constinit std::array<std::atomic<std::uint32_t>, 4096> killers{};
+
+std::atomic<std::uint32_t>& entry_of(const descriptor& d) noexcept { return killers[d.id % killers.size()]; }
+
+const descriptor& number(std::uint32_t id) noexcept { return descriptor::of(memory::activity_of(id)); }
+
+/// The descriptor that wrote last to something that d has read and that has changed since. The log of an attempt
+/// outlives it.
+const descriptor* overtaker_of(const descriptor& d) noexcept {
+    for (const orec* const* r = d.read_begin; r != d.read_next_; ++r) {
+        const word seen = (*r)->load(std::memory_order_acquire);
+        if (memory::is_locked(seen) && !d.owns(seen)) return &number(memory::owner_of(seen));
+        if (!memory::is_version(seen) || seen <= d.snapshot_bound || memory::written_by(seen, d.own_writer)) continue;
+        const word writer = seen & memory::writer_mask;
+        return writer == memory::anonymous ? nullptr : &number(static_cast<std::uint32_t>(writer));
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void note_kill(const descriptor& victim, const descriptor& killer) noexcept {
+    entry_of(victim).store(killer.id + 1, std::memory_order_relaxed);
+}
+
+const descriptor* rival_of(const descriptor& d, abort_cause cause) noexcept {
+    switch (cause) {
+        case abort_cause::conflict_read_locked:
+        case abort_cause::conflict_write_locked:
+        case abort_cause::conflict_visible_read:
+        case abort_cause::conflict_abstract_lock: return d.run.in_the_way.who;
+        case abort_cause::validation: return overtaker_of(d);
+        case abort_cause::killed: {
+            const std::uint32_t killer = entry_of(d).load(std::memory_order_relaxed);
+            return killer != 0 ? &number(killer - 1) : nullptr;
+        }
+        default: return nullptr;
+    }
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,69 @@
+// What one thread counts and any thread reads: a number, and numbers by key.
+//
+// Thread safety: one writer, the owner, which loads and stores relaxed; others read each number as it stands. A tally
+// only grows, at its head: a thread that reads it from there (acquire, partner: the release in tally::at) finds every
+// entry before it whole. Memory that runs out loses counts, nothing else.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <new>
+
+namespace tutti::observe {
+
+class counter {
+public:
+    void add(std::uint64_t amount) noexcept { value_.store(get() + amount, std::memory_order_relaxed); }
+    void add_one() noexcept { add(1); }
+    void take_one() noexcept { value_.store(get() - 1, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t get() const noexcept { return value_.load(std::memory_order_relaxed); }
+    void reset() noexcept { value_.store(0, std::memory_order_relaxed); }
+
+private:
+    std::atomic<std::uint64_t> value_{0};
+};
+
+/// Counts by key, of which few are expected: they are places in a program. Entries live as long as the tally, and
+/// tallies with entries as long as the process.
+template <class Key, class Count>
+class tally {
+public:
+    tally() = default;
+    tally(const tally&) = delete;
+    tally& operator=(const tally&) = delete;
+
+    /// For the owner. Null if memory runs out. `made(key)`, which must not throw, is called for a new one.
+    template <class F>
+    Count* at(const Key& key, F&& made) noexcept {
+        for (entry* e = head_.load(std::memory_order_relaxed); e != nullptr; e = e->next) {
+            if (e->key == key) return &e->count;
+        }
+        auto* const fresh = new (std::nothrow) entry{key, {}, head_.load(std::memory_order_relaxed)};
+        if (fresh == nullptr) return nullptr;
+        made(key);
+        head_.store(fresh, std::memory_order_release);
+        return &fresh->count;
+    }
+    Count* at(const Key& key) noexcept {
+        return at(key, [](const Key&) {});
+    }
+    template <class F>
+    void for_each(F&& f) const {
+        for (const entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) f(e->key, e->count);
+    }
+    /// f(count), which may change it.
+    template <class F>
+    void for_each_to_change(F&& f) noexcept {
+        for (entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) f(e->count);
+    }
+
+private:
+    struct entry {
+        Key key;
+        Count count;
+        entry* next;
+    };
+    std::atomic<entry*> head_{nullptr};
+};
+
+}  // namespace tutti::observe

@@ -1,0 +1,121 @@
+// Policies that compare the two transactions, or take one side: patient, aggressive, timestamp, karma, priority,
+// deadline. giving_way.hpp has those that always abort themselves.
+#pragma once
+
+#include "base/futex.hpp"
+#include "core/conflict/back_off.hpp"
+#include "core/conflict/contention_rank.hpp"
+#include "core/ports/policy.hpp"
+
+namespace tutti::policies {
+
+// ---- timestamp: the older transaction wins. An execution draws its age when it first meets a conflict and keeps it
+// over its restarts, so it becomes the oldest of all some time: none starves.
+//
+// After "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Drawing it at the first
+// conflict spares all others the counter, and changes the order only among transactions that never met.
+
+inline core::verdict older_wins(core::descriptor& self, core::descriptor& other, abort_cause /*where*/) noexcept {
+    return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
+}
+
+inline constexpr core::policy timestamp{
+    .name = "timestamp", .summary = "the older wins", .conflict = older_wins, .pause = core::pause_patiently};
+
+// ---- patient, the default: wait for the other. The conflict has spun for a microsecond by then.
+//
+// A transaction that has written nothing sleeps in place until the other has ended; one that has aborts instead
+// (core/conflict/conflict.cpp says why), and sleeps before its next attempt. So no transaction spins on a sleeping
+// owner, and none sleeps while it owns orecs that others want.
+//
+// Two visible readers that want to write what both have marked would both abort, again and again: the older goes on.
+
+inline core::verdict wait_for_other(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
+    if (where == abort_cause::conflict_visible_read && self.strict()) return older_wins(self, other, where);
+    return core::verdict::wait;
+}
+
+inline constexpr core::policy patient{.name = "patient",
+                                      .summary = "wait for the end of the other's attempt",
+                                      .conflict = wait_for_other,
+                                      .pause = core::pause_patiently};
+
+// ---- aggressive: kill the other (Herlihy, Luchangco, Moir, Scherer: PODC 2003).
+
+inline core::verdict overcome(core::descriptor& /*self*/, core::descriptor& /*other*/, abort_cause /*where*/) noexcept {
+    return core::verdict::kill_other;
+}
+
+/// A victim that came back at once could be in its killer's way again before the killer has looked, for ever.
+inline void let_the_killer_go_first(core::descriptor& self) noexcept {
+    if (self.run.last_cause == abort_cause::killed) core::back_off(self);
+    else base::spin_turn();
+}
+
+inline constexpr core::policy aggressive{.name = "aggressive",
+                                         .summary = "kill the other",
+                                         .conflict = overcome,
+                                         .pause = let_the_killer_go_first,
+                                         .bounded = false};
+
+// ---- karma: the transaction that has done more work wins (Scherer, Scott: PODC 2005). Work is what this attempt and
+// those that were rolled back have read. The other's running attempt cannot be looked into, and counts for nothing.
+// Each attempt adds one, so that none loses to the same other for ever.
+
+inline void add_work(core::descriptor& self) noexcept {
+    if (self.run.rank == core::senior_rank) return;
+    core::announce_rank(self, self.run.rank + 1 + static_cast<std::int64_t>(self.reads()));
+}
+
+/// The higher rank wins, where that of self is `mine`; of equals the older.
+inline core::verdict compare_ranks(core::descriptor& self, std::int64_t mine, core::descriptor& other,
+                                   abort_cause where) noexcept {
+    const std::int64_t theirs = core::rank_shown(other);
+    if (mine == theirs) return older_wins(self, other, where);
+    return mine > theirs ? core::verdict::kill_other : core::verdict::wait;
+}
+
+inline core::verdict more_work_wins(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
+    return compare_ranks(self, core::rank_shown(self) + static_cast<std::int64_t>(self.reads()), other, where);
+}
+
+inline constexpr core::policy karma{.name = "karma",
+                                    .summary = "whoever has done more work in vain wins, then the older",
+                                    .conflict = more_work_wins,
+                                    .pause = core::pause_patiently,
+                                    .abort = add_work};
+
+// ---- priority: the higher options::priority wins; of equals the older.
+
+inline core::verdict higher_rank_wins(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
+    return compare_ranks(self, core::rank_shown(self), other, where);
+}
+
+/// Blocks of priority 0 need not say so.
+inline void announce_priority(core::descriptor& self) noexcept {
+    if (self.run.how->priority != 0) core::announce_rank(self, self.run.how->priority);
+}
+
+inline constexpr core::policy priority{.name = "priority",
+                                       .summary = "the higher priority wins, then the older",
+                                       .conflict = higher_rank_wins,
+                                       .pause = core::pause_patiently,
+                                       .start = announce_priority};
+
+// ---- deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a
+// deadline comes after all that have one. Readers are met where their reads are visible, as they are when a deadline
+// is near.
+
+inline void announce_deadline(core::descriptor& self) noexcept {
+    if (self.run.timed.on) {
+        core::announce_rank(self, core::senior_rank - 1 - self.run.timed.due.time_since_epoch().count() / 2);
+    }
+}
+
+inline constexpr core::policy deadline{.name = "deadline",
+                                       .summary = "the earlier deadline wins, then the older",
+                                       .conflict = higher_rank_wins,
+                                       .pause = core::pause_patiently,
+                                       .start = announce_deadline};
+
+}  // namespace tutti::policies

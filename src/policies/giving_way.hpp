@@ -1,0 +1,92 @@
+// Policies that always abort themselves, and differ in what they wait for before the next attempt: suicide, delay,
+// backoff, yield, serialize-spin, serialize. serialize_soft.cpp has the one that needs more.
+#pragma once
+
+#include "base/futex.hpp"
+#include "base/scheduling.hpp"
+#include "core/conflict/back_off.hpp"
+#include "core/ports/policy.hpp"
+#include "core/state/attempt.hpp"
+#include "core/state/critical.hpp"
+#include "core/waiting/waiting.hpp"
+
+namespace tutti::policies {
+
+inline core::verdict give_way(core::descriptor& /*self*/, core::descriptor& /*other*/, abort_cause /*where*/) noexcept {
+    return core::verdict::abort_self;
+}
+
+// ---- suicide: run again at once. The baseline of Maldonado et al.; only chance keeps two transactions from aborting
+// each other for ever.
+
+inline void go_on(core::descriptor& /*self*/) noexcept { base::spin_turn(); }
+
+inline constexpr core::policy suicide{.name = "suicide",
+                                      .summary = "abort oneself and run again at once",
+                                      .conflict = give_way,
+                                      .pause = go_on,
+                                      .bounded = false};
+
+// ---- delay: wait until the orec that was contended is free (TinySTM's CM_DELAY).
+
+inline void pause_for_orec(core::descriptor& self) noexcept {
+    const core::obstacle& o = self.run.in_the_way;
+    if (o.who == nullptr) return;
+    if (o.at != nullptr) {
+        core::wait_for(self, *o.who, o.state, *o.at, o.seen, core::patience(self));
+    } else {
+        core::wait_for(self, *o.who, o.state, core::patience(self));
+    }
+}
+
+inline constexpr core::policy delay{.name = "delay",
+                                    .summary = "abort oneself and wait until what it met is free",
+                                    .conflict = give_way,
+                                    .pause = pause_for_orec};
+
+// ---- backoff: wait for a random time that doubles with each attempt, up to some 60 us.
+
+inline constexpr core::policy backoff{.name = "backoff",
+                                      .summary = "abort oneself and wait for a random time that doubles each time",
+                                      .conflict = give_way,
+                                      .pause = core::back_off};
+
+// ---- yield: give the processor to others once (Maldonado et al., 2.3 and algorithm 3).
+
+inline void pause_by_yielding(core::descriptor& self) noexcept {
+    if (self.hooks != nullptr && self.hooks->wait != nullptr && self.run.in_the_way.who != nullptr) {
+        self.hooks->wait(self, *self.run.in_the_way.who, self.run.in_the_way.state);
+    } else {
+        base::yield();
+    }
+}
+
+inline constexpr core::policy yield{.name = "yield",
+                                    .summary = "abort oneself and give the processor to others once",
+                                    .conflict = give_way,
+                                    .pause = pause_by_yielding};
+
+// ---- serialize-spin and serialize: run again after the winner has committed (hard serialization: Maldonado et al.,
+// 2.1 and algorithm 1). The paper's WAIT and RELEASEALL are core::wait_for_commit and the end of every attempt, which
+// looks at one flag anyway: so serialization costs nothing where no transaction waits.
+//
+// The loser waits for a winner that is aborted in its turn over all its restarts. It does not wait for a winner that
+// waits, through others, for the loser: both lost to each other at once, and the loser runs.
+
+template <bool Spinning>
+void pause_until_commit(core::descriptor& self) noexcept {
+    if (const core::obstacle& o = self.run.in_the_way; o.who != nullptr) {
+        core::wait_for_commit(self, *o.who, o.state, Spinning);
+    }
+}
+
+inline constexpr core::policy serialize_spin{.name = "serialize-spin",
+                                             .summary = "run after the commit of the winner; spin until then",
+                                             .conflict = give_way,
+                                             .pause = pause_until_commit<true>};
+inline constexpr core::policy serialize{.name = "serialize",
+                                        .summary = "run after the commit of the winner; sleep until then",
+                                        .conflict = give_way,
+                                        .pause = pause_until_commit<false>};
+
+}  // namespace tutti::policies

@@ -1,0 +1,46 @@
+#include "preempt/roster.hpp"
+
+#include <algorithm>
+
+#include "preempt/context.hpp"
+
+namespace tutti::preempt {
+
+void roster::take(unsigned worker, const context* c) noexcept {
+    posts_[worker].runs = c;
+    posts_[worker].level = c == nullptr ? -1 : static_cast<int>(c->effective_level());
+}
+
+void roster::answer(unsigned worker, calls& whom) noexcept {
+    // A promise that stayed would keep others from calling it for something that comes while it runs something of a
+    // lower level.
+    posts_[worker].promised = -1;
+    const std::uint64_t bit = std::uint64_t{1} << worker;
+    whom.bells &= ~bit;
+    whom.ticks &= ~bit;
+}
+
+void roster::change_level(unsigned worker, unsigned level) noexcept { posts_[worker].level = static_cast<int>(level); }
+
+void roster::call(post& which, int level, calls& whom) noexcept {
+    (which.level < 0 ? whom.bells : whom.ticks) |= std::uint64_t{1} << (&which - posts_.data());
+    which.promised = level;
+}
+
+bool roster::call_any(unsigned level, calls& whom) noexcept {
+    post& least = *std::ranges::min_element(posts_, {}, &post::busy_with);
+    if (least.busy_with() >= static_cast<int>(level)) return false;
+    call(least, static_cast<int>(level), whom);
+    return true;
+}
+
+void roster::call(unsigned worker, int level, calls& whom) noexcept {
+    if (posts_[worker].busy_with() < level) call(posts_[worker], level, whom);
+}
+
+void roster::ring_any(calls& whom) noexcept {
+    const auto idle = std::ranges::find_if(posts_, [](const post& p) { return p.busy_with() < 0; });
+    if (idle != posts_.end()) call(*idle, 0, whom);
+}
+
+}  // namespace tutti::preempt

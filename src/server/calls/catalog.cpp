@@ -1,0 +1,90 @@
+#include "server/calls/catalog.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "server/calls/words.hpp"
+
+namespace tutti::server {
+namespace {
+
+constexpr const char* entry_symbol = "tutti_server_procedures_2";
+
+bool is_printable(char c) noexcept { return c > ' ' && c < 127; }
+
+}  // namespace
+
+void catalog::add(procedure p) {
+    if (p.name.empty() || p.name.size() > 100 || !std::ranges::all_of(p.name, is_printable)) {
+        throw registration_error{"the name of procedure '" + p.name +
+                                 "' is not 1 to 100 printable characters without blanks"};
+    }
+    if (is_call_option(p.name))
+        throw registration_error{"procedure '" + p.name + "' is named like an option of a call"};
+    if (by_name_.contains(p.name)) throw registration_error{"procedure '" + p.name + "' is registered twice"};
+    if (p.options.priority < 0 || p.options.priority > highest_priority) {
+        throw registration_error{"the priority of procedure '" + p.name + "' is " + std::to_string(p.options.priority) +
+                                 ", which is not from 0 to " + std::to_string(highest_priority)};
+    }
+    if (p.options.highest_of_clients < 0 || p.options.highest_of_clients > highest_priority) {
+        throw registration_error{"the highest priority that clients may bring to procedure '" + p.name + "' is " +
+                                 std::to_string(p.options.highest_of_clients) + ", which is not from 0 to " +
+                                 std::to_string(highest_priority)};
+    }
+    if (p.options.deadline.count() < 0 || p.options.time_limit.count() < 0)
+        throw registration_error{"the deadline or time limit of procedure '" + p.name + "' is negative"};
+    const entry& added = entries_.emplace_back(entries_.size(), std::move(p));
+    by_name_.emplace(added.what.name, &added);
+}
+
+void catalog::close() {
+    procedure all{.name = "EXEC", .options = {}, .least = 0, .most = 0, .body = {}};  // it is its parts that run
+    together_ = &entries_.emplace_back(entries_.size(), std::move(all));
+}
+
+std::string catalog::setting(std::string_view name, std::string_view otherwise) const {
+    asked_.emplace(name);
+    const auto found = settings_.find(name);
+    return found == settings_.end() ? std::string{otherwise} : found->second;
+}
+
+std::vector<std::string> catalog::unused_settings() const {
+    std::vector<std::string> unused;
+    for (const auto& [name, value] : settings_) {
+        if (!asked_.contains(name)) unused.push_back(name);
+    }
+    return unused;
+}
+
+const entry* catalog::find(std::string_view name) const noexcept {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+}
+
+int catalog::most_urgent() const noexcept {
+    int highest = 0;
+    for (const entry& e : entries_) highest = std::max(highest, e.what.options.priority);
+    return highest;
+}
+
+void catalog::load(const std::string& path) {
+    // Without a slash the dynamic linker would search its own folders and not the current one.
+    const std::string where = path.find('/') == std::string::npos ? "./" + path : path;
+    // It stays: procedures, and exceptions on their way, refer to its code.
+    void* const handle = ::dlopen(where.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) throw registration_error{path + " cannot be loaded: " + ::dlerror()};
+    auto* const register_all = reinterpret_cast<void (*)(registry*)>(::dlsym(handle, entry_symbol));
+    if (register_all == nullptr) {
+        throw registration_error{path + " registers no procedures: it lacks " + entry_symbol +
+                                 ", which TUTTI_PROCEDURES of <tutti/server/procedure.hpp> defines"};
+    }
+    objects_.push_back(reinterpret_cast<const void*>(register_all));
+    try {
+        register_all(this);
+    } catch (const std::exception& e) {
+        throw registration_error{path + ": " + e.what()};
+    }
+}
+
+}  // namespace tutti::server

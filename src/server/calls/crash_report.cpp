@@ -1,0 +1,93 @@
+#include "server/calls/crash_report.hpp"
+
+#include <execinfo.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+
+#include "server/calls/timed_call.hpp"
+
+namespace tutti::server {
+namespace {
+
+std::atomic<const executor*> watched{nullptr};
+std::atomic<bool> told{false};
+
+/// A line, made without memory or locks, as a signal handler has to.
+class line {
+public:
+    line& operator<<(std::string_view text) noexcept {
+        const std::size_t some = std::min(text.size(), text_.size() - used_);
+        std::memcpy(text_.data() + used_, text.data(), some);
+        used_ += some;
+        return *this;
+    }
+    line& operator<<(std::size_t number) noexcept {
+        char digits[24];
+        return *this << std::string_view{digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
+    }
+    void write() const noexcept { static_cast<void>(!::write(STDERR_FILENO, text_.data(), used_)); }
+
+private:
+    std::array<char, 512> text_;
+    std::size_t used_ = 0;
+};
+
+void describe(line& to, const timed_call& c) noexcept {
+    std::size_t bytes = 0;
+    for (const std::string_view a : c.arguments) bytes += a.size();
+    to << " in procedure '" << c.name << "', priority " << static_cast<std::size_t>(c.priority) << ", "
+       << c.arguments.size() << " arguments of " << bytes << " bytes";
+}
+
+void report(int signal) noexcept {
+    // Another thread that crashes meanwhile ends the process all the same.
+    if (!told.exchange(true)) {
+        const executor* const of = watched.load(std::memory_order_acquire);
+        const job* const j = of == nullptr ? nullptr : of->current();
+        line first;
+        first << "tutti: signal " << static_cast<std::size_t>(signal) << " (" << ::sigdescr_np(signal) << ")";
+        if (j == nullptr) first << " outside of procedures";
+        else describe(first, static_cast<const timed_call&>(*j));  // a service submits nothing else
+        first << "; it came from:\n";
+        first.write();
+        std::array<void*, 64> frames{};
+        ::backtrace_symbols_fd(frames.data(), ::backtrace(frames.data(), static_cast<int>(frames.size())),
+                               STDERR_FILENO);
+    }
+    struct sigaction usual{};
+    usual.sa_handler = SIG_DFL;
+    ::sigaction(signal, &usual, nullptr);
+    ::raise(signal);  // as soon as this handler is over
+}
+
+}  // namespace
+
+void catch_crashes() noexcept {
+    void* nothing = nullptr;
+    ::backtrace(&nothing, 1);  // loads what it needs, which a handler must not
+    struct sigaction how{};
+    how.sa_handler = report;
+    how.sa_flags = SA_ONSTACK;
+    sigemptyset(&how.sa_mask);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) ::sigaction(signal, &how, nullptr);
+}
+
+void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit) noexcept {
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
+    line text;
+    text << "tutti: a call past its time limit of " << static_cast<std::size_t>(milliseconds)
+         << " ms cannot be ended, and keeps its worker:";
+    describe(text, c);
+    text << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
+         << " -batch -ex 'thread apply all backtrace'\n";
+    text.write();
+}
+
+crash_witness::crash_witness(const executor& of) noexcept { watched.store(&of, std::memory_order_release); }
+crash_witness::~crash_witness() { watched.store(nullptr, std::memory_order_release); }
+
+}  // namespace tutti::server

@@ -1,0 +1,30 @@
+// What is said when a procedure ends the process by a signal that nobody catches, or cannot be ended itself: which one,
+// with how much, and where.
+//
+// Thread safety: `catch_crashes` and the life of a `crash_witness` by one thread.
+#pragma once
+
+#include "server/calls/executor.hpp"
+
+namespace tutti::server {
+
+/// Puts a handler before the usual end of SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT, for good. It writes what it
+/// knows to the standard error and lets the signal do its work. Call it before an executor is made, which may put
+/// handlers of its own before this one.
+void catch_crashes() noexcept;
+
+class timed_call;
+
+/// Says on the standard error that a call runs on past its limit, and how to see where.
+void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit) noexcept;
+
+/// While it lives, crashes are told with what the calling thread runs for `of`.
+class crash_witness {
+public:
+    explicit crash_witness(const executor& of) noexcept;
+    ~crash_witness();
+    crash_witness(const crash_witness&) = delete;
+    crash_witness& operator=(const crash_witness&) = delete;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,125 @@
+// The one seam between the server and what runs its procedures: a pool of threads, or contexts that are preempted.
+//
+// Life of a job, seen by its owner:
+//
+//   mine -> submit accepts it -> the executor's -> run() begins -> what run() does last gives it back -> mine
+//
+// E1  An accepted job is run exactly once; a refused one never. A run may end in cut_off().
+// E2  The executor touches a job no more once its run() has given it back.
+// E3  Jobs begin in the order of their priority, then of their deadline (none is the latest), then of their submission.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "tutti/server/procedure.hpp"
+
+namespace tutti::server {
+
+using instant = std::chrono::steady_clock::time_point;
+inline constexpr instant no_deadline = instant::max();
+
+inline constexpr std::size_t priority_levels = highest_priority + 1;
+
+class job {
+public:
+    job() = default;
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+
+    /// The work. The last thing that it does may be to have itself destroyed.
+    virtual void run() noexcept = 0;
+    /// In place of what is left of run(), in the middle of which it was given up, because its stack did not suffice:
+    /// what run() was working on may be half done, and is not to be used again. Ends as run() does.
+    virtual void cut_off() noexcept = 0;
+
+    /// By the executor, before it interrupts the job's transaction for this (executor::end_waits).
+    void strand() noexcept { stranded_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool stranded() const noexcept { return stranded_.load(std::memory_order_relaxed); }
+    /// By its owner, when nobody waits for its answer any more.
+    void abandon() noexcept { abandoned_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] const std::atomic<bool>& abandoned() const noexcept { return abandoned_; }
+
+    int priority = 0;
+    instant due = no_deadline;
+    void* carrier = nullptr;  // the executor's: what runs it, or ran it before
+    const char* name = "";    // of what it runs, for who watches; stays as long as the executor
+
+protected:
+    ~job() = default;
+    /// For another run.
+    void reset_marks() noexcept {
+        stranded_.store(false, std::memory_order_relaxed);
+        abandoned_.store(false, std::memory_order_relaxed);
+    }
+
+private:
+    friend class ranked_queue;
+    std::atomic<bool> stranded_{false};
+    std::atomic<bool> abandoned_{false};
+    std::uint64_t order_ = 0;
+    job* next_ = nullptr;
+};
+
+/// How busy an executor is; each number as it stands.
+struct load {
+    std::array<std::size_t, priority_levels> waiting{};  ///< accepted and not begun, by priority
+    std::size_t running = 0;
+    std::size_t capacity = 0;  ///< the bound of all that stand
+
+    // Of an executor that preempts.
+    std::size_t preempted = 0;  ///< begun, and ready to go on
+    std::size_t parked = 0;     ///< begun, and waiting for another transaction or in `retry`
+    std::uint64_t preemptions = 0, promotions = 0, parkings = 0;  ///< since the start
+    std::uint64_t signals = 0, postponed = 0;  ///< ticks that came as a signal; of those, where none may switch
+    std::uint64_t loans = 0;                   ///< of a waiter's priority
+};
+
+class executor {
+public:
+    executor() = default;
+    executor(const executor&) = delete;
+    executor& operator=(const executor&) = delete;
+    virtual ~executor() = default;
+
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+
+    /// Accepts jobs from the first on until the queue is full; returns how many. Any thread.
+    [[nodiscard]] virtual std::size_t submit(std::span<job* const> jobs) = 0;
+
+    /// Has the transaction that `which` runs, if it runs, aborted at its next access, and thrown tutti::interrupted
+    /// where it would have been run again. May have to be repeated: a transaction that begins just then is not
+    /// affected. Any thread. REQUIRES: run() of `which` has not given it back,
+    /// or its owner has not used it again since.
+    virtual void interrupt(job& which) noexcept = 0;
+
+    /// The same if that transaction sleeps in `retry`, else nothing. REQUIRES: as interrupt.
+    virtual void interrupt_sleeper(job& which) noexcept = 0;
+
+    /// Gives up `which` where it stands, if it runs and stands where that can be done: it ends by cut_off(). May have
+    /// to be repeated, and may never do anything. Any thread. REQUIRES: as interrupt.
+    virtual void end_where_it_stands(job& which) noexcept = 0;
+
+    /// What the calling thread runs, or null. From a signal handler, too.
+    [[nodiscard]] virtual const job* current() const noexcept = 0;
+
+    /// The job that the calling thread runs is interrupted no more: what its transactions do from here on is run again
+    /// like any other. REQUIRES: no interrupt() of it is under way, nor comes any more.
+    virtual void forget_interruption() noexcept = 0;
+
+    /// From now on a transaction that sleeps in `retry` without a limit is interrupted when nothing else that was
+    /// accepted can go on: nobody is left to wake it. Called once, by one thread.
+    virtual void end_waits() noexcept = 0;
+
+    /// Waits until every accepted job has ended; then refuses all. Called once, by one thread, after end_waits.
+    virtual void drain() = 0;
+
+    [[nodiscard]] virtual load current_load() const = 0;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,101 @@
+#include "server/calls/preemptive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <system_error>
+
+#include "server/calls/probes.hpp"
+
+namespace tutti::server {
+namespace {
+
+void run_job(void* of) noexcept { static_cast<job*>(of)->run(); }
+void cut_off_job(void* of) noexcept { static_cast<job*>(of)->cut_off(); }
+void strand_job(void* of) noexcept { static_cast<job*>(of)->strand(); }
+
+void note(void* of, preempt::happening what, const preempt::context& on, unsigned worker) noexcept {
+    using preempt::happening;
+    auto& shown = *static_cast<timeline*>(of);
+    if (what == happening::finished) return shown.end(worker, "finished");  // it has been given back
+    const auto& j = *static_cast<const job*>(on.what.argument);
+    switch (what) {
+        case happening::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];
+        case happening::dispatched: return shown.begin(worker, j.name, j.priority, on.arrived);
+        case happening::preempted: TUTTI_PROBE3(preempt, j.name, j.priority, on.preemptions); break;
+        default: TUTTI_PROBE3(park, j.name, j.priority, on.preemptions); break;
+    }
+    shown.end(worker, what == happening::preempted ? "preempted" : "parked");
+}
+
+preempt::options options_of(unsigned workers, std::size_t capacity, const preemption_settings& how,
+                            const catalog& procedures, timeline& shown) {
+    preempt::options o;
+    o.workers = workers;
+    o.contexts = std::max(how.contexts, workers);
+    o.stack_bytes = how.stack;
+    o.waiting = capacity;
+    o.highest_level = highest_priority;
+    o.promote = {.most_preemptions = how.most_preemptions.value_or(preempt::never),
+                 .lazy = how.lazy_promotion,
+                 .highest = static_cast<unsigned>(procedures.most_urgent())};
+    o.migrate = how.migrate;
+    o.ticks = how.ticks;
+    o.watch = {&shown, note};
+    return o;
+}
+
+}  // namespace
+
+preemptive::preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how,
+                       const catalog& procedures, timeline& shown)
+    : capacity_{capacity}, scheduler_{options_of(workers, capacity, how, procedures, shown)} {
+    for (const void* const inside : procedures.objects()) scheduler_.application().add_object_of(inside);
+}
+
+std::size_t preemptive::submit(std::span<job* const> jobs) {
+    std::size_t accepted = 0;
+    std::array<preempt::work, 64> some;
+    try {
+        while (accepted < jobs.size()) {
+            const std::size_t count = std::min(some.size(), jobs.size() - accepted);
+            for (std::size_t i = 0; i < count; ++i) {
+                job* const j = jobs[accepted + i];
+                some[i] = {run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
+                if (j->due != no_deadline) some[i].due = j->due;
+                some[i].carrier = &j->carrier;
+                some[i].cut_off = cut_off_job;
+                some[i].strand = strand_job;
+            }
+            const std::size_t taken = scheduler_.submit({some.data(), count});
+            accepted += taken;
+            if (taken < count) break;
+        }
+    } catch (const std::bad_alloc&) {
+        // No room for the next one, which is what a full queue means to its caller.
+    } catch (const std::system_error&) {
+        // The same: no thread for a context's own variables.
+    }
+    return accepted;
+}
+
+load preemptive::current_load() const {
+    const preempt::counts c = scheduler_.statistics();
+    load now;
+    for (std::size_t p = 0; p < priority_levels; ++p) now.waiting[p] = c.waiting[p];
+    const std::uint64_t elsewhere = c.standing + c.backlog + c.active + c.parked;
+    const std::uint64_t here = c.accepted - c.finished;
+    now.running = here > elsewhere ? here - elsewhere : 0;
+    now.capacity = capacity_;
+    now.preempted = c.active;
+    now.parked = c.parked;
+    now.preemptions = c.preemptions;
+    now.promotions = c.promotions;
+    now.parkings = c.parkings;
+    now.signals = c.signals;
+    now.postponed = c.postponed;
+    now.loans = c.loans;
+    return now;
+}
+
+}  // namespace tutti::server

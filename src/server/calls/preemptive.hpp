@@ -1,0 +1,42 @@
+// The executor with preemption: a job of a higher priority interrupts one of a lower, which goes on later where it was.
+// What may be interrupted anywhere is the code of the shared objects that procedures were loaded from. Procedures of
+// the program itself give way where a transaction's critical regions end:
+// nobody knows what else is in the program's code.
+#pragma once
+
+#include "preempt/scheduler.hpp"
+#include "server/calls/catalog.hpp"
+#include "server/calls/executor.hpp"
+#include "server/calls/timeline.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+class preemptive final : public executor {
+public:
+    /// The code of the shared objects that `procedures` come from may be preempted anywhere. None is promoted beyond
+    /// the highest of their priorities.
+    /// @throws std::invalid_argument for settings that make no sense,
+    /// std::logic_error if the process has such an executor
+    preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how, const catalog& procedures,
+               timeline& shown);
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
+    std::size_t submit(std::span<job* const> jobs) override;
+    void interrupt(job& which) noexcept override { scheduler_.interrupt(which.carrier, &which); }
+    void interrupt_sleeper(job& which) noexcept override { scheduler_.interrupt_sleeper(which.carrier, &which); }
+    void end_where_it_stands(job& which) noexcept override { scheduler_.end_where_it_stands(which.carrier, &which); }
+    [[nodiscard]] const job* current() const noexcept override {
+        return static_cast<const job*>(preempt::scheduler::argument_here());
+    }
+    void forget_interruption() noexcept override { preempt::scheduler::forget_interruption(); }
+    void end_waits() noexcept override { scheduler_.end_waits(); }
+    void drain() override { scheduler_.stop(); }
+    [[nodiscard]] load current_load() const override;
+
+private:
+    const std::size_t capacity_;
+    mutable preempt::scheduler scheduler_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,262 @@
+#include "server/calls/thread_pool.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "core/lifecycle/interrupt.hpp"
+#include "core/modes/deadline.hpp"
+#include "core/state/critical.hpp"
+#include "preempt/overrun.hpp"
+#include "tutti/interrupt.hpp"
+
+namespace tutti::server {
+
+/// What a worker runs, for those who want to interrupt it, and whether that sleeps. Its own mutex is taken before the
+/// pool's.
+class thread_pool::worker {
+public:
+    explicit worker(thread_pool& pool) noexcept : pool_{pool} {}
+
+    void take_up(job& j) {
+        const std::scoped_lock lock{mutex_};
+        current_ = &j;
+    }
+    /// On its own thread, which is the one that changes it.
+    [[nodiscard]] const job* taken_up() const noexcept { return current_; }
+    void put_down() {
+        const std::scoped_lock lock{mutex_};
+        current_ = nullptr;
+        lower();
+    }
+    void forget() {
+        const std::scoped_lock lock{mutex_};
+        lower();
+    }
+    bool interrupt_if(const job& j) noexcept {
+        const std::scoped_lock lock{mutex_};
+        if (current_ != &j) return false;
+        raised_ = true;
+        handle_->raise();
+        return true;
+    }
+    bool interrupt_sleeper_if(const job& j) noexcept {
+        const std::scoped_lock lock{mutex_};
+        if (current_ != &j) return false;
+        core::descriptor* sleeper = nullptr;
+        {
+            const std::scoped_lock all{pool_.mutex_};
+            sleeper = in_retry_;
+        }
+        if (sleeper == nullptr) return true;
+        raised_ = true;
+        core::interrupt_sleeper(*sleeper);  // somebody may have woken it
+        return true;
+    }
+    /// Without the pool's mutex, which waking takes. That of this worker keeps the job that sleeps in its place.
+    void interrupt_stranded() noexcept {
+        const std::scoped_lock lock{mutex_};
+        core::descriptor* sleeper = nullptr;
+        {
+            const std::scoped_lock all{pool_.mutex_};
+            if (pool_.all_are_stranded()) sleeper = asleep;
+        }
+        if (sleeper == nullptr) return;
+        raised_ = true;
+        current_->strand();
+        core::interrupt_sleeper(*sleeper);  // a thread of the program may have woken it
+    }
+    /// Whether what sleeps can be interrupted. REQUIRES: the pool's mutex is held. Its own thread has stored that
+    /// before it took the mutex to sleep.
+    [[nodiscard]] bool can_be_ended() const noexcept { return asleep != nullptr && asleep->asleep != nullptr; }
+    /// On its own thread, for as long as that lives.
+    void attach(interruption& handle) noexcept {
+        handle_ = &handle;
+        hooks_.sleep = &sleep;
+        hooks_.wake = &wake;
+        hooks_.of = this;
+        core::descriptor::of(*tutti::detail::current_transaction).hooks = &hooks_;
+    }
+
+    core::descriptor* asleep = nullptr;  // under the pool's mutex: what sleeps, if it counts in asleep_
+
+    static thread_local worker* current;  // the calling thread
+
+private:
+    void lower() {
+        if (raised_) handle_->lower();
+        raised_ = false;
+    }
+
+    struct hooks : core::preemption {
+        worker* of = nullptr;
+    };
+
+    static worker& worker_of(const core::descriptor& d) noexcept { return *static_cast<const hooks*>(d.hooks)->of; }
+
+    static void sleep(core::descriptor& self, const tutti::detail::shared<std::uint32_t>& woken,
+                      std::optional<base::deadline> until) noexcept {
+        worker& w = worker_of(self);
+        hold lock{w.pool_.mutex_};
+        const auto is_woken = [&] { return woken.load(std::memory_order_acquire) != 0; };
+        if (is_woken()) return;
+        w.in_retry_ = &self;
+        // Without a limit but that of looking again soon.
+        if (!core::retry_limit(self)) {
+            w.asleep = &self;
+            ++w.pool_.asleep_;
+            w.pool_.interrupt_stranded(lock);
+        }
+        if (until) w.woken_.wait_until(lock, *until, is_woken);
+        else w.woken_.wait(lock, is_woken);
+        w.count_as_awake();
+    }
+    static void wake(core::descriptor& sleeper) noexcept {
+        worker& w = worker_of(sleeper);
+        const std::scoped_lock lock{w.pool_.mutex_};
+        w.count_as_awake();
+        w.woken_.notify_one();
+    }
+    void count_as_awake() noexcept {
+        in_retry_ = nullptr;
+        if (std::exchange(asleep, nullptr) != nullptr) --pool_.asleep_;
+    }
+
+    thread_pool& pool_;
+    std::mutex mutex_;
+    job* current_ = nullptr;
+    interruption* handle_ = nullptr;
+    bool raised_ = false;
+    core::descriptor* in_retry_ = nullptr;  // under the pool's mutex: what sleeps, with or without a limit
+    hooks hooks_{};
+    std::condition_variable woken_;  // with the pool's mutex
+};
+
+constinit thread_local thread_pool::worker* thread_pool::worker::current = nullptr;
+
+thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown) : capacity_{capacity}, shown_{shown} {
+    for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>(*this));
+    try {
+        for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
+    } catch (...) {
+        thread_pool::drain();  // those that are there already wait for work
+        throw;
+    }
+}
+
+thread_pool::~thread_pool() { thread_pool::drain(); }
+
+std::size_t thread_pool::submit(std::span<job* const> jobs) {
+    std::size_t accepted = 0;
+    std::size_t to_wake = 0;
+    {
+        const std::scoped_lock lock{mutex_};
+        if (draining_) return 0;
+        try {
+            for (; accepted < jobs.size() && queue_.size() < capacity_; ++accepted) queue_.push(*jobs[accepted]);
+        } catch (const std::bad_alloc&) {
+            // No room for the next one, which is what a full queue means to its caller.
+        }
+        to_wake = std::min(idle_, accepted);
+    }
+    if (to_wake == 1) arrived_.notify_one();
+    else if (to_wake > 1) arrived_.notify_all();
+    return accepted;
+}
+
+void thread_pool::work(worker& self, unsigned number) {
+    ::pthread_setname_np(::pthread_self(), "tutti-worker");  // as tools show it
+    std::optional<preempt::signal_stack> for_faults;
+    try {
+        for_faults.emplace();
+    } catch (const std::bad_alloc&) {
+        // Should its stack run over, the process ends without a word of crash_report.
+    }
+    interruption handle;
+    self.attach(handle);
+    worker::current = &self;
+    hold lock{mutex_};
+    for (;;) {
+        while (queue_.empty()) {
+            if (draining_) return;
+            ++idle_;
+            arrived_.wait(lock);
+            --idle_;
+        }
+        job& next = queue_.pop();
+        ++running_;
+        const std::uint64_t call = ++begun_;
+        lock.unlock();
+        self.take_up(next);
+        shown_.begin(number, next.name, next.priority, call);
+        next.run();
+        shown_.end(number, "finished");
+        self.put_down();
+        lock.lock();
+        --running_;
+        interrupt_stranded(lock);
+        if (draining_ && running_ == 0 && queue_.empty()) ended_.notify_all();
+    }
+}
+
+void thread_pool::interrupt(job& which) noexcept {
+    for (const auto& w : workers_) {
+        if (w->interrupt_if(which)) return;
+    }
+}
+
+void thread_pool::interrupt_sleeper(job& which) noexcept {
+    for (const auto& w : workers_) {
+        if (w->interrupt_sleeper_if(which)) return;
+    }
+}
+
+const job* thread_pool::current() const noexcept {
+    return worker::current == nullptr ? nullptr : worker::current->taken_up();
+}
+
+void thread_pool::forget_interruption() noexcept { worker::current->forget(); }
+
+bool thread_pool::all_are_stranded() const noexcept {
+    const bool others_run = asleep_ != running_ || (!queue_.empty() && running_ != workers_.size());
+    return ending_waits_ && asleep_ != 0 && !others_run;
+}
+
+void thread_pool::interrupt_stranded(hold& lock) noexcept {
+    if (!all_are_stranded()) return;
+    const auto found = std::ranges::find_if(workers_, [](const auto& each) { return each->can_be_ended(); });
+    if (found == workers_.end()) return;
+    lock.unlock();
+    (*found)->interrupt_stranded();
+    lock.lock();
+}
+
+void thread_pool::end_waits() noexcept {
+    hold lock{mutex_};
+    ending_waits_ = true;
+    interrupt_stranded(lock);
+}
+
+void thread_pool::drain() {
+    {
+        hold lock{mutex_};
+        draining_ = true;
+        arrived_.notify_all();
+        ended_.wait(lock, [this] { return running_ == 0 && queue_.empty(); });
+    }
+    threads_.clear();
+}
+
+load thread_pool::current_load() const {
+    load now;
+    const std::scoped_lock lock{mutex_};
+    for (std::size_t p = 0; p < priority_levels; ++p) now.waiting[p] = queue_.size(p);
+    now.running = running_;
+    now.capacity = capacity_;
+    return now;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,58 @@
+// The executor without preemption: a worker ends what it has begun before it looks for what has come meanwhile.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/calls/executor.hpp"
+#include "server/calls/ranked_queue.hpp"
+#include "server/calls/timeline.hpp"
+
+namespace tutti::server {
+
+class thread_pool final : public executor {
+public:
+    /// `capacity`: how many jobs may stand. REQUIRES: both at least 1. @throws std::system_error, std::bad_alloc
+    thread_pool(unsigned workers, std::size_t capacity, timeline& shown);
+    /// drain(), unless that has been.
+    ~thread_pool() override;
+
+    [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
+    std::size_t submit(std::span<job* const> jobs) override;
+    void interrupt(job& which) noexcept override;
+    void interrupt_sleeper(job& which) noexcept override;
+    /// A thread cannot be given up.
+    void end_where_it_stands(job&) noexcept override {}
+    [[nodiscard]] const job* current() const noexcept override;
+    void forget_interruption() noexcept override;
+    void end_waits() noexcept override;
+    void drain() override;
+    [[nodiscard]] load current_load() const override;
+
+private:
+    class worker;
+    using hold = std::unique_lock<std::mutex>;
+    void work(worker& self, unsigned number);
+    [[nodiscard]] bool all_are_stranded() const noexcept;
+    void interrupt_stranded(hold& lock) noexcept;
+
+    const std::size_t capacity_;
+    timeline& shown_;
+    mutable std::mutex mutex_;  // of all up to workers_
+    std::condition_variable arrived_;
+    std::condition_variable ended_;
+    ranked_queue queue_;
+    std::size_t idle_ = 0;
+    std::size_t running_ = 0;
+    std::size_t asleep_ = 0;  // of those, in retry for as long as nobody wakes them
+    std::uint64_t begun_ = 0;
+    bool ending_waits_ = false;
+    bool draining_ = false;
+    std::vector<std::unique_ptr<worker>> workers_;
+    std::vector<std::jthread> threads_;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,84 @@
+// A call that an executor runs for somebody who waits for its answer: a client, or the program itself. What both have
+// in common: its clock, its probes, how it ended, and what becomes of it when it runs for too long.
+//
+//   mine -> submitted -> run, or cut off -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
+//                   \-> refused by its owner
+//
+// Thread safety: between submit and ended() it is the executor's, but for `keep_limit`, which one thread calls
+// meanwhile.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "server/calls/invocation.hpp"
+#include "server/calls/probes.hpp"
+#include "server/calls/run_clock.hpp"
+
+namespace tutti::server {
+
+class timed_call : public job {
+public:
+    void run() noexcept final {
+        const instant start = std::chrono::steady_clock::now();
+        clock.begin(start);
+        TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
+        // In a string of its own: one that is cut off half written is given up with the stack.
+        std::string made;
+        const ending how = may_begin() ? server::run(*this, what, arguments, made) : run_refused(what, made);
+        answer = std::move(made);
+        end(how);
+    }
+
+    void cut_off() noexcept final {
+        const bool overdue = overdue_.load(std::memory_order_relaxed);
+        end(overdue ? server::run_ended(what, answer) : server::run_over(what, answer));
+    }
+
+    /// Interrupts it if it has run for `limit`, zero being none, and it is time to do so. Whether that did not help
+    /// before: then its waiter is to be answered by tell_overdue. REQUIRES: as executor::interrupt.
+    [[nodiscard]] bool keep_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
+        if (limit.count() == 0 || !clock.is_over(limit, now)) return false;
+        runs.interrupt(*this);
+        if (clock.interrupts() > interrupts_in_vain) {
+            overdue_.store(true, std::memory_order_relaxed);
+            runs.end_where_it_stands(*this);
+        }
+        return clock.interrupts() > 1;
+    }
+
+    /// Whether its latest interruption is the one after which somebody should be told that nothing helps.
+    [[nodiscard]] bool resists() const noexcept { return clock.interrupts() == interrupts_without_end; }
+
+    invocation what;
+    std::vector<std::string_view> arguments;
+    std::string answer;
+    instant arrived;
+    run_clock clock;
+    ending how_it_ended = ending::ok;
+
+protected:
+    ~timed_call() = default;
+    /// For another run.
+    void forget_overdue() noexcept { overdue_.store(false, std::memory_order_relaxed); }
+
+private:
+    static constexpr unsigned interrupts_in_vain = 5;      // within a third of a second, as run_clock counts
+    static constexpr unsigned interrupts_without_end = 8;  // within a second and a half
+
+    void end(ending how) noexcept {
+        how_it_ended = how;
+        TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how));
+        ended();
+    }
+    std::atomic<bool> overdue_{false};  // it is to be ended where it stands
+
+    /// Whether there is room for what it will answer; otherwise it is BUSY.
+    [[nodiscard]] virtual bool may_begin() const noexcept { return true; }
+    /// Gives it back to its owner. The last thing that it does may be to have it destroyed.
+    virtual void ended() noexcept = 0;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,82 @@
+#include "server/calls/timeline.hpp"
+
+#include <string>
+
+#include "observe/json.hpp"
+
+namespace tutti::server {
+namespace {
+
+double microseconds(std::chrono::nanoseconds of) { return static_cast<double>(of.count()) / 1000; }
+
+constexpr std::uint64_t one = 1;
+
+void name_of_thread(observe::json_writer& json, std::uint64_t worker) {
+    json.line().begin_object().field("ph", "M").field("pid", one).field("tid", worker).field("name", "thread_name");
+    json.key("args").begin_object().field("name", "worker " + std::to_string(worker)).end_object().end_object();
+}
+
+}  // namespace
+
+void timeline::note_begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept {
+    lane& l = lanes_[w];
+    const std::scoped_lock lock{l.mutex};
+    l.open = {name, "", priority, call, clock::now(), {}};
+}
+
+void timeline::note_end(unsigned w, const char* how) noexcept {
+    lane& l = lanes_[w];
+    const std::scoped_lock lock{l.mutex};
+    if (l.open.name == nullptr) return;
+    l.open.how = how;
+    l.open.to = clock::now();
+    // Its room was made by `start`.
+    if (l.slices.size() < l.slices.capacity()) l.slices.push_back(l.open);
+    else ++l.left_out;
+    l.open.name = nullptr;
+}
+
+void timeline::start() {
+    const std::scoped_lock control{control_};
+    records_.store(false, std::memory_order_relaxed);
+    for (lane& l : lanes_) {
+        const std::scoped_lock lock{l.mutex};
+        l.slices.clear();
+        l.slices.reserve(most_slices);
+        l.open.name = nullptr;
+        l.left_out = 0;
+    }
+    started_ = clock::now();
+    records_.store(true, std::memory_order_relaxed);
+}
+
+std::string timeline::stop() {
+    const std::scoped_lock control{control_};
+    records_.store(false, std::memory_order_relaxed);
+    observe::json_writer json;
+    json.begin_object().field("displayTimeUnit", "ns").key("traceEvents").begin_array();
+    std::uint64_t left_out = 0;
+    for (std::uint64_t w = 0; w < lanes_.size(); ++w) {
+        // Made into text without the lock, which a worker that is just noting something waits for.
+        std::vector<slice> slices;
+        {
+            lane& l = lanes_[w];
+            const std::scoped_lock lock{l.mutex};
+            slices.swap(l.slices);
+            left_out += l.left_out;
+        }
+        name_of_thread(json, w);
+        for (const slice& s : slices) {
+            json.line().begin_object().field("ph", "X").field("pid", one).field("name", s.name).field("tid", w);
+            json.field("ts", microseconds(s.from - started_)).field("dur", microseconds(s.to - s.from)).key("args");
+            json.begin_object().field("call", s.call).field("priority", static_cast<std::uint64_t>(s.priority));
+            json.field("then", s.how).end_object().end_object();
+        }
+    }
+    json.line().begin_object().field("ph", "M").field("pid", one).field("name", "process_name").key("args");
+    json.begin_object().field("name", "tutti").field("left_out", left_out).end_object().end_object();
+    json.end_array().end_object();
+    return json.text() + '\n';
+}
+
+}  // namespace tutti::server

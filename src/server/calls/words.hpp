@@ -1,0 +1,25 @@
+// The words that a call may have before the procedure's name, so that no procedure is named like one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tutti::server {
+
+/// Commands and options are spelt in any case.
+[[nodiscard]] inline bool same_word(std::string_view given, std::string_view capitals) noexcept {
+    return std::ranges::equal(given, capitals, [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 32 : a) == b; });
+}
+
+inline constexpr std::string_view word_priority = "PRIORITY";
+inline constexpr std::string_view word_deadline = "DEADLINE";
+inline constexpr std::string_view word_id = "ID";
+inline constexpr std::string_view word_end_of_options = "--";
+
+[[nodiscard]] inline bool is_call_option(std::string_view name) noexcept {
+    return std::ranges::any_of(std::array{word_priority, word_deadline, word_id, word_end_of_options},
+                               [name](std::string_view option) { return same_word(name, option); });
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,161 @@
+#include "server/metrics/exposition.hpp"
+
+#include <prometheus/collectable.h>
+#include <prometheus/exposer.h>
+#include <prometheus/metric_family.h>
+
+#include <stdexcept>
+
+namespace tutti::server {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using labels = std::vector<ClientMetric::Label>;
+
+ClientMetric metric(labels of, double value, MetricType type) {
+    ClientMetric m;
+    m.label = std::move(of);
+    (type == MetricType::Counter ? m.counter.value : m.gauge.value) = value;
+    return m;
+}
+
+MetricFamily family(std::string name, std::string help, MetricType type) {
+    MetricFamily f;
+    f.name = std::move(name);
+    f.help = std::move(help);
+    f.type = type;
+    return f;
+}
+
+MetricFamily single(std::string name, std::string help, MetricType type, std::uint64_t value) {
+    MetricFamily f = family(std::move(name), std::move(help), type);
+    f.metric.push_back(metric({}, static_cast<double>(value), type));
+    return f;
+}
+
+ClientMetric histogram(labels of, const turnaround_sum& sum) {
+    ClientMetric m;
+    m.label = std::move(of);
+    for (std::size_t b = 0; b < bucket_count; ++b) {
+        m.histogram.sample_count += sum.buckets[b];
+        const bool last = b + 1 == bucket_count;
+        const double limit = static_cast<double>(bucket_limit(b)) * 1e-6;
+        m.histogram.bucket.push_back(
+            {m.histogram.sample_count, last ? std::numeric_limits<double>::infinity() : limit});
+    }
+    m.histogram.sample_sum = static_cast<double>(sum.microseconds) * 1e-6;
+    return m;
+}
+
+// What has not happened yet is there as zero, so that a rate over it has a beginning.
+
+void add_procedures(std::vector<MetricFamily>& to, const snapshot& s) {
+    MetricFamily turnaround =
+        family("tutti_turnaround_seconds", "From a call's arrival to its answer", MetricType::Histogram);
+    MetricFamily ended = family("tutti_calls_total", "Calls by how they ended", MetricType::Counter);
+    for (const snapshot::of_procedure& p : s.procedures) {
+        // Two series, however many priorities clients choose: that of the procedure, and all others.
+        turnaround_sum own, chosen;
+        for (const auto& [priority, sum] : p.priorities) add(priority == p.own_priority ? own : chosen, sum);
+        turnaround.metric.push_back(
+            histogram({{"procedure", p.name}, {"priority", std::to_string(p.own_priority)}}, own));
+        turnaround.metric.push_back(histogram({{"procedure", p.name}, {"priority", "other"}}, chosen));
+        for (std::size_t e = 0; e < ending_count; ++e) {
+            ended.metric.push_back(
+                metric({{"procedure", p.name}, {"ending", std::string{code_of(static_cast<ending>(e))}}},
+                       static_cast<double>(p.endings[e]), MetricType::Counter));
+        }
+    }
+    to.push_back(std::move(turnaround));
+    to.push_back(std::move(ended));
+}
+
+void add_blocks(std::vector<MetricFamily>& to, const snapshot& s) {
+    MetricFamily commits = family("tutti_commits_total", "Committed transactions by block", MetricType::Counter);
+    MetricFamily aborts = family("tutti_aborts_total", "Attempts rolled back, by block and cause", MetricType::Counter);
+    for (const auto& [name, block] : s.blocks) {
+        commits.metric.push_back(metric({{"block", name}}, static_cast<double>(block.commits), MetricType::Counter));
+        for (std::size_t c = 1; c < abort_cause_count; ++c) {
+            aborts.metric.push_back(
+                metric({{"block", name}, {"cause", std::string{name_of(static_cast<abort_cause>(c))}}},
+                       static_cast<double>(block.aborts[c]), MetricType::Counter));
+        }
+    }
+    to.push_back(std::move(commits));
+    to.push_back(std::move(aborts));
+}
+
+}  // namespace
+
+class metrics::collector final : public prometheus::Collectable {
+public:
+    explicit collector(std::function<snapshot()> look) : look_{std::move(look)} {}
+
+    [[nodiscard]] std::vector<MetricFamily> Collect() const override {
+        const snapshot s = look_();
+        std::vector<MetricFamily> all;
+        add_procedures(all, s);
+        add_blocks(all, s);
+        MetricFamily waiting = family("tutti_waiting_calls", "Calls that wait for a worker", MetricType::Gauge);
+        for (std::size_t p = 0; p < priority_levels; ++p) {
+            waiting.metric.push_back(
+                metric({{"priority", std::to_string(p)}}, static_cast<double>(s.busy.waiting[p]), MetricType::Gauge));
+        }
+        all.push_back(std::move(waiting));
+        all.push_back(single("tutti_running_calls", "Calls that run", MetricType::Gauge, s.busy.running));
+        all.push_back(
+            single("tutti_preempted_calls", "Calls that gave way and can go on", MetricType::Gauge, s.busy.preempted));
+        all.push_back(single("tutti_parked_calls", "Calls that wait for a transaction, or in retry", MetricType::Gauge,
+                             s.busy.parked));
+        all.push_back(single("tutti_preemptions_total", "How often a call gave way to a higher priority",
+                             MetricType::Counter, s.busy.preemptions));
+        all.push_back(single("tutti_promotions_total", "How often a call that gave way rose in priority",
+                             MetricType::Counter, s.busy.promotions));
+        all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait",
+                             MetricType::Counter, s.busy.parkings));
+        all.push_back(single("tutti_loans_total", "How often a call was lent the priority of one that waits for it",
+                             MetricType::Counter, s.busy.loans));
+        all.push_back(single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter,
+                             s.busy.signals));
+        all.push_back(single("tutti_signals_postponed_total", "Of those, where none may switch", MetricType::Counter,
+                             s.busy.postponed));
+        all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
+        all.push_back(
+            single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));
+        all.push_back(
+            single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
+        all.push_back(
+            single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
+        all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
+        all.push_back(
+            single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
+        all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));
+        return all;
+    }
+
+private:
+    std::function<snapshot()> look_;
+};
+
+struct metrics::exposer {
+    prometheus::Exposer http;
+};
+
+metrics::metrics(const std::string& host, std::uint16_t port, std::function<snapshot()> look)
+    : collector_{std::make_shared<collector>(std::move(look))} {
+    const std::string address = host + ":" + std::to_string(port);
+    try {
+        exposer_.reset(new exposer{prometheus::Exposer{address, 1}});
+    } catch (const std::exception& e) {
+        throw std::runtime_error{"cannot listen on " + address + " for metrics: " + e.what()};
+    }
+    exposer_->http.RegisterCollectable(collector_);
+    const std::vector<int> ports = exposer_->http.GetListeningPorts();
+    port_ = ports.empty() ? std::uint16_t{0} : static_cast<std::uint16_t>(ports.front());
+}
+
+metrics::~metrics() = default;
+
+}  // namespace tutti::server

@@ -1,0 +1,122 @@
+#include "server/metrics/snapshot.hpp"
+
+#include <algorithm>
+
+#include "observe/histogram.hpp"
+#include "tutti/statistics.hpp"
+
+namespace tutti::server {
+
+void add(turnaround_sum& to, const turnaround_sum& more) noexcept {
+    for (std::size_t b = 0; b < bucket_count; ++b) to.buckets[b] += more.buckets[b];
+    to.microseconds += more.microseconds;
+}
+
+void add(snapshot& to, const counters& from) {
+    to.clients += from.clients.get();
+    to.clients_in_all += from.clients_in_all.get();
+    to.clients_refused += from.clients_refused.get();
+    to.commands += from.commands.get();
+    to.malformed += from.malformed.get();
+    to.bytes_read += from.bytes_read.get();
+    to.bytes_written += from.bytes_written.get();
+    for (std::size_t n = 0; n < to.procedures.size(); ++n) {
+        snapshot::of_procedure& p = to.procedures[n];
+        for (std::size_t e = 0; e < ending_count; ++e) p.endings[e] += from.endings(n, static_cast<ending>(e));
+        for (std::size_t level = 0; level < priority_levels; ++level) {
+            turnaround_sum sum;
+            from.add_to(sum, n, level);
+            if (observe::count_of(sum.buckets) == 0) continue;
+            const auto same = [&](const snapshot::of_priority& q) { return q.priority == static_cast<int>(level); };
+            const auto found = std::ranges::find_if(p.priorities, same);
+            if (found == p.priorities.end()) {
+                p.priorities.push_back({static_cast<int>(level), sum});
+                continue;
+            }
+            add(found->turnaround, sum);
+        }
+    }
+}
+
+void add_transactions(snapshot& to) {
+    for (const site_statistics& site : statistics()) {
+        const std::string name = !site.name.empty() ? site.name : site.file + ":" + std::to_string(site.line);
+        snapshot::of_block& block = to.blocks[name];
+        block.commits += site.commits;
+        for (std::size_t c = 0; c < abort_cause_count; ++c) block.aborts[c] += site.aborts_by_cause[c];
+    }
+}
+
+std::string to_text(const snapshot& s) {
+    std::string text;
+    const auto line = [&](std::string_view key, std::uint64_t value) {
+        text.append(key).append(":").append(std::to_string(value)).append("\r\n");
+    };
+    text.append("# server\r\nserver:tutti\r\nversion:" TUTTI_SERVER_VERSION "\r\n");
+    line("uptime_in_seconds", static_cast<std::uint64_t>(s.up.count()));
+    line("workers", s.workers);
+    text.append("executor:").append(s.executor).append("\r\n");
+    text.append("\r\n# clients\r\n");
+    line("connected_clients", s.clients);
+    line("clients_in_all", s.clients_in_all);
+    line("clients_refused", s.clients_refused);
+    line("commands", s.commands);
+    line("malformed_requests", s.malformed);
+    line("bytes_held", s.held_bytes);
+    line("bytes_read", s.bytes_read);
+    line("bytes_written", s.bytes_written);
+    text.append("\r\n# queue\r\n");
+    line("running", s.busy.running);
+    line("queue_bound", s.busy.capacity);
+    for (std::size_t level = 0; level < priority_levels; ++level) {
+        if (s.busy.waiting[level] != 0) line("waiting_" + std::to_string(level), s.busy.waiting[level]);
+    }
+    line("preempted", s.busy.preempted);
+    line("parked", s.busy.parked);
+    line("preemptions", s.busy.preemptions);
+    line("promotions", s.busy.promotions);
+    line("parkings", s.busy.parkings);
+    line("loans", s.busy.loans);
+    line("signals", s.busy.signals);
+    line("signals_postponed", s.busy.postponed);
+    if (!s.blocks.empty()) {
+        snapshot::of_block all;
+        for (const auto& [name, block] : s.blocks) {
+            all.commits += block.commits;
+            for (std::size_t c = 0; c < abort_cause_count; ++c) all.aborts[c] += block.aborts[c];
+        }
+        text.append("\r\n# transactions\r\n");
+        line("commits", all.commits);
+        text.append("aborts:");
+        for (std::size_t c = 1; c < abort_cause_count; ++c) {
+            if (c != 1) text.push_back(',');
+            text.append(name_of(static_cast<abort_cause>(c))).append("=").append(std::to_string(all.aborts[c]));
+        }
+        text.append("\r\n");
+    }
+    text.append("\r\n# procedures\r\n");
+    for (const snapshot::of_procedure& p : s.procedures) {
+        text.append("procedure_").append(p.name).append(":");
+        for (std::size_t e = 0; e < ending_count; ++e) {
+            if (e != 0) text.push_back(',');
+            text.append(code_of(static_cast<ending>(e))).append("=").append(std::to_string(p.endings[e]));
+        }
+        text.append("\r\n");
+    }
+    text.append("\r\n# turnaround\r\n");
+    for (const snapshot::of_procedure& p : s.procedures) {
+        for (const auto& [priority, sum] : p.priorities) {
+            const std::uint64_t calls = observe::count_of(sum.buckets);
+            text.append("turnaround_").append(p.name).append("_").append(std::to_string(priority));
+            text.append(":calls=").append(std::to_string(calls));
+            text.append(",sum_us=").append(std::to_string(sum.microseconds));
+            text.append(",mean_us=").append(std::to_string(sum.microseconds / calls));
+            for (const auto& [name, q] : {std::pair{"p50", 0.5}, {"p99", 0.99}, {"p999", 0.999}})
+                text.append(",").append(name).append("_us=").append(std::to_string(percentile(sum, q)));
+            text.append("\r\n");
+        }
+    }
+    return text;
+}
+
+}  // namespace tutti::server

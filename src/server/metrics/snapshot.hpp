@@ -1,0 +1,56 @@
+// What a server is doing, gathered from its I/O threads and its executor; INFO and the metrics are made from it.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/metrics/counters.hpp"
+#include "tutti/errors.hpp"
+
+namespace tutti::server {
+
+struct snapshot {
+    struct of_priority {
+        int priority;
+        turnaround_sum turnaround;
+    };
+    struct of_procedure {
+        std::string name;
+        int own_priority;
+        std::vector<of_priority> priorities;  ///< that it was called with
+        std::array<std::uint64_t, ending_count> endings{};
+    };
+    std::chrono::seconds up{0};
+    unsigned workers = 0;
+    std::string_view executor = {};
+    load busy;
+    std::uint64_t clients = 0, clients_in_all = 0, clients_refused = 0;
+    std::uint64_t commands = 0, malformed = 0, held_bytes = 0, bytes_read = 0, bytes_written = 0;
+    std::vector<of_procedure> procedures;
+
+    struct of_block {
+        std::uint64_t commits = 0;
+        std::array<std::uint64_t, abort_cause_count> aborts{};
+    };
+    // Of all transactions of the process, where they are counted (enable_statistics). By name, which blocks may share,
+    // or else by file and line.
+    std::map<std::string, of_block> blocks;
+};
+
+void add(turnaround_sum& to, const turnaround_sum& more) noexcept;
+
+/// Adds what one I/O thread counted. REQUIRES: `to.procedures` has one for each that there is.
+void add(snapshot& to, const counters& from);
+
+/// Adds what the engine counts.
+void add_transactions(snapshot& to);
+
+/// As INFO shows it: lines of `key:value`, under headings.
+[[nodiscard]] std::string to_text(const snapshot& s);
+
+}  // namespace tutti::server

@@ -1,0 +1,305 @@
+#include "server/net/io_thread.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t scratch_bytes = 65'536;  // no TLS record is longer
+constexpr std::size_t events_a_round = 256;
+
+bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
+    epoll_event e{};
+    e.events = events;
+    e.data.ptr = const_cast<void*>(tag);
+    return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what, &e) == 0 || errno == EEXIST;
+}
+
+void say_full(handle socket) noexcept {
+    stream refused{std::move(socket)};
+    static_cast<void>(refused.write("-MAXCLIENTS the server has as many clients as it may\r\n"));
+}
+
+}  // namespace
+
+io_thread::io_thread(common& shared, std::size_t procedures)
+    : shared_{shared},
+      limits_{shared.how.max_arguments, shared.how.max_request},
+      counters_{procedures},
+      epoll_{::epoll_create1(EPOLL_CLOEXEC)},
+      bell_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)},
+      last_resort_{::open("/dev/null", O_RDONLY | O_CLOEXEC)},
+      scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
+      now_{std::chrono::steady_clock::now()},
+      next_look_{now_} {
+    spare_.reserve(spare_requests);  // so that to put one away needs no memory
+    if (!epoll_.open() || !bell_.open() || !last_resort_.open())
+        throw std::system_error{errno, std::generic_category(), "no descriptors for an I/O thread"};
+    if (!add_to(epoll_, bell_.get(), EPOLLIN, &bell_) || !watch_entrances(true))
+        throw std::system_error{errno, std::generic_category(), "epoll"};
+}
+
+bool io_thread::watch_entrances(bool on) noexcept {
+    if (accepting_ == on) return true;
+    accepting_ = on;
+    for (const entrance& e : shared_.entrances) {
+        if (!on) {
+            ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
+        } else if (!add_to(epoll_, e.listener.get(), EPOLLIN | EPOLLEXCLUSIVE, &e)) {
+            const int error = errno;
+            watch_entrances(false);  // not half of them: none is what the next look tries again
+            errno = error;
+            return false;
+        }
+    }
+    return true;
+}
+
+io_thread::~io_thread() = default;
+
+void io_thread::start() {
+    thread_ = std::thread{[this] { work(); }};
+}
+
+// asleep_ and given_back_, asleep_ and drain_asked_, asleep_ and kill_asked_: the giver stores what it has to say and
+// then looks whether the I/O thread sleeps; the I/O thread says that it sleeps and then looks for what was said. All
+// sequentially consistent, so one of them sees the other.
+void io_thread::give_back(request& done) noexcept {
+    request* top = given_back_.load(std::memory_order_relaxed);
+    do done.behind_given = top;
+    while (!given_back_.compare_exchange_weak(top, &done));
+    // `done` is the I/O thread's from here on.
+    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+}
+
+void io_thread::begin_drain() noexcept {
+    drain_asked_.store(true);
+    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+}
+
+void io_thread::look_for_killed() noexcept {
+    kill_asked_.store(true);
+    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+}
+
+bool io_thread::finished() const noexcept { return draining_ && connections_.empty() && under_way_count_ == 0; }
+
+void io_thread::work() {
+    ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // as tools show it
+    // Signals are for the program's own threads. SIGPIPE, which OpenSSL's writes raise, is left pending.
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    while (!finished()) {
+        wait();
+        submit();
+        collect();
+        for (connection* const c : touched_) look_after(*c);
+        touched_.clear();
+        submit();
+        if (now_ >= next_look_) keep_order();
+    }
+}
+
+void io_thread::wait() {
+    std::array<epoll_event, events_a_round> events;
+    int timeout = 0;
+    asleep_.store(true);
+    if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load()) {
+        const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
+        const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
+        timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
+    }
+    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
+    asleep_.store(false);
+    now_ = std::chrono::steady_clock::now();
+    if (drain_asked_.load() && !draining_) stop_for_drain();
+    if (kill_asked_.load() && kill_asked_.exchange(false)) close_killed();
+    for (int i = 0; i < count; ++i) {
+        void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
+        if (tag == &bell_) {
+            eventfd_t rung = 0;
+            static_cast<void>(::eventfd_read(bell_.get(), &rung));
+        } else if (const auto* const e = static_cast<const entrance*>(tag);
+                   e >= shared_.entrances.data() && e < shared_.entrances.data() + shared_.entrances.size()) {
+            if (!draining_) accept(*e);
+        } else {
+            handle_event(*static_cast<connection*>(tag), events[static_cast<std::size_t>(i)].events);
+        }
+    }
+}
+
+void io_thread::accept(const entrance& from) {
+    // A few at a time: clients that are there already are not kept waiting by those that come.
+    for (int i = 0; i < 16; ++i) {
+        handle socket = accept_from(from.listener, shared_.how.keepalive);
+        if (!socket.open()) {
+            if ((errno == EMFILE || errno == ENFILE) && turn_away(from)) continue;
+            // The client stays where it is until the next look, and does not keep epoll from sleeping.
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_entrances(false);
+            return;
+        }
+        if (shared_.clients.fetch_add(1) >= shared_.how.max_clients + from.reserved) {
+            shared_.clients.fetch_sub(1);
+            counters_.clients_refused.add_one();
+            say_full(std::move(socket));
+            continue;
+        }
+        if (!let_in(from, std::move(socket))) {
+            shared_.clients.fetch_sub(1);
+            counters_.clients_refused.add_one();
+        }
+    }
+}
+
+/// No descriptor is left: with the one that is kept for this a client learns so, rather than wait in silence. False if
+/// another thread was faster; errno is kept.
+bool io_thread::turn_away(const entrance& from) noexcept {
+    const int error = errno;
+    last_resort_.close();
+    handle socket = accept_from(from.listener, {});
+    const bool somebody = socket.open();
+    if (somebody) {
+        counters_.clients_refused.add_one();
+        say_full(std::move(socket));
+    }
+    last_resort_ = handle{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    errno = error;
+    return somebody;
+}
+
+bool io_thread::let_in(const entrance& from, handle socket) noexcept {
+    connection* let_in = nullptr;
+    try {
+        auto made = std::make_unique<connection>(from.greet(std::move(socket)), now_, shared_.bytes);
+        connection& c = *made;
+        let_in = &c;
+        c.who.trusted = shared_.how.password.empty();
+        c.interest = std::uint32_t{EPOLLIN} | std::uint32_t{EPOLLRDHUP};
+        touched_.reserve(connections_.size() + 1);  // so that to touch one needs no memory
+        connections_.emplace(&c, std::move(made));
+        c.who.entry = &shared_.directory.add(address_of_peer(c.io->socket()), now_, *this);
+        if (add_to(epoll_, c.io->socket(), c.interest, &c)) {
+            counters_.clients.add_one();
+            counters_.clients_in_all.add_one();
+            return true;
+        }
+        shared_.directory.remove(*c.who.entry);
+    } catch (const std::exception&) {
+        // There is no memory for it.
+    }
+    connections_.erase(let_in);
+    return false;
+}
+
+void io_thread::handle_event(connection& c, std::uint32_t events) {
+    touch(c);
+    if ((events & EPOLLRDHUP) != 0) c.leave();
+    const bool readable = (events & EPOLLIN) != 0;
+    // EPOLLHUP: the other side is gone altogether and will read no answer; what it sent before may still be run.
+    if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable)) c.broken = true;
+    else if (readable || (is_read(c) && c.io->wants_to_write())) {
+        try {
+            read(c);
+        } catch (const std::exception&) {
+            c.broken = true;
+        }
+    }
+}
+
+void io_thread::read(connection& c) {
+    const stream::result r = c.io->read({scratch_.get(), scratch_bytes});
+    if (r.how == stream::state::ended) {
+        c.ended = true;
+        c.leave();
+    }
+    if (r.how == stream::state::broken) c.broken = true;
+    if (r.how != stream::state::good) return;
+    counters_.bytes_read.add(r.bytes);
+    if (c.lingering || c.who.quit) return;
+    const std::string_view fresh{scratch_.get(), r.bytes};
+    // What is complete is cut where it lies; only the rest is copied.
+    if (c.in.empty()) {
+        c.in.append(fresh.substr(take_requests(c, fresh)));
+    } else {
+        c.in.append(fresh);
+        c.in.consume(take_requests(c, c.in.pending()));
+    }
+}
+
+bool io_thread::takes_more(const connection& c) const noexcept {
+    return !c.who.quit && !c.lingering && c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
+}
+
+/// Whether the socket is. Throwing away what comes is reading, too.
+bool io_thread::is_read(const connection& c) const noexcept {
+    return !c.ended && (takes_more(c) || c.who.quit || c.lingering);
+}
+
+/// The last answer that the client gets.
+void io_thread::end_with(connection& c, std::string_view code, const std::string& why) {
+    std::string answer;  // first: what is lined up has to be answered
+    reply{answer}.error(code, why);
+    request& r = take_request();
+    r.answer = std::move(answer);
+    c.line_up(r);
+    c.mark_answered(r);
+    c.who.quit = true;
+}
+
+/// Returns how many bytes were understood.
+std::size_t io_thread::take_requests(connection& c, std::string_view input) {
+    // Where the server holds all that it may, so much of a request that is not complete yet is still kept.
+    constexpr std::size_t unfinished_in_need = 16'384;
+    // A client that has not said the password cannot make us hold much.
+    constexpr request_limits limits_before_login{16, 4096};
+    std::size_t taken = 0;
+    while (taken < input.size() && takes_more(c)) {
+        const auto outcome = c.parser.parse(input.substr(taken), c.who.trusted ? limits_ : limits_before_login);
+        if (outcome == request_parser::outcome::incomplete) {
+            if (input.size() - taken <= unfinished_in_need || !shared_.bytes.used_up()) break;
+            end_with(c, "BUSY", "the server holds too much for a request of this length; try again later");
+            return input.size();
+        }
+        if (outcome == request_parser::outcome::malformed) {
+            end_with(c, "ERR", "protocol: " + c.parser.error());
+            counters_.malformed.add_one();
+            return input.size();
+        }
+        taken += c.parser.length();
+        if (!c.parser.words().empty()) {
+            request& r = take_request();
+            r.arrived = now_;
+            c.last_request = now_;
+            c.who.entry->note_request(now_);
+            c.line_up(r);
+            try {
+                if (shared_.known.take(c.who, c.parser.words(), r)) {
+                    to_submit_.push_back(&r);
+                } else {
+                    c.mark_answered(r);
+                    counters_.commands.add_one();
+                }
+            } catch (...) {
+                c.mark_answered(r);  // it is nobody's but this connection's, which is about to end
+                throw;
+            }
+        }
+        c.parser.restart();
+    }
+    return taken;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,131 @@
+// A thread that owns sockets: accepts, reads, cuts requests, submits them, and writes answers in the order of their
+// requests. Nothing that a client does or leaves undone makes it wait; but it makes the answers of commands itself, and
+// that of TIMELINE STOP takes its time (docs/server.md).
+//
+// What runs out of memory for the sake of one client ends that client.
+//
+// A round: wait in epoll; read from clients that sent; submit what was read, all at once; collect what workers gave
+// back; look after the connections that were touched: write, and decide what to watch. Now and then: time limits,
+// clients that do nothing.
+//
+// Thread safety: `give_back`, `begin_drain`, `look_for_killed` and `counted` from any thread; the rest is for its own.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "server/metrics/counters.hpp"
+#include "server/net/connection.hpp"
+#include "server/net/sockets.hpp"
+#include "server/protocol/commands.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+/// A socket to accept from, and what its clients are spoken to through.
+struct entrance {
+    const handle& listener;
+    std::function<std::unique_ptr<stream>(handle)> greet;
+    std::size_t reserved = 0;  ///< so many clients more than max_clients may come through it
+};
+
+/// What all I/O threads share.
+struct common {
+    const settings& how;
+    const commands& known;
+    executor& runs;
+    std::vector<entrance> entrances;
+    client_directory& directory;
+    remembered& answers;
+    byte_budget bytes{how.max_held};
+    std::atomic<std::size_t> clients{0};
+};
+
+class io_thread final : public giver, public client_directory::home {
+public:
+    /// @throws std::system_error
+    io_thread(common& shared, std::size_t procedures);
+    /// REQUIRES: no request of its own is with the executor, nor on its way back.
+    ~io_thread();
+
+    void start();
+    void give_back(request& done) noexcept override;
+    [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
+    void begin_drain() noexcept;
+    void look_for_killed() noexcept override;
+    /// Once it has started; else nothing.
+    void join() {
+        if (thread_.joinable()) thread_.join();
+    }
+    [[nodiscard]] const counters& counted() const noexcept { return counters_; }
+
+private:
+    void work();
+    [[nodiscard]] bool finished() const noexcept;
+    void wait();
+
+    void accept(const entrance& from);
+    bool turn_away(const entrance& from) noexcept;
+    /// False if memory or a place in epoll cannot be had.
+    [[nodiscard]] bool let_in(const entrance& from, handle socket) noexcept;
+    /// Whether the listeners are watched. False, with errno, where that cannot be.
+    bool watch_entrances(bool on) noexcept;
+    void handle_event(connection& c, std::uint32_t events);
+    void read(connection& c);
+    void end_with(connection& c, std::string_view code, const std::string& why);
+    std::size_t take_requests(connection& c, std::string_view input);
+    void submit();
+    void collect();
+    void remember(const request& r) noexcept;
+
+    void touch(connection& c);
+    void look_after(connection& c);
+    void exchange(connection& c);
+    [[nodiscard]] bool takes_more(const connection& c) const noexcept;
+    [[nodiscard]] bool is_read(const connection& c) const noexcept;
+    void write(connection& c);
+    void watch(connection& c);
+    void close(connection& c);
+
+    void keep_order();
+    void answer_overdue(request& r);
+    void stop_for_drain();
+    void close_killed();
+
+    request& take_request();
+    void put_away(request& r) noexcept;
+
+    static constexpr std::size_t spare_requests = 4096;
+
+    common& shared_;
+    request_limits limits_;
+    counters counters_;
+    handle epoll_;
+    handle bell_;         // rung by a thread that gives back while the I/O thread sleeps
+    handle last_resort_;  // a descriptor to turn clients away with when there are no others
+    std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
+    std::vector<connection*> touched_;
+    std::vector<job*> to_submit_;
+    std::vector<std::unique_ptr<request>> spare_;
+    request* under_way_ = nullptr;  // R2
+    std::size_t under_way_count_ = 0;
+    std::unique_ptr<char[]> scratch_;
+    instant now_;
+    instant next_look_;
+    bool time_limits_ = false;
+    bool draining_ = false;
+    bool accepting_ = false;
+
+    alignas(64) std::atomic<request*> given_back_{nullptr};  // a stack
+    std::atomic<bool> asleep_{false};
+    std::atomic<bool> drain_asked_{false};
+    std::atomic<bool> kill_asked_{false};
+    std::thread thread_;
+};
+
+}  // namespace tutti::server

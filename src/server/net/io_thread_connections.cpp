@@ -1,0 +1,153 @@
+// The I/O thread's connections: answers out, what to watch, limits of time, the end.
+#include <sys/epoll.h>
+
+#include "server/calls/crash_report.hpp"
+#include "server/net/io_thread.hpp"
+#include "server/net/patience.hpp"
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds look_period{10};
+constexpr milliseconds idle_look_period{100};
+
+}  // namespace
+
+void io_thread::touch(connection& c) {
+    if (c.touched) return;
+    c.touched = true;
+    touched_.push_back(&c);
+}
+
+/// Answers out, and requests in that were read before and had no room.
+void io_thread::exchange(connection& c) {
+    for (;;) {
+        while (const request* const r = c.first_answered()) {
+            if (!r->silent) c.out.append(r->answer);
+            put_away(*c.take_first());
+        }
+        write(c);
+        // While the server ends, what lies here is worth a refusal no more: it would come without end from a client
+        // that never stops.
+        if (c.broken || c.in.empty() || draining_ || !takes_more(c)) return;
+        const std::size_t taken = take_requests(c, c.in.pending());
+        c.in.consume(taken);
+        if (taken == 0) return;
+    }
+}
+
+void io_thread::look_after(connection& c) {
+    c.touched = false;
+    try {
+        if (!c.broken && !c.lingering) exchange(c);
+    } catch (const std::exception&) {
+        c.broken = true;
+    }
+    c.share.set(c.in.size() + c.out.size() + (c.who.queued ? c.who.queued->bytes() : 0));
+    if (c.broken || (c.leaving && c.only_outliving())) return close(c);
+    if (c.who.quit) c.in.clear();
+    if (draining_ && c.in_flight == 0 && !c.all_answered) c.all_answered = now_;
+    const bool no_more = c.who.quit || c.ended || draining_;
+    if (no_more && c.in_flight == 0 && c.unsent() == 0 && !c.lingering) {
+        c.io->finish();
+        c.lingering = true;
+        c.last_progress = now_;
+    }
+    if (c.lingering && c.ended) return close(c);
+    watch(c);
+}
+
+void io_thread::write(connection& c) {
+    while (c.unsent() > 0) {
+        const stream::result r = c.io->write(c.out.pending());
+        if (r.how == stream::state::later) return;
+        if (r.how != stream::state::good) {
+            c.broken = true;
+            return;
+        }
+        c.out.consume(r.bytes);
+        c.last_progress = c.last_written = now_;
+        counters_.bytes_written.add(r.bytes);
+    }
+    c.last_progress = now_;
+}
+
+void io_thread::watch(connection& c) {
+    std::uint32_t wanted = 0;
+    if (!c.leaving) wanted |= EPOLLRDHUP;
+    if (is_read(c)) wanted |= EPOLLIN;
+    if (c.unsent() > 0 || (is_read(c) && c.io->wants_to_write())) wanted |= EPOLLOUT;
+    if (wanted == c.interest) return;
+    epoll_event e{};
+    e.events = wanted;
+    e.data.ptr = &c;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, c.io->socket(), &e) != 0) return close(c);
+    c.interest = wanted;
+}
+
+/// `c` is in touched_ no more but for the place that is being looked after: see work() and keep_order().
+void io_thread::close(connection& c) {
+    c.leave();
+    while (request* const r = c.take_first()) {
+        if (r->answered) put_away(*r);
+        else r->from = nullptr;  // R2
+    }
+    // Closing the socket would do, were there no process that has inherited it and not yet become another program.
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, c.io->socket(), nullptr);
+    shared_.directory.remove(*c.who.entry);
+    connections_.erase(&c);
+    counters_.clients.take_one();
+    shared_.clients.fetch_sub(1);
+}
+
+void io_thread::close_killed() {
+    for (const auto& [c, owned] : connections_) {
+        if (!c->who.entry->killed()) continue;
+        c->broken = true;
+        touch(*c);
+    }
+}
+
+void io_thread::stop_for_drain() {
+    draining_ = true;
+    watch_entrances(false);
+    for (const auto& [c, owned] : connections_) touch(*c);
+    next_look_ = now_;  // those that have been silent for long go at once
+}
+
+void io_thread::keep_order() {
+    next_look_ = now_ + (time_limits_ || draining_ ? look_period : idle_look_period);
+    for (auto next = connections_.begin(); next != connections_.end();) {
+        connection& c = *next++->first;
+        if (overdue(c, shared_.how, draining_, now_)) close(c);
+    }
+    if (!draining_) watch_entrances(true);  // in vain: at the next look
+    for (request* r = under_way_; r != nullptr; r = r->next) {
+        if (r->abandoned() && !r->what.which->what.options.outlives_client) shared_.runs.interrupt_sleeper(*r);
+        const std::chrono::nanoseconds limit = time_limit_of(r->what, shared_.how);
+        const unsigned before = r->clock.interrupts();
+        if (r->keep_limit(limit, shared_.runs, now_) && r->from != nullptr) answer_overdue(*r);
+        if (shared_.how.report_crashes && r->clock.interrupts() != before && r->resists()) tell_of_stuck(*r, limit);
+    }
+}
+
+/// REQUIRES: its client waits for it.
+void io_thread::answer_overdue(request& r) {
+    connection& c = *r.from;
+    touch(c);
+    try {
+        std::string answer;
+        tell_overdue(r.what, answer);
+        request& instead = take_request();
+        instead.answer = std::move(answer);
+        instead.silent = r.silent;
+        c.replace(r, instead);
+        c.mark_answered(instead);
+    } catch (const std::exception&) {
+        c.broken = true;
+    }
+}
+
+}  // namespace tutti::server

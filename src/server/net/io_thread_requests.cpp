@@ -1,0 +1,92 @@
+// The I/O thread's requests: handed over to the executor, collected when they have been given back, used again.
+#include "server/net/io_thread.hpp"
+
+#include <new>
+
+#include "server/net/patience.hpp"
+
+namespace tutti::server {
+
+void io_thread::submit() {
+    if (to_submit_.empty()) return;
+    // Into the list first: a worker may be faster than this loop.
+    for (job* const j : to_submit_) {
+        auto& r = static_cast<request&>(*j);
+        r.next = under_way_;
+        r.previous = nullptr;
+        if (under_way_ != nullptr) under_way_->previous = &r;
+        under_way_ = &r;
+        if (time_limit_of(r.what, shared_.how).count() > 0) time_limits_ = true;
+    }
+    under_way_count_ += to_submit_.size();
+    const bool refused = draining_ || shared_.bytes.used_up();
+    const std::size_t accepted = refused ? 0 : shared_.runs.submit(to_submit_);
+    for (std::size_t i = accepted; i < to_submit_.size(); ++i) {
+        auto& r = static_cast<request&>(*to_submit_[i]);
+        reply to{r.answer, r.what.spoken};
+        r.how_it_ended = draining_ ? ending::shutdown : ending::busy;
+        try {
+            refuse(r.how_it_ended, to);
+        } catch (const std::bad_alloc&) {
+            if (r.from != nullptr) r.from->broken = true;
+        }
+        give_back(r);
+    }
+    to_submit_.clear();
+}
+
+void io_thread::collect() {
+    request* newest = given_back_.exchange(nullptr);
+    if (newest == nullptr) return;
+    now_ = std::chrono::steady_clock::now();
+    request* oldest = nullptr;
+    while (newest != nullptr) {
+        request* const below = newest->behind_given;
+        newest->behind_given = oldest;
+        oldest = newest;
+        newest = below;
+    }
+    while (oldest != nullptr) {
+        request& r = *oldest;
+        oldest = r.behind_given;
+        (r.previous == nullptr ? under_way_ : r.previous->next) = r.next;
+        if (r.next != nullptr) r.next->previous = r.previous;
+        --under_way_count_;
+        counters_.count_call(r.what.which->number, r.priority, r.how_it_ended, now_ - r.arrived);
+        if (!r.key.empty()) remember(r);
+        if (r.from == nullptr) {
+            put_away(r);
+        } else {
+            r.from->mark_answered(r);
+            touch(*r.from);
+        }
+    }
+}
+
+void io_thread::remember(const request& r) noexcept {
+    // Nothing has run, or its client had gone and may want to wait again.
+    const bool unanswered =
+        r.how_it_ended == ending::busy || r.how_it_ended == ending::shutdown || r.how_it_ended == ending::gone;
+    if (unanswered) return shared_.answers.forget(r.key);
+    try {
+        shared_.answers.keep(r.key, r.answer, now_);
+    } catch (const std::bad_alloc&) {
+        // It is forgotten: whoever asks again has it run again.
+    }
+}
+
+request& io_thread::take_request() {
+    if (spare_.empty()) return *new request{*this};
+    request* const r = spare_.back().release();
+    spare_.pop_back();
+    return *r;
+}
+
+void io_thread::put_away(request& r) noexcept {
+    std::unique_ptr<request> owned{&r};
+    if (spare_.size() >= spare_requests) return;
+    r.recycle();
+    spare_.push_back(std::move(owned));  // there is room
+}
+
+}  // namespace tutti::server

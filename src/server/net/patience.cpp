@@ -1,0 +1,24 @@
+#include "server/net/patience.hpp"
+
+namespace tutti::server {
+
+using std::chrono::milliseconds;
+
+bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept {
+    const auto past = [now](instant since, milliseconds limit) { return limit.count() > 0 && now - since > limit; };
+    constexpr milliseconds last_patience{10'000};
+    constexpr int slowest_farewell = 6;  // times the patience with one that makes no progress at all
+    const milliseconds to_read = draining && how.write_timeout.count() == 0 ? last_patience : how.write_timeout;
+    // A client that has read its last answer long ago would not notice that the server waits for it.
+    constexpr milliseconds silence{100};
+    if (c.lingering && draining && past(c.last_written, silence) && c.io->all_taken()) return true;
+    if (c.lingering) return past(c.last_progress, to_read);
+    if (c.all_answered && past(*c.all_answered, slowest_farewell * to_read)) return true;
+    // From its arrival on: whatever it sends meanwhile gives it no further time.
+    const bool stranger = !c.who.trusted || !c.io->established();
+    if (stranger && past(c.arrived, how.login_timeout)) return true;
+    if (c.unsent() > 0) return past(c.last_progress, to_read);
+    return c.in_flight == 0 && past(c.last_request, how.idle_timeout);
+}
+
+}  // namespace tutti::server

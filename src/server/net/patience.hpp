@@ -1,0 +1,14 @@
+// Whose time is up of the clients. A decision only; the caller carries it out.
+#pragma once
+
+#include "server/net/connection.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+/// Whether a client is to be closed for what it leaves undone. With `draining` a limit of zero, which otherwise means
+/// none, is ten seconds where the end of the server waits for it; and a client that reads, but slowly, has six times
+/// that limit for its last answers.
+[[nodiscard]] bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept;
+
+}  // namespace tutti::server

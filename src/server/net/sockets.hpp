@@ -1,0 +1,47 @@
+// Listening sockets.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "server/net/stream.hpp"
+
+namespace tutti::server {
+
+/// `port` 0: the system chooses. @throws std::system_error, std::runtime_error  whose text names the address
+[[nodiscard]] handle listen_tcp(const std::string& host, std::uint16_t port);
+
+/// A unix socket and its name in the file system.
+struct local_listener {
+    handle socket;
+    std::string path;
+    dev_t device = 0;  // of the file, so that another's under the same name is left alone
+    ino_t file = 0;
+
+    /// From here on nobody can connect: the name is taken away, if it is still its own. Idempotent.
+    void stop() noexcept;
+};
+/// Takes the place of a socket that no process listens on any more. Never waits for one that does.
+[[nodiscard]] local_listener listen_unix(const std::string& path);
+
+/// Whoever connects from here on is refused, and so is who has connected and not been accepted.
+void stop_listening(const handle& listener) noexcept;
+
+/// A listening socket that the process was handed. @throws std::invalid_argument  if the descriptor is none
+[[nodiscard]] handle take_over(int descriptor);
+[[nodiscard]] bool is_local(const handle& listener) noexcept;
+
+/// 0 if it is a unix socket.
+[[nodiscard]] std::uint16_t port_of(const handle& listener);
+
+/// As clients are shown to people: address and port, or `unix`.
+[[nodiscard]] std::string address_of_peer(int socket);
+
+/// The next client, or none: then errno says why. One that is silent for `keepalive` and whose machine does not answer
+/// either counts as gone, after as long again; zero: never.
+[[nodiscard]] handle accept_from(const handle& listener, std::chrono::seconds keepalive) noexcept;
+
+}  // namespace tutti::server

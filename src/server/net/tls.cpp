@@ -1,0 +1,87 @@
+#include "server/net/tls.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <stdexcept>
+
+namespace tutti::server {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+    char reason[256] = "no reason given";
+    if (const unsigned long code = ::ERR_peek_last_error(); code != 0)
+        ::ERR_error_string_n(code, reason, sizeof reason);
+    ::ERR_clear_error();
+    throw std::runtime_error{"TLS: " + what + ": " + reason};
+}
+
+class tls_stream final : public stream {
+public:
+    tls_stream(handle socket, SSL_CTX* context) : stream{std::move(socket)}, ssl_{::SSL_new(context), ::SSL_free} {
+        if (ssl_ == nullptr || ::SSL_set_fd(ssl_.get(), stream::socket()) != 1) throw std::bad_alloc{};
+        ::SSL_set_accept_state(ssl_.get());
+    }
+
+    // A read finds everything that OpenSSL has taken from the socket, because it is given room for a whole record and
+    // OpenSSL, without read-ahead, takes one at a time. So epoll on the socket tells all.
+    result read(std::span<char> into) noexcept override {
+        ::ERR_clear_error();
+        std::size_t bytes = 0;
+        const int done = ::SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
+        wants_to_write_ = done != 1 && ::SSL_get_error(ssl_.get(), done) == SSL_ERROR_WANT_WRITE;
+        return result_of(done, bytes);
+    }
+    result write(std::string_view text) noexcept override {
+        ::ERR_clear_error();
+        std::size_t bytes = 0;
+        const int done = ::SSL_write_ex(ssl_.get(), text.data(), text.size(), &bytes);
+        return result_of(done, bytes);
+    }
+    void finish() noexcept override {
+        ::ERR_clear_error();
+        if (established()) ::SSL_shutdown(ssl_.get());
+        stream::finish();
+    }
+    [[nodiscard]] bool established() const noexcept override { return ::SSL_is_init_finished(ssl_.get()) == 1; }
+    [[nodiscard]] bool wants_to_write() const noexcept override { return wants_to_write_; }
+
+private:
+    result result_of(int done, std::size_t bytes) noexcept {
+        if (done == 1) return {state::good, bytes};
+        switch (::SSL_get_error(ssl_.get(), done)) {
+            case SSL_ERROR_WANT_WRITE:
+            case SSL_ERROR_WANT_READ: return {state::later};
+            case SSL_ERROR_ZERO_RETURN: return {state::ended};
+            default: return {state::broken};
+        }
+    }
+
+    std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+    bool wants_to_write_ = false;
+};
+
+}  // namespace
+
+tls::tls(const tls_files& files) : context_{::SSL_CTX_new(::TLS_server_method()), ::SSL_CTX_free} {
+    SSL_CTX* const c = context_.get();
+    if (c == nullptr) fail("no context");
+    ::SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
+    ::SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    // Many clients just close. A request that is cut off is not run anyway.
+    ::SSL_CTX_set_options(c, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
+    if (::SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1)
+        fail("certificate " + files.certificate);
+    if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) fail("key " + files.key);
+    if (::SSL_CTX_check_private_key(c) != 1) fail("key " + files.key + " is not that of the certificate");
+    if (files.client_authority.empty()) return;
+    if (::SSL_CTX_load_verify_file(c, files.client_authority.c_str()) != 1)
+        fail("client authority " + files.client_authority);
+    ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+}
+
+std::unique_ptr<stream> tls::greet(handle socket) const {
+    return std::make_unique<tls_stream>(std::move(socket), context_.get());
+}
+
+}  // namespace tutti::server

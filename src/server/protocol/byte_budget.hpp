@@ -1,0 +1,47 @@
+// How many bytes of requests and answers the server holds, over all clients, and how many it may. It is a bound on what
+// is begun, not on what is held: a call that runs may make any answer, but while the budget is used up none begins.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace tutti::server {
+
+class byte_budget {
+public:
+    explicit byte_budget(std::size_t most) noexcept : most_{most} {}
+
+    [[nodiscard]] bool used_up() const noexcept { return held() > most_; }
+    [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
+    void take(std::size_t bytes) noexcept { held_.fetch_add(bytes, std::memory_order_relaxed); }
+    void give(std::size_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+private:
+    const std::size_t most_;
+    std::atomic<std::size_t> held_{0};
+};
+
+/// A part of it, given back at its end.
+class byte_share {
+public:
+    explicit byte_share(byte_budget& of) noexcept : of_{of} {}
+    ~byte_share() { set(0); }
+    byte_share(const byte_share&) = delete;
+    byte_share& operator=(const byte_share&) = delete;
+
+    void set(std::size_t bytes) noexcept {
+        if (bytes > bytes_) of_.take(bytes - bytes_);
+        else if (bytes < bytes_) of_.give(bytes_ - bytes);
+        bytes_ = bytes;
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] byte_budget& of() const noexcept { return of_; }
+
+private:
+    byte_budget& of_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,70 @@
+#include "server/protocol/call_line.hpp"
+
+#include "server/calls/words.hpp"
+#include "server/protocol/numbers.hpp"
+
+namespace tutti::server {
+namespace {
+
+using words = std::span<const std::string_view>;
+
+template <class T>
+void set_once(std::optional<T>& option, std::string_view name, T value) {
+    if (option) throw bad_argument{std::string{name} + " is given twice"};
+    option = value;
+}
+
+bool take_id(words& from, call_line& into) {
+    if (from.empty() || !same_word(from[0], word_id)) return false;
+    if (from.size() == 1 || from[1].empty() || from[1].size() > 128)
+        throw bad_argument{"ID is followed by a key of 1 to 128 bytes"};
+    set_once(into.id, word_id, from[1]);
+    from = from.subspan(2);
+    return true;
+}
+
+/// Takes the option that `from` begins with, if it does.
+bool take_option(words& from, call_line& into) {
+    if (from.empty()) return false;
+    const bool is_priority = same_word(from[0], word_priority);
+    if (!is_priority && !same_word(from[0], word_deadline)) return false;
+    const std::string_view name = is_priority ? word_priority : word_deadline;
+    if (from.size() == 1) throw bad_argument{std::string{name} + " is followed by nothing"};
+    if (is_priority) set_once(into.priority, name, number<int>(name, from[1]));
+    else set_once(into.deadline, name, std::chrono::microseconds{number<std::int64_t>(name, from[1])});
+    from = from.subspan(2);
+    return true;
+}
+
+void check(const call_line& l) {
+    const procedure_options& allowed = l.which->what.options;
+    const std::string& name = l.which->what.name;
+    if (l.priority.value_or(0) > allowed.highest_of_clients && *l.priority <= highest_priority) {
+        throw bad_argument{name + ": clients may bring a PRIORITY from 0 to " +
+                           std::to_string(allowed.highest_of_clients)};
+    }
+    if (l.deadline && !allowed.clients_set_deadline) throw bad_argument{name + ": clients may bring no DEADLINE"};
+}
+
+}  // namespace
+
+call_line read_call(words given, const catalog& procedures) {
+    call_line l;
+    while (take_option(given, l) || take_id(given, l)) {}
+    if (!given.empty() && given[0] == word_end_of_options) given = given.subspan(1);
+    if (given.empty()) throw bad_argument{"CALL needs the name of a procedure"};
+    l.which = procedures.find(given[0]);
+    if (l.which == nullptr) throw unknown_procedure{given[0]};
+    l.arguments = given.subspan(1);
+    const procedure& p = l.which->what;
+    if (p.least == p.most && l.arguments.size() > p.most) {
+        words behind = l.arguments.subspan(p.most);
+        while (take_option(behind, l)) {}
+        // What is left is too much, and said to be.
+        if (behind.empty()) l.arguments = l.arguments.first(p.most);
+    }
+    check(l);
+    return l;
+}
+
+}  // namespace tutti::server

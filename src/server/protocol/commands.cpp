@@ -1,0 +1,303 @@
+#include "server/protocol/commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "server/calls/words.hpp"
+#include "server/protocol/call_line.hpp"
+#include "server/protocol/client_command.hpp"
+#include "server/protocol/numbers.hpp"
+
+namespace tutti::server {
+namespace {
+
+constexpr std::string_view wrong_password = "the password is not right";
+
+}  // namespace
+
+struct commands::command {
+    std::string_view name;
+    std::size_t least, most;  // words, the name included
+    void (*run)(const commands& self, session& who, words given, reply& to);
+};
+
+const commands::command commands::list[10] = {
+    {"PING", 1, 2,
+     [](const commands&, session&, words given, reply& to) {
+         if (given.size() == 1) to.status("PONG");
+         else to.text(given[1]);
+     }},
+    {"ECHO", 2, 2, [](const commands&, session&, words given, reply& to) { to.text(given[1]); }},
+    {"INFO", 1, 16, [](const commands& self, session&, words, reply& to) { to.text(self.info_()); }},
+    {"AUTH", 2, 3, [](const commands& self, session& who, words given, reply& to) { self.auth(who, given, to); }},
+    {"HELLO", 1, 8, [](const commands& self, session& who, words given, reply& to) { self.hello(who, given, to); }},
+    {"QUIT", 1, 1,
+     [](const commands&, session& who, words, reply& to) {
+         who.quit = true;
+         to.status("OK");
+     }},
+    {"COMMAND", 1, 1024, [](const commands&, session&, words given, reply& to) { describe(given, to); }},
+    {"CLIENT", 2, 16,
+     [](const commands& self, session& who, words given, reply& to) { client_command(self.clients_, who, given, to); }},
+    {"TIMELINE", 2, 2,
+     [](const commands& self, session&, words given, reply& to) {
+         if (same_word(given[1], "STOP")) return to.text(self.shown_.stop());
+         if (!same_word(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START or STOP");
+         self.shown_.start();
+         to.status("OK");
+     }},
+    // redis-benchmark asks for `save` and `appendonly`. There is nothing to configure from outside.
+    {"CONFIG", 3, 16,
+     [](const commands&, session&, words given, reply& to) {
+         if (!same_word(given[1], "GET")) return to.error("ERR", "CONFIG knows only GET");
+         to.map(given.size() - 2);
+         for (const std::string_view name : given.subspan(2)) {
+             to.text(name);
+             to.text("");
+         }
+     }},
+};
+
+// COMMAND, as far as client libraries parse it: of each its name, its arity (negative: at least), its flags, and that
+// it has no keys.
+void commands::describe(words given, reply& to) {
+    struct arity {
+        std::string_view name;
+        std::size_t least, most;
+    };
+    // Those that are not in the list, because they are answered by what they run, or by what was queued.
+    static constexpr std::array others{arity{"CALL", 2, 0}, arity{"MULTI", 1, 1}, arity{"EXEC", 1, 1},
+                                       arity{"DISCARD", 1, 1}};
+    const std::size_t all = std::size(list) + others.size();
+    const auto one = [&to](std::string_view name, std::size_t least, std::size_t most) {
+        std::string small{name};
+        for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+        const auto arity = static_cast<std::int64_t>(least);
+        to.list(6);
+        to.text(small);
+        to.integer(least == most ? arity : -arity);
+        to.list(1);
+        to.status("fast");
+        for (int key = 0; key < 3; ++key) to.integer(0);
+    };
+    const auto named = [&](std::string_view name) {
+        for (const arity& o : others) {
+            if (same_word(name, o.name)) return one(o.name, o.least, o.most);
+        }
+        const auto* const c = std::ranges::find_if(list, [name](const command& e) { return same_word(name, e.name); });
+        if (c == std::end(list)) return to.null();
+        one(c->name, c->least, c->most);
+    };
+    if (given.size() == 2 && same_word(given[1], "COUNT")) return to.integer(static_cast<std::int64_t>(all));
+    if (given.size() > 1 && same_word(given[1], "DOCS")) return to.map(0);
+    if (given.size() > 1 && same_word(given[1], "INFO")) {
+        to.list(given.size() - 2);
+        for (const std::string_view name : given.subspan(2)) named(name);
+        return;
+    }
+    const bool names_only = given.size() == 2 && same_word(given[1], "LIST");
+    if (given.size() > 1 && !names_only) return to.error("ERR", "COMMAND knows COUNT, DOCS, INFO and LIST");
+    to.list(all);
+    const auto show = [&](std::string_view name) { names_only ? to.text(name) : named(name); };
+    for (const arity& o : others) show(o.name);
+    for (const command& c : list) show(c.name);
+}
+
+bool commands::is_password(std::string_view given) const noexcept {
+    // In a time that does not tell how much of it is right.
+    std::size_t wrong = given.size() ^ password_.size();
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const char own = password_.empty() ? '\0' : password_[i % password_.size()];
+        wrong |= static_cast<unsigned char>(given[i] ^ own);
+    }
+    return wrong == 0;
+}
+
+void commands::auth(session& who, words given, reply& to) const {
+    if (password_.empty()) return to.error("ERR", "AUTH was sent, but the server has no password");
+    const bool known = given.size() == 2 || given[1] == "default";
+    if (!known || !is_password(given.back())) return to.error("WRONGPASS", wrong_password);
+    who.trusted = true;
+    to.status("OK");
+}
+
+void commands::hello(session& who, words given, reply& to) const {
+    std::size_t next = 1;
+    protocol wanted = who.spoken;
+    if (given.size() > 1) {
+        const int version = number<int>("HELLO", given[next++]);
+        if (version != 2 && version != 3) return to.error("NOPROTO", "the protocol's version is 2 or 3");
+        wanted = static_cast<protocol>(version);
+    }
+    while (next < given.size()) {
+        if (same_word(given[next], "AUTH") && given.size() - next > 2) {
+            if (password_.empty() || given[next + 1] != "default" || !is_password(given[next + 2]))
+                return to.error("WRONGPASS", wrong_password);
+            who.trusted = true;
+            next += 3;
+        } else if (same_word(given[next], "SETNAME") && given.size() - next > 1) {
+            if (!clients_.set_name(*who.entry, given[next + 1]))
+                return to.error("ERR", "SETNAME: a name is one printable word of at most 256 characters");
+            next += 2;
+        } else {
+            return to.error("ERR", "HELLO is followed by a version, AUTH default <password>, SETNAME <name>");
+        }
+    }
+    if (!who.trusted) return to.error("NOAUTH", "HELLO must be called with AUTH here");
+    who.spoken = wanted;
+    to = reply{to.target(), wanted};
+    to.map(4);
+    to.text("server");
+    to.text("tutti");
+    to.text("version");
+    to.text(TUTTI_SERVER_VERSION);
+    to.text("proto");
+    to.integer(static_cast<std::int64_t>(wanted));
+    to.text("id");
+    to.integer(static_cast<std::int64_t>(who.entry->id()));
+}
+
+bool commands::take_call(session& who, words given, request& r) const {
+    reply to{r.answer, who.spoken};
+    if (given.size() < 2) {
+        to.error("ERR", "CALL needs the name of a procedure");
+        if (who.queued) who.queued->spoil();
+        return false;
+    }
+    const call_line line = read_call(given.subspan(1), procedures_);
+    if (!takes(*line.which, line.arguments.size(), to)) {
+        if (who.queued) who.queued->spoil();
+        return false;
+    }
+    invocation what{.which = line.which, .how = {}, .spoken = who.spoken};
+    plan(what, line.priority, line.deadline, r.arrived);
+    if (who.queued) {
+        if (line.id) throw bad_argument{"the ID of several calls stands behind EXEC"};
+        who.queued->add(line, what);
+        to.status("QUEUED");
+        return false;
+    }
+    prepare(std::move(what), line.arguments, r);
+    return !line.id || is_first(*line.id, r);
+}
+
+/// Whether the call that `r` has become is to be run; otherwise it is answered.
+bool commands::is_first(std::string_view key, request& r) const {
+    // What a key stands for.
+    std::string all = r.what.which->what.name;
+    const auto add = [&all](std::string_view word) {
+        all.push_back('\0');
+        all.append(word);
+    };
+    for (const invocation::part& p : r.what.parts) add(p.which->what.name);
+    for (const std::string_view a : r.arguments) add(a);
+    add(r.what.spoken == protocol::resp2 ? "2" : "3");
+    r.key = key;  // before it is under way: from there on nothing may fail
+    const remembered::state known = answers_.begin(key, std::hash<std::string>{}(all), r.answer, r.arrived);
+    if (known == remembered::state::fresh) return true;
+    r.key.clear();
+    reply to{r.answer, r.what.spoken};
+    if (known == remembered::state::under_way)
+        to.error(code_of(ending::busy), "the call of this ID is still under way; ask again later");
+    if (known == remembered::state::another_call)
+        to.error(code_of(ending::argument), "this ID belongs to another call");
+    return false;
+}
+
+void commands::prepare(invocation what, words arguments, request& r) {
+    r.what = std::move(what);
+    r.name = r.what.which->what.name.c_str();
+    r.priority = r.what.how.priority;
+    r.due = r.what.due;
+    r.keep(arguments);
+}
+
+// EXEC hands all over as one call; what has been refused before keeps all from running.
+bool commands::execute(session& who, words given, request& r) const {
+    reply to{r.answer, who.spoken};
+    const bool has_id = given.size() == 3 && same_word(given[1], word_id) && !given[2].empty();
+    if (given.size() > 1 && !has_id) throw bad_argument{"EXEC is followed by nothing, or by ID and a key"};
+    if (!who.queued) {
+        to.error("ERR", "EXEC without MULTI");
+        return false;
+    }
+    const multi all = *std::exchange(who.queued, std::nullopt);
+    if (all.spoiled()) {
+        to.error("EXECABORT", "nothing was run, because a command after MULTI was refused");
+        return false;
+    }
+    if (all.empty()) {
+        to.list(0);
+        return false;
+    }
+    prepare(all.whole(*procedures_.together(), who.spoken), all.arguments(), r);
+    return !has_id || is_first(given[2], r);
+}
+
+/// MULTI, DISCARD and what may not stand between MULTI and EXEC. False: it is none of that.
+bool commands::answer_multi(session& who, words given, reply& to) const {
+    if (same_word(given[0], "MULTI")) {
+        if (who.queued) to.error("ERR", "MULTI calls cannot be nested");
+        else if (procedures_.together() == nullptr) to.error("ERR", "MULTI is not to be had here");
+        else to.status("OK");
+        if (!who.queued && procedures_.together() != nullptr) who.queued.emplace(most_queued_);
+        return true;
+    }
+    if (same_word(given[0], "DISCARD")) {
+        if (!who.queued) to.error("ERR", "DISCARD without MULTI");
+        else to.status("OK");
+        who.queued.reset();
+        return true;
+    }
+    if (same_word(given[0], "WATCH") || same_word(given[0], "UNWATCH")) {
+        to.error("ERR", "there are no keys to watch: what a transaction reads is watched anyway");
+        if (who.queued) who.queued->spoil();
+        return true;
+    }
+    if (!who.queued || same_word(given[0], "QUIT")) return false;
+    who.queued->spoil();
+    to.error("ERR", "between MULTI and EXEC there is only CALL");
+    return true;
+}
+
+bool commands::take(session& who, words given, request& r) const {
+    const bool skipped = std::exchange(who.skips_next, false);
+    const bool to_be_run = answer_or_prepare(who, given, r);
+    r.silent = skipped || who.replies_off || who.skips_next;
+    return to_be_run;
+}
+
+bool commands::answer_or_prepare(session& who, words given, request& r) const {
+    reply to{r.answer, who.spoken};
+    try {
+        if (who.trusted) {
+            if (same_word(given[0], "CALL")) return take_call(who, given, r);
+            if (same_word(given[0], "EXEC")) return execute(who, given, r);
+            if (answer_multi(who, given, to)) return false;
+        }
+        const auto* const known =
+            std::ranges::find_if(list, [&](const command& c) { return same_word(given[0], c.name); });
+        const bool public_one =
+            same_word(given[0], "AUTH") || same_word(given[0], "HELLO") || same_word(given[0], "QUIT");
+        if (!who.trusted && !public_one) {
+            to.error("NOAUTH", "AUTH with the password first");
+        } else if (known == std::end(list)) {
+            to.error("ERR", "there is no command '" + std::string{given[0].substr(0, 64)} + "'");
+        } else if (given.size() < known->least || given.size() > known->most) {
+            to.error("ERR", std::string{known->name} + " was given a wrong number of arguments");
+        } else {
+            known->run(*this, who, given, to);
+        }
+    } catch (const unknown_procedure& e) {
+        if (who.queued) who.queued->spoil();
+        to.error("NOPROC", "there is no procedure '" + std::string{e.name.substr(0, 64)} + "'");
+    } catch (const bad_argument& e) {
+        if (who.queued) who.queued->spoil();
+        r.answer.clear();
+        reply{r.answer, who.spoken}.error(code_of(ending::argument), e.what());
+    }
+    return false;
+}
+
+}  // namespace tutti::server

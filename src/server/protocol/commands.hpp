@@ -1,0 +1,59 @@
+// What clients may ask for: CALL, and the commands that are answered at once.
+//
+// Thread safety: const members from any thread.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/calls/timeline.hpp"
+#include "server/protocol/remembered.hpp"
+#include "server/protocol/request.hpp"
+#include "server/protocol/session.hpp"
+
+namespace tutti::server {
+
+class commands {
+public:
+    /// `info` makes the text of INFO. Between MULTI and EXEC a client may queue so many bytes.
+    commands(const catalog& procedures, std::string password, timeline& shown, client_directory& clients,
+             remembered& answers, std::size_t most_queued, std::function<std::string()> info)
+        : procedures_{procedures},
+          password_{std::move(password)},
+          shown_{shown},
+          clients_{clients},
+          answers_{answers},
+          most_queued_{most_queued},
+          info_{std::move(info)} {}
+
+    /// Makes `r` ready to be submitted (true), or answers it. REQUIRES: at least one word; r.arrived is set.
+    [[nodiscard]] bool take(session& who, std::span<const std::string_view> words, request& r) const;
+
+private:
+    using words = std::span<const std::string_view>;
+    struct command;
+    static const command list[10];  // all but CALL
+
+    [[nodiscard]] bool answer_or_prepare(session& who, words given, request& r) const;
+    [[nodiscard]] bool take_call(session& who, words given, request& r) const;
+    static void prepare(invocation what, words arguments, request& r);
+    [[nodiscard]] bool execute(session& who, words given, request& r) const;
+    [[nodiscard]] bool is_first(std::string_view key, request& r) const;
+    [[nodiscard]] bool answer_multi(session& who, words given, reply& to) const;
+    void auth(session& who, words given, reply& to) const;
+    void hello(session& who, words given, reply& to) const;
+    static void describe(words given, reply& to);
+    [[nodiscard]] bool is_password(std::string_view given) const noexcept;
+
+    const catalog& procedures_;
+    const std::string password_;
+    timeline& shown_;
+    client_directory& clients_;
+    remembered& answers_;
+    const std::size_t most_queued_;  // bytes, between MULTI and EXEC
+    const std::function<std::string()> info_;
+};
+
+}  // namespace tutti::server

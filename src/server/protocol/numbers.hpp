@@ -1,0 +1,22 @@
+// Numbers in the words of a request.
+#pragma once
+
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "tutti/server/codec.hpp"
+
+namespace tutti::server {
+
+/// @throws bad_argument  if `given` is anything else than a whole number that N holds; `of` names it
+template <class N>
+N number(std::string_view of, std::string_view given) {
+    N value{};
+    const auto [last, failed] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (failed != std::errc{} || last != given.data() + given.size())
+        throw bad_argument{std::string{of} + " needs a whole number, not '" + std::string{given.substr(0, 64)} + "'"};
+    return value;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,94 @@
+// A request of a client, from its last byte to its answer. Made, kept and used again by its I/O thread; between
+// `submit` and `give_back` it is the executor's and its worker's.
+//
+//   R1  A request is in the order of its connection until it is answered, or until the connection is gone.
+//   R2  One that was submitted is in its I/O thread's list of those under way until it is given back, whatever becomes
+//       of its connection: an accepted call runs, also for a client that has left.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/calls/timed_call.hpp"
+#include "server/protocol/byte_budget.hpp"
+
+namespace tutti::server {
+
+class connection;
+class request;
+
+/// What a worker hands a request back to. Any thread.
+class giver {
+public:
+    virtual void give_back(request& done) noexcept = 0;
+    /// What the bytes of requests and answers are taken from.
+    [[nodiscard]] virtual byte_budget& budget() noexcept = 0;
+
+protected:
+    ~giver() = default;
+};
+
+class request final : public timed_call {
+public:
+    explicit request(giver& home) noexcept : home_{home}, share_{home.budget()} {}
+
+    /// Copies the arguments, whose bytes will be gone when it runs.
+    void keep(std::span<const std::string_view> words) {
+        std::size_t bytes = 0;
+        for (const std::string_view w : words) bytes += w.size();
+        text_.clear();
+        text_.reserve(bytes);
+        arguments.clear();
+        for (const std::string_view w : words) {
+            arguments.emplace_back(text_.data() + text_.size(), w.size());
+            text_.append(w);
+        }
+        share_.set(bytes);
+    }
+
+    /// As new, but for its memory, of which it keeps little.
+    void recycle() {
+        constexpr std::size_t kept = 4096;
+        what = {};
+        priority = 0;
+        due = no_deadline;
+        if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment keeps the memory
+        if (text_.capacity() > kept) std::string{}.swap(text_);
+        if (arguments.capacity() * sizeof(std::string_view) > kept) std::vector<std::string_view>{}.swap(arguments);
+        answer.clear();
+        arguments.clear();
+        share_.set(0);
+        clock.reset();
+        reset_marks();
+        forget_overdue();
+        how_it_ended = ending::ok;
+        answered = silent = false;
+        key.clear();
+        from = nullptr;
+        behind = previous = next = nullptr;
+    }
+
+    bool answered = false;            // `answer` may go out
+    std::string key;                  // its answer is remembered under this, unless it is empty
+    bool silent = false;              // `answer` is thrown away: its client wants none
+    connection* from = nullptr;       // null: nobody waits for the answer
+    request* behind = nullptr;        // the next of its connection
+    request* behind_given = nullptr;  // the one given back before it
+    request* previous = nullptr;      // among those under way
+    request* next = nullptr;
+
+private:
+    [[nodiscard]] bool may_begin() const noexcept override { return !share_.of().used_up(); }
+    void ended() noexcept override {
+        share_.set(text_.size() + answer.size());
+        home_.give_back(*this);
+    }
+
+    giver& home_;
+    byte_share share_;
+    std::string text_;
+};
+
+}  // namespace tutti::server

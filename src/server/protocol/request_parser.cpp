@@ -1,0 +1,100 @@
+#include "server/protocol/request_parser.hpp"
+
+#include <charconv>
+
+namespace tutti::server {
+namespace {
+
+/// A type's character, a number and its end of line.
+constexpr std::size_t longest_number_line = 32;
+
+}  // namespace
+
+request_parser::outcome request_parser::fail(std::string why) {
+    error_ = std::move(why);
+    return outcome::malformed;
+}
+
+void request_parser::restart() noexcept {
+    at_ = looked_ = awaited_ = 0;
+    word_size_ = -1;
+    pieces_.clear();
+    words_.clear();
+}
+
+request_parser::outcome request_parser::finish(std::string_view input) {
+    for (const piece& p : pieces_) words_.push_back(input.substr(p.at, p.size));
+    return outcome::complete;
+}
+
+request_parser::outcome request_parser::parse(std::string_view input, const request_limits& limits) {
+    if (input.empty()) return outcome::incomplete;
+    return input.front() == '*' ? parse_array(input, limits) : parse_line(input, limits);
+}
+
+request_parser::outcome request_parser::parse_line(std::string_view input, const request_limits& limits) {
+    const std::size_t end = input.find('\n', looked_);
+    if (end == std::string_view::npos ? input.size() > limits.bytes : end > limits.bytes)
+        return fail("a request of one line is longer than " + std::to_string(limits.bytes) + " bytes");
+    if (end == std::string_view::npos) {
+        looked_ = input.size();
+        return outcome::incomplete;
+    }
+    const std::string_view line = input.substr(0, end);
+    constexpr std::string_view blanks = " \t\r";
+    for (std::size_t from = line.find_first_not_of(blanks); from != std::string_view::npos;) {
+        const std::size_t to = std::min(line.find_first_of(blanks, from), line.size());
+        if (pieces_.size() == limits.arguments)
+            return fail("a request has more than " + std::to_string(limits.arguments) + " words");
+        pieces_.push_back({from, to - from});
+        from = line.find_first_not_of(blanks, to);
+    }
+    at_ = end + 1;
+    return finish(input);
+}
+
+request_parser::outcome request_parser::parse_number(std::string_view input, char type, std::int64_t& number) {
+    if (input.size() == at_) return outcome::incomplete;
+    if (input[at_] != type) return fail(std::string{"expected '"} + type + "' where a word of a request begins");
+    const std::string_view rest = input.substr(at_, longest_number_line);
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) {
+        if (rest.size() == longest_number_line) return fail("the number of a length is too long");
+        return outcome::incomplete;
+    }
+    if (end < 2) return fail("a length is missing");
+    const char* const last = rest.data() + end - 1;
+    const auto [stop, failed] = std::from_chars(rest.data() + 1, last, number);
+    if (failed != std::errc{} || stop != last || *last != '\r') return fail("a length is not a number");
+    at_ += end + 1;
+    return outcome::complete;
+}
+
+request_parser::outcome request_parser::parse_array(std::string_view input, const request_limits& limits) {
+    if (awaited_ == 0) {
+        std::int64_t words = 0;
+        if (const outcome o = parse_number(input, '*', words); o != outcome::complete) return o;
+        if (words < 0 || static_cast<std::uint64_t>(words) > limits.arguments)
+            return fail("a request has no number of words from 0 to " + std::to_string(limits.arguments));
+        if (words == 0) return finish(input);
+        awaited_ = static_cast<std::size_t>(words);
+    }
+    while (pieces_.size() < awaited_) {
+        if (word_size_ < 0) {
+            if (const outcome o = parse_number(input, '$', word_size_); o != outcome::complete) return o;
+            // at_ is at most a few dozen bytes for each word beyond what was checked before.
+            if (word_size_ < 0 || static_cast<std::uint64_t>(word_size_) > limits.bytes ||
+                at_ + static_cast<std::size_t>(word_size_) > limits.bytes)
+                return fail("a request is longer than " + std::to_string(limits.bytes) + " bytes");
+        }
+        const auto size = static_cast<std::size_t>(word_size_);
+        if (input.size() - at_ < size + 2) return outcome::incomplete;
+        if (input[at_ + size] != '\r' || input[at_ + size + 1] != '\n') return fail("a word is longer than it says");
+        pieces_.push_back({at_, size});
+        at_ += size + 2;
+        word_size_ = -1;
+    }
+    return finish(input);
+}
+
+}  // namespace tutti::server

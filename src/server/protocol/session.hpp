@@ -1,0 +1,23 @@
+// What the server knows of a client beyond its bytes.
+#pragma once
+
+#include <optional>
+
+#include "server/protocol/client_directory.hpp"
+#include "server/protocol/multi.hpp"
+#include "tutti/server/reply.hpp"
+
+namespace tutti::server {
+
+/// What a client has said of itself.
+struct session {
+    bool trusted = false;  ///< needs no AUTH any more
+    protocol spoken = protocol::resp2;
+    client_directory::entry* entry = nullptr;
+    bool replies_off = false;     ///< it wants no answers
+    bool skips_next = false;      ///< nor one to its next request
+    std::optional<multi> queued;  ///< since MULTI
+    bool quit = false;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,97 @@
+// What a var offers beyond get and set, of small and of large types; and conditions to wait for.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "tutti/tutti.hpp"
+
+namespace tutti::containers {
+namespace {
+
+template <class T>
+void use(const T& first, const T& second, const T& third) {
+    var<T> a{first}, b{second};
+    atomically([&](tx& t) {
+        EXPECT_EQ(a.exchange(t, third), first);
+        EXPECT_EQ(a.get(t), third);
+        a.swap(t, b);
+        EXPECT_EQ(a.get(t), second);
+        EXPECT_EQ(b.get(t), third);
+        a.swap(t, a);
+        EXPECT_EQ(a.get(t), second);
+        EXPECT_EQ(a.update(t, [](const T& v) { return T(v + v); }), second + second);
+    });
+    EXPECT_EQ(a.load(), second + second);
+    EXPECT_EQ(b.load(), third);
+    // A nested block that is rolled back takes its exchanges along; so does the whole.
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        b.swap(t, a);
+        EXPECT_FALSE(try_atomically([&](tx& inner) {
+            a.set(inner, first);
+            a.swap(inner, b);
+            cancel(inner);
+        }));
+        EXPECT_EQ(a.get(t), third);
+        EXPECT_EQ(b.get(t), second + second);
+        cancel(t);
+    }));
+    EXPECT_EQ(a.load(), second + second);
+    EXPECT_EQ(b.load(), third);
+}
+
+TEST(var, of_a_small_type_is_updated_exchanged_and_swapped) { use(1, 2, 3); }
+TEST(var, of_a_large_type_is_updated_exchanged_and_swapped) {
+    use<std::string>("a first text that no small buffer holds", "a second one, longer than that by some", "a third");
+}
+
+TEST(check, waits_for_its_condition) {
+    var<int> level{0};
+    std::jthread other{[&] {
+        for (int i = 0; i < 3; ++i) atomically([&](tx& t) { level.update(t, [](int v) { return v + 1; }); });
+    }};
+    EXPECT_EQ(atomically([&](tx& t) {
+                  const int seen = level.get(t);
+                  check(t, seen == 3);
+                  return seen;
+              }),
+              3);
+}
+
+template <class Clock>
+void wait_until_it_is_late() {
+    var<int> never{0};
+    const auto when = Clock::now() + std::chrono::milliseconds{20};
+    unsigned attempts = 0;
+    atomically([&](tx& t) {
+        ++attempts;
+        if (never.get(t) == 0) retry_until(t, when);
+    });
+    EXPECT_GE(Clock::now(), when);
+    EXPECT_GE(attempts, 2U);
+}
+TEST(retry_until, returns_when_the_time_has_come) {
+    wait_until_it_is_late<std::chrono::steady_clock>();
+    wait_until_it_is_late<std::chrono::system_clock>();
+}
+TEST(retry_until, of_the_past_does_not_wait) {
+    var<int> never{0};
+    atomically([&](tx& t) {
+        static_cast<void>(never.get(t));
+        retry_until(t, std::chrono::steady_clock::now());
+        retry_until(t, std::chrono::sys_days{});
+        EXPECT_EQ(t.attempt(), 1U);
+    });
+}
+TEST(retry_until, the_end_of_time_wakes_like_retry) {
+    var<int> come{0};
+    std::jthread other{[&] { atomically([&](tx& t) { come.set(t, 1); }); }};
+    atomically([&](tx& t) {
+        if (come.get(t) == 0) retry_until(t, std::chrono::system_clock::time_point::max());
+    });
+    EXPECT_EQ(come.load(), 1);
+}
+
+}  // namespace
+}  // namespace tutti::containers

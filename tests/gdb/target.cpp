@@ -1,0 +1,60 @@
+// What gdb.sh looks at: one of each container, a thread that sleeps in retry, and one that stops inside a named block.
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <tutti/containers/hash_map.hpp>
+#include <tutti/containers/hash_set.hpp>
+#include <tutti/containers/ordered_map.hpp>
+#include <tutti/containers/ordered_set.hpp>
+#include <tutti/containers/queue.hpp>
+#include <tutti/containers/vector.hpp>
+#include <tutti/tutti.hpp>
+
+namespace {
+
+tutti::var<int> number{42};
+tutti::var<std::string> text{"a text that is longer than what fits into the object"};
+tutti::ordered_map<int, std::string> phone_book;
+tutti::ordered_set<int> squares;
+tutti::hash_map<std::string, long> ages;
+tutti::hash_set<int> primes;
+tutti::vector<double> halves;
+tutti::vector<std::string> words;
+tutti::queue<int> line;
+
+[[gnu::noinline]] void stop_here() { asm volatile("" ::: "memory"); }
+
+void fill() {
+    tutti::atomically([](tutti::tx& t) {
+        for (int i = 0; i < 40; ++i) {
+            phone_book.insert(t, i, "subscriber " + std::to_string(i));
+            squares.insert(t, i * i);
+            halves.push_back(t, i / 2.0);
+        }
+        ages.insert(t, "Ada", 36);
+        ages.insert(t, "Grace", 85);
+        for (const int p : {2, 3, 5}) primes.insert(t, p);
+        words.push_back(t, "all");
+        words.push_back(t, "together");
+        for (int i = 7; i < 10; ++i) line.push(t, i);
+        (void)line.pop(t);
+    });
+}
+
+}  // namespace
+
+int main() {
+    fill();
+    std::thread{[] {
+        tutti::atomically({.name = "sleeper"}, [](tutti::tx& t) {
+            if (number.get(t) > 0) tutti::retry(t);
+        });
+    }}.detach();
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // it is asleep by then, or the test says so
+    tutti::atomically({.name = "writer"}, [](tutti::tx& t) {
+        if (t.attempt() < 3) tutti::restart(t);
+        number.set(t, 43);
+        stop_here();
+    });
+    std::_Exit(0);
+}

@@ -1,0 +1,79 @@
+// A program of the library whose figures are known beforehand: observed <what>
+//
+//   counts    two named blocks, one of which the other overtakes five times, and an unnamed one; then it ends
+//   forks     a child executes one block, and both end
+//   waits     one thread sleeps in retry for ever, another loses to a third for ever: says "ready", and never ends
+//   handles   as `waits`, but handles SIGTERM itself: says "handled", and ends with 3
+//   orphan    a forked child prints its number and never ends, nor does this
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <tutti/tutti.hpp>
+
+namespace {
+
+tutti::var<long> seen{0};
+tutti::var<long> own{0};
+
+void overtake() {
+    tutti::atomically({.name = "overtaker"}, [](tutti::tx& t) { seen.set(t, seen.get(t) + 1); });
+}
+
+void be_overtaken(int times) {
+    int runs = 0;
+    tutti::atomically({.name = "overtaken"}, [&](tutti::tx& t) {
+        (void)seen.get(t);
+        if (times < 0 || ++runs <= times) std::jthread{overtake}.join();
+        own.set(t, seen.get(t));
+    });
+}
+
+[[noreturn]] void end_on(int) {
+    static constexpr char text[] = "handled\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, text, sizeof text - 1);
+    ::_exit(3);
+}
+
+[[noreturn]] void wait_for_ever() {
+    std::thread{[] {
+        tutti::atomically({.name = "sleeper"}, [](tutti::tx& t) {
+            if (seen.get(t) >= 0) tutti::retry(t);
+        });
+    }}.detach();
+    std::puts("ready");
+    std::fflush(stdout);
+    for (;;) be_overtaken(50);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* const what = argc == 2 ? argv[1] : "";
+    if (std::strcmp(what, "counts") == 0) {
+        be_overtaken(5);
+        for (int i = 0; i < 40; ++i) tutti::atomically([](tutti::tx& t) { own.set(t, own.get(t) + 1); });
+        return 0;
+    }
+    if (std::strcmp(what, "forks") == 0) {
+        const pid_t child = ::fork();
+        overtake();
+        if (child == 0) return 0;
+        return ::waitpid(child, nullptr, 0) == child ? 0 : 1;
+    }
+    if (std::strcmp(what, "handles") == 0) std::signal(SIGTERM, end_on);
+    if (std::strcmp(what, "orphan") == 0) {
+        const pid_t child = ::fork();
+        if (child != 0) {
+            std::printf("%d\n", child);
+            std::fflush(stdout);
+        }
+        for (;;) ::pause();
+    }
+    if (std::strcmp(what, "waits") == 0 || std::strcmp(what, "handles") == 0) wait_for_ever();
+    std::fputs("observed counts|forks|waits|handles|orphan\n", stderr);
+    return 2;
+}

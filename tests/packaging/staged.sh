@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# staged.sh <root of the project> <build folder> <version>: the packages hold all that an installation has, name nothing
+# that it has not, and are of the project's version. Whether they can be made is for `./dev package` to see, which takes
+# minutes.
+set -euo pipefail
+root=$1 build=$2 version=$3
+work=$(mktemp -d --tmpdir "packaging.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+complaints=0
+
+complain() {
+    printf 'staged.sh: %s\n' "$*"
+    complaints=$((complaints + 1))
+}
+
+cmake --install "$build" --prefix "$work/usr" >/dev/null
+libdir=$(dirname "$(find "$work/usr" -name 'libtutti.so.*.*.*' -type f)")
+[[ $libdir == */lib ]] || complain "libraries are in $libdir"
+# Where Debian has them. The script of gdb is under the name that the folder had when the build was configured.
+mkdir "$work/multi"
+mv "$work/usr/lib" "$work/multi/x86_64-linux-gnu"
+mv "$work/multi" "$work/usr/lib"
+
+cd "$work"
+find usr ! -type d -printf '%p\n' | sort >installed
+: >packaged
+for list in "$root"/debian/*.install; do
+    name=$(basename "$list")
+    while read -r pattern _; do
+        [[ $pattern != debian/* ]] || {
+            [[ -e $root/$pattern ]] || complain "$name: there is no $pattern"
+            continue
+        }
+        # shellcheck disable=SC2086  # a pattern
+        find $pattern ! -type d 2>/dev/null >found || true
+        [[ -s found ]] || complain "$name: nothing that is installed matches $pattern"
+        cat found >>packaged
+    done <"$list"
+done
+while read -r twice; do
+    complain "two lines of debian/*.install have $twice"
+done < <(sort packaged | uniq -d)
+while read -r left; do
+    complain "no package of debian/ has $left"
+done < <(comm -23 installed <(sort -u packaged))
+
+says() { grep -Eq -- "$2" "$root/$1" || complain "$1 does not say '$2'"; }
+says debian/changelog "^tutti \($version-"
+says packaging/vcpkg/vcpkg.json "\"version\": \"$version\""
+soversion=${version%.*}
+says debian/control "^Package: libtutti$soversion\$"
+
+# A port for vcpkg turns off what a library does not need; each of these must be an option that the project has.
+grep -o 'TUTTI_[A-Z]*' "$root/packaging/vcpkg/portfile.cmake" | sort -u | while read -r option; do
+    grep -q "^$option:" "$build/CMakeCache.txt" || echo "packaging/vcpkg/portfile.cmake: there is no option $option"
+done >unknown
+[[ ! -s unknown ]] || complain "$(<unknown)"
+
+((complaints == 0))

@@ -1,0 +1,97 @@
+// Clients that leave while their calls are under way. Catches a call that waits for something on behalf of nobody: it
+// would keep its client's place for ever, and take what the next one should have got.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
+#include "server/bank.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+void until(const std::function<bool()>& so) {
+    while (!so()) std::this_thread::sleep_for(1ms);
+}
+
+std::size_t ended(client& ask, const std::string& procedure, const std::string& how) {
+    const std::string info = ask({"INFO"});
+    const std::size_t line = info.find("procedure_" + procedure + ":");
+    if (line == std::string::npos) return 0;
+    const std::size_t key = info.find(how + "=", line);
+    if (key == std::string::npos || key > info.find("\r\n", line)) return 0;
+    return std::stoul(info.substr(key + how.size() + 1));
+}
+
+TEST(gone, a_call_that_waits_ends_with_its_client) {
+    bank_server bank{{.workers = 2}};
+    client stays{bank.port()};
+    constexpr std::size_t many = 20;
+    {
+        std::vector<std::unique_ptr<bare_socket>> leaving;
+        for (std::size_t i = 0; i < many; ++i) {
+            leaving.push_back(std::make_unique<bare_socket>(bank.port()));
+            leaving.back()->send(wire({"CALL", "take"}));
+        }
+        until([&] { return number_of(stays({"INFO"}), "connected_clients") == many + 1; });
+    }
+    until([&] { return ended(stays, "take", "GONE") == many; });
+    until([&] { return number_of(stays({"INFO"}), "connected_clients") == 1; });
+    EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
+    EXPECT_EQ(stays({"CALL", "left"}), "1") << "nobody is there to take it";
+    EXPECT_EQ(stays({"CALL", "take"}), "OK");
+}
+
+TEST(gone, who_only_sends_no_more_is_told) {
+    bank_server bank;
+    bare_socket leaving{bank.port()};
+    leaving.send(wire({"CALL", "noop"}) + wire({"CALL", "take"}));
+    leaving.half_close();
+    EXPECT_EQ(leaving.receive_all(), "+OK\r\n-GONE take: its client has gone, and it was waiting in `retry`\r\n");
+}
+
+TEST(gone, a_procedure_may_outlive_its_client) {
+    bank_server bank{{.workers = 2}};
+    client stays{bank.port()};
+    {
+        bare_socket leaving{bank.port()};
+        leaving.send(wire({"CALL", "take_anyway"}));
+        until([&] { return stays({"CALL", "waiting"}) == "1"; });
+    }
+    until([&] { return number_of(stays({"INFO"}), "connected_clients") == 1; });
+    EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
+    until([&] { return stays({"CALL", "left"}) == "0"; });
+    EXPECT_EQ(ended(stays, "take_anyway", "GONE"), 0U);
+}
+
+TEST(gone, a_procedure_may_decline) {
+    bank_server bank{{.workers = 2}};
+    client stays{bank.port()};
+    EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
+    {
+        bare_socket leaving{bank.port()};
+        leaving.send(wire({"CALL", "take_unless_gone"}));
+        until([&] { return stays({"CALL", "waiting"}) == "1"; });
+    }
+    until([&] { return ended(stays, "take_unless_gone", "CANCELLED") == 1; });
+    EXPECT_EQ(stays({"CALL", "left"}), "1");
+}
+
+TEST(gone, there_is_room_for_somebody_who_looks) {
+    const std::string path = "/tmp/tutti-gone-" + std::to_string(::getpid());
+    bank_server bank{{.unix_socket = path, .max_clients = 1}};
+    client all{bank.port()};
+    EXPECT_EQ(all({"PING"}), "PONG");
+    bare_socket refused{bank.port()};
+    EXPECT_EQ(refused.receive_all().substr(0, 11), "-MAXCLIENTS");
+    client administrator{path};
+    EXPECT_EQ(administrator({"PING"}), "PONG");
+    client another{path};
+    EXPECT_EQ(another.receive().substr(0, 11), "-MAXCLIENTS");
+}
+
+}  // namespace
+}  // namespace tutti::server

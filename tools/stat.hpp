@@ -1,0 +1,12 @@
+// `tutti stat`: asks a process that runs with TUTTI_STATISTICS=signal what its atomic blocks have done so far.
+#pragma once
+
+#include "command_line.hpp"
+
+namespace tutti::tools {
+
+/// @throws cli::command_line_error  when the page's file cannot be opened
+/// @throws std::runtime_error       when the process is not there, does not listen, or does not answer
+void stat(const stat_options& options);
+
+}  // namespace tutti::tools
