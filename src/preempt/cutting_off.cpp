@@ -168,7 +168,10 @@ bool worker::ends_doomed(ucontext_t& where) noexcept {
     // What it holds while it is undisturbed would stay taken.
     const bool busy = c.held.load(std::memory_order_relaxed) != 0 || d == nullptr ||
                       d->critical_depth.load(std::memory_order_relaxed) != 0 || is_bound_to_commit(d);
-    return !busy && may_cut_off(c, where) && cut_off(c, where);
+    if (!busy && may_cut_off(c, where) && cut_off(c, where)) return true;
+    // It may be in library code nearly always: a few ticks would miss the rest.
+    back_off(target_);
+    return false;
 }
 
 void worker::keep_stepping(ucontext_t& where) const noexcept {

@@ -53,8 +53,8 @@ void scheduler::end_where_it_stands(void* const& carrier, const void* argument) 
     context* const c = runner_of(carrier, argument);
     if (c == nullptr) return;
     c->doomed.store(true, std::memory_order_relaxed);
-    // Under the lock: what runs is not recycled meanwhile. If it gives way before the signal comes, the next one finds
-    // it.
+    // Under the lock: what runs is not recycled meanwhile. If it gives way before the signal comes, the worker that
+    // enters it next ticks itself.
     if (c->state == condition::running) c->home->interrupt_thread();
 }
 

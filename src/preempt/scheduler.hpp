@@ -52,8 +52,9 @@ public:
     TUTTI_EXPORT void interrupt(void* const& carrier, const void* argument) noexcept;
     /// The same, but only if its transaction sleeps in retry.
     TUTTI_EXPORT void interrupt_sleeper(void* const& carrier, const void* argument) noexcept;
-    /// Gives up what runs the work with `argument` where it stands, as one whose stack does not suffice (overrun.hpp),
-    /// if it runs and stands where that can be done. May have to be repeated. It ends by work::cut_off, or as ever.
+    /// Gives up what runs the work with `argument` where it stands, as one whose stack does not suffice (overrun.hpp).
+    /// Where it stands now that may not be possible: then its worker looks again while it runs, as often as
+    /// tick_timing says for library code. It ends by work::cut_off, or as ever.
     TUTTI_EXPORT void end_where_it_stands(void* const& carrier, const void* argument) noexcept;
     /// The interruption of the work that the caller runs, whatever it was for. REQUIRES: the caller is a context;
     /// nobody interrupts that work any more.

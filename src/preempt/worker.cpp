@@ -143,6 +143,7 @@ void worker::enter(context& c) noexcept {
     target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
     // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
     if (target_.urgent.load(std::memory_order_acquire)) note_tick();
+    else if (c.doomed.load(std::memory_order_relaxed)) tick_after(target_, target_.timing.repetition);
     else set_timer();
     pass_on(clock_, d.kept.clock);
     fiber::change(loop_, c.place);

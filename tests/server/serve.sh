@@ -139,8 +139,9 @@ case $case in
         ;;
     stuck)
         start --workers 1 --time-limit 20
-        # A loop is ended where it stands, and so is one that takes no notice of being cancelled.
-        for name in hold ignore; do
+        # A loop is ended where it stands, and so are one that takes no notice of being cancelled and one that mostly runs
+        # code of the C library.
+        for name in hold ignore watch_clock; do
             [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
             until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
             info_has "^running:0" || fail "$name keeps its worker"
