@@ -101,8 +101,8 @@ public:
     /// The same if that transaction sleeps in `retry`, else nothing. REQUIRES: as interrupt.
     virtual void interrupt_sleeper(job& which) noexcept = 0;
 
-    /// Gives up `which` where it stands, as soon as it stands where that can be done: it ends by cut_off(). May never do
-    /// anything. Any thread. REQUIRES: as interrupt.
+    /// Gives up `which` where it stands, as soon as it stands where that can be done: it ends by cut_off(). May never
+    /// do anything. Any thread. REQUIRES: as interrupt.
     virtual void end_where_it_stands(job& which) noexcept = 0;
 
     /// What the calling thread runs, or null. From a signal handler, too.
