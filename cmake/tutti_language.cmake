@@ -3,7 +3,6 @@
 #
 #   tutti_itm  the library; not built where its assembly or its kind of link do not exist
 #
-# and tutti-cc and tutti-c++, which compile and link for it, from the build folder and as installed.
 
 include(tutti_enable_language_tm)
 set(tutti_language OFF)
@@ -49,19 +48,3 @@ if(TUTTI_INSTALL)
 elseif(NOT PROJECT_IS_TOP_LEVEL)
   set_target_properties(tutti_itm PROPERTIES EXCLUDE_FROM_ALL ON) # built for whoever links tutti::language
 endif()
-
-# tutti_wrapper(<name> <CC or CXX> <compiler>): it finds the library by its own place, because whoever installs may
-# choose another prefix than whoever configured.
-function(tutti_wrapper name lang compiler)
-  set(template "${PROJECT_SOURCE_DIR}/src/itm/tutti-cc.in")
-  set(libraries ".")
-  configure_file("${template}" "${PROJECT_BINARY_DIR}/language/${name}" @ONLY FILE_PERMISSIONS OWNER_READ OWNER_WRITE
-                 OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-  file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}/tutti")
-  configure_file("${template}" "${PROJECT_BINARY_DIR}/language/installed/${name}" @ONLY)
-  if(TUTTI_INSTALL)
-    install(PROGRAMS "${PROJECT_BINARY_DIR}/language/installed/${name}" DESTINATION "${CMAKE_INSTALL_BINDIR}")
-  endif()
-endfunction()
-tutti_wrapper(tutti-cc CC gcc)
-tutti_wrapper(tutti-c++ CXX g++)

@@ -262,6 +262,8 @@ public:
     bool serial = false;         // serial-irrevocable: see modes/serial.hpp
     bias_state bias;
 
+    void* c_library = nullptr;  // what src/libc keeps for this descriptor, for good
+
     // --- the execution it belongs to
     execution run;
     const instance* algorithm = nullptr;

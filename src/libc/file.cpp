@@ -1,0 +1,306 @@
+#include "libc/file.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "base/futex.hpp"
+#include "libc/file_layout.hpp"
+#include "tutti/detail/runtime.hpp"
+#include "tutti/memory.hpp"
+
+// glibc exports it, but names it in no header.
+extern "C" void _IO_doallocbuf(FILE*);
+
+namespace tutti::libc {
+namespace {
+
+// Of glibc's libio.h, which is not installed; is_known_layout() looks whether they mean what they are taken for.
+enum flag : int {
+    unbuffered = 0x0002,
+    in_backup = 0x0100,
+    line_buffered = 0x0200,
+    in_error = 0x0020,
+    putting = 0x0800,
+    appending = 0x1000,
+    of_buffer = unbuffered | line_buffered | 0x0001,  // what allocating a buffer decides
+};
+
+/// One for each FILE, or for several: then two transactions conflict that need not.
+struct alignas(64) conflict_word {
+    std::uint64_t value;
+};
+conflict_word conflict_words[512];
+
+conflict_word& conflict_word_of(const FILE* f) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(f);
+    return conflict_words[((address >> 4) * 0x9e3779b97f4a7c15U) >> 55];
+}
+
+struct state {
+    detail::word sequence = 0;
+    touch* newest = nullptr;
+};
+
+/// Null: there is no memory for it.
+state* state_of(descriptor& d) noexcept {
+    if (d.c_library == nullptr) d.c_library = new (std::nothrow) state;
+    auto* const s = static_cast<state*>(d.c_library);
+    if (s != nullptr && s->sequence != d.own_sequence) *s = {d.own_sequence, nullptr};
+    return s;
+}
+
+file_place place_of(const FILE* f) noexcept {
+    return {f->_flags,         f->_IO_read_ptr,  f->_IO_read_end,  f->_IO_read_base,
+            f->_IO_write_base, f->_IO_write_ptr, f->_IO_write_end, f->_IO_buf_base != nullptr,
+            f->_offset,        f->_mode};
+}
+
+void restore_pointers(FILE* f, const file_place& p) noexcept {
+    f->_IO_read_ptr = p.read_ptr;
+    f->_IO_read_end = p.read_end;
+    f->_IO_read_base = p.read_base;
+    f->_IO_write_base = p.write_base;
+    f->_IO_write_ptr = p.write_ptr;
+    f->_IO_write_end = p.write_end;
+    f->_offset = p.offset;
+}
+
+/// The buffer holds nothing, and the kernel is where the program is.
+void forget_buffer(FILE* f, off64_t position) noexcept {
+    char* const at = f->_IO_buf_base;
+    f->_IO_read_ptr = f->_IO_read_end = f->_IO_read_base = at;
+    f->_IO_write_base = f->_IO_write_ptr = f->_IO_write_end = at;
+    f->_offset = ::lseek64(f->_fileno, position, SEEK_SET);
+}
+
+void restore(const touch& t) noexcept {
+    FILE* const f = t.file;
+    // A buffer that has come stays, with what is known of the file since.
+    const int kept = t.before.has_buffer ? 0 : of_buffer;
+    f->_flags = (t.before.flags & ~kept) | (f->_flags & kept);
+    f->_mode = t.before.mode;
+    if (!t.moved) return restore_pointers(f, t.before);
+    f->_flags &= ~putting;
+    const int error = errno;
+    forget_buffer(f, t.position);
+    errno = error;
+}
+
+void drop_newest(descriptor& d) noexcept {
+    auto* const s = static_cast<state*>(d.c_library);
+    s->newest = s->newest->older;
+}
+
+/// A touch lives in the handler that undoes it, which the log of handlers owns.
+class undo final : public detail::handler {
+public:
+    explicit undo(const touch& t) noexcept : touch_{t} {}
+    void run(tx& t, abort_cause) override {
+        if (touch_.inert) return;
+        if (!touch_.final) restore(touch_);
+        drop_newest(descriptor::of(t));
+        if (touch_.outermost) ::funlockfile(touch_.file);
+    }
+    touch touch_;
+};
+
+/// glibc's lock, in vain: a thread outside of transactions holds it, in a call or by flockfile. Then the transaction
+/// gives back what it owns, because that thread may be waiting for it, and starts over.
+void lock(tx& t, FILE* f) {
+    constexpr int spins = 200, sleeps = 50;
+    constexpr timespec pause{0, 200'000};
+    for (int i = 0; i != spins; ++i) {
+        if (::ftrylockfile(f) == 0) return;
+        base::spin_turn();
+    }
+    if (descriptor::of(t).prevails()) return ::flockfile(f);
+    for (int i = 0; i != sleeps; ++i) {
+        ::nanosleep(&pause, nullptr);
+        if (::ftrylockfile(f) == 0) return;
+    }
+    detail::raise_restart(t);
+}
+
+touch* find(const state& s, const FILE* f) noexcept {
+    touch* at = s.newest;
+    while (at != nullptr && at->file != f) at = at->older;
+    return at;
+}
+
+/// Throws std::bad_alloc, and then has registered nothing.
+touch* note_touch(tx& t, state& s, FILE* f, bool outermost) {
+    descriptor& d = descriptor::of(t);
+    auto handler = std::make_unique<undo>(
+        touch{f, d.deferred_log.size(), place_of(f), false, false, outermost, false, 0, s.newest});
+    touch* const made = &handler->touch_;
+    detail::access::add(t, detail::handler_point::on_abort, std::move(handler));
+    s.newest = made;
+    return made;
+}
+
+/// Null where memory runs out: then nothing has changed.
+touch* first_touch(tx& t, state& s, FILE* f) {
+    tutti::store(t, &conflict_word_of(f).value, std::uint64_t{1});
+    lock(t, f);
+    // Nothing from here on leaves the frame but by the exception below.
+    touch* made = nullptr;
+    try {
+        made = note_touch(t, s, f, true);
+        t.at_commit([f] { ::funlockfile(f); });
+        return made;
+    } catch (const std::bad_alloc&) {
+        if (made != nullptr) {
+            made->inert = true;
+            s.newest = made->older;
+        }
+        ::funlockfile(f);
+        return nullptr;
+    }
+}
+
+/// What glibc's unlocked functions do to it is what is described in the header.
+bool is_ordinary(const FILE* f) noexcept {
+    return f->_fileno >= 0 && f->_mode <= 0 && f->_markers == nullptr && (f->_flags & in_backup) == 0;
+}
+
+}  // namespace
+
+file::file(tx& t, FILE* f) : t_{t}, f_{f} {
+    descriptor& d = descriptor::of(t);
+    state* const s = d.hooks == nullptr && is_known_layout() ? state_of(d) : nullptr;
+    if (s == nullptr) {
+        libc::become_irrevocable(t, "a stream of the C library");
+        return;
+    }
+    touch* at = find(*s, f);
+    if (at == nullptr) at = first_touch(t, *s, f);
+    else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = note_touch(t, *s, f, false);
+    if (at != nullptr && is_ordinary(f)) {
+        touch_ = at;
+        return;
+    }
+    if (at != nullptr) at->final = true;
+    libc::become_irrevocable(t, "a stream of the C library that has no plain buffer");
+}
+
+bool file::has_room(const char* bytes, std::size_t size) noexcept {
+    if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);  // one call of fstat, and it knows whether this is a terminal
+    if ((f_->_flags & unbuffered) != 0) return size == 0;
+    const bool by_line = (f_->_flags & line_buffered) != 0;
+    if (by_line && size != 0 && (bytes == nullptr || std::memchr(bytes, '\n', size) != nullptr)) return false;
+    const char* begin = f_->_IO_write_ptr;
+    const char* end = by_line ? f_->_IO_buf_end : f_->_IO_write_end;
+    const auto whole = static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base);
+    if ((f_->_flags & putting) == 0 || f_->_IO_write_base == nullptr) {
+        // glibc goes on behind what was read, or at the buffer's begin, and writes directly what would fill a buffer, and
+        // everything where that is very small.
+        constexpr std::size_t small = 128;
+        begin =
+            f_->_IO_read_ptr == nullptr || f_->_IO_read_ptr == f_->_IO_buf_end ? f_->_IO_buf_base : f_->_IO_read_ptr;
+        end = f_->_IO_buf_end;
+        if (size >= whole || whole < small) return false;
+    }
+    return end >= begin && size <= static_cast<std::size_t>(end - begin);
+}
+
+std::size_t file::available() const noexcept {
+    if ((f_->_flags & putting) != 0) return 0;
+    return static_cast<std::size_t>(f_->_IO_read_end - f_->_IO_read_ptr);
+}
+
+std::size_t file::pending() const noexcept {
+    return (f_->_flags & putting) != 0 ? static_cast<std::size_t>(f_->_IO_write_ptr - f_->_IO_write_base) : 0;
+}
+
+touch& file::outermost() const noexcept {
+    touch* last = nullptr;
+    for (touch* at = touch_; at != nullptr; at = at->older) {
+        if (at->file == f_) last = at;
+    }
+    return *last;
+}
+
+/// How many of the pending bytes were there before the transaction.
+std::size_t file::committed() const noexcept {
+    const touch& first = outermost();
+    for (const touch* at = touch_; at != nullptr; at = at->older) {
+        if (at->file == f_ && (at->moved || at->final)) return 0;
+    }
+    if ((first.before.flags & putting) == 0 || pending() == 0) return 0;
+    return static_cast<std::size_t>(first.before.write_ptr - first.before.write_base);
+}
+
+/// The buffer then begins with what the transaction has put into it, and every touch knows it so.
+bool file::write_committed() noexcept {
+    char* const end = outermost().before.write_ptr;
+    const auto own = static_cast<std::size_t>(f_->_IO_write_ptr - end);
+    f_->_IO_write_ptr = end;
+    const bool written = ::fflush_unlocked(f_) == 0;  // it leaves the bytes behind `end` where they are
+    std::memmove(f_->_IO_write_base, end, own);
+    for (touch* at = touch_; at != nullptr; at = at->older) {
+        if (at->file != f_) continue;
+        const auto offset = at->before.write_ptr - end;
+        const int flags = at->before.flags;
+        at->before = place_of(f_);
+        at->before.flags = flags | (f_->_flags & in_error);
+        at->before.write_ptr = f_->_IO_write_base + offset;
+    }
+    f_->_IO_write_ptr = f_->_IO_write_base + own;
+    return written;
+}
+
+bool file::before_output(const char* bytes, std::size_t size) {
+    if (touch_->final || has_room(bytes, size)) return true;
+    if (committed() != 0) {
+        if (!write_committed()) return false;
+        if (has_room(bytes, size)) return true;
+    }
+    before_finality("output that the stream's buffer has no room for");
+    return true;
+}
+
+bool file::before_flush() {
+    if (touch_->final || pending() == 0) return true;
+    if (pending() == committed()) return write_committed();
+    before_finality("a flush of output");
+    return true;
+}
+
+bool file::appends() const noexcept { return (f_->_flags & appending) != 0; }
+
+bool file::fill() {
+    before_moving();
+    if (::getc_unlocked(f_) == EOF) return false;
+    --f_->_IO_read_ptr;
+    return true;
+}
+
+void file::before_finality(const char* why) {
+    libc::become_irrevocable(t_, why);
+    // F4: a block of the library inside this one may still be cancelled, and one of the language that runs alone has no
+    // way back in any case.
+    for (touch* at = static_cast<state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {
+        if (at->file == f_) at->final = true;
+    }
+}
+
+void file::before_moving() {
+    if (touch_->moved || touch_->final) return;
+    // A stream that is not fully buffered flushes others before it reads.
+    constexpr int flushes = unbuffered | line_buffered;
+    struct stat64 about;
+    if (pending() != 0 && pending() == committed()) write_committed();  // glibc says so if that fails, as it would
+    if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || ::fstat64(f_->_fileno, &about) != 0 ||
+        !S_ISREG(about.st_mode)) {
+        return before_finality("input or output of the C library that its buffer does not serve");
+    }
+    const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
+    touch_->position = kernel - (touch_->before.read_end - touch_->before.read_ptr);
+    touch_->moved = true;
+}
+
+}  // namespace tutti::libc

@@ -1,0 +1,103 @@
+// A FILE of glibc's that a transaction has touched.
+//
+// The transaction owns the FILE from its first touch to its end, so glibc's own unlocked functions may work on it in
+// place, and none of its fields and none of its buffered bytes needs a barrier:
+//
+//   against other transactions   a conflict word beside each FILE (paper 004, III.D, figure 3: OS_fpos), which the
+//                                first touch writes: the contention manager decides who goes on
+//   against everybody else       glibc's own lock of the FILE, which the first touch takes and the end gives back
+//
+// What it did is undone by putting back the FILE's pointers, as they stood when the innermost block that can be rolled
+// back alone first touched it. Bytes behind the pointers need no undoing: nobody reads them. That is all there is to
+// undo as long as no system call was made. Three things make one:
+//
+//   the buffer is full, or has to be flushed   what earlier transactions left in it is written, which nothing will
+//                                              undo; if that does not make room, the transaction becomes irrevocable
+//                                              first ("late irrevocability", paper 004, III.C)
+//   the buffer is empty                        of a regular file: it is read, and a roll-back forgets the buffer and
+//                                              seeks back to where the program's position was; of anything else: the
+//                                              transaction becomes irrevocable first
+//   the position changes                       as for an empty buffer
+//
+// Invariants
+//   F1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
+//       that of the descriptor
+//   F2  the outermost touch of a FILE holds its lock; at_commit (ownership is still held) or on_abort gives it back
+//   F3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
+//       or to one inside it that has been merged: its roll-back is exactly that of what the block did
+//   F4  a final touch restores nothing: bytes went out, or came in, that cannot be taken back
+//
+// A transaction in a context that can be preempted owns no FILE: glibc's lock belongs to a thread, and would let
+// another context of the same thread in. There, and under a glibc that lays a FILE out in another way, every touch
+// makes the transaction irrevocable and calls glibc's ordinary function.
+#pragma once
+
+#include <cstdio>
+
+#include "libc/context.hpp"
+
+namespace tutti::libc {
+
+/// The fields of a FILE that a roll-back puts back.
+struct file_place {
+    int flags;
+    char *read_ptr, *read_end, *read_base, *write_base, *write_ptr, *write_end;
+    bool has_buffer;
+    off64_t offset;
+    int mode;
+};
+
+struct touch {
+    FILE* file;
+    std::size_t index;  ///< in the log of handlers
+    file_place before;
+    bool moved;  ///< the kernel's position may have changed since
+    bool final;  ///< F4
+    bool outermost;
+    bool inert;        ///< its registration failed half way: it undoes nothing
+    off64_t position;  ///< of the program in the file, at the touch; valid if `moved`
+    touch* older;
+};
+
+/// What a transaction may do with a FILE.
+class file {
+public:
+    /// Touches `f`. May wait, restart the block, or make it irrevocable.
+    file(tx& t, FILE* f);
+
+    /// Whether the transaction owns it; else it is irrevocable and calls glibc's ordinary functions.
+    [[nodiscard]] bool owned() const noexcept { return touch_ != nullptr; }
+
+    /// Makes room in the buffer for `size` bytes, or makes the transaction irrevocable. False, and errno says why: what
+    /// others left in the buffer could not be written; it is lost, as it is in glibc, and the stream is in error.
+    [[nodiscard]] bool before_output(const char* bytes, std::size_t size);
+    /// How many bytes can be taken from the buffer.
+    [[nodiscard]] std::size_t available() const noexcept;
+    [[nodiscard]] const char* next() const noexcept { return f_->_IO_read_ptr; }
+    void skip(std::size_t bytes) noexcept { f_->_IO_read_ptr += bytes; }
+    /// Fills the empty buffer. False at the end of the file, and on an error.
+    [[nodiscard]] bool fill();
+    /// Before a flush. False: as for before_output.
+    [[nodiscard]] bool before_flush();
+    /// Bytes that glibc has not written yet.
+    [[nodiscard]] std::size_t pending() const noexcept;
+    [[nodiscard]] bool appends() const noexcept;
+
+    /// Before a call that may make a system call which moves the position in the file: prepares to undo it, or makes
+    /// the transaction irrevocable where that cannot be undone.
+    void before_moving();
+    /// Before a call that cannot be undone.
+    void before_finality(const char* why);
+
+private:
+    [[nodiscard]] bool has_room(const char* bytes, std::size_t size) noexcept;
+    touch& outermost() const noexcept;
+    std::size_t committed() const noexcept;
+    bool write_committed() noexcept;
+
+    tx& t_;
+    FILE* f_;
+    touch* touch_ = nullptr;
+};
+
+}  // namespace tutti::libc

@@ -1,0 +1,44 @@
+// printf's formats in a transaction: what is formatted is read through barriers, and the text is private.
+#pragma once
+
+#include <cstdarg>
+#include <cstddef>
+
+#include "libc/context.hpp"
+
+namespace tutti::libc {
+
+/// The text that a format makes. glibc formats one conversion at a time, from private copies of the strings.
+class text_of_format {
+public:
+    explicit text_of_format(tx& t) noexcept : t_{t} {}
+    text_of_format(const text_of_format&) = delete;
+    text_of_format& operator=(const text_of_format&) = delete;
+
+    /// False, and errno says why: the text is too long, there is no memory, or glibc refuses a conversion.
+    [[nodiscard]] bool format(const char* format, va_list arguments);
+
+    /// Not terminated.
+    [[nodiscard]] const char* begin() const noexcept { return text_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    struct conversion;
+    union value;
+
+    bool append(const char* text, std::size_t size);
+    bool reserve(std::size_t more);
+    bool print(const conversion& c, const value* values, int error);
+    bool print_string(const char* spec, const conversion& c, const void* string);
+    template <class T>
+    bool print_as(const char* spec, T printed);
+    void store_count(const conversion& c, void* to);
+
+    tx& t_;
+    std::size_t size_ = 0;
+    std::size_t room_ = sizeof local_;
+    char* text_ = local_;
+    char local_[512];
+};
+
+}  // namespace tutti::libc

@@ -1,0 +1,52 @@
+#include_next <stdio.h>
+
+#include "tutti-wrap.h"
+
+/* <stdio.h> is also included for parts of it alone. */
+#if defined(_STDIO_H) && !defined(TUTTI_STDIO_H)
+#define TUTTI_STDIO_H
+TUTTI_WRAP_BEGIN
+TUTTI_BUILTIN(5, fputc)
+TUTTI_WRAPPED(4, putc)
+TUTTI_BUILTIN(7, putchar)
+TUTTI_BUILTIN(5, fputs)
+TUTTI_BUILTIN(4, puts)
+TUTTI_BUILTIN(6, fwrite)
+TUTTI_WRAPPED(6, fflush)
+TUTTI_BUILTIN(7, fprintf)
+TUTTI_BUILTIN(6, printf)
+TUTTI_BUILTIN(8, vfprintf)
+TUTTI_BUILTIN(7, vprintf)
+TUTTI_BUILTIN(7, sprintf)
+TUTTI_BUILTIN(8, vsprintf)
+TUTTI_WRAPPED(5, fgetc)
+TUTTI_WRAPPED(4, getc)
+TUTTI_WRAPPED(7, getchar)
+TUTTI_WRAPPED(6, ungetc)
+TUTTI_WRAPPED(5, fgets)
+TUTTI_WRAPPED(5, fread)
+TUTTI_WRAPPED(5, fseek)
+TUTTI_WRAPPED(5, ftell)
+TUTTI_WRAPPED(6, rewind)
+TUTTI_WRAPPED(7, fgetpos)
+TUTTI_WRAPPED(7, fsetpos)
+TUTTI_WRAPPED(4, feof)
+TUTTI_WRAPPED(6, ferror)
+TUTTI_WRAPPED(8, clearerr)
+#if defined(__USE_ISOC99) || defined(__USE_UNIX98)
+TUTTI_BUILTIN(8, snprintf)
+TUTTI_BUILTIN(9, vsnprintf)
+#endif
+#ifdef __USE_POSIX
+TUTTI_WRAPPED(6, fileno)
+#endif
+#if defined(__USE_LARGEFILE) || defined(__USE_XOPEN2K)
+TUTTI_WRAPPED(6, fseeko)
+TUTTI_WRAPPED(6, ftello)
+#endif
+#ifdef __USE_XOPEN2K8
+TUTTI_WRAPPED(7, getline)
+TUTTI_WRAPPED(8, getdelim)
+#endif
+TUTTI_WRAP_END
+#endif

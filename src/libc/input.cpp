@@ -1,0 +1,144 @@
+// Input from streams. A regular file is read again after a roll-back; what a pipe or a terminal hands out is gone, so
+// there a call that finds the buffer empty makes the transaction irrevocable first.
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "libc/file.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+namespace {
+
+/// A stream that is not owned is read in one go, into private memory.
+class locked {
+public:
+    explicit locked(FILE* f) noexcept : f_{f} { ::flockfile(f_); }
+    ~locked() { ::funlockfile(f_); }
+    locked(const locked&) = delete;
+    locked& operator=(const locked&) = delete;
+
+private:
+    FILE* f_;
+};
+
+/// Up to `size` bytes, and no further than to `last` if that is a character. `n` says how many.
+bool take(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
+    n = 0;
+    file from{t, f};
+    while (n != size) {
+        if (from.available() == 0 && !from.fill()) return false;
+        std::size_t part = std::min(size - n, from.available());
+        const void* const end = last >= 0 ? std::memchr(from.next(), last, part) : nullptr;
+        if (end != nullptr) part = static_cast<std::size_t>(static_cast<const char*>(end) - from.next()) + 1;
+        copy_out(t, to + n, from.next(), part);
+        from.skip(part);
+        n += part;
+        if (end != nullptr) return true;
+    }
+    return true;
+}
+
+/// The same from a stream that the transaction does not own, and so irrevocably.
+bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
+    n = 0;
+    char part[512];
+    while (n != size) {
+        std::size_t now = 0;
+        int c = 0;
+        {
+            const locked guard{f};
+            while (now != std::min(sizeof part, size - n) && (c = ::getc_unlocked(f)) != EOF) {
+                part[now++] = static_cast<char>(c);
+                if (c == last) break;
+            }
+        }
+        copy_out(t, to + n, part, now);
+        n += now;
+        if (c == EOF) return false;
+        if (c == last) return true;
+    }
+    return true;
+}
+
+bool is_owned(tx& t, FILE* f) { return file{t, f}.owned(); }
+
+/// False: the end of the file or an error came before `last` and before `size` bytes.
+bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
+    return is_owned(t, f) ? take(t, f, to, size, last, n) : take_finally(t, f, to, size, last, n);
+}
+
+}  // namespace
+
+int fgetc(tx& t, FILE* f) {
+    file from{t, f};
+    if (!from.owned()) return ::fgetc(f);
+    if (from.available() == 0) from.before_moving();
+    return ::getc_unlocked(f);
+}
+int getc(tx& t, FILE* f) { return libc::fgetc(t, f); }
+int getchar(tx& t) { return libc::fgetc(t, stdin); }
+
+int ungetc(tx& t, int c, FILE* f) {
+    if (c == EOF) return EOF;
+    file from{t, f};
+    if (!from.owned()) return ::ungetc(c, f);
+    const bool was_read =
+        from.pending() == 0 && f->_IO_read_ptr > f->_IO_read_base && f->_IO_read_ptr[-1] == static_cast<char>(c);
+    if (!was_read) from.before_finality("ungetc of another character than the one that was read");
+    return ::ungetc(c, f);
+}
+
+char* fgets(tx& t, char* to, int size, FILE* f) {
+    if (size <= 0) return nullptr;
+    std::size_t n = 0;
+    const bool complete = get(t, f, to, static_cast<std::size_t>(size) - 1, '\n', n);
+    if (n == 0 && (!complete || size == 0)) return nullptr;
+    if (!complete && libc::ferror(t, f) != 0) return nullptr;
+    write(t, to + n, '\0');
+    return to;
+}
+
+std::size_t fread(tx& t, void* to, std::size_t size, std::size_t count, FILE* f) {
+    std::size_t bytes = 0;
+    std::size_t n = 0;
+    if (size == 0 || count == 0) return 0;
+    if (__builtin_mul_overflow(size, count, &bytes)) {
+        errno = EOVERFLOW;
+        return 0;
+    }
+    get(t, f, static_cast<char*>(to), bytes, -1, n);
+    return n / size;
+}
+
+ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimiter, FILE* f) {
+    if (line == nullptr || room == nullptr) {
+        errno = EINVAL;
+        return -1;
+    }
+    char* to = read(t, line);
+    std::size_t has = to != nullptr ? read(t, room) : 0;
+    std::size_t n = 0;
+    for (;;) {
+        if (has < n + 2) {
+            const std::size_t wanted = std::max<std::size_t>(120, 2 * has);
+            to = static_cast<char*>(libc::realloc(t, to, wanted));
+            if (to == nullptr) return -1;
+            has = wanted;
+            write(t, line, to);
+            write(t, room, has);
+        }
+        std::size_t part = 0;
+        const bool complete = get(t, f, to + n, has - n - 1, static_cast<unsigned char>(delimiter), part);
+        n += part;
+        const bool ends = complete && read(t, to + n - 1) == static_cast<char>(delimiter);
+        if (!ends && complete) continue;
+        if (n == 0 || (!complete && libc::ferror(t, f) != 0)) return -1;
+        write(t, to + n, '\0');
+        return static_cast<ssize_t>(n);
+    }
+}
+ssize_t getline(tx& t, char** line, std::size_t* room, FILE* f) { return libc::getdelim(t, line, room, '\n', f); }
+
+}  // namespace tutti::libc

@@ -1,0 +1,116 @@
+// The program's memory, as the bodies of this folder see it: private copies of it, and cursors over strings.
+//
+// Everything that a program passes by pointer may be shared with other transactions, so it is read and written through
+// barriers. What is between two barriers works on private memory: a local array, or private_memory().
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "libc/context.hpp"
+#include "tutti/memory.hpp"
+
+extern "C" {
+__attribute__((weak)) std::uint64_t _ITM_RU8(const void*) noexcept;
+__attribute__((weak)) void _ITM_memcpyRtWn(void*, const void*, std::size_t) noexcept;
+__attribute__((weak)) void _ITM_memcpyRnWt(void*, const void*, std::size_t) noexcept;
+}
+
+namespace tutti::libc {
+
+/// An aligned word of the program's.
+inline std::uint64_t load_word(tx& t, const std::uint64_t* from) {
+    return in_language(t) ? _ITM_RU8(from) : tutti::load(t, from);
+}
+
+/// Any size and alignment. `to` is private.
+void copy_in(tx& t, void* to, const void* from, std::size_t size);
+/// `from` is private.
+void copy_out(tx& t, void* to, const void* from, std::size_t size);
+/// Both are the program's and do not overlap, or `to` is below `from`.
+void copy_over(tx& t, void* to, const void* from, std::size_t size);
+
+template <class T>
+T read(tx& t, const T* from) {
+    T value;
+    copy_in(t, &value, from, sizeof value);
+    return value;
+}
+template <class T>
+void write(tx& t, T* to, const T& value) {
+    copy_out(t, to, &value, sizeof value);
+}
+
+/// Memory of the transaction's own until its outermost block ends. Null, and errno is ENOMEM: there is none.
+void* private_memory(tx& t, std::size_t size) noexcept;
+
+/// A private array: on the caller's stack while it is small. `at` is null, and errno ENOMEM, where memory ran out.
+template <class T, std::size_t Small = 512 / sizeof(T)>
+struct private_array {
+    private_array(tx& t, std::size_t count) noexcept
+        : at{count <= Small                         ? local
+             : count <= std::size_t(-1) / sizeof(T) ? static_cast<T*>(private_memory(t, count * sizeof(T)))
+                                                    : nullptr} {}
+    private_array(const private_array&) = delete;
+    private_array& operator=(const private_array&) = delete;
+
+    T local[Small];
+    T* at;
+};
+
+/// Reads the characters of a string one after the other, a word of memory at a time. An aligned word lies in one page,
+/// so reading all of it is safe wherever one of its bytes is.
+template <class C>
+class cursor {
+public:
+    cursor(tx& t, const C* at) noexcept : t_{t}, at_{at} {}
+
+    /// The character here.
+    C peek() {
+        const auto here = reinterpret_cast<std::uintptr_t>(at_);
+        if (here % sizeof(C) != 0) return read(t_, at_);
+        const auto* const word = reinterpret_cast<const std::uint64_t*>(here & ~std::uintptr_t{7});
+        if (word != loaded_) {
+            value_ = load_word(t_, word);
+            loaded_ = word;
+        }
+        return static_cast<C>(value_ >> (8 * (here & 7)));
+    }
+    /// The character here; goes on to the next.
+    C next() {
+        const C c = peek();
+        ++at_;
+        return c;
+    }
+    void skip() noexcept { ++at_; }
+    [[nodiscard]] const C* at() const noexcept { return at_; }
+
+private:
+    tx& t_;
+    const C* at_;
+    const std::uint64_t* loaded_ = nullptr;
+    std::uint64_t value_ = 0;
+};
+
+/// The length of a string, of which at most `limit` characters are looked at.
+template <class C>
+std::size_t length(tx& t, const C* of, std::size_t limit = static_cast<std::size_t>(-1)) {
+    cursor c{t, of};
+    std::size_t n = 0;
+    while (n != limit && c.next() != 0) ++n;
+    return n;
+}
+
+/// A private copy of a string and its end. Null, and errno is ENOMEM: there is no memory for one.
+/// REQUIRES: `room` outlives the use of what is returned.
+template <class C, std::size_t Room>
+const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) {
+    size = length(t, of);
+    C* const copy = size < Room ? room : static_cast<C*>(private_memory(t, (size + 1) * sizeof(C)));
+    if (copy == nullptr) return nullptr;
+    copy_in(t, copy, of, size * sizeof(C));
+    copy[size] = 0;
+    return copy;
+}
+
+}  // namespace tutti::libc

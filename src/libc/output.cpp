@@ -1,0 +1,78 @@
+// Output to streams: what the buffer takes is undone with the transaction, and reaches the file when glibc writes the
+// buffer. A call that would make a system call makes the transaction irrevocable first, so its result and errno are
+// those of that system call.
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+
+#include "libc/file.hpp"
+#include "libc/formatting.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+
+std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
+    file to{t, f};
+    if (!to.owned()) return ::fwrite(bytes, 1, size, f);
+    if (!to.before_output(bytes, size)) return 0;
+    return ::fwrite_unlocked(bytes, 1, size, f);
+}
+
+int fputc(tx& t, int c, FILE* f) {
+    const char byte = static_cast<char>(c);
+    return put(t, f, &byte, 1) == 1 ? static_cast<unsigned char>(byte) : EOF;
+}
+int putc(tx& t, int c, FILE* f) { return libc::fputc(t, c, f); }
+int putchar(tx& t, int c) { return libc::fputc(t, c, stdout); }
+
+int fputs(tx& t, const char* s, FILE* f) {
+    char room[512];
+    std::size_t size = 0;
+    const char* const text = private_string(t, s, room, size);
+    return text != nullptr && put(t, f, text, size) == size ? 1 : EOF;
+}
+
+int puts(tx& t, const char* s) {
+    std::size_t size = length(t, s);
+    const private_array<char> text{t, size + 1};
+    if (text.at == nullptr) return EOF;
+    copy_in(t, text.at, s, size);
+    text.at[size++] = '\n';
+    return put(t, stdout, text.at, size) == size ? static_cast<int>(std::min<std::size_t>(size, INT_MAX)) : EOF;
+}
+
+std::size_t fwrite(tx& t, const void* from, std::size_t size, std::size_t count, FILE* f) {
+    std::size_t bytes = 0;
+    if (size == 0 || count == 0) return 0;
+    if (__builtin_mul_overflow(size, count, &bytes)) {
+        errno = EOVERFLOW;
+        return 0;
+    }
+    const private_array<char> data{t, bytes};
+    if (data.at == nullptr) return 0;
+    copy_in(t, data.at, from, bytes);
+    return put(t, f, data.at, bytes) / size;
+}
+
+int vfprintf(tx& t, FILE* f, const char* format, va_list arguments) {
+    text_of_format text{t};
+    if (!text.format(format, arguments)) return -1;
+    return put(t, f, text.begin(), text.size()) == text.size() ? static_cast<int>(text.size()) : -1;
+}
+int vprintf(tx& t, const char* format, va_list arguments) { return libc::vfprintf(t, stdout, format, arguments); }
+
+int fflush(tx& t, FILE* f) {
+    if (f == nullptr) {  // all of them
+        become_irrevocable(t, "fflush of all streams");
+        return ::fflush(nullptr);
+    }
+    file of{t, f};
+    if (!of.owned()) return ::fflush(f);
+    if (!of.before_flush()) return EOF;
+    if (of.available() != 0) of.before_moving();  // what was read ahead is given back by a seek
+    return ::fflush_unlocked(f);
+}
+
+}  // namespace tutti::libc

@@ -1,0 +1,62 @@
+// The position in a file, and the state of a stream. A seek is made at once, so that its result is known, and undone by
+// a seek (paper 004, figure 3). With output that is not written yet it has to be written first, irrevocably.
+#include "libc/file.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+
+int fseeko(tx& t, FILE* f, off_t offset, int whence) {
+    file of{t, f};
+    if (of.owned()) of.before_moving();
+    return ::fseeko(f, offset, whence);
+}
+int fseek(tx& t, FILE* f, long offset, int whence) { return libc::fseeko(t, f, offset, whence); }
+
+void rewind(tx& t, FILE* f) {
+    file of{t, f};
+    if (of.owned()) of.before_moving();
+    ::rewind(f);
+}
+
+off_t ftello(tx& t, FILE* f) {
+    file of{t, f};
+    // What is appended stands at the end of the file, which glibc seeks.
+    if (of.owned() && of.pending() != 0 && of.appends()) of.before_finality("the position of output to append");
+    return ::ftello(f);
+}
+long ftell(tx& t, FILE* f) { return libc::ftello(t, f); }
+
+int fgetpos(tx& t, FILE* f, fpos_t* to) {
+    file of{t, f};
+    if (of.owned() && of.pending() != 0 && of.appends()) of.before_finality("the position of output to append");
+    fpos_t position{};
+    const int result = ::fgetpos(f, &position);
+    if (result == 0) write(t, to, position);
+    return result;
+}
+int fsetpos(tx& t, FILE* f, const fpos_t* from) {
+    const fpos_t position = read(t, from);
+    file of{t, f};
+    if (of.owned()) of.before_moving();
+    return ::fsetpos(f, &position);
+}
+
+int feof(tx& t, FILE* f) {
+    const file of{t, f};
+    return of.owned() ? ::feof_unlocked(f) : ::feof(f);
+}
+int ferror(tx& t, FILE* f) {
+    const file of{t, f};
+    return of.owned() ? ::ferror_unlocked(f) : ::ferror(f);
+}
+void clearerr(tx& t, FILE* f) {
+    const file of{t, f};
+    of.owned() ? ::clearerr_unlocked(f) : ::clearerr(f);
+}
+int fileno(tx& t, FILE* f) {
+    const file of{t, f};
+    return of.owned() ? ::fileno_unlocked(f) : ::fileno(f);
+}
+
+}  // namespace tutti::libc
