@@ -1,6 +1,10 @@
-# tutti_enable_language_tm(<target>): its sources may use __transaction_atomic and synchronized blocks, and it runs on
-# Tutti's runtime.
+# tutti_enable_language_tm(<target> [LIBC <ON or OFF>]): its sources may use __transaction_atomic and synchronized blocks,
+# and it runs on Tutti's runtime. With LIBC ON, its blocks may call the C library (docs/libc.md).
 function(tutti_enable_language_tm target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LIBC" "")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tutti_enable_language_tm(${target}): not understood: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
   if(NOT TARGET tutti::language)
     message(FATAL_ERROR "tutti_enable_language_tm(${target}): this Tutti was built without libitm.so.1; it needs "
                         "x86-64 and a shared library")
@@ -17,4 +21,13 @@ function(tutti_enable_language_tm target)
   target_compile_options(
     ${target} PRIVATE -fgnu-tm -fno-isolate-erroneous-paths-dereference -Wno-clobbered -U_FORTIFY_SOURCE)
   target_link_libraries(${target} PRIVATE tutti::language)
+  if(arg_LIBC)
+    if(NOT TARGET tutti::libc)
+      message(FATAL_ERROR "tutti_enable_language_tm(${target} LIBC ON): this Tutti was built without libtutti-c.so; it "
+                          "needs glibc")
+    endif()
+    get_property(headers GLOBAL PROPERTY tutti_wrapper_headers)
+    target_include_directories(${target} SYSTEM PRIVATE "${headers}")
+    target_link_libraries(${target} PRIVATE tutti::libc)
+  endif()
 endfunction()

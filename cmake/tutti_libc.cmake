@@ -32,7 +32,14 @@ set_target_properties(
              EXPORT_NAME libc
              LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/language"
              INSTALL_RPATH "$ORIGIN/..")
-file(COPY "${PROJECT_SOURCE_DIR}/src/libc/headers/" DESTINATION "${PROJECT_BINARY_DIR}/language/include")
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/language/include")
+set_property(GLOBAL PROPERTY tutti_wrapper_headers "${PROJECT_BINARY_DIR}/language/include")
+# Links, so that a change of a header is seen at once.
+file(GLOB tutti_wrapper_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/libc/headers/*")
+foreach(header IN LISTS tutti_wrapper_headers)
+  cmake_path(GET header FILENAME name)
+  file(CREATE_LINK "${header}" "${PROJECT_BINARY_DIR}/language/include/${name}" SYMBOLIC)
+endforeach()
 if(TUTTI_INSTALL)
   install(
     TARGETS tutti_c

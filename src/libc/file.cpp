@@ -254,6 +254,13 @@ bool file::write_committed() noexcept {
 }
 
 bool file::before_output(const char* bytes, std::size_t size) {
+    // Output goes into the buffer behind what has been read of it and over what was read ahead, which a roll-back and a
+    // seek back would want there.
+    const bool holds_input = (f_->_flags & putting) == 0 && f_->_IO_read_end != f_->_IO_buf_base;
+    if (holds_input && (available() != 0 || is_regular())) {
+        before_moving();
+        if (!touch_->final) forget_buffer(f_, ::lseek64(f_->_fileno, 0, SEEK_CUR) - static_cast<off64_t>(available()));
+    }
     if (touch_->final || has_room(bytes, size)) return true;
     if (committed() != 0) {
         if (!write_committed()) return false;
@@ -268,6 +275,11 @@ bool file::before_flush() {
     if (pending() == committed()) return write_committed();
     before_finality("a flush of output");
     return true;
+}
+
+bool file::is_regular() const noexcept {
+    struct stat64 about;
+    return ::fstat64(f_->_fileno, &about) == 0 && S_ISREG(about.st_mode);
 }
 
 bool file::appends() const noexcept { return (f_->_flags & appending) != 0; }
@@ -292,15 +304,17 @@ void file::before_moving() {
     if (touch_->moved || touch_->final) return;
     // A stream that is not fully buffered flushes others before it reads.
     constexpr int flushes = unbuffered | line_buffered;
-    struct stat64 about;
     if (pending() != 0 && pending() == committed()) write_committed();  // glibc says so if that fails, as it would
-    if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || ::fstat64(f_->_fileno, &about) != 0 ||
-        !S_ISREG(about.st_mode)) {
+    if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || !is_regular()) {
         return before_finality("input or output of the C library that its buffer does not serve");
     }
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
-    touch_->position = kernel - (touch_->before.read_end - touch_->before.read_ptr);
-    touch_->moved = true;
+    // Of the older touches, too: this one may become part of theirs, and what they remember of the buffer goes with it.
+    for (touch* at = touch_; at != nullptr; at = at->older) {
+        if (at->file != f_ || at->moved) continue;
+        at->position = kernel - (at->before.read_end - at->before.read_ptr);
+        at->moved = true;
+    }
 }
 
 }  // namespace tutti::libc

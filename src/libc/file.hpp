@@ -91,6 +91,7 @@ public:
 
 private:
     [[nodiscard]] bool has_room(const char* bytes, std::size_t size) noexcept;
+    [[nodiscard]] bool is_regular() const noexcept;
     touch& outermost() const noexcept;
     std::size_t committed() const noexcept;
     bool write_committed() noexcept;

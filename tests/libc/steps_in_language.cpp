@@ -1,0 +1,71 @@
+#include "steps.hpp"
+
+extern "C" void _ITM_abortTransaction(std::uint32_t) __attribute__((noreturn, transaction_pure));
+
+namespace streams {
+namespace {
+
+int restarts_left = 0;
+
+// Answers and restarts survive a roll-back, so the compiler must not see what they write.
+[[gnu::transaction_pure, gnu::noinline]] void begin_attempt() { answers.clear(); }
+[[gnu::transaction_pure, gnu::noinline]] void note(long result) { answers.push_back(answer_of(result, nullptr, 0)); }
+// Blocks of the language write in place.
+[[gnu::transaction_pure, gnu::noinline]] void note_bytes(long result, std::size_t size) {
+    answers.push_back(answer_of(result, got, size));
+}
+[[gnu::transaction_pure, gnu::noinline]] void note_line(long result) {
+    std::size_t n = 0;
+    while (got[n] != 0) ++n;
+    note_bytes(result, n);
+}
+[[gnu::transaction_pure, gnu::noinline]] void restart_some_times() {
+    if (restarts_left == 0) return;
+    --restarts_left;
+    constexpr std::uint32_t conflict = 4;
+    _ITM_abortTransaction(conflict);
+}
+
+[[gnu::transaction_safe]] void run(FILE* f, const step* steps, std::size_t count) {
+    for (std::size_t i = 0; i != count; ++i) {
+        const step& s = steps[i];
+#define TUTTI_CALL(name, ...) ::name(__VA_ARGS__)
+#include "one_step.inc"
+#undef TUTTI_CALL
+    }
+}
+
+[[gnu::transaction_safe]] void run_nested(FILE* f, const step* steps, std::size_t count, bool is_cancelled) {
+    __transaction_atomic {
+        run(f, steps, count);
+        if (is_cancelled) __transaction_cancel;
+    }
+}
+
+}  // namespace
+
+void run_in_language(FILE* f, const plan& p) {
+    restarts_left = p.restarts;
+    const step *const before = p.before.data(), *const nested = p.nested.data(), *const after = p.after.data();
+    const std::size_t befores = p.before.size(), nesteds = p.nested.size(), afters = p.after.size();
+    const bool nested_is_cancelled = p.nested_is_cancelled, is_cancelled = p.is_cancelled;
+    if (is_cancelled || p.restarts != 0 || nested_is_cancelled) {
+        __transaction_atomic {
+            begin_attempt();
+            run(f, before, befores);
+            run_nested(f, nested, nesteds, nested_is_cancelled);
+            run(f, after, afters);
+            restart_some_times();
+            if (is_cancelled) __transaction_cancel;
+        }
+    } else {
+        __transaction_atomic {
+            begin_attempt();
+            run(f, before, befores);
+            run(f, nested, nesteds);
+            run(f, after, afters);
+        }
+    }
+}
+
+}  // namespace streams

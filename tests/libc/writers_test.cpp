@@ -1,0 +1,70 @@
+// Threads that share a stream: no line is torn, lines stand in the order in which their transactions committed, and
+// what a thread outside of transactions prints stands between them whole.
+//
+// Catches a stream that is given up before the commit, and one whose lock a transaction does not take.
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "support/crew.hpp"
+#include "support/effort.hpp"
+#include "writers.hpp"
+
+namespace {
+
+using namespace streams;
+
+struct written {
+    std::vector<long> numbers;
+    std::size_t outsiders = 0;
+    std::size_t torn = 0;
+};
+
+written read_back(FILE* f) {
+    std::fflush(f);
+    std::rewind(f);
+    written w;
+    char line[256];
+    long number = 0;
+    int writer = 0;
+    while (std::fgets(line, sizeof line, f) != nullptr) {
+        int end = 0;
+        if (std::sscanf(line, "%ld %d a line of some length, so that buffers end inside of one%n", &number, &writer,
+                        &end) == 2 &&
+            end != 0 && line[end] == '\n') {
+            w.numbers.push_back(number);
+        } else if (std::string_view{line} == "from outside, in one call\n") {
+            ++w.outsiders;
+        } else {
+            ++w.torn;
+        }
+    }
+    return w;
+}
+
+void run(void (*write_line)(FILE*, int)) {
+    constexpr unsigned threads = 8;
+    const std::size_t lines = tutti::support::rounds(2000);
+    FILE* const f = std::tmpfile();
+    line_number = 0;
+    tutti::support::crew(threads, [=](unsigned t) {
+        for (std::size_t i = 0; i != lines; ++i) {
+            if (t == 0) std::fprintf(f, "from outside, in %s call\n", "one");
+            else write_line(f, static_cast<int>(t));
+        }
+    });
+    const written w = read_back(f);
+    EXPECT_EQ(w.torn, 0U);
+    EXPECT_EQ(w.outsiders, lines);
+    ASSERT_EQ(w.numbers.size(), lines * (threads - 1));
+    for (std::size_t i = 0; i != w.numbers.size(); ++i) ASSERT_EQ(w.numbers[i], static_cast<long>(i));
+    std::fclose(f);
+}
+
+TEST(writers, of_the_library_share_a_stream) { run(write_line_in_library); }
+#if defined(TUTTI_TESTS_LANGUAGE)
+TEST(writers, of_the_language_share_a_stream) { run(write_line_in_language); }
+#endif
+
+}  // namespace
