@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # ./dev bench: measures with each of the programs of bench/, then makes tables and charts of what they wrote.
 
-bench_programs=(tutti-bench tutti-bench-plain tutti-bench-language)
+bench_programs=(tutti-bench tutti-bench-plain tutti-bench-language tutti-bench-libc tutti-bench-libc-stock)
 
 bench_usage() {
     cat <<'EOF'
@@ -11,7 +11,8 @@ usage: ./dev bench [family]... [options]
        ./dev bench preempt [milliseconds]
        ./dev bench serving redis [options]
 
-  family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter (default: all)
+  family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter, libc
+                         (default: all)
   --quick                fewer and shorter rounds, for a first look
   --workload <a,b>       only these workloads
   --engine <a,b>         only these engines, such as tutti,libitm

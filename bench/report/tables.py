@@ -7,6 +7,7 @@ STYLES = {
     "bank": ("rate", "sequential"),
     "containers": ("rate", None),
     "counter": ("rate", None),
+    "libc": ("rate", None),
     "costs": ("time", "atomics"),
 }
 OTHERS = ("time", None)
@@ -14,6 +15,7 @@ OTHERS = ("time", None)
 # Who is compared with whom.
 PEERS = {
     "containers": [("tutti-hash", "std-unordered"), ("tutti-hash", "tbb"), ("tutti-ordered", "std-map")],
+    "libc": [("tutti-libc", "irrevocable"), ("tutti-libc", "flockfile"), ("tutti-libc", "libitm")],
     "counter": [("tutti-counter", "tutti-var"), ("tutti-counter", "atomic")],
 }
 PRODUCT = "tutti"

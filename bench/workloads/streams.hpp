@@ -1,0 +1,127 @@
+// Streams of the C library that threads share (paper 004, VI, figure 4): a block writes or reads a record by one or more
+// calls. The file is in memory, so that no disk is measured. An engine says how a record is kept whole.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "harness/cases.hpp"
+#include "harness/crew.hpp"
+
+namespace bench {
+
+inline constexpr unsigned record_bytes = 32;
+inline constexpr long records_in_file = 1 << 17;
+
+/// A file of records that end with a line's end.
+class record_file {
+public:
+    record_file() : f_{::fdopen(::memfd_create("records", 0), "w+")} {
+        char record[record_bytes];
+        std::memset(record, 'r', sizeof record);
+        record[record_bytes - 1] = '\n';
+        for (long i = 0; i != records_in_file; ++i) std::fwrite(record, 1, sizeof record, f_);
+        std::fseek(f_, 0, SEEK_SET);
+    }
+    ~record_file() { std::fclose(f_); }
+    record_file(const record_file&) = delete;
+    record_file& operator=(const record_file&) = delete;
+
+    [[nodiscard]] FILE* stream() const noexcept { return f_; }
+    [[nodiscard]] long bytes() const {
+        std::fflush(f_);
+        return static_cast<long>(::lseek(::fileno(f_), 0, SEEK_END));
+    }
+
+private:
+    FILE* f_;
+};
+
+/// Each operation writes a record by `write(f)`, all of them behind those that are there.
+template <class E, class Write>
+outcome run_writers(const plan& how, Write write) {
+    const record_file file;
+    FILE* const f = file.stream();
+    std::fseek(f, 0, SEEK_END);
+    outcome result = timed_round(how, [f, write](unsigned, const stop_flag& stop) {
+        tally done;
+        done.operations = repeat(stop, [f, write] { E::run(f, [f, write] { write(f); }); });
+        return done;
+    });
+    const auto written = static_cast<long>(result.operations) * record_bytes;
+    if (file.bytes() != records_in_file * record_bytes + written) result.broken = "the file has another size";
+    return result;
+}
+
+/// Each operation reads a record by `read(f)`, which says how many bytes there were, and goes back to the begin where
+/// there is none left.
+template <class E, class Read>
+outcome run_readers(const plan& how, Read read) {
+    const record_file file;
+    FILE* const f = file.stream();
+    outcome result = timed_round(how, [f, read](unsigned, const stop_flag& stop) {
+        tally done;
+        done.operations = repeat(stop, [f, read, &done] {
+            unsigned bytes = 0;
+            E::run(f, [f, read, &bytes] {
+                bytes = read(f);
+                if (bytes == 0) fseek(f, 0, SEEK_SET);
+            });
+            done.witness += bytes != record_bytes && bytes != 0;
+        });
+        return done;
+    });
+    if (result.witness != 0) result.broken = "records were torn: " + std::to_string(result.witness);
+    return result;
+}
+
+inline constexpr char record_text[] = "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr\n";
+
+template <class E>
+void add_streams(std::string_view family) {
+    add_case<E>(family, "fputc", [](const plan& how) {
+        return run_writers<E>(how, [](FILE* f) {
+            for (unsigned i = 0; i != record_bytes; ++i) fputc(record_text[i], f);
+        });
+    });
+    add_case<E>(family, "fputs",
+                [](const plan& how) { return run_writers<E>(how, [](FILE* f) { fputs(record_text, f); }); });
+    add_case<E>(family, "fwrite", [](const plan& how) {
+        return run_writers<E>(how, [](FILE* f) { fwrite(record_text, 1, record_bytes, f); });
+    });
+    add_case<E>(family, "fgetc", [](const plan& how) {
+        return run_readers<E>(how, [](FILE* f) {
+            unsigned n = 0;
+            while (n != record_bytes && fgetc(f) != EOF) ++n;
+            return n;
+        });
+    });
+    add_case<E>(family, "fgets", [](const plan& how) {
+        return run_readers<E>(how, [](FILE* f) {
+            char record[record_bytes + 1];
+            return fgets(record, sizeof record, f) != nullptr ? record_bytes : 0U;
+        });
+    });
+    add_case<E>(family, "fread", [](const plan& how) {
+        return run_readers<E>(how, [](FILE* f) {
+            char record[record_bytes];
+            return static_cast<unsigned>(fread(record, 1, sizeof record, f));
+        });
+    });
+    add_case<E>(family, "fseek", [](const plan& how) {
+        return run_readers<E>(how, [](FILE* f) {
+            char record[record_bytes];
+            const long at = ftell(f);
+            const long next = (at + 17 * record_bytes) % (records_in_file * record_bytes);
+            fseek(f, next, SEEK_SET);
+            return static_cast<unsigned>(fread(record, 1, sizeof record, f));
+        });
+    });
+}
+
+}  // namespace bench
