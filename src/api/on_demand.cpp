@@ -30,7 +30,7 @@ namespace {
 /// Goes through the pipe as a whole: shorter than PIPE_BUF.
 struct request {
     int signal;
-    pid_t from;  ///< who queued it; 0: a terminal, or kill(2)
+    pid_t from;  ///< the process that queued it; 0: a terminal, or kill(2)
     int file;    ///< of `from`, for the answer
 };
 
@@ -68,7 +68,7 @@ void write_all(int to, std::string_view text) noexcept {
     }
 }
 
-/// For `tutti stat`. It may have gone, or be somebody whose files are not ours to open: then nobody waits.
+/// For `tutti stat`. It may have gone, or belong to a user whose files are not ours to open: then it gets no answer.
 void answer(const request& r) {
     const std::string path = "/proc/" + std::to_string(r.from) + "/fd/" + std::to_string(r.file);
     const int to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);

@@ -57,7 +57,7 @@ inline constexpr int spin_turns = 64;
 /// For how long to look before sleeping: 4 us at 2.5 GHz, about what a sleep costs with the fence before it and the
 /// wake-up.
 inline constexpr std::uint64_t spin_ticks = 10'000;
-/// Until when to sleep at once, of a wait that ends at `late`: nobody wakes a sleeper to tell it that it was killed or
+/// Until when to sleep at once, of a wait that ends at `late`: no wake-up tells a sleeper that it was killed or
 /// interrupted while it waits for somebody else, so it looks by itself.
 inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept {
     const deadline soon = real_now() + std::chrono::milliseconds{20};

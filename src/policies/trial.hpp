@@ -59,7 +59,7 @@ public:
     bool begin(base::deadline now) noexcept;
     /// An execution ended. True if that ended the trial, and the site rests from now on.
     bool count_end(base::deadline now) noexcept;
-    /// True if nobody has come for so long that the trial was ended, and the site rests from now on.
+    /// True if no execution has come for so long that the trial was ended, and the site rests from now on.
     bool give_up_idle(base::deadline now) noexcept;
     /// Ends the trial at once; false if there is none.
     bool execution_give_up() noexcept;

@@ -42,7 +42,7 @@ TEST_P(aba, of_a_value_that_returns) {
 }
 
 // A stack whose nodes are popped and pushed again and again: the head returns to the same address with another node
-// below it. Who swings the head by its address alone loses or doubles nodes.
+// below it. A pop that swings the head by its address alone loses or doubles nodes.
 TEST_P(aba, of_the_head_of_a_stack) {
     struct node {
         var<node*> below{nullptr};

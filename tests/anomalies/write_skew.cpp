@@ -45,8 +45,8 @@ TEST_P(write_skew, leaves_nobody_on_call) {
 // How many transactions follow each other before everybody meets again, which costs a busy machine far more.
 constexpr std::size_t places = 100;
 
-/// Keeps threads side by side between two meetings: who is ahead looks for the others, but not for as long as one takes
-/// that has lost its processor.
+/// Keeps threads side by side between two meetings: the one that is ahead looks for the others, but not for as long as
+/// one takes that has lost its processor.
 template <std::size_t Size>
 class abreast {
 public:
@@ -94,7 +94,7 @@ TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
     EXPECT_EQ(skew.count(), 0);
 }
 
-// The same, and each has read before either writes: whoever commits second has to find out.
+// The same, and each has read before either writes: the second to commit has to find out.
 TEST_P(write_skew, of_two_that_have_both_read) {
     const std::size_t meetings = rounds(8);
     var<long> x{0}, y{0};

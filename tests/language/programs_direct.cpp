@@ -11,7 +11,7 @@ namespace language {
 
 // clang-format off
 
-/// Blocks of a thread whose like nobody else runs lose their barriers; others join in, and no update is lost.
+/// Blocks of a thread whose like no other thread runs lose their barriers; others join in, and no update is lost.
 void turns() {
     static long count = 0;
     std::atomic<int> turn{0};

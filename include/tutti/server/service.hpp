@@ -55,8 +55,8 @@ struct settings {
     std::string host = "127.0.0.1";       ///< to listen on
     std::string unix_socket{};            ///< path; empty: none
     /// Listening sockets that the process was handed, as by systemd's socket activation. The server takes them over, in
-    /// place of `port` or beside it, and leaves them to listen when it ends: who connects then waits for the next
-    /// process that has them.
+    /// place of `port` or beside it, and leaves them to listen when it ends: a client that connects then waits for the
+    /// next process that has them.
     std::vector<int> inherited{};
     std::string password{};  ///< that a connection has to AUTH with first; empty: none has to
     tls_files tls{};         ///< for TCP

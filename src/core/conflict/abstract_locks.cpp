@@ -25,7 +25,7 @@ namespace {
 /// compares the count with what the sleeper noted.
 struct alignas(64) stripe {
     base::lock lock;
-    detail::shared<std::uint32_t> releases{0};  // what those who wait for a lock of this stripe sleep on
+    detail::shared<std::uint32_t> releases{0};  // waiters for a lock of this stripe sleep on it
     std::uint32_t sleepers = 0;
     holding_table held;
 };
@@ -46,8 +46,8 @@ auto locked(descriptor& d, stripe& s, F&& f) {
 /// How often to sleep before giving up, while an older or a younger transaction holds the lock.
 constexpr unsigned patience_with_older = 4;
 constexpr unsigned patience_with_younger = 64;
-/// The same for who cannot start over, whose caller hears of it: seconds, so that it says nothing of how soon a holder
-/// gets a processor to notice that it was killed.
+/// The same for one that cannot start over, whose caller hears of it: seconds, so that it says nothing of how soon a
+/// holder gets a processor to notice that it was killed.
 constexpr unsigned patience_of_the_bound = 2048;
 
 /// REQUIRES: somebody else holds the lock.
@@ -75,10 +75,10 @@ finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool sh
     return found;
 }
 
-/// Somebody else who holds a lock, as found in the critical section in which `releases` was `seen`.
+/// Another holder of a lock, as found in the critical section in which `releases` was `seen`.
 struct meeting {
     obstacle other;
-    bool older = false;  // than whoever met it
+    bool older = false;  // than the one that met it
     std::uint32_t seen = 0;
 };
 
@@ -122,7 +122,7 @@ public:
     void end() noexcept {
         if (std::exchange(offered_, false)) d_.makes_way.store(0, std::memory_order_seq_cst);
     }
-    /// Whether nobody has changed what d has read.
+    /// Whether what d has read is unchanged.
     [[nodiscard]] bool withdraw() {
         if (!offered_) return true;
         end();

@@ -1,6 +1,6 @@
-// Whose transaction was in the way of an attempt, for those who tell a user which two blocks meet. Hints that nothing
-// is decided by: the other may have gone on to another transaction; of killers, descriptors whose numbers are 4096
-// apart share an entry, and a later one overwrites an earlier one.
+// Whose transaction was in the way of an attempt, for the reports that tell a user which two blocks meet. Hints that
+// nothing is decided by: the other may have gone on to another transaction; of killers, descriptors whose numbers are
+// 4096 apart share an entry, and a later one overwrites an earlier one.
 #pragma once
 
 #include "core/state/descriptor.hpp"

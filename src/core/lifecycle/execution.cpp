@@ -182,7 +182,7 @@ sequel reopen(tx& t) {
             core::back_off_inside(d);
         } else if (const core::obstacle& o = d.run.in_the_way;
                    o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
-            // Nobody wins against it.
+            // No other wins against it.
             if (o.at != nullptr) core::wait_for(d, *o.who, o.state, core::patience(d));
             else core::wait_for_passage(d, *o.who, o.state, core::patience(d));
         } else {

@@ -56,7 +56,7 @@ void need_current_reads(descriptor& d);
 [[noreturn]] void raise_again(descriptor& d);
 
 /// Puts the descriptor right for a signal: what it owns is given back if it is a restart. What is left is to raise it.
-/// REQUIRES: d.eviction is held, by its owner or, while it is suspended, by whoever evicts it.
+/// REQUIRES: d.eviction is held, by its owner or, while it is suspended, by the one that evicts it.
 void doom(descriptor& d, signal s, abort_cause cause) noexcept;
 
 /// Gives back everything the attempt owns. Idempotent.

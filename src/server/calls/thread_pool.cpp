@@ -15,7 +15,7 @@
 
 namespace tutti::server {
 
-/// What a worker runs, for those who want to interrupt it, and whether that sleeps. Its own mutex is taken before the
+/// What a worker runs, for threads that interrupt it, and whether that sleeps. Its own mutex is taken before the
 /// pool's.
 class thread_pool::worker {
 public:
