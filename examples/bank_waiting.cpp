@@ -1,4 +1,4 @@
-// Waiting for money: a withdrawal that is not covered sleeps until somebody has paid in.
+// Waiting for money: a withdrawal that is not covered sleeps until a deposit has covered it.
 #include <chrono>
 #include <cstdio>
 #include <thread>

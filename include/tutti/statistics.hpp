@@ -14,7 +14,7 @@
 namespace tutti {
 
 /// Another block was in the way of this one. It is what that thread ran last when this one looked, so it is a strong
-/// hint, not a proof; under `norec` a failed validation names nobody.
+/// hint, not a proof; under `norec` a failed validation names no block.
 struct rival_statistics {
     std::uint32_t site = 0;  ///< its site_statistics::id; a block that has counted nothing else is not listed
     abort_cause cause = abort_cause::none;

@@ -1,5 +1,5 @@
 // norec: no ownership records. One sequence lock for all commits; reads are logged with their values and compared
-// again whenever somebody has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing Ownership
+// again whenever another has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing Ownership
 // Orecs", PPoPP 2010.
 //
 // Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
@@ -230,7 +230,7 @@ private:
         return true;
     }
 
-    /// Somebody has changed what d read: it looks how far back it has to go.
+    /// Another has changed what d read: d looks how far back it has to go.
     [[noreturn]] static void give_way(descriptor& d) {
         const comparison found = compare(d);
         core::attempt_rewind(d, found.first_different, found.sequence, abort_cause::validation);

@@ -77,7 +77,7 @@ inline void refresh(descriptor& d) {
     core::attempt_abort_if_doomed(d);
 }
 
-/// `version` is beyond the snapshot bound and somebody else's.
+/// `version` is beyond the snapshot bound and another's.
 inline void extend(descriptor& d, word version) {
     version_clock::advance_to(version);
     if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);

@@ -6,7 +6,7 @@
 //              the commit need not validate. A descriptor that finds the clock moved by others 16 times more often than
 //              not switches to
 //   deferred   a commit uses time + 1 without storing it, so that private writers share no cache line; the time moves
-//              only when somebody meets a version beyond it. After a number of own commits (doubling from 256 to
+//              only when a transaction meets a version beyond it. After a number of own commits (doubling from 256 to
 //              65,536) a descriptor tries counting again. Every switch moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
@@ -29,7 +29,7 @@
 //  8. Two commits may draw the same version in deferred mode, and two of one writer may leave it in the same orec.
 //     Neither is within any bound until the time moves, and after that no draw repeats the value: the commit that drew
 //     it had its lock before the time moved (1). So an orec never returns to a version that the time had reached when
-//     somebody looked, except by a roll-back that leaves the value as it was.
+//     a reader looked, except by a roll-back that leaves the value as it was.
 #pragma once
 
 #include <utility>
@@ -74,7 +74,7 @@ public:
         return {memory::make_version((c >> 1) + 1, d.writer), false};
     }
 
-    /// Makes the time reach that of `version`, which somebody has met.
+    /// Makes the time reach that of `version`, which a reader has met.
     static void advance_to(word version) noexcept {
         const word time = memory::time_of(version);
         word c = clock_.now.load(std::memory_order_relaxed);

@@ -2,8 +2,8 @@
 // what was asked for and does it. A process that is stuck in a livelock is therefore printed like any other: nothing
 // here runs a transaction.
 //
-// `tutti stat` queues SIGQUIT with a number that is the end of a pipe among its own open files, and so says who it is
-// and where the answer goes; a SIGQUIT from a terminal carries none, and is answered on standard error.
+// `tutti stat` queues SIGQUIT with a number that is the end of a pipe among its own open files, and so says which
+// process it is and where the answer goes; a SIGQUIT from a terminal carries none, and is answered on standard error.
 #include "api/on_demand.hpp"
 
 #include <fcntl.h>

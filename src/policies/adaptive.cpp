@@ -22,7 +22,7 @@ struct contended {
     core::queue queue;
 };
 
-/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for somebody behind
+/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for one behind
 /// it (through a lock of the program's, say) must not stop the program.
 constexpr std::chrono::milliseconds longest_in_queue{20};
 

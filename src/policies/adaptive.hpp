@@ -17,7 +17,7 @@ extern const core::policy adaptive;
 enum class longest_wait : std::uint8_t {
     as_measured,    ///< as long as is good, at sites that a trial finds worth it
     a_moment,       ///< a millisecond, everywhere
-    until_the_end,  ///< without limit, everywhere: for bodies that wait for nobody
+    until_the_end,  ///< without limit, everywhere: for bodies that wait for no other
 };
 
 /// Tests of what serialising does need no trial. Empties all lines. REQUIRES: no transaction runs.

@@ -1,7 +1,7 @@
 // ABA: something looks unchanged because it returned to what it was, and what hangs on it is not what it was.
 //
 // Catches an engine that compares values where it must compare versions (unless it compares all of them at one
-// instant, as NOrec does), and one that hands memory out again while somebody still holds its old address.
+// instant, as NOrec does), and one that hands memory out again while a thread still holds its old address.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
 

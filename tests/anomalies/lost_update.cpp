@@ -66,7 +66,7 @@ TEST_P(lost_update, of_a_value_behind_a_node) {
     }
 }
 
-// Everybody adds to every word of every width, all of them neighbours: a store of one byte must not write back its
+// Every thread adds to every word of every width, all of them neighbours: a store of one byte must not write back its
 // seven neighbours as they were when it read them.
 struct alignas(8) neighbours {
     std::uint8_t byte[2] = {0, 0};

@@ -2,7 +2,7 @@
 // shows as a hang, which the watchdog reports.
 //
 // Catches an engine that checks the read set before it registers as a waiter (and not again afterwards), one that
-// forgets what other alternatives of or_else read, a way of writing that wakes nobody, and one of a crowd that was
+// forgets what other alternatives of or_else read, a way of writing that wakes none, and one of a crowd that was
 // woken and does not wake the next.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"

@@ -38,7 +38,7 @@ long pair_b = 0;
 
 }  // namespace
 
-/// Code without clones runs alone: nobody sees or disturbs the middle of it.
+/// Code without clones runs alone: no other block sees or disturbs the middle of it.
 void synchronized_blocks() {
     run_crew(4, [](int me) {
         for (int i = 0; i != 300; ++i) {

@@ -21,7 +21,7 @@ namespace tutti {
 ///
 /// **Who conflicts with whom.** `get` and `set` conflict only over the same index. Whatever reads or changes the length
 /// conflicts with `push_back` and `pop_back`: these themselves, `size`, `empty`, `back`, `for_each`, and also `at`,
-/// which checks. Growth conflicts with nobody, and moves nothing.
+/// which checks. Growth conflicts with nothing, and moves nothing.
 ///
 /// **Memory.** 16 bytes an element if T is trivially copyable and of up to eight bytes; otherwise these and a node of
 /// its own. In chunks of 128, which stay until the vector goes.

@@ -30,7 +30,7 @@ struct tls_files {
     std::string client_authority{};  ///< if given, clients must show a certificate that it has signed
 };
 
-/// Who runs procedures.
+/// What runs procedures.
 enum class execution : std::uint8_t {
     /// Preemptive where the processor has it (x86-64) and the process no other such server; threads otherwise.
     automatic,
@@ -79,7 +79,7 @@ struct settings {
 
     std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
     /// Connections at once; a further one is answered MAXCLIENTS and closed. One more may come through a unix socket: a
-    /// person who has to look what is the matter.
+    /// operator who has to look what is the matter.
     std::size_t max_clients = 10'000;
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request

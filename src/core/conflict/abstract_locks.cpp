@@ -50,7 +50,7 @@ constexpr unsigned patience_with_younger = 64;
 /// holder gets a processor to notice that it was killed.
 constexpr unsigned patience_of_the_bound = 2048;
 
-/// REQUIRES: somebody else holds the lock.
+/// REQUIRES: another holds the lock.
 unsigned patience(const descriptor& d, bool with_older) noexcept {
     if (d.bound_to_commit()) return patience_of_the_bound;
     return with_older && !d.is_irrevocable() ? patience_with_older : patience_with_younger;
@@ -82,7 +82,7 @@ struct meeting {
     std::uint32_t seen = 0;
 };
 
-/// Has d hold the lock, unless somebody is in the way. Throws std::bad_alloc, and then nothing has changed.
+/// Has d hold the lock, unless another holder is in the way. Throws std::bad_alloc, and then nothing has changed.
 std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age) {
     const std::uint64_t hash = hash_of(name);
     stripe& s = stripe_of(hash);
@@ -134,7 +134,7 @@ private:
     bool offered_ = false;
 };
 
-/// Until somebody releases a lock of the stripe, for a random time that grows with the turns.
+/// Until a holder releases a lock of the stripe, for a random time that grows with the turns.
 void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) noexcept {
     if (d.hooks != nullptr && d.hooks->wait != nullptr) return d.hooks->wait(d, *met.other.who, met.other.state);
     const bool held_still = locked(d, s, [&] {

@@ -9,8 +9,8 @@ namespace tutti::core {
 
 void note_kill(const descriptor& victim, const descriptor& killer) noexcept;
 
-/// The descriptor in the way of the attempt of `d` that ended, or is about to end, for `cause`; null: nobody's, or not
-/// known. REQUIRES: d has not begun another attempt, and is the caller's.
+/// The descriptor in the way of the attempt of `d` that ended, or is about to end, for `cause`; null: no other's, or
+/// not known. REQUIRES: d has not begun another attempt, and is the caller's.
 [[nodiscard]] const descriptor* rival_of(const descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

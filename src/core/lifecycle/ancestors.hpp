@@ -14,7 +14,7 @@ namespace tutti::core {
 /// what d would wait for. REQUIRES: d is idle.
 void heed_ancestors(descriptor& d);
 
-/// After an attempt of an inner transaction met somebody while the outer one may own something. May have the outer one
+/// After an attempt of an inner transaction met another while the outer one may own something. May have the outer one
 /// start over. REQUIRES: d is idle.
 void back_off_inside(descriptor& d);
 

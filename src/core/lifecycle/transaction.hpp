@@ -126,7 +126,7 @@ public:
         }
         if (!prepare(d)) return false;
         const bool quiescing = quiesces(d, publish(d));
-        if (d.slow_commit != 0) [[unlikely]] {  // it met somebody while it prepared
+        if (d.slow_commit != 0) [[unlikely]] {  // it met another while it prepared
             finish_slowly(d, quiescing ? privacy::made : privacy::none);
             return true;
         }

@@ -1,4 +1,4 @@
-// Slots: who may mark orecs as a visible reader.
+// Slots: which transactions may mark orecs as visible readers.
 //
 // A marked orec names its readers by slot, one bit each. Slot 0 belongs to the irrevocable transaction, so it is
 // also the token of which there is only one; the others serve visible readers, up to eleven at a time.

@@ -73,7 +73,7 @@ public:
 
 private:
     /// A fingerprint of the links from `other` to self; 0 if they do not lead there. A waiter whose awaited execution
-    /// has ended is about to notice, and so counts as waiting for nobody.
+    /// has ended is about to notice, and so counts as waiting for none.
     [[nodiscard]] word way_back() const noexcept {
         const descriptor* o = &other_;
         word print = 1;

@@ -53,7 +53,7 @@ public:
         }
         if (sleeper == nullptr) return true;
         raised_ = true;
-        core::interrupt_sleeper(*sleeper);  // somebody may have woken it
+        core::interrupt_sleeper(*sleeper);  // a commit may have woken it
         return true;
     }
     /// Without the pool's mutex, which waking takes. That of this worker keeps the job that sleeps in its place.

@@ -49,7 +49,7 @@ public:
         return clock.interrupts() > 1;
     }
 
-    /// Whether its latest interruption is the one after which somebody should be told that nothing helps.
+    /// Whether its latest interruption is the one after which the operator is told that nothing helps.
     [[nodiscard]] bool resists() const noexcept { return clock.interrupts() == interrupts_without_end; }
 
     invocation what;
