@@ -46,8 +46,8 @@ inline void attempt_abort_if_doomed(descriptor& d) {
 /// attempt again with one if it has none.
 void need_current_reads(descriptor& d);
 
-/// A caller asks for what only an attempt that may be repeated can do. Throws usage_error, which says `otherwise` if the
-/// attempt is irrevocable and that is not only because none runs beside it. REQUIRES: d is bound to commit.
+/// A caller asks for what only an attempt that may be repeated can do. Throws usage_error, which says `otherwise` if
+/// the attempt is irrevocable and that is not only because none runs beside it. REQUIRES: d is bound to commit.
 [[noreturn]] void refuse_repetition(const descriptor& d, const char* otherwise);
 
 /// Raises `s`, which the open blocks handle.
