@@ -12,7 +12,7 @@
 
 namespace cli {
 
-/// Opened before the work starts, so that a path nobody can write to is known at once.
+/// Opened before the work starts, so that a path that cannot be written is known at once.
 class output_file {
 public:
     /// An empty path: there is no file, and nothing to write. @throws command_line_error

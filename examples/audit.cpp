@@ -30,7 +30,7 @@ int main() {
         return total;
     };
 
-    // A promise to write nothing makes reads cheap; the block may run several times until nobody disturbs it.
+    // A promise to write nothing makes reads cheap; the block may run several times until no transfer disturbs it.
     const long cheap = tutti::atomically({.name = "audit", .read_only = true}, sum);
 
     // Visible reads cost more, but a writer that comes across them makes way: a long block gets through a storm.

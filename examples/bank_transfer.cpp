@@ -7,7 +7,7 @@
 int main() {
     tutti::var<long> savings{1000}, checking{0};
 
-    // Four clerks, each of whom moves a euro a hundred times; every transfer is one atomic step.
+    // Four clerks each move a euro a hundred times; every transfer is one atomic step.
     {
         std::vector<std::jthread> clerks;
         clerks.reserve(4);

@@ -1,4 +1,4 @@
-// Waiting for money: a withdrawal that is not covered sleeps until somebody has paid in.
+// Waiting for money: a withdrawal that is not covered sleeps until a deposit has covered it.
 #include <chrono>
 #include <cstdio>
 #include <thread>
@@ -18,7 +18,7 @@ private:
     tutti::var<long> balance_;
 };
 
-// Whoever has a tx& can call it: a transfer is a step of any block, and waits if its withdrawal waits.
+// Any function that has a tx& can call it: a transfer is a step of any block, and waits if its withdrawal waits.
 void transfer(tutti::tx& t, account& from, account& to, long amount) {
     to.deposit(t, amount);
     from.withdraw(t, amount);
@@ -32,7 +32,7 @@ int main() {
         tutti::atomically([&](tutti::tx& t) { salary.deposit(t, 1000); });
     }};
 
-    // Sleeps until the salary is there. The deposit before it is undone meanwhile: nobody sees half a transfer.
+    // Sleeps until the salary is there. The deposit before it is undone meanwhile: no thread sees half a transfer.
     tutti::atomically([&](tutti::tx& t) { transfer(t, salary, landlord, 700); });
 
     // From the savings if they cover it, otherwise from the salary; waits while neither does.

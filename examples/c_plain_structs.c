@@ -37,7 +37,7 @@ static void hit(tutti_tx* tx, void* argument) {
     }
     struct entry* const fresh = tutti_malloc(tx, sizeof *fresh);
     if (fresh == NULL) tutti_cancel(tx);
-    // Nobody can reach it yet, so it is filled directly.
+    // No other thread can reach it yet, so it is filled directly.
     *fresh = (struct entry){.key = key, .hits = 1, .next = next};
     snprintf(fresh->label, sizeof fresh->label, "key %u", (unsigned)key);
     tutti_store_ptr(tx, link, fresh);

@@ -1,5 +1,6 @@
 // A long way to a hot spot: every order adds up a catalogue that hardly ever changes, and then takes the next number of
-// a series that everybody wants. Who is overtaken there starts over from the checkpoint, not from the catalogue.
+// a series that every block wants. A block that is overtaken there starts over from the checkpoint, not from the
+// catalogue.
 #include <array>
 #include <atomic>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Effects that cannot be undone: from become_irrevocable on, nobody can make the block run again.
+// Effects that cannot be undone: from become_irrevocable on, nothing can make the block run again.
 #include <cstdio>
 #include <thread>
 #include <tutti/tutti.hpp>

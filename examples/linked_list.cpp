@@ -23,13 +23,13 @@ public:
             node* const found = link.get(t);
             if (found == nullptr || found->key != key) return;
             link.set(t, found->next.get(t));
-            tutti::destroy(t, found);  // after the commit, when nobody can still see it
+            tutti::destroy(t, found);  // after the commit, when no transaction can still see it
         });
     }
     int size() const {
         int count = 0;
         for (const node* n = head_.load(); n != nullptr; n = n->next.load()) ++count;
-        return count;  // nobody else is there any more
+        return count;  // no other thread is there any more
     }
 
 private:

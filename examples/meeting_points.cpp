@@ -1,4 +1,4 @@
-// Threads meet: permits for two machines at once, a result that comes once, and news for everybody who listens.
+// Threads meet: permits for two machines at once, a result that comes once, and news for every listener.
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -17,7 +17,7 @@ tutti::one_shot<int> total;
 
 void make(int parts) {
     for (int i = 0; i < parts; ++i) {
-        // Both or none, in any order: nobody holds a lathe while it waits for a drill.
+        // Both or none, in any order: no worker holds a lathe while it waits for a drill.
         tutti::atomically([](tutti::tx& t) {
             lathes.acquire(t);
             drills.acquire(t);

@@ -29,7 +29,7 @@ int main() {
         std::printf("nothing booked: %s\n", reason.what());
     }
 
-    // A cancel that nobody handles leaves atomically as an exception.
+    // A cancel that no block handles leaves atomically as an exception.
     try {
         tutti::atomically([&](tutti::tx& t) { take_one(t, hotel_rooms); });
     } catch (const tutti::cancelled&) {

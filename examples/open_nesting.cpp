@@ -11,7 +11,7 @@ namespace {
 constexpr int seats = 40, travellers = 4, wishes = 200;
 
 tutti::hash_map<int, int> booked;  // seat -> traveller
-tutti::counter trips;              // everybody adds to it, nobody waits for it
+tutti::counter trips;              // every block adds to it, none waits for it
 
 struct too_expensive {};
 

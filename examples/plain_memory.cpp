@@ -24,7 +24,7 @@ int main() {
                 job* const fresh = new job{p * each + i, 0, nullptr};
                 // This block takes nothing out of the others' reach, so its commit need not wait for them.
                 tutti::atomically({.privatization = tutti::privatization::waived}, [&](tutti::tx& t) {
-                    fresh->next = tutti::load(t, &waiting);  // nobody else knows it yet
+                    fresh->next = tutti::load(t, &waiting);  // no other thread knows it yet
                     tutti::store(t, &waiting, fresh);
                     tutti::store(t, &pushed, tutti::load(t, &pushed) + 1);
                 });

@@ -10,7 +10,7 @@ constexpr long rounds = 2000;
 
 tutti::var<long> visits{0}, orders{0};
 
-/// Everybody wants `visits`; a customer who orders matters more than one who looks.
+/// Every block wants `visits`; a customer who orders matters more than one who looks.
 void look() {
     for (long i = 0; i < rounds; ++i) {
         tutti::atomically([](tutti::tx& t) { visits.set(t, visits.get(t) + 1); });

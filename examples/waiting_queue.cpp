@@ -1,4 +1,4 @@
-// A bounded queue: whoever cannot go on calls retry and sleeps until something it read has changed.
+// A bounded queue: a thread that cannot go on calls retry and sleeps until something it read has changed.
 #include <array>
 #include <chrono>
 #include <cstdio>

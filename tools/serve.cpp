@@ -59,7 +59,7 @@ void raise_descriptor_limit() {
 }
 
 void write_port(const std::string& file, std::uint16_t port) {
-    // Whoever waits for the file must not find it empty.
+    // A script that waits for the file must not find it empty.
     const std::string draft = file + ".new";
     std::ofstream out{draft};
     out << port << '\n';
@@ -73,7 +73,7 @@ void write_port(const std::string& file, std::uint16_t port) {
 void serve(const serve_options& options) {
     const auto say = [&](const std::string& line) {
         if (options.quiet) return;
-        // Nobody may read it any more, and those who are served do not care.
+        // It may have no reader any more, and clients do not need it.
         std::puts(line.c_str());
         std::fflush(stdout);
     };

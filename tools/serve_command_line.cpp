@@ -21,7 +21,7 @@ struct serve_words {
 
 constexpr std::uint16_t usual_port = 7411;
 
-/// The sockets that systemd, or whoever does as it does, hands over: sd_listen_fds(3).
+/// The sockets that systemd, or a program that does as it does, hands over: sd_listen_fds(3).
 std::vector<int> inherited_sockets() {
     constexpr int first = 3;
     const char* const whose = std::getenv("LISTEN_PID");

@@ -6,7 +6,7 @@
 namespace stamp {
 namespace {
 
-/// A number, or `unknown` where nobody counts aborts.
+/// A number, or `unknown` where the build does not count aborts.
 std::string aborts_per_commit(const counts& c, std::string_view unknown) {
     if (!c.aborts) return std::string{unknown};
     const double each = c.commits == 0 ? 0 : static_cast<double>(*c.aborts) / static_cast<double>(c.commits);

@@ -29,7 +29,7 @@ private:
         std::uint64_t x = steps;
         for (; steps != 0; --steps) {
             x = x * 6364136223846793005U + 1442695040888963407U;
-            asm volatile("" : "+r"(x));  // a loop whose result nobody needs would be left out
+            asm volatile("" : "+r"(x));  // a loop whose result is unused would be left out
         }
     }
 

@@ -35,7 +35,7 @@ new_order_result run(tutti::tx& t, database& db, const new_order_input& in) {
     out.line_count = in.line_count;
     where.next_order.set(t, out.order + 1);
 
-    // Nobody else sees the row before the commit; until then its plain columns may be written.
+    // No other transaction sees the row before the commit; until then its plain columns may be written.
     order* const row = tutti::create<order>(t, out.order, in.district, in.warehouse, in.customer, in.entered,
                                             in.line_count, in.all_local);
     cents sum = 0;

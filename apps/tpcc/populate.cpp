@@ -81,7 +81,7 @@ void load_customers(district& in, const database& db, random_source& random, tim
 void load_order(district& in, const scale& size, order_id id, customer& buyer, random_source& random, timestamp now) {
     const bool pending = id > size.orders_per_district - size.pending_per_district();
     const int line_count = random.uniform(min_lines, max_lines);
-    // Nobody else can reach the district before the load is over, so the plain columns may be filled in afterwards.
+    // No other thread can reach the district before the load is over, so the plain columns may be filled in afterwards.
     order& row = *tutti::atomically({.name = "load order"}, [&](tutti::tx& t) {
         order* const made = tutti::create<order>(t, id, in.id, in.warehouse, buyer.id, now, line_count, true);
         in.orders.push_back(t, made);

@@ -39,11 +39,12 @@ struct new_order_result {
 [[nodiscard]] execution<std::optional<new_order_result>> new_order(database& db, const new_order_input& in);
 
 struct payment_result {
-    const customer* payer = nullptr;  ///< null when nobody has the last name that was given
+    const customer* payer = nullptr;  ///< null when no customer has the last name that was given
     cents balance = 0;                ///< after the payment
 };
 
-/// Clause 2.5. A payment by nobody has no effect; in a database loaded by `populate` each name in use is somebody's.
+/// Clause 2.5. A payment under a name that no customer has does nothing; in a database loaded by `populate` each name
+/// in use is a customer's.
 [[nodiscard]] execution<payment_result> payment(database& db, const payment_input& in);
 
 struct order_status_result {
@@ -54,7 +55,7 @@ struct order_status_result {
         cents amount = 0;
         timestamp delivered = not_delivered;
     };
-    const customer* who = nullptr;  ///< null when nobody has the last name that was given
+    const customer* who = nullptr;  ///< null when no customer has the last name that was given
     cents balance = 0;
     order_id order = 0;  ///< 0 when the customer has never ordered
     timestamp entered = 0;

@@ -38,7 +38,8 @@ struct scale {
 
     /// Orders that are not yet delivered after the load: the last 900 of 3,000.
     [[nodiscard]] constexpr int pending_per_district() const { return orders_per_district * 3 / 10; }
-    /// C_LAST is made of the numbers below this one. With fewer customers than names some names would be nobody's.
+    /// C_LAST is made of the numbers below this one. With fewer customers than names some names would belong to no
+    /// customer.
     [[nodiscard]] constexpr int last_names() const {
         return customers_per_district < last_name_count ? customers_per_district : last_name_count;
     }

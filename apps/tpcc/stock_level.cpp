@@ -30,8 +30,8 @@ execution<stock_level_result> stock_level(database& db, const stock_level_input&
         low.count = 0;
         const order_id next = where.next_order.get(t);
         for (order_id o = std::max(1, next - stock_level_orders); o < next; ++o) {
-            // Not looked up by the vector's length: that changes with every new order, and who reads it again after one
-            // of them has to begin again, though its snapshot is as good as before.
+            // Not looked up by the vector's length: that changes with every new order, and a transaction that reads it
+            // again after one of them has to begin again, though its snapshot is as good as before.
             const order& row = where.order_at(t, o);
             for (std::size_t l = 0; l < static_cast<std::size_t>(row.line_count); ++l) {
                 const item_id id = row.lines[l].item;

@@ -3,7 +3,7 @@
 //   find(key), insert(key, value), erase(key)   each atomic; whether the key was there, was new, was there
 //   move(from, to)                              atomic, too: the value of one key becomes that of another, which is
 //                                               new. Only where `moves` says so
-//   all()                                       what is in it, while nobody else runs
+//   all()                                       what is in it, while no other thread runs
 #pragma once
 
 #include <benchmark/benchmark.h>

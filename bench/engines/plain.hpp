@@ -5,7 +5,7 @@
 //   name          how reports call it
 //   concurrent    whether several threads may use it at once
 //   restarts      whether it may run a body again, and the body may count that
-//   cell<T>       a shared variable: get(context&), set(context&, value), and load() while nobody else runs
+//   cell<T>       a shared variable: get(context&), set(context&, value), and load() while no other thread runs
 //   context       what a running block is handed
 //   session       an object that lives as long as a measurement
 //   read(body)    runs body(context&) as one block that only reads, and returns what it returns

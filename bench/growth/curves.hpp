@@ -26,7 +26,7 @@ enum class due {
 };
 
 struct curve {
-    std::string_view family;  ///< what it belongs to, for those who read many
+    std::string_view family;  ///< what it belongs to, for readers of many
     std::string_view name;
     std::string_view of;    ///< what is measured, one of: "a read"
     std::string_view over;  ///< what there are more and more of: "reads"
@@ -36,7 +36,7 @@ struct curve {
     measured without = {};    ///< the same without transactions, if there is such a thing: what caches take
     bool concurrent = false;  ///< it takes two transactions that run at once
     bool bytes = false;
-    bool threads = false;          ///< more than one: nobody can count the instructions of one operation
+    bool threads = false;          ///< more than one: the instructions of one operation cannot be counted
     std::string_view beside = {};  ///< the curve that this one is compared with
 };
 

@@ -7,7 +7,7 @@
 
 namespace bench {
 
-/// The turns of `compute` that take `time` where nobody disturbs. The first call measures for some milliseconds: make
+/// The turns of `compute` that take `time` undisturbed. The first call measures for some milliseconds: make
 /// it before a round begins.
 std::uint64_t turns_of(std::chrono::nanoseconds time);
 

@@ -19,7 +19,7 @@ using stop_flag = std::atomic<bool>;
 /// What one thread did in a round.
 struct tally {
     std::uint64_t operations = 0;
-    std::uint64_t bodies = 0;  ///< executions of transaction bodies, or 0 if nobody counted
+    std::uint64_t bodies = 0;  ///< executions of transaction bodies, or 0 if not counted
     std::int64_t witness = 0;  ///< whatever the workload's invariant adds up
     std::uint64_t steps = 0;   ///< executions of the parts of a transaction that has several
 };
@@ -37,8 +37,8 @@ std::uint64_t repeat(const stop_flag& stop, Operation operation) {
 }
 
 /// Runs `work(index, stop)`, which returns a tally, on a crew of threads. The time is from the first thread's start to
-/// the last one's end, as is fair to locks whose queue is still served when the flag goes up. A thread alone waits for
-/// nobody but strangers to the benchmark: its time is what it had of a processor.
+/// the last one's end, as is fair to locks whose queue is still served when the flag goes up. Only strangers to
+/// the benchmark hold up a thread that runs alone: its time is what it had of a processor.
 template <class Work>
 outcome timed_round(const plan& how, const Work& work) {
     using clock = std::chrono::steady_clock;

@@ -1,4 +1,4 @@
-// Who had the processors during a round: this thread, or others on the machine.
+// Which had the processors during a round: this thread, or others on the machine.
 #pragma once
 
 namespace bench {

@@ -36,7 +36,7 @@ public:
         }
     }
 
-    /// 0 if nobody counted.
+    /// 0 if not counted.
     [[nodiscard]] std::uint64_t bodies() const noexcept { return bodies_; }
 
 private:

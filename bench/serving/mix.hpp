@@ -1,6 +1,6 @@
 // tutti-bench-mix: short and long requests, mixed at random, to any server that speaks RESP; how long each took from
-// the instant at which it was due. Open: arrivals are a Poisson process that waits for nobody. A connection carries one
-// request at a time, so that none waits for another because of the order of answers.
+// the instant at which it was due. Open: arrivals are a Poisson process that waits for no answer. A connection carries
+// one request at a time, so that none waits for another because of the order of answers.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ public:
     bool insert(context& c, long key) { return table_[bucket(key)].insert(c, key); }
     bool remove(context& c, long key) { return table_[bucket(key)].remove(c, key); }
 
-    /// The number of keys, or -1 if one is in a bucket that is not its own. Nobody else runs.
+    /// The number of keys, or -1 if one is in a bucket that is not its own. No other thread runs.
     long check() const {
         long count = 0;
         for (std::size_t i = 0; i < buckets; ++i) {

@@ -66,7 +66,8 @@ public:
         return true;
     }
 
-    /// The number of keys, or -1 if the tree is none, or not sorted, red-black and linked both ways. Nobody else runs.
+    /// The number of keys, or -1 if the tree is none, or not sorted, red-black and linked both ways. No other thread
+    /// runs.
     long check() const {
         long count = 0;
         const node* const root = root_.load();

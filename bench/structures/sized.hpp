@@ -1,4 +1,4 @@
-// A set that knows how many keys it has: whoever changes it changes that one word, whatever the key.
+// A set that knows how many keys it has: each change of it changes that one word, whatever the key.
 #pragma once
 
 namespace bench {
@@ -12,7 +12,7 @@ public:
     bool insert(context& c, long key) { return count(c, set_.insert(c, key), 1); }
     bool remove(context& c, long key) { return count(c, set_.remove(c, key), -1); }
 
-    /// The number of keys, or -1 if the structure is broken or they were counted wrongly. Nobody else runs.
+    /// The number of keys, or -1 if the structure is broken or they were counted wrongly. No other thread runs.
     long check() const {
         const long there = set_.check();
         return there == size_.load() ? there : -1;

@@ -59,7 +59,7 @@ public:
         return true;
     }
 
-    /// The number of keys, or -1 if a level is not sorted or lacks a key. Nobody else runs.
+    /// The number of keys, or -1 if a level is not sorted or lacks a key. No other thread runs.
     long check() const {
         long count = 0;
         for (std::size_t level = levels; level-- > 0;) {

@@ -8,7 +8,7 @@
 //   undo(context&, operation, result)
 //   witness(result)              what the invariant adds up
 //   locks(operation)             the abstract locks that keep apart what does not commute
-//   broken(witness)              what is wrong when nobody runs any more, or an empty string
+//   broken(witness)              what is wrong when no thread runs any more, or an empty string
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // Maps of 64 Ki possible keys, half of them present: look-ups only; 90 % look-ups, 5 % insertions and 5 % erasures; and
-// moves of a value from one key to another, which is one operation only for who can make two into one.
+// moves of a value from one key to another, which is one operation only for engines that can make two into one.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,5 +1,5 @@
 /// @file
-/// A number that everybody bumps.
+/// A number that many transactions add to.
 #pragma once
 
 #include <bit>

@@ -32,7 +32,8 @@ public:
 /// for another commit under norec; blocks of the language; and transactions in undo actions.
 class TUTTI_EXPORT interruption {
 public:
-    /// Of the calling thread, which must not make a second one while the first lives. @throws std::bad_alloc
+    /// Of the calling thread, which must not make a second one while the first lives.
+    /// @throws std::bad_alloc  when memory runs out
     interruption();
     /// On the same thread, outside of any transaction.
     ~interruption();

@@ -66,7 +66,7 @@ public:
 
     void run(tx& t, abort_cause) override {
         if (!armed_) return;
-        // Of a nested block that is rolled back, whose transaction goes on: whoever is in the way of the undo may be
+        // Of a nested block that is rolled back, whose transaction goes on: a transaction in the way of the undo may be
         // waiting for it, and must not be waited for.
         const options how{.mode = access::running(t) ? mode::irrevocable : mode::optimistic};
         const apart from_it{t};

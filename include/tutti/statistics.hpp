@@ -14,7 +14,7 @@
 namespace tutti {
 
 /// Another block was in the way of this one. It is what that thread ran last when this one looked, so it is a strong
-/// hint, not a proof; under `norec` a failed validation names nobody.
+/// hint, not a proof; under `norec` a failed validation names no block.
 struct rival_statistics {
     std::uint32_t site = 0;  ///< its site_statistics::id; a block that has counted nothing else is not listed
     abort_cause cause = abort_cause::none;
@@ -31,7 +31,7 @@ struct site_statistics {
     std::uint64_t commits = 0;
     std::uint64_t aborts = 0;  ///< attempts rolled back, whatever the cause; the sum of aborts_by_cause
     std::array<std::uint64_t, abort_cause_count> aborts_by_cause{};
-    std::vector<rival_statistics> rivals;  ///< who made it roll back, as far as that is known; worst first
+    std::vector<rival_statistics> rivals;  ///< the blocks that made it roll back, as far as known; worst first
     /// Spent in attempts that others made roll back, estimated from those that were timed.
     std::uint64_t lost_nanoseconds = 0;
     /// Partial roll-backs: a conflict took the attempt back to a nested block or a checkpoint, and it went on from
@@ -65,7 +65,7 @@ TUTTI_EXPORT void enable_statistics(bool on);
 
 /// All sites that have counted anything, busiest first. The counters of running threads are read as they stand. Takes
 /// time in proportion to the sites times the descriptors, of which there are as many as threads have run transactions
-/// at once. @throws std::bad_alloc
+/// at once. @throws std::bad_alloc  when memory runs out
 [[nodiscard]] TUTTI_EXPORT std::vector<site_statistics> statistics();
 
 /// Sets every counter to zero. Counts of transactions that run meanwhile may be lost.

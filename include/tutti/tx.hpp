@@ -140,7 +140,7 @@ protected:
     std::atomic<detail::word> unlogged_bound_{0};  // reads below it are valid, and nothing is logged
     const detail::shared<detail::word>** read_next_ = nullptr;
     const detail::shared<detail::word>** read_end_ = nullptr;
-    std::uintptr_t captured_begin_ = 0;  // memory that this block allocated last: nobody else can reach it yet
+    std::uintptr_t captured_begin_ = 0;  // memory that this block allocated last: no other thread can reach it yet
     std::uintptr_t captured_size_ = 0;
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;  // innermost open block; null when no transaction runs

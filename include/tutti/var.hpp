@@ -15,7 +15,8 @@ namespace detail {
 
 /// Whether a T lives in the variable's own word; any other T lives in an immutable node behind it.
 template <class T>
-inline constexpr bool in_place = std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(word);
+inline constexpr bool in_place =
+    std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && sizeof(T) <= sizeof(word);
 
 }  // namespace detail
 

@@ -46,7 +46,7 @@ struct exclusive {
         const word there = r.load(std::memory_order_relaxed);
         if (d.owns(there)) return undo::write_owned(d, place, there, value);
         d.writes.reserve_one();
-        // seq_cst, as the draw that follows: version_clock.hpp, 1. Nobody else stores orecs.
+        // seq_cst, as the draw that follows: version_clock.hpp, 1. No other transaction stores orecs.
         r.store(d.self_lock | d.writes.size(), std::memory_order_seq_cst);
         undo::write_taken(d, place, {memory::version_of(there), false}, value);
     }
@@ -74,8 +74,8 @@ struct exclusive {
     }
 
 private:
-    /// `unchanged` compares with the snapshot bound, so the bound has to reach what was read. Nobody else commits
-    /// meanwhile.
+    /// `unchanged` compares with the snapshot bound, so the bound has to reach what was read. No other transaction
+    /// commits meanwhile.
     static void log_for_retry(descriptor& d, const memory::orec& r) {
         const word seen = r.load(std::memory_order_relaxed);
         if (memory::is_version(seen) && seen > d.snapshot_bound) {
@@ -92,7 +92,7 @@ struct irrevocable_token {
 
     [[nodiscard]] static bool take(descriptor& d) noexcept {
         if (d.slot == core::irrevocable_slot) return true;
-        if (d.strict()) core::give_back_tokens(d);  // a visible reader's: of no use where nobody else runs
+        if (d.strict()) core::give_back_tokens(d);  // a visible reader's: of no use where no other transaction runs
         if (!core::wait_for_slot(d, memory::status::irrevocable)) return false;
         d.slow_commit |= core::slow_commit_strict;
         return true;

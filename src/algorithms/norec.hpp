@@ -1,5 +1,5 @@
 // norec: no ownership records. One sequence lock for all commits; reads are logged with their values and compared
-// again whenever somebody has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing Ownership
+// again whenever another has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing Ownership
 // Orecs", PPoPP 2010.
 //
 // Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
@@ -22,10 +22,10 @@
 //                 read, the end of a checkpoint or the commit of the one around compares its values, and it starts over
 //                 where they have changed: as it does when it is optimistic. So it is passed over.
 //   irrevocable   that it never starts over. It has logged all it read, with the values that are in memory still,
-//                 because nobody commits beside it; and its log lies still while it runs the block. So the commit
-//                 compares what it is about to store with that log: where they differ it is an error of use, as where
-//                 orecs are marked. Otherwise every later comparison finds the values that were there, and it, too,
-//                 is passed over.
+//                 because no other transaction commits beside it; and its log lies still while it runs the block. So
+//                 the commit compares what it is about to store with that log: where they differ it is an error of use,
+//                 as where orecs are marked. Otherwise every later comparison finds the values that were there, and it,
+//                 too, is passed over.
 #pragma once
 
 #include <algorithm>
@@ -93,8 +93,8 @@ struct norec {
     }
 
     static void publish(descriptor& d) noexcept {
-        core::announce_publication(
-            d, d.snapshot_bound + one_commit);  // nobody has a snapshot with it while d holds the lock
+        core::announce_publication(d,
+                                   d.snapshot_bound + one_commit);  // no other snapshot has it while d holds the lock
         core::come_into_sight(d);
         if (broken(fault::release_before_publish)) let_go(d, d.snapshot_bound + one_commit);
         for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
@@ -181,7 +181,7 @@ private:
         return {place.location(), place.size(), value, &place.orec()};
     }
 
-    /// The sequence while nobody writes back.
+    /// The sequence while no commit writes back.
     static word stable(descriptor& d) noexcept {
         for (;;) {
             // seq_cst: the reader's half of the protocol above.
@@ -197,10 +197,10 @@ private:
         }
     }
 
-    /// Whether the snapshot is current, whatever it holds: nobody has taken the lock since all reads had their values.
-    /// seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has let
-    /// it go under another sequence. In refresh, the same with the flag of core/privatization/quiescence.hpp; in
-    /// unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
+    /// Whether the snapshot is current, whatever it holds: no commit has taken the lock since all reads had their
+    /// values. seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or
+    /// has let it go under another sequence. In refresh, the same with the flag of core/privatization/quiescence.hpp;
+    /// in unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
     static bool stands(const descriptor& d) noexcept {
         return lock_.sequence.load(std::memory_order_seq_cst) == d.snapshot_bound;
     }
@@ -230,7 +230,7 @@ private:
         return true;
     }
 
-    /// Somebody has changed what d read: it looks how far back it has to go.
+    /// Another has changed what d read: d looks how far back it has to go.
     [[noreturn]] static void give_way(descriptor& d) {
         const comparison found = compare(d);
         core::attempt_rewind(d, found.first_different, found.sequence, abort_cause::validation);
@@ -248,7 +248,7 @@ private:
         lock_.sequence.store(sequence, std::memory_order_release);
     }
 
-    /// Somebody in a slot whom this commit has to meet first, or null.
+    /// An occupant of a slot that this commit has to meet first, or null.
     static descriptor* stranger(descriptor& d, const doomed_readers& doomed) noexcept {
         for (unsigned slot = 0; slot < core::slot_count; ++slot) {
             if (slot != 0 && broken(fault::ignore_visible_readers)) break;

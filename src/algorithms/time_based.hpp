@@ -57,8 +57,8 @@ inline bool validate(descriptor& d) noexcept { return first_invalid(d) == d.read
 /// Whether all that d has read is as it was. Of what it has not logged it knows only whether anybody has committed.
 inline bool unchanged(descriptor& d) noexcept { return d.logging ? validate(d) : version_clock::unmoved(d); }
 
-/// Moves the snapshot to now, or rolls back to where that is possible. Unlogged attempts can only do so if nobody has
-/// committed.
+/// Moves the snapshot to now, or rolls back to where that is possible. Unlogged attempts can only do so if no commit
+/// has committed.
 inline void refresh(descriptor& d) {
     if (version_clock::unmoved(d)) return;
     core::need_current_reads(d);
@@ -77,7 +77,7 @@ inline void refresh(descriptor& d) {
     core::attempt_abort_if_doomed(d);
 }
 
-/// `version` is beyond the snapshot bound and somebody else's.
+/// `version` is beyond the snapshot bound and another's.
 inline void extend(descriptor& d, word version) {
     version_clock::advance_to(version);
     if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
@@ -104,7 +104,7 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
         d.log_read(r);
     }
     value = place.read();
-    // Still marked: nobody has taken the orec, so the value is as old as the mark.
+    // Still marked: no writer has taken the orec, so the value is as old as the mark.
     const word after = r.load(std::memory_order_acquire);
     if (memory::is_marked(after) && (memory::slots_of_readers(after) & d.slot) != 0) [[likely]]
         return true;

@@ -1,12 +1,12 @@
 // The clock that versions are drawn from: TL2's global counter (Dice, Shalev, Shavit, DISC 2006) that stops counting
-// while nobody needs it to.
+// while no snapshot needs it to.
 //
 // One word: time, and in bit 0 the mode.
-//   counting   a commit moves the time by one. If it had not moved since the snapshot was taken, nobody committed and
+//   counting   a commit moves the time by one. If it had not moved since the snapshot was taken, no other committed and
 //              the commit need not validate. A descriptor that finds the clock moved by others 16 times more often than
 //              not switches to
 //   deferred   a commit uses time + 1 without storing it, so that private writers share no cache line; the time moves
-//              only when somebody meets a version beyond it. After a number of own commits (doubling from 256 to
+//              only when a transaction meets a version beyond it. After a number of own commits (doubling from 256 to
 //              65,536) a descriptor tries counting again. Every switch moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
@@ -18,18 +18,18 @@
 //     other writer of that orec with p < s held the lock at p: it was overwritten by the one we see, or its lock
 //     would be seen. Writers with p > s leave a version above the bound.
 //  4. Versions above the bound that the reader's own descriptor wrote are accepted too: only it writes its number, and
-//     it is inside this transaction, so p < s and nobody has overwritten it. A descriptor passes to another context
+//     it is inside this transaction, so p < s and no other has overwritten it. A descriptor passes to another context
 //     only between transactions.
 //  5. An extension samples first and validates after: a writer that drew before the new sample already held its locks,
 //     and validation sees them (the fence in `refresh`, in time_based.hpp, orders the two for the abstract machine).
 //  6. A commit validates after its p, so all its reads are current at p. Writers serialize at p, readers at s.
-//  7. Validation may be skipped if the clock word is the one sampled and counts: nobody drew in counting mode since,
-//     and whoever drew in deferred mode did so before the switch to counting, which moved the time,
+//  7. Validation may be skipped if the clock word is the one sampled and counts: no commit drew in counting mode since,
+//     and one that drew in deferred mode did so before the switch to counting, which moved the time,
 //     thus before s, holding its locks.
 //  8. Two commits may draw the same version in deferred mode, and two of one writer may leave it in the same orec.
-//     Neither is within any bound until the time moves, and after that no draw repeats the value: who drew it had its
-//     lock before the time moved (1). So an orec never returns to a version that the time had reached when somebody
-//     looked, except by a roll-back that leaves the value as it was.
+//     Neither is within any bound until the time moves, and after that no draw repeats the value: the commit that drew
+//     it had its lock before the time moved (1). So an orec never returns to a version that the time had reached when
+//     a reader looked, except by a roll-back that leaves the value as it was.
 #pragma once
 
 #include <utility>
@@ -50,7 +50,7 @@ public:
         return memory::make_limit(c >> 1);
     }
 
-    /// The largest version that the time has reached, for who has no snapshot.
+    /// The largest version that the time has reached, for a reader without a snapshot.
     static word reached() noexcept { return memory::make_limit(clock_.now.load(std::memory_order_seq_cst) >> 1); }
 
     struct drawn {
@@ -74,7 +74,7 @@ public:
         return {memory::make_version((c >> 1) + 1, d.writer), false};
     }
 
-    /// Makes the time reach that of `version`, which somebody has met.
+    /// Makes the time reach that of `version`, which a reader has met.
     static void advance_to(word version) noexcept {
         const word time = memory::time_of(version);
         word c = clock_.now.load(std::memory_order_relaxed);
@@ -86,7 +86,7 @@ public:
     /// From here on `unmoved` is false and nothing is skipped.
     static void forget_sample(descriptor& d) noexcept { d.kept.clock.sampled = 1; }
 
-    /// Whether nobody can have committed since the snapshot was sampled.
+    /// Whether no other can have committed since the snapshot was sampled.
     static bool unmoved(const descriptor& d) noexcept {
         return !is_deferred(d.kept.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.kept.clock.sampled;
     }

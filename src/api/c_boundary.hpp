@@ -6,7 +6,7 @@
 // An error (usage_error, std::bad_alloc) is thrown in any case. Met by a call inside a C block, it is caught here, its
 // text is remembered, its code is left in the block's frame, and the block is jumped to; it rolls back and returns the
 // code. Inside a C++ block the exception goes on to that block, through C frames that have nothing to destroy. Without
-// a block there is nobody to report to, and the program ends with the text.
+// a block no caller can be told, and the program ends with the text.
 //
 // Calls of this file are made from functions whose frames hold nothing with a destructor at that time: the jumps skip
 // them.

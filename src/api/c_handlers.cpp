@@ -21,7 +21,7 @@ static_assert(static_cast<int>(vote::restart) == TUTTI_VOTE_RESTART);
 static_assert(static_cast<int>(vote::cancel) == TUTTI_VOTE_CANCEL);
 
 /// A participant, and a handler that does nothing: the log owns its handlers until the attempt is over, whether they
-/// run or not, so that is who keeps it.
+/// run or not, so that one keeps it.
 class c_participant final : public tutti::participant, public tutti::detail::handler {
 public:
     c_participant(const tutti_participant& calls, void* argument) noexcept : calls_{calls}, argument_{argument} {}

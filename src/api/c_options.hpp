@@ -14,7 +14,7 @@ public:
     c_options& operator=(const c_options&) = delete;
 
     [[nodiscard]] const options& get() const noexcept { return how_; }
-    /// After the block: how it ended, for a caller who wants to know.
+    /// After the block: how it ended, if the caller asked for that.
     void report() const noexcept;
 
 private:

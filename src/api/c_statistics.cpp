@@ -23,29 +23,25 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
             std::vector<tutti_rival_statistics> rivals;
             for (const tutti::rival_statistics& r : s.rivals)
                 rivals.push_back({r.site, static_cast<tutti_abort_cause>(r.cause), r.aborts});
-            const tutti_site_statistics site{.name = s.name.c_str(),
-                                             .file = s.file.c_str(),
-                                             .function = s.function.c_str(),
-                                             .line = s.line,
-                                             .commits = s.commits,
-                                             .aborts = s.aborts,
-                                             .aborts_by_cause = s.aborts_by_cause.data(),
-                                             .abort_causes = s.aborts_by_cause.size(),
-                                             .commits_by_restarts = s.commits_by_restarts.data(),
-                                             .restart_classes = s.commits_by_restarts.size(),
-                                             .irrevocable = s.irrevocable,
-                                             .irrevocable_reason = s.irrevocable_reason.c_str(),
-                                             .durations = s.durations.data(),
-                                             .duration_classes = s.durations.size(),
-                                             .rewinds = s.rewinds,
-                                             .deadlines_met = s.deadlines_met.data(),
-                                             .deadlines_missed = s.deadlines_missed.data(),
-                                             .modes = mode_count,
-                                             .deadlines_refused = s.deadlines_refused,
-                                             .id = s.id,
-                                             .rivals = rivals.data(),
-                                             .rival_count = rivals.size(),
-                                             .lost_nanoseconds = s.lost_nanoseconds};
+            tutti_site_statistics site{};
+            site.name = s.name.c_str();
+            site.file = s.file.c_str();
+            site.function = s.function.c_str();
+            site.line = s.line;
+            site.id = s.id;
+            site.aborts = s.aborts;
+            site.irrevocable_reason = s.irrevocable_reason.c_str();
+            site.rivals = rivals.data();
+            site.rival_count = rivals.size();
+            site.abort_causes = s.aborts_by_cause.size();
+            site.restart_classes = s.commits_by_restarts.size();
+            site.duration_classes = s.durations.size();
+            site.modes = mode_count;
+#define TUTTI_SITE_COUNTER(name) site.name = s.name;
+#define TUTTI_SITE_COUNTERS(name) site.name = s.name.data();
+#include "observe/site_counters.def"
+#undef TUTTI_SITE_COUNTER
+#undef TUTTI_SITE_COUNTERS
             visit(&site, argument);
         }
     });

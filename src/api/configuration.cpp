@@ -45,7 +45,7 @@ const Choice& from_environment(const char* variable, const Choice& otherwise,
     try {
         return find(name, variable);
     } catch (const usage_error& e) {
-        // Nobody could catch it: transactions may run before main.
+        // No handler could catch it: transactions may run before main.
         std::string message = e.what();
         base::panic(message.substr(message.find(' ') + 1).c_str());
     }

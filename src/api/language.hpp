@@ -37,10 +37,11 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);
 
-/// `memory` goes back by `free` once the transaction has committed and nobody can see it. Throws std::bad_alloc.
+/// `memory` goes back by `free` once the transaction has committed and no other can see it. Throws std::bad_alloc.
 TUTTI_EXPORT void note_free(core::descriptor& d, void* memory, detail::destroyer free);
 
-/// `object`, which nobody can find any more, goes back by `free` once nobody can see it. Throws std::bad_alloc.
+/// `object`, which no later transaction finds, goes back by `free` once no running one can see it. Throws
+/// std::bad_alloc.
 TUTTI_EXPORT void retire(void* object, detail::destroyer free);
 
 /// Whether any context has a descriptor.

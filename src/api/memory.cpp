@@ -52,7 +52,7 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
 }
 
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
-    // Never leaves by a signal: the object exists, and nobody else knows of it. One that is pending runs into the
+    // Never leaves by a signal: the object exists, and only this call knows of it. One that is pending runs into the
     // next barrier, and undoes this with the rest.
     try {
         core::put_off(descriptor::of(t), deferred::kind::constructed, object, destroy);

@@ -2,8 +2,8 @@
 // what was asked for and does it. A process that is stuck in a livelock is therefore printed like any other: nothing
 // here runs a transaction.
 //
-// `tutti stat` queues SIGQUIT with a number that is the end of a pipe among its own open files, and so says who it is
-// and where the answer goes; a SIGQUIT from a terminal carries none, and is answered on standard error.
+// `tutti stat` queues SIGQUIT with a number that is the end of a pipe among its own open files, and so says which
+// process it is and where the answer goes; a SIGQUIT from a terminal carries none, and is answered on standard error.
 #include "api/on_demand.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ namespace {
 /// Goes through the pipe as a whole: shorter than PIPE_BUF.
 struct request {
     int signal;
-    pid_t from;  ///< who queued it; 0: a terminal, or kill(2)
+    pid_t from;  ///< the process that queued it; 0: a terminal, or kill(2)
     int file;    ///< of `from`, for the answer
 };
 
@@ -68,7 +68,7 @@ void write_all(int to, std::string_view text) noexcept {
     }
 }
 
-/// For `tutti stat`. It may have gone, or be somebody whose files are not ours to open: then nobody waits.
+/// For `tutti stat`. It may have gone, or belong to a user whose files are not ours to open: then it gets no answer.
 void answer(const request& r) {
     const std::string path = "/proc/" + std::to_string(r.from) + "/fd/" + std::to_string(r.file);
     const int to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);

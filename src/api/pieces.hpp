@@ -1,5 +1,5 @@
 // A range of bytes as the naturally aligned pieces of 8, 4, 2 and 1 bytes that it consists of. No piece leaves the
-// range: the bytes beside it belong to somebody else, who may be using them without transactions.
+// range: the bytes beside it may belong to code that uses them without transactions.
 #pragma once
 
 #include <algorithm>

@@ -68,13 +68,16 @@ private:
         for (std::size_t i = 0; i < s.aborts_by_cause.size(); ++i)
             if (ends_execution(static_cast<abort_cause>(i))) cancelled += s.aborts_by_cause[i];
         out_.begin_object().field("name", s.name).field("file", s.file).field("line", std::uint64_t{s.line});
-        out_.field("function", s.function).field("commits", s.commits).field("cancelled", cancelled);
-        out_.field("rewinds", s.rewinds).field("lost_nanoseconds", s.lost_nanoseconds);
-        out_.field("irrevocable", s.irrevocable).field("irrevocable_reason", s.irrevocable_reason);
+        out_.field("function", s.function).field("cancelled", cancelled);
+#define TUTTI_SITE_COUNTER(name) out_.field(#name, s.name);
+#define TUTTI_SITE_COUNTERS(name)  // each in a form of its own, below
+#include "observe/site_counters.def"
+#undef TUTTI_SITE_COUNTER
+#undef TUTTI_SITE_COUNTERS
+        out_.field("irrevocable_reason", s.irrevocable_reason);
         out_.field("p50_nanoseconds", duration_percentile(s, 0.5))
             .field("p99_nanoseconds", duration_percentile(s, 0.99));
         out_.field("deadlines_met", in_all(s.deadlines_met)).field("deadlines_missed", in_all(s.deadlines_missed));
-        out_.field("deadlines_refused", s.deadlines_refused);
         out_.key("aborts").begin_array();
         for (std::size_t i = 0; i < s.aborts_by_cause.size(); ++i) {
             std::uint64_t unexplained = s.aborts_by_cause[i];

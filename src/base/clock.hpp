@@ -32,7 +32,7 @@ public:
 private:
     friend deadline now() noexcept;
     static void set(deadline at) noexcept { time_.store(at.time_since_epoch().count(), std::memory_order_relaxed); }
-    static inline constinit std::atomic<std::int64_t> time_{0};  // 0: nobody drives the clock
+    static inline constinit std::atomic<std::int64_t> time_{0};  // 0: no test drives the clock
 };
 
 inline deadline now() noexcept {

@@ -19,7 +19,8 @@ void interleaving_wake(const std::atomic<std::uint32_t>* word, bool all) noexcep
 
 namespace tutti::base {
 
-/// Sleeps while `word` is `expected`, until somebody wakes it or the deadline passes. May return early: callers loop.
+/// Sleeps while `word` is `expected`, until another thread wakes it or the deadline passes. May return early: callers
+/// loop.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::optional<deadline> until = std::nullopt) noexcept;
 
@@ -57,8 +58,8 @@ inline constexpr int spin_turns = 64;
 /// For how long to look before sleeping: 4 us at 2.5 GHz, about what a sleep costs with the fence before it and the
 /// wake-up.
 inline constexpr std::uint64_t spin_ticks = 10'000;
-/// Until when to sleep at once, of a wait that ends at `late`: nobody wakes a sleeper to tell it that it was killed or
-/// interrupted while it waits for somebody else, so it looks by itself.
+/// Until when to sleep at once, of a wait that ends at `late`: no wake-up tells a sleeper that it was killed or
+/// interrupted while it waits for another, so it looks by itself.
 inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept {
     const deadline soon = real_now() + std::chrono::milliseconds{20};
     return late && *late < soon ? *late : soon;

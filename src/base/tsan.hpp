@@ -1,5 +1,5 @@
 // What the library tells ThreadSanitizer where that is in the program and not in the library: its own locks, which
-// nobody instruments, order what intercepted functions (realloc, free) do to memory that is handed over under them.
+// are not instrumented, order what intercepted functions (realloc, free) do to memory that is handed over under them.
 #pragma once
 
 extern "C" {

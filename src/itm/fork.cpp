@@ -1,6 +1,6 @@
 // fork: the child has one thread, and none of the transactions that others were in. Before the process is copied, the
-// thread that forks runs serially: so nobody holds an orec or has written in place, in the child neither. What others
-// have said of themselves outside of transactions is taken back in the child (core/lifecycle/fork.hpp).
+// thread that forks runs serially: so no other transaction holds an orec or has written in place, in the child neither.
+// What others have said of themselves outside of transactions is taken back in the child (core/lifecycle/fork.hpp).
 //
 // A thread that forks in a block of the language does so serially already, as fork has no clone. One that forks in a
 // block of the library, or in a function that the program calls pure, is not protected: others may be in the middle of

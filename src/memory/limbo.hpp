@@ -36,7 +36,7 @@ public:
     void retire(const retired& r) noexcept { open_.push_reserved(r); }
 
     [[nodiscard]] bool due() const noexcept { return open_.size() >= next_attempt_; }
-    /// Destroys what nobody can see any more; `self` does not count. Destructors are user code: they may run
+    /// Destroys what no transaction but that of `self` can see. Destructors are user code: they may run
     /// transactions of this very context, so REQUIRES: none is running. O(running transactions + objects destroyed).
     void collect(const activity& self) noexcept;
     /// The context leaves for good: hands on what it cannot destroy yet.

@@ -1,4 +1,4 @@
-// The ownership record (orec): one word that says which version a variable has, or who holds it.
+// The ownership record (orec): one word that says which version a variable has, or which transaction holds it.
 //
 //   63 62 | 61 … 12        | 11 … 0            form
 //   0  0  | time           | writer            version: written at `time` by descriptor `writer`
@@ -8,8 +8,8 @@
 // A snapshot's bound is (time << 12) | 0xfff. So for an unlocked, unmarked orec one unsigned comparison with the
 // bound tells whether the version belongs to the snapshot, and every other form is larger than any bound.
 //
-// A marked orec does not say who wrote its version: it counts as written by `anonymous`, which is nobody's own number.
-// The writer only serves a short cut (`written_by`), so losing it costs a slow read and no more.
+// A marked orec does not say who wrote its version: it counts as written by `anonymous`, which is no transaction's
+// number. The writer only serves a short cut (`written_by`), so losing it costs a slow read and no more.
 //
 // 50 bits of time last for 3.5 years at ten million commits a second.
 #pragma once

@@ -46,7 +46,8 @@ void ledger::count_commit(const block& where, std::uint32_t restarts) noexcept {
     if (c == nullptr) return;
     c->commits.add_one();
     // 0, 1, 2-3, 4-7, …: the number of bits
-    c->by_restarts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(restarts)), c->by_restarts.size() - 1)]
+    auto& by_restarts = c->commits_by_restarts;
+    by_restarts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(restarts)), by_restarts.size() - 1)]
         .add_one();
 }
 
@@ -60,7 +61,7 @@ void ledger::count_duration(const block& where, std::uint64_t nanoseconds) noexc
 void ledger::count_abort(const block& where, abort_cause cause, const site* rival, std::uint64_t lost) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
-    c->aborts[static_cast<std::size_t>(cause)].add_one();
+    c->aborts_by_cause[static_cast<std::size_t>(cause)].add_one();
     c->lost_nanoseconds.add(lost * statistics_sampling);
     if (rival == nullptr) return;
     if (counter* const against = c->rivals.at({rival, cause})) against->add_one();
@@ -87,22 +88,17 @@ void ledger::count_refusal(const block& where) noexcept {
     if (counters* const c = at(where)) c->deadlines_refused.add_one();
 }
 
-/// f(counter, sum) for every counter but those by rival, and the figure of a site that it belongs to: the one list.
+/// f(counter, sum) for every counter but those by rival, and the member of site_statistics that sums it up.
 template <class F>
 void ledger::pair_up(counters& c, site_statistics& s, F&& f) {
     const auto each = [&f](auto& many, auto& sums) {
         for (std::size_t i = 0; i < many.size(); ++i) f(many[i], sums[i]);
     };
-    f(c.commits, s.commits);
-    f(c.irrevocable, s.irrevocable);
-    f(c.rewinds, s.rewinds);
-    f(c.lost_nanoseconds, s.lost_nanoseconds);
-    f(c.deadlines_refused, s.deadlines_refused);
-    each(c.deadlines_met, s.deadlines_met);
-    each(c.deadlines_missed, s.deadlines_missed);
-    each(c.aborts, s.aborts_by_cause);
-    each(c.by_restarts, s.commits_by_restarts);
-    each(c.durations, s.durations);
+#define TUTTI_SITE_COUNTER(name) f(c.name, s.name);
+#define TUTTI_SITE_COUNTERS(name) each(c.name, s.name);
+#include "observe/site_counters.def"
+#undef TUTTI_SITE_COUNTER
+#undef TUTTI_SITE_COUNTERS
 }
 
 void ledger::add_to(std::vector<site_statistics>& sums) const {

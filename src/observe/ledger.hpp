@@ -64,17 +64,12 @@ public:
 
 private:
     struct counters {
-        counter commits;
-        counter irrevocable;
-        counter rewinds;
-        std::array<counter, mode_count> deadlines_met;
-        std::array<counter, mode_count> deadlines_missed;
-        counter deadlines_refused;
-        std::array<counter, abort_cause_count> aborts;
+#define TUTTI_SITE_COUNTER(name) counter name;
+#define TUTTI_SITE_COUNTERS(name) std::array<counter, std::tuple_size_v<decltype(site_statistics::name)>> name;
+#include "observe/site_counters.def"
+#undef TUTTI_SITE_COUNTER
+#undef TUTTI_SITE_COUNTERS
         tally<std::pair<const site*, abort_cause>, counter> rivals;
-        counter lost_nanoseconds;
-        std::array<counter, std::tuple_size_v<decltype(site_statistics::commits_by_restarts)>> by_restarts;
-        std::array<counter, std::tuple_size_v<decltype(site_statistics::durations)>> durations;
     };
     template <class F>
     static void pair_up(counters& c, site_statistics& s, F&& f);

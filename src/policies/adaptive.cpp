@@ -22,7 +22,7 @@ struct contended {
     core::queue queue;
 };
 
-/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for somebody behind
+/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for one behind
 /// it (through a lock of the program's, say) must not stop the program.
 constexpr std::chrono::milliseconds longest_in_queue{20};
 
@@ -59,7 +59,7 @@ void stop_watching(contended& c) noexcept {
     }
 }
 
-/// A site where nobody runs any more must not keep all others listening.
+/// A site where no block runs any more must not keep all others listening.
 void look_for_idle_sites() noexcept {
     const base::deadline now = base::now();
     for (auto& place : watched) {
@@ -115,7 +115,7 @@ void wait_in_queue(core::descriptor& self) noexcept {
         return;
     }
     self.slow_commit |= core::slow_commit_restarted;  // its end counts
-    // Inside another transaction it would wait for somebody who may wait for that one.
+    // Inside another transaction it could wait for one that waits for that other.
     if (self.run.queued || core::ancestor_runs(self) || !(everywhere || c->trial.serialises())) return;
     core::enqueue(c->queue, self, longest_stay(how));
 }

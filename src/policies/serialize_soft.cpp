@@ -18,7 +18,7 @@ struct defeat {
     int nice;    // what it was
 };
 
-/// The matrix. `size` is what those look at who have nothing to do with it.
+/// The matrix. A transaction that lost to none looks at `size` alone.
 struct conflicts {
     base::lock lock;
     std::vector<defeat> all;
@@ -88,7 +88,7 @@ void clear_row_and_column(core::descriptor& self) noexcept {
     core::undisturbed(self, [&] { forget(self); });
 }
 
-/// In the child this thread gets its priority back: whoever it lost to is not there.
+/// In the child this thread gets its priority back: the winners that it waits for are not there.
 void hold_while_copied(core::copying step, const core::descriptor* self) noexcept {
     conflicts& m = matrix.value;
     switch (step) {

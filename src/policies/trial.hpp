@@ -11,7 +11,7 @@
 //              contended                       it won all rounds
 //     resting ----------> without <-> within ----------> serial
 //        ^                   | it lost one      term over | -> without, and so on
-//        +-------------------+-- nobody came -------------+
+//        +-------------------+-- none came ---------------+
 //
 // Each trial that found that it does not pay doubles the rest after it.
 //
@@ -55,11 +55,11 @@ public:
 
     /// Whether none is on, and it is not too early for the next.
     [[nodiscard]] bool may_begin(base::deadline now) const noexcept;
-    /// Begins a trial, if it may; false if somebody else does at the same time.
+    /// Begins a trial, if it may; false if another thread does at the same time.
     bool begin(base::deadline now) noexcept;
     /// An execution ended. True if that ended the trial, and the site rests from now on.
     bool count_end(base::deadline now) noexcept;
-    /// True if nobody has come for so long that the trial was ended, and the site rests from now on.
+    /// True if no execution has come for so long that the trial was ended, and the site rests from now on.
     bool give_up_idle(base::deadline now) noexcept;
     /// Ends the trial at once; false if there is none.
     bool execution_give_up() noexcept;

@@ -82,7 +82,7 @@ struct context : listed {
     std::optional<base::deadline> until;
     std::size_t parked_at = 0;             // in scheduler::parked_, if either of the two is there
     core::descriptor* in_retry = nullptr;  // what sleeps in retry, if that is why it waits
-    core::descriptor* sleeper = nullptr;   // the same, for as long as nobody wakes it
+    core::descriptor* sleeper = nullptr;   // the same, until it is woken
     bool woken = false;                    // the wake-up came before it was parked
     core::word found_over = 0;             // the state of a transaction that it did not wait for, as that was over
     const core::descriptor* found_over_of = nullptr;  // and whose

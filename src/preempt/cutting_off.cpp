@@ -87,7 +87,7 @@ bool is_bound_to_commit(const core::descriptor* innermost) noexcept {
 
 /// From a signal handler.
 void complain(std::string_view what) noexcept {
-    if (::write(STDERR_FILENO, what.data(), what.size()) < 0) return;  // nobody is left to be told
+    if (::write(STDERR_FILENO, what.data(), what.size()) < 0) return;  // the message has nowhere else to go
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ public:
     /// REQUIRES: `run` never returns and lets no exception out: it ends with `leave_for`.
     void prepare(const stack& on, void (*run)(void*) noexcept, void* argument) noexcept;
 
-    /// Leaves the running fiber, `from`, for `to`; returns when somebody switches back.
+    /// Leaves the running fiber, `from`, for `to`; returns when another switches back.
     static void change(fiber& from, fiber& to) noexcept;
     /// The same for one that runs again only after `prepare`.
     [[noreturn]] static void leave_for(fiber& from, fiber& to) noexcept;

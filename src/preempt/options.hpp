@@ -1,4 +1,4 @@
-// How a scheduler is set up, and what it tells whom.
+// How a scheduler is set up, and what it tells its observer.
 #pragma once
 
 #include <array>

@@ -19,7 +19,7 @@
 // else happens.
 //
 // What it cannot see: a frame of more than all that lies below the stack (stack.hpp), which steps over it into
-// somebody else's memory.
+// memory that is not its own.
 #pragma once
 
 #include <csignal>

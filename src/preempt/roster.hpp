@@ -1,5 +1,5 @@
 // What each worker runs and at which level, and which one to call for what became ready. Everything here is under the
-// scheduler's lock; who is called hears of it once that is free (scheduler::deliver).
+// scheduler's lock; a called worker hears of it once that is free (scheduler::deliver).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace tutti::preempt {
 
 struct context;
 
-/// Whom to call once the lock is free: bit n stands for worker n.
+/// The workers to call once the lock is free: bit n stands for worker n.
 struct calls {
     std::uint64_t bells = 0;  // the idle
     std::uint64_t ticks = 0;  // the busy

@@ -266,7 +266,7 @@ void scheduler::put_where_it_belongs(worker& of, const left& before, calls& whom
         case departure::finished: recycle(c); break;
         case departure::preempted:
             ready_.put_back(c, of.number());
-            // Ticks nobody: a context that was promoted waits for the next tick, as in the paper.
+            // Ticks no worker: a context that was promoted waits for the next tick, as in the paper.
             if (how_.migrate) roster_.ring_any(whom);
             // Not so one that was lent a level while it was on its way here; worker::enter sees to it.
             if (c.lent != 0 && static_cast<int>(c.effective_level()) > roster_.level(of.number())) of.hurry();

@@ -57,7 +57,7 @@ public:
     /// tick_timing says for library code. It ends by work::cut_off, or as ever.
     TUTTI_EXPORT void end_where_it_stands(void* const& carrier, const void* argument) noexcept;
     /// The interruption of the work that the caller runs, whatever it was for. REQUIRES: the caller is a context;
-    /// nobody interrupts that work any more.
+    /// no thread interrupts that work any more.
     TUTTI_EXPORT static void forget_interruption() noexcept;
     /// From now on work that sleeps in retry is interrupted, after work::strand, when everything else that was accepted
     /// has ended or sleeps in the same way: nothing is left that could wake it. One at a time, because it may wake

@@ -6,7 +6,7 @@
 //
 //   waiter:  entered in parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
 //   owner:   ends its transaction; light_fence; is `sleepers` odd? then tell_of_letting_go:
-//            wakes all who await it (lock)
+//            wakes all waiters for it (lock)
 //
 // By base/fence.hpp either the waiter sees the end or the owner sees the bit, and then finds it in the list. What else
 // a waiter may wait for (an orec alone, an execution over its restarts) it looks at again after `longest_wait`.

@@ -39,7 +39,7 @@ public:
     bool open_reserve() noexcept;
     /// Its top, or null if the system refuses.
     char* open_last_resort() noexcept;
-    /// REQUIRES: nobody runs on it.
+    /// REQUIRES: no context runs on it.
     void close() noexcept;
 
     static constexpr unsigned reserves = 3;                   // for a signal, for an exception to leave, to step on

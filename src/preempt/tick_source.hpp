@@ -23,7 +23,7 @@
 
 namespace tutti::preempt {
 
-/// Ignored unless handled, and not queued: a late one harms nobody.
+/// Ignored unless handled, and not queued: a late one does no harm.
 inline constexpr int tick_signal = SIGURG;
 
 struct tick_timing {

@@ -227,7 +227,7 @@ bool worker::is_wanted() const noexcept {
 }
 
 void worker::on_tick(std::uintptr_t instruction) noexcept {
-    if (!source().preempts) return;  // somebody else's signal; critical regions are left out
+    if (!source().preempts) return;  // another source's signal; critical regions are left out
     if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` looks whether it was urgent
     signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!is_wanted()) return;

@@ -117,7 +117,7 @@ private:
     // --- of its own thread
     context* running_ = nullptr;
     left left_;                  // the context that has just left it
-    context* chosen_ = nullptr;  // for whom it left
+    context* chosen_ = nullptr;  // for which it left
     core::clock_view clock_;     // as the context that has just left sees it
     base::deadline nearest_ = base::deadline::max();
     std::atomic<std::uint64_t> signals_{0}, postponed_{0};

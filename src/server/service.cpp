@@ -112,8 +112,8 @@ void service::body::listen() {
     }
 }
 
-/// First of all: who comes now is refused at once, rather than let in and sent away. Inherited sockets go on listening
-/// for the next process.
+/// First of all: a client that comes now is refused at once, rather than let in and sent away. Inherited sockets go on
+/// listening for the next process.
 void service::body::stop_listening() noexcept {
     server::stop_listening(tcp_);
     local_.stop();

@@ -1,7 +1,7 @@
 // ABA: something looks unchanged because it returned to what it was, and what hangs on it is not what it was.
 //
 // Catches an engine that compares values where it must compare versions (unless it compares all of them at one
-// instant, as NOrec does), and one that hands memory out again while somebody still holds its old address.
+// instant, as NOrec does), and one that hands memory out again while a thread still holds its old address.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
 
@@ -42,7 +42,7 @@ TEST_P(aba, of_a_value_that_returns) {
 }
 
 // A stack whose nodes are popped and pushed again and again: the head returns to the same address with another node
-// below it. Who swings the head by its address alone loses or doubles nodes.
+// below it. A pop that swings the head by its address alone loses or doubles nodes.
 TEST_P(aba, of_the_head_of_a_stack) {
     struct node {
         var<node*> below{nullptr};

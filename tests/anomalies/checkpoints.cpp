@@ -1,4 +1,4 @@
-// Checkpoints among other transactions: a continuation that mixes two states, a wait for somebody who waits for us, two
+// Checkpoints among other transactions: a continuation that mixes two states, a wait for one that waits for us, two
 // that send each other back for ever, and modes that know no way back.
 //
 // Catches a partial roll-back that moves the snapshot past what was read before, one that keeps an orec while it waits
@@ -121,7 +121,7 @@ TEST_F(checkpoint_conflicts, are_none_where_one_runs_at_a_time) {
     EXPECT_EQ(after, 4 * each);
 }
 
-// An orec is busy: whoever holds others goes back to where it held none, and waits there.
+// An orec is busy: a transaction that holds others goes back to where it held none, and waits there.
 TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_where_nothing_was_owned) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> early{0}, first{0}, busy{0};

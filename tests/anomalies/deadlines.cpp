@@ -78,8 +78,8 @@ TEST_F(deadlines, a_block_that_nothing_but_irrevocability_helps_commits) {
     EXPECT_EQ(runs.load(), 1);
 }
 
-// Somebody holds what the block needs and does not go on before the block has ended: only a wait that the deadline ends
-// gets through. (A holder that nobody can kill while it sleeps in its body would not do: it looks at its barriers.)
+// Another holds what the block needs and does not go on before the block has ended: only a wait that the deadline ends
+// gets through. (A holder that cannot be killed while it sleeps in its body would not do: it looks at its barriers.)
 TEST_F(deadlines, a_wait_for_another_transaction_ends_with_patience) {
     if (!concurrent()) GTEST_SKIP() << "transactions exclude each other under " << algorithm();
     var<int> held{0};
@@ -140,7 +140,7 @@ TEST_F(deadlines, a_missed_one_is_reported) {
     EXPECT_FALSE(outcome.committed);
 }
 
-// Nobody ever wakes it.
+// No commit ever wakes it.
 TEST_F(deadlines, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
     var<int> never{0}, written{0};
     EXPECT_THROW(atomically({.deadline = 2ms, .when_missed = missed_deadline::refuse},

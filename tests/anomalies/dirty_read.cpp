@@ -142,9 +142,9 @@ TEST_P(dirty_read, of_values_behind_nodes) {
     EXPECT_EQ(dirty.count(), 0);
 }
 
-// A roll-back that has much to put back takes long, and puts back last what was written first. Whoever reads that
-// meanwhile must find an orec that is still owned. The reader looks again at once, because one that sleeps is woken
-// after the roll-back.
+// A roll-back that has much to put back takes long, and puts back last what was written first. A transaction that reads
+// that meanwhile must find an orec that is still owned. The reader looks again at once, because one that sleeps is
+// woken after the roll-back.
 TEST_F(dirty_reads_during, a_long_roll_back) {
     const std::size_t each = rounds(20);
     std::vector<var<long>> data(20'000);

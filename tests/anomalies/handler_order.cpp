@@ -138,7 +138,7 @@ TEST_P(handler_order, of_effects_follows_the_data) {
     for (std::size_t i = 0; i < file.size(); ++i) ASSERT_EQ(file[i], i);
 }
 
-// Who only reads is where its snapshot is; its effects come when they come. So what it has read must be current.
+// A reader is where its snapshot is; its effects come when they come. So what it has read must be current.
 TEST_P(handler_order, at_commit_of_a_reader_comes_while_what_it_read_is_current) {
     if (!concurrent() || GetParam().mode != mode::optimistic) GTEST_SKIP() << "nobody can overtake the reader";
     for (const bool read_only : {false, true}) {

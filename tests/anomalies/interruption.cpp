@@ -1,4 +1,4 @@
-// An interruption, or the cancellation of the thread, that does not reach who waits: for a lock that another
+// An interruption, or the cancellation of the thread, that does not reach a waiter: for a lock that another
 // transaction holds, for the irrevocable token, for an orec, for a turn, for a change of what it has read. The other
 // one may never let go.
 //
@@ -20,7 +20,7 @@ const std::string_view algorithm_in_force = [] {
 }();
 const bool one_at_a_time = algorithm_in_force == "serial" || algorithm_in_force == "global-lock";
 const bool locks_at_once = algorithm_in_force == "wb-etl" || algorithm_in_force == "wt-etl";
-const bool waits_for_a_writer = locks_at_once || one_at_a_time;  // elsewhere both go on, and who commits first wins
+const bool waits_for_a_writer = locks_at_once || one_at_a_time;  // elsewhere both go on, and the first to commit wins
 
 class interruption_of : public testing::Test {
 protected:
@@ -176,7 +176,7 @@ protected:
         EXPECT_EQ(unwound_, 1) << "the frames around the block are left like any others";
         EXPECT_EQ(compensated_, 1);
         EXPECT_EQ(written_.load(), 0);
-        // It waits for nothing any more, and nobody waits for it.
+        // It waits for nothing any more, and no other waits for it.
         std::jthread consumer{[&] {
             atomically([&](tx& t) {
                 if (awaited_.get(t) == 0) retry(t);

@@ -22,7 +22,7 @@ TEST_P(lost_update, of_one_variable) {
     EXPECT_EQ(counter.load(), static_cast<long>(threads * each));
 }
 
-// A variable that nobody has written yet has the smallest version there is.
+// A variable that was not written yet has the smallest version there is.
 TEST_P(lost_update, of_variables_never_written_before) {
     const std::size_t count = rounds(800);
     std::vector<var<long>> fresh(count);
@@ -66,7 +66,7 @@ TEST_P(lost_update, of_a_value_behind_a_node) {
     }
 }
 
-// Everybody adds to every word of every width, all of them neighbours: a store of one byte must not write back its
+// Every thread adds to every word of every width, all of them neighbours: a store of one byte must not write back its
 // seven neighbours as they were when it read them.
 struct alignas(8) neighbours {
     std::uint8_t byte[2] = {0, 0};

@@ -2,7 +2,7 @@
 // shows as a hang, which the watchdog reports.
 //
 // Catches an engine that checks the read set before it registers as a waiter (and not again afterwards), one that
-// forgets what other alternatives of or_else read, a way of writing that wakes nobody, and one of a crowd that was
+// forgets what other alternatives of or_else read, a way of writing that wakes none, and one of a crowd that was
 // woken and does not wake the next.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
@@ -52,7 +52,7 @@ TEST_P(lost_wake_up, in_a_bounded_buffer) {
     EXPECT_EQ(taken.load(), static_cast<long>(4 * each));
 }
 
-// Whoever writes, and however: every way of writing has to wake.
+// Every way of writing has to wake.
 TEST_P(lost_wake_up, by_any_way_of_writing) {
     const std::size_t each = rounds(10);
     constexpr unsigned ways = 8;
@@ -175,7 +175,7 @@ TEST_P(lost_wake_up, in_a_crowd_that_takes_turns) {
     EXPECT_EQ(turn.load(), each * size);
 }
 
-// All wait for one word; who is woken first leaves in some other way, waits on for something else, or is late.
+// All wait for one word; the first to wake leaves in some other way, waits on for something else, or is late.
 TEST_P(lost_wake_up, in_a_crowd_of_which_some_leave) {
     struct refusal {};
     const std::size_t each = rounds(20);

@@ -316,7 +316,7 @@ TEST_F(open_nesting, an_irrevocable_block_gets_its_abstract_lock_without_startin
     EXPECT_EQ(effects, 1);
 }
 
-// Catches a wait without a bound. Those who can start over do, and give up what the undo needs.
+// Catches a wait without a bound. Transactions that can start over do, and give up what the undo needs.
 TEST_F(open_nesting, an_irrevocable_block_whose_abstract_lock_comes_free_only_after_its_end_is_told_so) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
@@ -374,7 +374,7 @@ TEST_F(open_nesting, who_is_killed_while_it_waits_for_an_abstract_lock_starts_ov
     EXPECT_NE(own_.load(), 0);
 }
 
-// The undo of a nested block waits for nobody who waits for the block around it.
+// The undo of a nested block waits for no transaction that waits for the block around it.
 TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_around_it) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};

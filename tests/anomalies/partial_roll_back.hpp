@@ -30,7 +30,7 @@ protected:
             });
         });
     }
-    /// A read that finds out whether somebody has overtaken the transaction.
+    /// A read that finds out whether another has overtaken the transaction.
     int notice(tx& t) { return latest_.get(t); }
 
     static constexpr options impatient{.privatization = privatization::waived};

@@ -204,7 +204,7 @@ TEST_F(partial_roll_back, is_forgotten_when_the_continuation_ends_otherwise) {
         if (after < 5) restart(c);
     }));
     EXPECT_EQ(after, 5);
-    // A cancel that nobody handles rolls back the whole transaction.
+    // A cancel that no block handles rolls back the whole transaction.
     EXPECT_THROW(atomically([&](tx& t) {
                      own.set(t, 1000);
                      checkpoint(t, [](tx& c) { cancel(c); });

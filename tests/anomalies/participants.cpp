@@ -159,7 +159,7 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
     for (std::size_t i = 0; i < entries.size(); ++i) ASSERT_EQ(entries[i], static_cast<long>(i));
 }
 
-// Catches a reader that waits, in case it has been handed something private, for what nobody has published yet.
+// Catches a reader that waits, in case it has been handed something private, for what is not published yet.
 TEST(participants_that_ask_others, get_an_answer_from_a_thread_that_runs_transactions) {
     if (!concurrent() || algorithm() == "norec") GTEST_SKIP() << "nobody reads between prepare and commit";
     support::watchdog guard{"participants_that_ask_others"};

@@ -97,7 +97,7 @@ TEST_P(phantom, in_a_linked_list) {
     EXPECT_TRUE(atomically([&](tx& t) { return list.sound(t); }));
 }
 
-// Whoever finds a range empty puts one member into it. Two that both found it empty would put two.
+// A transaction that finds a range empty puts one member into it. Two that both found it empty would put two.
 TEST_P(phantom, fills_an_empty_range_twice) {
     const std::size_t each = rounds(160);
     constexpr long range = 8, ranges = 4;
@@ -125,7 +125,7 @@ TEST_P(phantom, fills_an_empty_range_twice) {
 }
 
 // Two look through the same list before either inserts, one before its only member and one behind it: they write
-// different words, and whoever commits second has counted without the other's node.
+// different words, and the second to commit has counted without the other's node.
 TEST_P(phantom, is_inserted_where_another_has_looked) {
     const std::size_t meetings = rounds(8);
     var<node*> head{nullptr};

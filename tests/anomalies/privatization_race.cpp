@@ -1,4 +1,4 @@
-// Privatization race: a transaction takes plain memory out of everybody's reach and its thread then uses it directly;
+// Privatization race: a transaction takes plain memory out of all others' reach and its thread then uses it directly;
 // a transaction that still runs with the old state sees the direct writes, or writes over them.
 //
 // Catches an engine without the fence (or with one that waits before the commit instead of after it), and a fence

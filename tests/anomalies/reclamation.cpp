@@ -131,7 +131,7 @@ TEST_P(reclamation, ends_every_object_once) {
     });
     EXPECT_EQ(dead.count(), 0);
     for (auto& place : places) delete place.load();
-    // A bound, not a time: with nobody else running, turning objects over has to bring the backlog down.
+    // A bound, not a time: with no other thread running, turning objects over has to bring the backlog down.
     const auto backlog = [&] { return destroyed - (object::ended - ended_before); };
     for (int i = 0; i < 200 && backlog() > 1024; ++i) churn(100);
     EXPECT_LE(backlog(), 1024 + 8);

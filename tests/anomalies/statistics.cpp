@@ -113,7 +113,7 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
 }
 
 // Under any algorithm but norec, which compares values and so knows no writer; and of those that run one transaction at
-// a time nobody is in the way.
+// a time no other is in the way.
 TEST_F(statistics_suite, name_who_was_in_the_way) {
     var<int> seen{0}, own{0};
     int runs = 0;

@@ -1,7 +1,7 @@
 // A visible reader that is overlooked by a writer, or starved by many.
 //
 // Catches a writer that looks at the lock but not at the marks beside it, a mark of one reader that wipes out
-// another's, marks that outlive their transaction (then nobody writes that orec any more), and two readers that
+// another's, marks that outlive their transaction (then no transaction writes that orec any more), and two readers that
 // both want to write and wait for each other.
 #include <barrier>
 

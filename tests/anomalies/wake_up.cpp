@@ -1,4 +1,4 @@
-// The other side of lost_wake_up: who is woken without need, and what a limit means.
+// The other side of lost_wake_up: threads that are woken without need, and what a limit means.
 //
 // Catches an engine that wakes every sleeper at every commit, one whose timed wait never returns or never waits, and
 // one that waits in an alternative although there is another one.

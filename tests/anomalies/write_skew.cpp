@@ -42,11 +42,11 @@ TEST_P(write_skew, leaves_nobody_on_call) {
     EXPECT_EQ(nobody.count(), 0);
 }
 
-// How many transactions follow each other before everybody meets again, which costs a busy machine far more.
+// How many transactions follow each other before all meet again, which costs a busy machine far more.
 constexpr std::size_t places = 100;
 
-/// Keeps threads side by side between two meetings: who is ahead looks for the others, but not for as long as one takes
-/// that has lost its processor.
+/// Keeps threads side by side between two meetings: the one that is ahead looks for the others, but not for as long as
+/// one takes that has lost its processor.
 template <std::size_t Size>
 class abreast {
 public:
@@ -94,7 +94,7 @@ TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
     EXPECT_EQ(skew.count(), 0);
 }
 
-// The same, and each has read before either writes: whoever commits second has to find out.
+// The same, and each has read before either writes: the second to commit has to find out.
 TEST_P(write_skew, of_two_that_have_both_read) {
     const std::size_t meetings = rounds(8);
     var<long> x{0}, y{0};
@@ -143,7 +143,7 @@ TEST_P(write_skew, of_a_ring) {
             meet.arrive_and_wait();
             if (me != 0) continue;
             for (auto& ring : rings) {
-                // All ones: everybody read the state before anybody wrote.
+                // All ones: each read the state before any wrote.
                 long sum = 0;
                 for (auto& v : ring) sum += v.load();
                 skew.expect(sum > size);

@@ -49,7 +49,7 @@ static void retry_hands_over_between_threads(void) {
 // ---- retry in a nested block waits with the parent, and on what the parent read -------------------------------------
 
 static tutti_var gate = TUTTI_VAR_INIT(0);
-// Set by a body that is about to wait. Who ends its wait does so only then: the body runs at least twice.
+// Set by a body that is about to wait. A block that ends its wait does so only then: the body runs at least twice.
 static atomic_bool found_shut;
 
 static void await_reader(void) {

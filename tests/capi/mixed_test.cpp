@@ -35,7 +35,7 @@ int in_c_block(F f) {
 class mixed : public testing::Test {
 protected:
     std::uint64_t value() const { return tutti_var_load(&v_); }
-    /// Makes `gate` 1, but only after a body has found 0 in it: whoever waits for it runs at least twice.
+    /// Makes `gate` 1, but only after a body has found 0 in it: a body that waits for it runs at least twice.
     std::thread opener_of(tutti_var& gate) {
         return std::thread{[&] {
             while (!std::atomic_ref{found_shut_}.load()) std::this_thread::yield();

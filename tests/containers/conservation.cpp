@@ -77,7 +77,8 @@ TYPED_TEST(conservation_in_a_map, insertions_and_erasures_add_up_for_each_key) {
     EXPECT_EQ(atomically([&](tx& t) { return map.size(t); }), expected);
 }
 
-// Whoever finds a key absent makes it 1, otherwise it adds 1: no update is lost, whether the key is new or not.
+// A transaction that finds a key absent makes it 1, otherwise it adds 1: no update is lost, whether the key is new or
+// not.
 TYPED_TEST(conservation_in_a_map, increments_add_up) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
@@ -160,8 +161,8 @@ TYPED_TEST(conservation_in_a_map, every_key_is_new_once) {
     }
 }
 
-// Each key stands for a place that at most one element may take. Who finds it free takes it, in a transaction that
-// has to look at several places; two that overlook each other would make one too many.
+// Each key stands for a place that at most one element may take. A transaction that finds it free takes it, in a
+// transaction that has to look at several places; two that overlook each other would make one too many.
 TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
@@ -341,7 +342,7 @@ TEST_F(conservation, of_what_is_pushed_to_a_vector) {
     crew(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) { v.push_back(t, 0); });
-            // And every element is counted up by whoever comes past it.
+            // And every element is counted up by each thread that comes past it.
             atomically([&](tx& t) {
                 const std::size_t at = (i * 7 + me) % v.size(t);
                 v.set(t, at, v.get(t, at) + 1);

@@ -335,7 +335,7 @@ TEST(broadcast, closes_when_all_is_received) {
     EXPECT_THROW(atomically([&](tx& t) { channel.send(t, 3); }), std::logic_error);
 }
 
-// Listeners come and go in the middle; whoever listens all the time hears all, and nothing leaks (asan looks).
+// Listeners come and go in the middle; a listener that stays hears all, and nothing leaks (asan looks).
 TEST(broadcast, wakes_every_listener) {
     const long messages = static_cast<long>(support::rounds(2000));
     broadcast<long> channel;

@@ -25,7 +25,7 @@ seen held_in(tx& t, const Container& c) {
 
 template <class T>
 struct vector_trial {
-    static constexpr int kinds = 9;
+    static constexpr int kinds = 13;
 
     static seen on(tx& t, vector<T>& v, const step& s) {
         const std::size_t size = v.size(t);
@@ -44,8 +44,21 @@ struct vector_trial {
                     return {-2};
                 }
             case 7: return {number_of(v.back(t)), static_cast<long>(size), v.empty(t)};
+            // The same as transactions of their own, which are part of this one.
+            case 8: v.push_back(make<T>(s.value)); return {};
+            case 9: return {number_of(v.pop_back())};
+            case 10:
+                try {
+                    v.set(index, make<T>(s.value));
+                    return {number_of(v.at(index))};
+                } catch (const std::out_of_range&) {
+                    return {-2};
+                }
+            case 11: return {number_of(v.back()), static_cast<long>(v.size())};
             default:
-                if (index % 16 == 0) v.clear(t);
+                if (index % 16 != 0) return {};
+                if (s.value % 2 == 0) v.clear(t);
+                else v.clear();
                 return {};
         }
     }
@@ -54,8 +67,10 @@ struct vector_trial {
         switch (s.what) {
             case 0:
             case 1:
-            case 2: v.push_back(make<T>(s.value)); return {};
-            case 3: {
+            case 2:
+            case 8: v.push_back(make<T>(s.value)); return {};
+            case 3:
+            case 9: {
                 if (v.empty()) return {-1};
                 const long last = number_of(v.back());
                 v.pop_back();
@@ -67,6 +82,11 @@ struct vector_trial {
             case 5: return {index < v.size() ? number_of(v[index]) : -1};
             case 6: return {index < v.size() ? number_of(v[index]) : -2};
             case 7: return {v.empty() ? -1 : number_of(v.back()), static_cast<long>(v.size()), v.empty()};
+            case 10:
+                if (index >= v.size()) return {-2};
+                v[index] = make<T>(s.value);
+                return {number_of(v[index])};
+            case 11: return {v.empty() ? -1 : number_of(v.back()), static_cast<long>(v.size())};
             default:
                 if (index % 16 == 0) v.clear();
                 return {};

@@ -1,7 +1,9 @@
 // What a var offers beyond get and set, of small and of large types; and conditions to wait for.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -45,6 +47,9 @@ TEST(var, of_a_small_type_is_updated_exchanged_and_swapped) { use(1, 2, 3); }
 TEST(var, of_a_large_type_is_updated_exchanged_and_swapped) {
     use<std::string>("a first text that no small buffer holds", "a second one, longer than that by some", "a third");
 }
+
+// A std::atomic<int> is trivially copyable, by the letter, and cannot be copied.
+static_assert(detail::in_place<int> && !detail::in_place<std::atomic<int>> && !detail::in_place<std::string>);
 
 TEST(check, waits_for_its_condition) {
     var<int> level{0};

@@ -57,7 +57,7 @@ private:
 };
 
 /// Every schedule with at most so many preemptions, one execution after the other: `do run(search); while (next())`.
-/// A time limit that runs out while somebody else could go on counts as a preemption.
+/// A time limit that runs out while another thread could go on counts as a preemption.
 class depth_first final : public strategy {
 public:
     explicit depth_first(unsigned preemptions) : bound_{preemptions} {}

@@ -26,7 +26,7 @@
 
 #if defined(__x86_64__)
 // Saves what the System V ABI lets a callee keep, and takes up the other stack where it was left in the same way. The
-// floating-point control words are left alone: nobody here changes them.
+// floating-point control words are left alone: no code here changes them.
 extern "C" void tutti_test_switch_stack(void** save, void* load) noexcept;
 asm(R"(
     .text
@@ -55,7 +55,8 @@ tutti_test_switch_stack:
 namespace interleaving {
 namespace {
 
-// Who is being entered for the first time, and from where: a fresh stack has no arguments yet.
+// The fiber that is entered for the first time, and the one that it is entered from: a fresh stack has no arguments
+// yet.
 fiber* arriving = nullptr;
 [[maybe_unused]] const void* caller_stack = nullptr;
 [[maybe_unused]] std::size_t caller_stack_bytes = 0;
@@ -154,7 +155,7 @@ void fiber::leave_for(fiber& from, fiber& to) noexcept {
                                    to.stack_ != nullptr ? to.stack_bytes_ : caller_stack_bytes);
 #endif
     from.switch_stack(to);
-    std::abort();  // nobody switches back to a fiber that has left
+    std::abort();  // no fiber switches back to one that has left
 }
 
 }  // namespace interleaving

@@ -31,7 +31,7 @@ public:
     /// REQUIRES: it has a stack. `run` must never return and let no exception out; it ends with `leave_for`.
     void prepare(entry run, void* argument) noexcept;
 
-    /// Leaves the running fiber for `to`; returns when somebody switches back.
+    /// Leaves the running fiber for `to`; returns when another switches back.
     /// REQUIRES: `from` is the one that runs.
     static void change(fiber& from, fiber& to) noexcept;
     /// The same for a fiber that will only run again after `prepare`.

@@ -16,7 +16,7 @@ public:
 
     /// Names a new place, whose initial value is 0.
     int add_place(std::string name);
-    /// A value that nobody has written, named after the thread that writes it: 2003 is the third of thread 1.
+    /// A value that was not written before, named after the thread that writes it: 2003 is the third of thread 1.
     value fresh(int thread);
 
     // --- Outermost blocks: expect, then enter for every attempt, perhaps asks, then ended.

@@ -87,7 +87,8 @@ private:
         return std::nullopt;
     }
 
-    /// Who must come before attempt i: earlier ones of its thread, and those that had ended when it began.
+    /// The attempts that must come before attempt i: earlier ones of its thread, and those that had ended when it
+    /// began.
     attempt_set those_before(std::size_t i) const {
         const attempt& later = history_.attempts[i];
         attempt_set set = 0;
@@ -108,7 +109,7 @@ private:
     /// Whether the attempts outside `placed` can follow in some order.
     bool place_rest(attempt_set placed) {
         // An attempt that leaves nothing behind can go as soon as it may: it changes no state, and its going first
-        // only frees those who wait for it. So only writers have to be tried in every order.
+        // only frees the attempts that wait for it. So only writers have to be tried in every order.
         for (bool again = true; again;) {
             again = false;
             for (std::size_t i = 0; i < summaries_.size(); ++i) {

@@ -3,7 +3,7 @@
 // Guerraoui & Kapalka, "On the Correctness of Transactional Memory", PPoPP 2008: there is one serial order of all
 // attempts, committed or not, that respects real time (an attempt that ended before another began comes first), and in
 // which every attempt reads what the latest committed attempt before it wrote, or what it wrote itself. The writes of
-// an attempt that did not commit are visible to nobody else.
+// an attempt that did not commit are visible to no other.
 //
 // The definition asks this of every prefix of the history, too. Given that written values are unique, it is enough to
 // ask it of the whole, and in addition that no value is read before its writer has asked to commit: take the serial
@@ -45,9 +45,9 @@ struct attempt {
     instant end = never;    ///< not earlier than the last thing that it did; `never` while it runs
     bool committed = false;
     std::vector<operation> operations;
-    instant irrevocable = never;  ///< since when nobody else may abort it
+    instant irrevocable = never;  ///< since when no other may abort it
     bool gave_up = false;         ///< it was left by a cancel or an exception of its own
-    bool doomed = false;          ///< somebody was told that it will not commit a write
+    bool doomed = false;          ///< another was told that it will not commit a write
 };
 
 /// REQUIRES: no value is written twice to a place, nor its initial one; those of one thread are in their order.

@@ -18,7 +18,7 @@ namespace {
 using tutti::algorithms::version_clock;
 using tutti::core::descriptor;
 
-// The clock's word is nobody's business but the clock's, except here. The arguments of an explicit instantiation are
+// The clock's word is private to the clock, except here. The arguments of an explicit instantiation are
 // exempt from access checks ([temp.spec.general]/6).
 auto* word_of_the_clock();
 template <auto* Word>

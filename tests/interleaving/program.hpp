@@ -1,8 +1,8 @@
 // The language that the programs are written in: the public interface, with every access told to the journal.
 //
 // A program is a few functions, one a thread, over a handful of places that every execution finds at 0. What is written
-// is always a value that nobody else writes, so that a value says where it came from; "has it been written?" takes the
-// place of conditions on values. A body is run again after a restart and must not keep anything.
+// is always a value that no other step writes, so that a value says where it came from; "has it been written?" takes
+// the place of conditions on values. A body is run again after a restart and must not keep anything.
 #pragma once
 
 #include <vector>
@@ -81,7 +81,7 @@ public:
     /// Empties the slot and destroys the object that was in it.
     void drop(object o);
 
-    /// The context stops running in the middle of the block, as if preempted, until somebody calls actor::wake.
+    /// The context stops running in the middle of the block, as if preempted, until another thread calls actor::wake.
     void be_suspended();
     /// The clock goes on by so much. As in a context that is switched away, which is not sampled: so every execution
     /// finds that nothing is known yet about how long the block takes.
@@ -138,9 +138,9 @@ public:
     bool kill(int thread);
     /// Gives back what a killed and suspended transaction owns.
     void evict(int thread);
-    /// Ends be_suspended of everybody, now or later.
+    /// Ends be_suspended of all threads, now or later.
     void wake();
-    /// Waits until somebody has suspended itself.
+    /// Waits until a thread has suspended itself.
     void await_suspension();
 
 private:

@@ -4,7 +4,7 @@
 namespace interleaving {
 namespace {
 
-/// While x has not been written, p and q belong to everybody.
+/// While x has not been written, p and q belong to all threads.
 void use_p_q_while_public(actor& me) {
     me.transact([](block& b) {
         if (b.written(x)) return;
@@ -34,7 +34,7 @@ void privatize(actor& me) {
     me.peek(q);
 }
 
-/// The second half of a privatization: by whoever reads that it has happened.
+/// The second half of a privatization: by a thread that reads that it has happened.
 void take_over(actor& me, bool is_private) {
     if (!is_private) return;
     me.peek(p);
@@ -188,8 +188,8 @@ std::vector<program> memory_programs() {
               me.peek(q);
           },
           use_p_q_while_public}},
-        // The outer one is rolled back and the inner one's undo changes nothing: whoever reads what that has left waits
-        // no longer than for the end of both.
+        // The outer one is rolled back and the inner one's undo changes nothing: a thread that reads what that has left
+        // waits no longer than for the end of both.
         {"privatize_apart_in_vain",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -21,8 +21,8 @@ const std::vector<program>& conflicts_and_modes() {
     return some;
 }
 
-/// What runs under a flavour. Who stands in line without a limit must not be waited for by who is ahead, as in some of
-/// the programs about modes.
+/// What runs under a flavour. An execution that stands in line without a limit must not be waited for by one ahead of
+/// it, as in some of the programs about modes.
 const std::vector<program>& programs_of(const flavour& under) {
     static const std::vector<program> conflicts = conflict_programs();
     if (under.in_line) return conflicts;

@@ -30,7 +30,7 @@ void fail_on_x(actor& me) {
     });
 }
 
-/// Only looks, so that nobody is woken by what it commits.
+/// Only looks, so that its commit wakes no thread.
 void await_x(actor& me) { me.transact(wait_for<x>); }
 
 void wait_for_x_a_moment(actor& me) {
@@ -63,7 +63,7 @@ std::vector<program> waiting_programs() {
         {"consumer_waits", {consume_x, produce_y_then_x}},
         {"two_consumers", {consume_x, consume_x, produce<x>}},
         {"two_that_only_look", {await_x, await_x, produce<x>}},
-        // Of those who are woken in turn, the first ones do not go on, or not for long.
+        // Of the threads that are woken in turn, the first ones do not go on, or not for long.
         {"woken_behind_one_that_fails", {fail_on_x, await_x, produce<x>}},
         {"woken_behind_one_that_cancels",
          {[](actor& me) {

@@ -1,4 +1,4 @@
-// Which thread runs next: the situation, the one who chooses, and how a sequence of choices is written down.
+// Which thread runs next: the situation, the strategy that chooses, and how a sequence of choices is written down.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ constexpr thread_set only(int thread) noexcept { return thread_set{1} << thread;
 /// A moment at which more than one thread could go on.
 struct situation {
     std::uint32_t point = 0;  ///< counts the chances to switch of this execution, from 1
-    int usual = 0;            ///< who goes on if nobody interferes: the running thread if it can, else the next one
+    int usual = 0;            ///< the thread that goes on by itself: the running thread if it can, else the next one
     bool preempting = false;  ///< whether taking anybody else interrupts a thread that could go on
-    thread_set ready = 0;     ///< who could go on
-    thread_set timeouts = 0;  ///< who sleeps with a time limit that could run out now
+    thread_set ready = 0;     ///< the threads that could go on
+    thread_set timeouts = 0;  ///< the threads that sleep with a time limit that could run out now
     [[nodiscard]] thread_set all() const noexcept { return ready | timeouts; }
 };
 

@@ -35,9 +35,9 @@ struct threads_of_execution {
         const std::function<void()>* body = nullptr;
         phase is = phase::returned;
         std::optional<deadline> time_limit;
-        bool spun = false;              // nobody else has made a step since it spun
-        thread_set ran_since_spin = 0;  // who has, since its last spin
-        thread_set goes_before = 0;     // who must make a step before this thread may
+        bool spun = false;              // no other has made a step since it spun
+        thread_set ran_since_spin = 0;  // the threads that have, since its last spin
+        thread_set goes_before = 0;     // the threads that must make a step before this one may
         const void* sleeps_on = nullptr;
         std::uint32_t asleep_since = 0;  // the point
     };
@@ -59,7 +59,7 @@ struct threads_of_execution {
         return set;
     }
 
-    /// Who may go on: ready, and not held back by fairness unless everybody is.
+    /// The threads that may go on: ready, and not held back by fairness unless all are.
     thread_set eligible() const noexcept {
         const thread_set ready = in(phase::ready);
         thread_set set = ready;

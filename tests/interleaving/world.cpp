@@ -174,7 +174,7 @@ void use_object(object o, Use use) {
     world& in = here();
     // A chance for others to destroy it right before it is used.
     tutti::detail::interleaving_point();
-    // Copied: whoever makes an object moves what is known of all.
+    // Copied: a thread that makes an object moves what is known of all.
     const world::knowledge it = in.known(o);
     if (!it.destroyed) use(*it.at);
     if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that uses it");

@@ -54,7 +54,7 @@ struct world {
     std::array<tutti::var<value>, words_per_kind> variables;
     std::array<apart, words_per_kind>& words;
     tutti::var<wide> behind{wide{}};
-    /// Twice the object in the slot, or an odd number that nobody else writes: that it is empty.
+    /// Twice the object in the slot, or an odd number that no other step writes: that it is empty.
     tutti::var<value> slot{0};
     std::vector<knowledge> objects;
     object first_object;

@@ -76,7 +76,7 @@ TUTTI_PURE void let_another_commit() {
     while (other_commits == 0 || !sleeps(other_commits)) std::this_thread::yield();
 }
 
-/// In the child nobody waits for those who are not there.
+/// The child waits for no thread that it does not have.
 void quiescent() {
     const another_context there{another};
     pid_t child = -1;
@@ -111,8 +111,8 @@ TUTTI_PURE void look_for_barriers() {
     asm volatile("" : : "r"(all) : "memory");
 }
 
-/// In the child nobody sleeps: there is nobody to wake, on a stack that has other frames now, and blocks lose their
-/// barriers, which they do not while somebody sleeps.
+/// In the child no thread sleeps: there is none to wake, on a stack that has other frames now, and blocks lose their
+/// barriers, which they do not while another sleeps.
 void asleep() {
     tutti::var<bool> rung{false};
     std::atomic<pid_t> sleeper{0};
@@ -140,7 +140,7 @@ void asleep() {
 }
 
 /// The child's thread is the one that goes on to sleep: nothing that it waits for is entered any more, so it looks
-/// again, and those who sleep later are counted from zero.
+/// again, and later sleepers are counted from zero.
 void on_its_way_to_sleep() {
     tutti::var<bool> rung{false};
     pid_t child = -1;
@@ -225,8 +225,8 @@ TUTTI_PURE void beat_another() {
     while (attempts < 2) std::this_thread::yield();
 }
 
-/// Another thread loses to this one and is about to lower its priority for that. In the child nobody has, and who loses
-/// there does so in its turn.
+/// Another thread loses to this one and is about to lower its priority for that. The child has no such loser, and one
+/// that loses there does so in its turn.
 void lowers_its_priority() {
     const another_context there{another};
     pid_t child = -1;

@@ -140,7 +140,7 @@ void restarted_from_inside_an_open_nested_block() {
 
 // ---- what a block of the language wrote to frames that are gone
 
-/// A local that says at its end whether somebody has written to it.
+/// A local that says at its end whether another frame has written to it.
 struct canary {
     static constexpr long sound = 0x2222;
     long words[256];

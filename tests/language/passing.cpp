@@ -321,7 +321,7 @@ void busy_for_long() {
     long seen = 0;
     tutti::atomically([&](tutti::tx& t) {
         ++attempts;
-        t.on_abort([] { may_end = true; });  // before it waits for whoever was in the way
+        t.on_abort([] { may_end = true; });  // before it waits for the one in the way
         tutti::store(t, &left, 1L);
         seen = read_owned();
     });

@@ -11,7 +11,7 @@ namespace language {
 
 // clang-format off
 
-/// Blocks of a thread whose like nobody else runs lose their barriers; others join in, and no update is lost.
+/// Blocks of a thread whose like no other thread runs lose their barriers; others join in, and no update is lost.
 void turns() {
     static long count = 0;
     std::atomic<int> turn{0};
@@ -38,7 +38,7 @@ long pair_b = 0;
 
 }  // namespace
 
-/// Code without clones runs alone: nobody sees or disturbs the middle of it.
+/// Code without clones runs alone: no other block sees or disturbs the middle of it.
 void synchronized_blocks() {
     run_crew(4, [](int me) {
         for (int i = 0; i != 300; ++i) {

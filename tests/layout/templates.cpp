@@ -1,4 +1,4 @@
-// Every public template and inlined function, for the warnings of whoever uses it.
+// Every public template and inlined function, for the warnings that its users see.
 #include <tutti/c/allocation.h>
 #include <tutti/c/base.h>
 #include <tutti/c/block.h>

@@ -2,8 +2,10 @@
 # transactions meet inside their bodies, or because no second thread takes part; interleavings that nothing but a
 # scheduler finds are in tests/interleaving/faults_test.cpp.
 
-set(optimistic wb-etl wt-etl wb-ctl norec)
-set(with_orecs wb-etl wt-etl wb-ctl)
+set(optimistic ${TUTTI_ALGORITHMS})
+list(REMOVE_ITEM optimistic serial global-lock) # one transaction at a time: these have nothing to validate
+set(with_orecs ${optimistic})
+list(REMOVE_ITEM with_orecs norec)
 
 tutti_mutation(skip_validation anomaly_write_skew *.of_two_that_have_both_read/optimistic ${optimistic})
 tutti_mutation(skip_validation anomaly_phantom *.is_inserted_where_another_has_looked/optimistic ${optimistic})

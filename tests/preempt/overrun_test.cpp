@@ -54,7 +54,7 @@ protected:
             EXPECT_EQ(after.at, 1);
             EXPECT_EQ(d.ended, 0);
             EXPECT_EQ(shared.load(), 0);
-            // Nobody's record is held, and nothing is counted twice.
+            // No record is held, and nothing is counted twice.
             tutti::atomically([&](tutti::tx& t) { shared.set(t, shared.get(t)); });
             look(d);
         }
@@ -176,7 +176,7 @@ TEST(overruns, every_other_fault_goes_to_the_handler_before) {
     ::munmap(closed_page, 4096);
 }
 
-// Nobody knows what the C library holds between the frames of a procedure.
+// It cannot be known what the C library holds between the frames of a procedure.
 TEST(overruns, a_library_that_calls_back_is_never_left) {
     EXPECT_DEATH(
         {

@@ -1,5 +1,5 @@
-// Contexts that sleep in retry: they keep neither their worker nor their place from whoever ends the wait, and when the
-// scheduler ends they do not sleep on.
+// Contexts that sleep in retry: they keep neither their worker nor their place from the context that ends the wait, and
+// when the scheduler ends they do not sleep on.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -59,7 +59,7 @@ TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
     }
 }
 
-/// Only looks, so that nobody is woken by what it commits.
+/// Only looks, so that its commit wakes none.
 struct onlooker {
     const var<int>* at;
     std::atomic<int> attempts{0};
@@ -74,7 +74,7 @@ void look(void* of_onlooker) noexcept {
     });
 }
 
-// Contexts and threads wait for one change, in turn. Catches a thread that nobody wakes because it waits behind
+// Contexts and threads wait for one change, in turn. Catches a thread that is not woken because it waits behind
 // contexts, and the reverse.
 TEST(retry, wakes_contexts_and_threads_that_wait_together) {
     const support::watchdog dog{"waiting"};
@@ -160,7 +160,7 @@ void consume_then_spin(void* of) noexcept {
 }
 
 // The sleeper has no place any more, so both places belong to calls on the other worker. What waits for a place gets
-// that of the urgent one, but that worker goes on with what it had begun. Catches an idle worker that nobody tells.
+// that of the urgent one, but that worker goes on with what it had begun. Catches an idle worker that is not told.
 TEST(retry, leaves_its_worker_to_what_gets_a_place_on_the_other) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -214,7 +214,7 @@ TEST(retry, once_woken_keeps_nobody_from_beginning) {
 }
 
 // The one place is taken, so what wakes one of the sleepers begins when the scheduler ends already. Catches an end that
-// waits for sleepers for ever, and one that interrupts those who would have been woken.
+// waits for sleepers for ever, and one that interrupts sleepers that would have been woken.
 TEST(retry, is_interrupted_at_the_end_if_nothing_is_left_that_could_wake_it) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -299,7 +299,7 @@ TEST(retry, sleeps_on_where_nothing_can_end_it) {
     EXPECT_TRUE(undo.got);
 }
 
-// Catches an end that waits for what it cannot end before it ends the others, and one that ends nobody.
+// Catches an end that waits for what it cannot end before it ends the others, and one that ends none.
 TEST(retry, that_cannot_be_ended_keeps_the_end_from_nobody_else) {
     const support::watchdog dog{"retry"};
     var<int> x{0}, y{0};

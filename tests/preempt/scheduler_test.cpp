@@ -86,7 +86,7 @@ TEST(scheduler, chooses_by_level_then_deadline_then_arrival) {
     EXPECT_EQ(m[0].at, 5);
 }
 
-// Its wait is over, so a tick would find something to do. Catches a handler that switches whoever sent the signal, in
+// Its wait is over, so a tick would find something to do. Catches a handler that switches the sender of the signal, in
 // a scheduler that leaves critical regions out.
 TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
     sigset_t tick, before;

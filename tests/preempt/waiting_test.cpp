@@ -1,5 +1,5 @@
-// Transactions that meet what a preempted one owns: nobody spins, nobody deadlocks, and the one that is to run first
-// does. One worker, so whoever is waited for runs only if it is switched to.
+// Transactions that meet what a preempted one owns: none spins, none deadlocks, and the one that is to run first
+// does. One worker, so a context that is waited for runs only if it is switched to.
 #include <gtest/gtest.h>
 
 #include "preempt/procedures/busy.hpp"
@@ -94,8 +94,8 @@ TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// What is handed in while the owner runs at the lent level ticks nobody; it has to when the loan is over. The waiter is
-// on the other worker, which is busy with more, so nothing else makes the owner's worker look.
+// What is handed in while the owner runs at the lent level ticks no worker; it has to when the loan is over. The waiter
+// is on the other worker, which is busy with more, so nothing else makes the owner's worker look.
 TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};

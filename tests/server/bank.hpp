@@ -67,7 +67,7 @@ inline std::string answer_of(bank_server& bank, std::string_view procedure, cons
     return answered->get_future().get();
 }
 
-/// How often a transaction that is aborted once is run, when it is run by who takes the answer of a call.
+/// How often a transaction that is aborted once is run, when it is run by what takes the answer of a call.
 inline int attempts_after(bank_server& bank, std::string_view procedure) {
     const auto counted = std::make_shared<std::promise<int>>();
     bank->call_raw(procedure, {}, {}, [counted](std::string_view) {

@@ -115,7 +115,7 @@ TEST(drain, the_program_too_is_refused_while_the_server_ends) {
     EXPECT_EQ(ask.receive(), "OK") << "what was accepted before is answered";
 }
 
-// Catches an end that waits for ever for calls that nobody can wake, and one that does not wait for what wakes them.
+// Catches an end that waits for ever for calls that nothing can wake, and one that does not wait for what wakes them.
 // With the executor of threads the calls that sleep, and the gate, have every worker.
 TEST(drain, a_call_in_retry_that_nothing_can_wake_is_told_so) {
     bank_server bank{{.workers = 4, .preemption = {.contexts = 4}}};

@@ -1,5 +1,5 @@
-// Clients that leave while their calls are under way. Catches a call that waits for something on behalf of nobody: it
-// would keep its client's place for ever, and take what the next one should have got.
+// Clients that leave while their calls are under way. Catches a call that waits for something on behalf of no client:
+// it would keep its client's place for ever, and take what the next one should have got.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 const instant start = instant{} + 1h;
 
-/// Nobody is at its other end.
+/// No client is at its other end.
 class quiet_stream final : public stream {
 public:
     explicit quiet_stream(bool established) : stream{handle{}}, established_{established} {}

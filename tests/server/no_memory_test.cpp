@@ -1,5 +1,5 @@
-// Memory that is refused at the worst moment. Catches a pool that waits for threads which nobody ends, an entry in a
-// list of what is gone already, and a client that ends everybody's server.
+// Memory that is refused at the worst moment. Catches a pool that waits for threads which are never ended, an entry in
+// a list of what is gone already, and a client that ends the server of all.
 
 #include <gtest/gtest.h>
 

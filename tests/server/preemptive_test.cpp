@@ -50,7 +50,7 @@ std::map<std::string, std::vector<std::string>> slices_of(const std::string& tra
     return by_call;
 }
 
-// Catches a trace that does not show who gave way, or takes what went on for another call.
+// Catches a trace that does not show which call gave way, or takes what went on for another call.
 TEST_F(preemption, is_seen_in_the_timeline) {
     bank_server bank{{.workers = 1}};
     client busy{bank.port()}, ask{bank.port()};

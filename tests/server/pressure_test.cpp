@@ -1,5 +1,5 @@
 // Nothing that one client does, or leaves undone, harms another. Catches queues and buffers without a bound, and
-// I/O threads that wait for somebody.
+// I/O threads that wait for a client.
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -129,15 +129,15 @@ TEST(pressure, half_closed_clients_get_all_answers) {
     EXPECT_TRUE(answers.ends_with(":100\r\n+OK\r\n+PONG\r\n")) << answers;
 }
 
-// Whoever has inherited the socket keeps it open. Catches an I/O thread that hears of a client after it has forgotten
-// it.
+// A process that has inherited the socket keeps it open. Catches an I/O thread that hears of a client after it has
+// forgotten it.
 TEST(pressure, a_client_may_leave_while_another_process_has_its_socket) {
     bank_server bank;
     bare_socket leaving{bank.port()};
     leaving.send(wire({"PING"}));
     EXPECT_EQ(leaving.receive_lines(1), "+PONG\r\n");
     const pid_t copy = ::fork();
-    ASSERT_NE(copy, -1);  // to signal that would be to signal everybody
+    ASSERT_NE(copy, -1);  // to signal that would be to signal all processes
     if (copy == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) ::pause();

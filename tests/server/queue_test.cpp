@@ -1,4 +1,4 @@
-// Who stands first. Catches a queue that forgets priorities, deadlines, or who came first.
+// Which call stands first. Catches a queue that forgets priorities, deadlines, or the order of arrival.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Places to listen at, and an I/O thread that cannot have what it needs. Catches a start that waits for another server,
-// an end that takes another's socket away, and a client for whom there is no memory that ends everybody's server.
+// an end that takes another's socket away, and a client for whom there is no memory that ends the server of all.
 
 #include "server/net/sockets.hpp"
 

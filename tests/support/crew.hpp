@@ -30,7 +30,7 @@ void crew(unsigned size, F part) {
                 try {
                     part(i);
                 } catch (const std::exception& failure) {
-                    // Said at once: the others may be waiting for this thread, and then nobody gets to rethrow.
+                    // Said at once: the others may be waiting for this thread, and then none gets to rethrow.
                     std::fprintf(stderr, "crew: thread %u ended by an exception: %s\n", i, failure.what());
                     keep(std::current_exception());
                 } catch (...) {

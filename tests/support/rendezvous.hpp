@@ -16,7 +16,7 @@ public:
         here_[me].store(true);
         for (int look = 0; look < looks && !here_[1 - me].load(); ++look) std::this_thread::yield();
     }
-    /// REQUIRES: nobody is in `meet`.
+    /// REQUIRES: no thread is in `meet`.
     void reset() noexcept {
         for (auto& one : here_) one.store(false);
     }

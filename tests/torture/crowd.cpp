@@ -122,7 +122,7 @@ void print_progress(const stage& s, std::chrono::duration<double> elapsed) {
     std::fflush(stdout);
 }
 
-/// Prints what happens, looks whether everybody is alive, and returns when the time is up.
+/// Prints what happens, looks whether all are alive, and returns when the time is up.
 void oversee(const stage& s) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();

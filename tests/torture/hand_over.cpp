@@ -27,7 +27,7 @@ public:
     }
 
     // Residents wait for as long as it takes. Consumers wait only while all lanes are empty, producers only while
-    // theirs is full, so there is always one who can go on.
+    // theirs is full, so there is always one that can go on.
     [[nodiscard]] unsigned residents() const override { return 4; }
     void reside(unsigned index, support::random& dice) override {
         const manner how = waiting_manner(dice);

@@ -1,4 +1,4 @@
-// Many threads on little data: nothing is lost, and nobody sees half of a transaction.
+// Many threads on little data: nothing is lost, and no thread sees half of a transaction.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -28,7 +28,7 @@ bool forbid_futexes() {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-// Catches a release that wakes although nobody sleeps.
+// Catches a release that wakes although none sleeps.
 TEST(abstract_locks_test, are_released_without_a_system_call_while_nobody_sleeps) {
     EXPECT_EXIT(
         {

@@ -154,7 +154,7 @@ TEST_F(in_line, nobody_is_ever_defeated) {
     EXPECT_EQ(attempts.load(), threads * each);
 }
 
-/// A block that goes on once somebody stands behind it, and how it ends.
+/// A block that goes on once another stands behind it, and how it ends.
 template <class End>
 void be_followed(End end) {
     var<int> x, y;

@@ -1,4 +1,4 @@
-// The context that runs alone without asking: when it may, what ends it, and that nobody runs beside it.
+// The context that runs alone without asking: when it may, what ends it, and that no other runs beside it.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -50,7 +50,7 @@ TEST_F(critical_test, a_tick_in_user_code_may_switch) {
     EXPECT_EQ(ticks.served, 0);
 }
 
-// at_commit runs between prepare and publish: orecs are owned, and a switch there would block everybody.
+// at_commit runs between prepare and publish: orecs are owned, and a switch there would block all others.
 TEST_F(critical_test, a_tick_in_commit_is_remembered_and_served_when_the_region_ends) {
     var<int> x{0};
     int served_before_publish = -1;

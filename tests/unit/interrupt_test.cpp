@@ -63,7 +63,8 @@ TEST(interrupt, ends_a_sleep_in_retry) {
     }));
 }
 
-// Who is interrupted may be the one that was to wake the next. Catches one that leaves without doing so: a hang.
+// The one that is interrupted may be the one that was to wake the next. Catches one that leaves without doing so: a
+// hang.
 TEST(interrupt, takes_no_wake_up_from_those_who_wait_behind) {
     constexpr int behind = 6;
     tutti::var<long> gate{0};

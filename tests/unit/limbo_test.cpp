@@ -35,7 +35,7 @@ TEST_F(limbo_test, destroys_at_once_when_nobody_runs) {
     EXPECT_EQ(destroyed, 3);
 }
 
-// Catches a limbo that does not look at who is running, and one that only looks at whether somebody still is.
+// Catches a limbo that does not look at the transactions that run, and one that only looks at whether any still does.
 TEST_F(limbo_test, waits_for_a_transaction_that_was_running_and_not_for_its_successor) {
     reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
     retire(3);

@@ -1,6 +1,6 @@
 // What is logged, and which part of a log is walked when: every algorithm, on the descriptor of this thread.
 //
-// A part that must not be walked is made inaccessible meanwhile: whoever walks it all the same ends the program.
+// A part that must not be walked is made inaccessible meanwhile: code that walks it all the same ends the program.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -83,7 +83,7 @@ std::string name_of(const ::testing::TestParamInfo<const instance*>& tested) {
 }
 INSTANTIATE_TEST_SUITE_P(under, logs, ::testing::ValuesIn(all_algorithms()), name_of);
 
-// The frame of an outermost block says nothing of where its logs stood, and nobody may ask it.
+// The frame of an outermost block says nothing of where its logs stood, and no code may ask it.
 TEST_P(logs, of_an_outermost_block_that_writes_one_variable_again_and_again_do_not_grow) {
     detail::frame f;
     std::memset(static_cast<void*>(&f.mark), 0xff, sizeof f.mark);

@@ -1,4 +1,4 @@
-// Who wins, who waits, and for how long at most: every policy of the table.
+// Which wins, which waits, and for how long at most: every policy of the table.
 #include "core/ports/policy.hpp"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(policies, are_put_in_force_by_name) {
     use_policy(before);
 }
 
-// Many threads, few variables, some visible readers: nobody hangs and nothing is lost, whatever the policy says.
+// Many threads, few variables, some visible readers: none hangs and nothing is lost, whatever the policy says.
 TEST(policies, keep_every_increment) {
     constexpr unsigned threads = 6;
     const long rounds = static_cast<long>(support::rounds(2000));
@@ -128,7 +128,7 @@ TEST(policies, bound_the_restarts_of_who_always_loses) {
     }
 }
 
-// It has lost to nobody. A pause draws a random number for its length, or gives the processor away.
+// It has lost to no other. A pause draws a random number for its length, or gives the processor away.
 TEST(policies, a_restart_that_the_block_asks_for_is_at_once) {
     descriptor& d = attach();
     for (const policy* p : all()) {

@@ -1,5 +1,5 @@
-// Who belongs to the set that commits walk through where plain memory is used. Catches one that only grows: each commit
-// would look at every thread that ever used plain memory.
+// Which contexts belong to the set that commits walk through where plain memory is used. Catches one that only grows:
+// each commit would look at every thread that ever used plain memory.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ void use_plain_memory_once() {
     atomically([](tx& t) { store(t, &word, load(t, &word) + 1); });
 }
 
-/// Each walks through the whole set; two sweeps take out whoever has been idle between them.
+/// Each walks through the whole set; two sweeps take out those that were idle between them.
 void commit_often() {
     std::uint64_t mine = 0;
     for (int i = 0; i < 3 * 4096; ++i) atomically([&](tx& t) { store(t, &mine, mine); });

@@ -1,4 +1,4 @@
-// Waiting for a slot. Catches a departure that calls nobody although somebody waits, a waiter that gives up and takes
+// Waiting for a slot. Catches a departure that calls none although one waits, a waiter that gives up and takes
 // with it what it was called for, and one that is passed over for ever: all of them hang.
 #include "core/tokens/slots.hpp"
 
@@ -72,7 +72,7 @@ TEST_P(slots_of_readers, are_not_lost_with_who_gives_up) {
     release_descriptor(d);
 }
 
-/// Takes all slots of its kind, as descriptors of nobody's.
+/// Takes all slots of its kind, as descriptors of no thread's.
 struct full_house {
     explicit full_house(status kind) {
         for (;;) {
@@ -93,7 +93,7 @@ struct full_house {
     std::vector<descriptor*> sitting;
 };
 
-// Everybody keeps its slot until all have one, so no later departure makes good for a wake-up that was lost. Catches
+// Each keeps its slot until all have one, so no later departure makes good for a wake-up that was lost. Catches
 // one that finds a slot and leaves the others asleep beside those that were left while it was on its way.
 TEST(slots, that_are_left_together_are_all_found) {
     const support::watchdog dog{"slots"};
@@ -118,7 +118,7 @@ TEST(slots, that_are_left_together_are_all_found) {
     }
 }
 
-// One slot is left once. Who gives up just then may have been called for it.
+// One slot is left once. The one that gives up just then may have been called for it.
 TEST(slots, that_are_left_to_who_gives_up_are_found_by_the_next) {
     const support::watchdog dog{"slots"};
     support::random dice{3};

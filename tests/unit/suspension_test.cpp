@@ -179,7 +179,7 @@ TEST_F(suspension_test, a_suspended_reader_holds_back_reclamation_and_nothing_el
     };
     start(body);
     if (algorithm() == "serial" || algorithm() == "global-lock") {
-        resume_background();  // nobody else can run meanwhile
+        resume_background();  // no other can run meanwhile
     }
     atomically([&](tx& t) {
         destroy(t, head.get(t));

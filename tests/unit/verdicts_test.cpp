@@ -93,7 +93,7 @@ const std::vector<situation>& situations() {
     return all;
 }
 
-/// A descriptor of nobody's, as the policies see it.
+/// A descriptor of no thread's, as the policies see it.
 class stranger {
 public:
     stranger() : d_{acquire_descriptor()} {}

@@ -58,7 +58,7 @@ constexpr preemption slow_sleeper{
     .wake = [](descriptor&) noexcept { ++wakes; },
 };
 
-// Catches commits that wake those who are awake already: a crowd of n would be woken n * n times by its own commits.
+// Catches commits that wake threads that are awake already: a crowd of n would be woken n * n times by its own commits.
 TEST(waiting, who_sleeps_in_retry_is_woken_once) {
     var<int> x{0};
     std::thread sleeper{[&] {

@@ -3,12 +3,12 @@
 // A build is what the programs are templates over; it has these members (builds/library.hpp is the other model):
 //
 //   shared<T>     a word that transactions may touch at once: get(context&), set(context&, value), and load() and
-//                 store(value) while nobody else runs
+//                 store(value) while no other thread runs
 //   context       what a running block is handed
 //   atomically(site, body)        runs body(context&) as one transaction and returns what it returns
 //   reading(site, body)           the same for a block that writes nothing
 //   create<T>(context&, arguments...), destroy(context&, T*)
-//   start_counting(), counted()   around the measured part, while nobody else runs
+//   start_counting(), counted()   around the measured part, while no other thread runs
 //
 // `site` is a literal that names the block in statistics. A body may run several times: what it changes outside of
 // shared words it sets anew each time.

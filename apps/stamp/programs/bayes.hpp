@@ -74,7 +74,7 @@ bool has_cycle(const network<B>& of) {
     return left != 0;
 }
 
-/// What is wrong with a network that was learned. Nobody else runs.
+/// What is wrong with a network that was learned. No other thread runs.
 template <class B>
 std::string check(const records& data, const network<B>& found) {
     double empty = 0, total = 0;

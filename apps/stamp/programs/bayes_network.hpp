@@ -80,7 +80,7 @@ public:
     /// Whatever comes of it.
     void set_parents(context& t, unsigned v, variable_set parents) { parents_[v].set(t, parents); }
 
-    /// What is there. Nobody else runs.
+    /// What is there. No other thread runs.
     [[nodiscard]] variable_set parents(unsigned v) const { return parents_[v].load(); }
     [[nodiscard]] double total() const { return total_.load(); }
 

@@ -110,7 +110,8 @@ public:
         }
     }
 
-    /// Until nothing is left to capture. What the last packet completes is dealt with by whoever put it in its place.
+    /// Until nothing is left to capture. What the last packet completes is dealt with by the thread that put it in its
+    /// place.
     void work(std::vector<finding>& found) {
         joined text;
         for (;;) {

@@ -51,7 +51,7 @@ public:
         }
     }
 
-    /// The number of the wire in a cell, or 0. Nobody else runs.
+    /// The number of the wire in a cell, or 0. No other thread runs.
     [[nodiscard]] std::uint32_t owner(cell_number c) const { return owner_[c].load(); }
 
 private:

@@ -83,7 +83,7 @@ public:
         }
     }
 
-    /// The edges that the graph has, as seen from where they begin (0) or end (1). Nobody else runs.
+    /// The edges that the graph has, as seen from where they begin (0) or end (1). No other thread runs.
     [[nodiscard]] std::vector<edge> seen_from(std::size_t d) const {
         const half& h = halves_[d];
         std::vector<edge> found;

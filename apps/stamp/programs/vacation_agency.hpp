@@ -132,7 +132,7 @@ public:
         return bill;
     }
 
-    /// What is wrong with the tables. Nobody else runs.
+    /// What is wrong with the tables. No other thread runs.
     [[nodiscard]] std::string check() const {
         std::map<booking, unsigned> booked;
         customers_.for_each(

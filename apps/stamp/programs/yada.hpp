@@ -22,7 +22,7 @@
 
 namespace stamp::yada {
 
-/// All triangles of a mesh. Nobody changes it.
+/// All triangles of a mesh. No thread changes it.
 template <class B>
 std::vector<triangle<B>*> all_of(const mesh<B>& m) {
     std::vector<triangle<B>*> found{m.at_origin()};

@@ -1,5 +1,5 @@
-// The geometry of yada. Points have whole coordinates, so that every question about who lies where has an exact answer:
-// a mesh that is right stays right, whatever is rounded when a new point is chosen.
+// The geometry of yada. Points have whole coordinates, so that every question about where a point lies has an exact
+// answer: a mesh that is right stays right, whatever is rounded when a new point is chosen.
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 //  1. Corners are counter-clockwise and constant. neighbour[i] shares the edge from corner i to the next one, and knows
 //     this triangle in return; it is null where that edge lies on the border of the square.
 //  2. No circle through the corners of a triangle has another corner inside.
-//  3. A triangle that leaves the mesh is destroyed, or, if it waits for somebody to look at it, marked as gone and
-//     destroyed by whom it waits for.
+//  3. A triangle that leaves the mesh is destroyed, or, if it waits for a thread to look at it, marked as gone and
+//     destroyed by that thread.
 #pragma once
 
 #include <algorithm>

@@ -59,7 +59,7 @@ public:
         return true;
     }
 
-    /// Calls f(key, const Value&) in order while nobody else runs.
+    /// Calls f(key, const Value&) in order while no other thread runs.
     template <class F>
     void for_each(const F& f) const {
         visit(root_.load(), f);

@@ -1,7 +1,7 @@
 // A map as a sorted, singly linked list: for few elements.
 //
 // It does not free its elements when it goes, because it may lie in an object that a transaction has made: when that
-// is rolled back its elements are gone already. Whoever has it calls clear() or, when nobody else runs, discard().
+// is rolled back its elements are gone already. Its owner calls clear() or, when no other thread runs, discard().
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ public:
     void for_each(context& t, const F& f) const {
         for (const node* n = first_.get(t); n != nullptr; n = n->next.get(t)) f(n->key, n->value);
     }
-    /// The same while nobody else runs.
+    /// The same while no other thread runs.
     template <class F>
     void for_each(const F& f) const {
         for (const node* n = first_.load(); n != nullptr; n = n->next.load()) f(n->key, n->value);

@@ -3,7 +3,7 @@
 ///
 /// While transactions can reach a piece of memory, every access to it goes through these calls. Memory that a
 /// transaction has made private may be used directly as soon as its block has returned (unless the block waived
-/// privatization); memory that nobody else can reach yet may be written directly before it is published.
+/// privatization); memory that no other thread can reach yet may be written directly before it is published.
 ///
 /// The typed calls take addresses that are aligned to the type's size; another address is an error of use.
 #pragma once

@@ -13,7 +13,7 @@
     X(delay, DELAY) /* aborts itself and waits until the orec is free */ \
     X(backoff, BACKOFF) /* aborts itself and waits for a random time that doubles with each attempt */ \
     X(timestamp, TIMESTAMP) /* the older wins (Scherer, Scott; Guerraoui, Herlihy, Pochon: both PODC 2005) */ \
-    X(karma, KARMA) /* whoever has done more work, over all of its attempts, wins (Scherer, Scott: PODC 2005) */ \
+    X(karma, KARMA) /* the one that has done more work, over all of its attempts, wins (Scherer, Scott: PODC 2005) */ \
     X(priority, PRIORITY) /* the higher priority of the options wins, then the older */ \
     X(deadline, DEADLINE) /* the earlier deadline wins where readers are visible (Maldonado et al., 6) */ \
     X(serialize_spin, SERIALIZE_SPIN) /* runs after the winner's commit; spins until then (the same, algorithm 1) */ \

@@ -22,7 +22,7 @@ typedef struct tutti_var {
 /// than 0 use `tutti_var_init_double`.
 #define TUTTI_VAR_INIT(initial) {(uint64_t)(initial), 0}
 
-/// Initialises a variable in fresh memory that nobody else can reach yet, inside a transaction or outside.
+/// Initialises a variable in fresh memory that no other thread can reach yet, inside a transaction or outside.
 static inline void tutti_var_init(tutti_var* var, uint64_t initial) {
     var->value_ = initial;
     var->orec_ = 0;

@@ -1,5 +1,5 @@
 /// @file
-/// A channel whose messages go to everybody who listens, and which can be closed.
+/// A channel whose messages go to every listener, and which can be closed.
 #pragma once
 
 #include <concepts>
@@ -22,7 +22,8 @@ namespace tutti {
 /// and go. A listener that receives conflicts with a send only over the newest message, and with the other listeners
 /// over the message that both receive: the last of them destroys it.
 ///
-/// **Memory.** A message stays until all who are to receive it have. A listener that does not keep up makes it grow.
+/// **Memory.** A message stays until every listener of its time has received it. A listener that does not keep up makes
+/// it grow.
 ///
 /// @tparam T  any copyable type; a message is constant once it is sent
 template <std::copyable T>
@@ -43,7 +44,7 @@ public:
     /// REQUIRES: there are no listeners, and no transaction can reach the channel.
     ~broadcast() { delete newest_.load(); }
 
-    /// Sends to all who listen now. O(1).
+    /// Sends to every listener of this moment. O(1).
     /// @throws std::logic_error  where the channel is closed
     void send(tx& t, const T& message) {
         if (closed_.get(t)) throw std::logic_error{"tutti::broadcast::send: the channel is closed"};

@@ -190,10 +190,10 @@ public:
         atomically([&](tx& t) { clear(t); });
     }
 
-    /// For monitoring: calls f(const Key&, const T&) for the elements, in a transaction for each bucket. So it holds
-    /// nobody up and is never rolled back as a whole. Each element is as it was at some time during the call; one that
-    /// was inserted or erased meanwhile may come or not, and one may come twice where the map grows meanwhile. `f` is
-    /// called outside of the transactions. REQUIRES: this thread runs no transaction.
+    /// For monitoring: calls f(const Key&, const T&) for the elements, in a transaction for each bucket. So it holds no
+    /// other transaction up and is never rolled back as a whole. Each element is as it was at some time during the
+    /// call; one that was inserted or erased meanwhile may come or not, and one may come twice where the map grows
+    /// meanwhile. `f` is called outside of the transactions. REQUIRES: this thread runs no transaction.
     template <std::invocable<const Key&, const T&> F>
     void for_each_weakly(F f) const {
         std::vector<std::pair<Key, T>> some;
@@ -274,7 +274,7 @@ private:
     struct chain {
         bucket* in;
         word head;
-        bool certain;  // nothing was passed over that nobody had reached, which no variable tells
+        bool certain;  // no bucket was passed over that no operation had reached, which no variable tells
     };
     /// The chain where the elements of the bucket of those bits are. `bucket_at` finds buckets by number, or makes
     /// them.

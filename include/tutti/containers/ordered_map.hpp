@@ -172,9 +172,9 @@ public:
     }
 
     /// For monitoring: calls f(const Key&, const T&) for the elements in order, in transactions of `batch` elements
-    /// each. So it holds nobody up and is never rolled back as a whole. Each element is as it was at some time during
-    /// the call, and comes once at most; one that was inserted or erased meanwhile may come or not. `f` is called
-    /// outside of the transactions. REQUIRES: this thread runs no transaction.
+    /// each. So it holds no other transaction up and is never rolled back as a whole. Each element is as it was at some
+    /// time during the call, and comes once at most; one that was inserted or erased meanwhile may come or not. `f` is
+    /// called outside of the transactions. REQUIRES: this thread runs no transaction.
     template <std::invocable<const Key&, const T&> F>
     void for_each_weakly(F f, std::size_t batch = 64) const {
         std::vector<value_type> some;

@@ -18,9 +18,9 @@ namespace tutti {
 /// Slots under the numbers 0, 1, 2, …, made on demand in chunks. A slot never moves, and lives as long as the array.
 ///
 /// Making slots is no part of any transaction: it stays when the block that asked for them is rolled back, and it
-/// conflicts with nobody. That is sound if a fresh slot means the same as none, which is up to whoever uses the array;
-/// what transactions share are the variables within the slots. Growth copies nothing but doubles a directory by adding
-/// to it: Dechev, Pirkelbauer, Stroustrup, "Lock-Free Dynamically Resizable Arrays", OPODIS 2006.
+/// conflicts with nothing. That is sound if a fresh slot means the same as none, which the container that uses the
+/// array sees to; what transactions share are the variables within the slots. Growth copies nothing but doubles a
+/// directory by adding to it: Dechev, Pirkelbauer, Stroustrup, "Lock-Free Dynamically Resizable Arrays", OPODIS 2006.
 ///
 /// Thread safety: all but the destructor.
 ///
@@ -44,7 +44,7 @@ public:
         }
     }
 
-    /// The slot of that number, or null if nobody has reached its chunk yet. O(1).
+    /// The slot of that number, or null if no `reach` has made its chunk yet. O(1).
     [[nodiscard]] Slot* find(std::size_t number) const noexcept {
         const place at{number};
         const row* const of = rows_[at.row].load(std::memory_order_acquire);  // pairs with the release in `install`

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "tutti/containers/calls.hpp"
 #include "tutti/containers/slot_array.hpp"
 #include "tutti/memory.hpp"
 #include "tutti/var.hpp"
@@ -20,7 +21,7 @@ namespace tutti {
 ///
 /// **Who conflicts with whom.** `get` and `set` conflict only over the same index. Whatever reads or changes the length
 /// conflicts with `push_back` and `pop_back`: these themselves, `size`, `empty`, `back`, `for_each`, and also `at`,
-/// which checks. Growth conflicts with nobody, and moves nothing.
+/// which checks. Growth conflicts with nothing, and moves nothing.
 ///
 /// **Memory.** 16 bytes an element if T is trivially copyable and of up to eight bytes; otherwise these and a node of
 /// its own. In chunks of 128, which stay until the vector goes.
@@ -94,6 +95,37 @@ public:
     template <std::invocable<const T&> F>
     void for_each(tx& t, std::size_t first, std::size_t last, F f) const {
         for (std::size_t i = first; i < last; ++i) f(get(t, i));
+    }
+
+    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+
+    /// A copy of the element of that index, checked.
+    /// @throws std::out_of_range  when there is none
+    [[nodiscard]] T at(std::size_t index) const {
+        return detail::read_at_once([&](tx& t) { return T{at(t, index)}; });
+    }
+    /// Replaces an element, checked.
+    /// @throws std::out_of_range  when there is none
+    void set(std::size_t index, const T& value) {
+        atomically([&](tx& t) {
+            if (index >= size(t)) throw std::out_of_range{"tutti::vector::set: there is no such index"};
+            set(t, index, value);
+        });
+    }
+    void push_back(const T& value) {
+        atomically([&](tx& t) { push_back(t, value); });
+    }
+    std::optional<T> pop_back() {
+        return atomically([&](tx& t) { return pop_back(t); });
+    }
+    [[nodiscard]] std::optional<T> back() const {
+        return detail::read_at_once([&](tx& t) { return back(t); });
+    }
+    [[nodiscard]] std::size_t size() const {
+        return detail::read_at_once([&](tx& t) { return size(t); });
+    }
+    void clear() {
+        atomically([&](tx& t) { clear(t); });
     }
 
 private:

@@ -1,8 +1,8 @@
 // Jumps out of a block.
 //
-// A program and its library may be compiled by different compilers, and only one of them under a sanitizer. So whoever
-// sets a target also brings the function that jumps there (frame::jump): both halves of a pair are compiled together.
-// The pairs have names of their own, because a program may consist of files that are sanitized and of others.
+// A program and its library may be compiled by different compilers, and only one of them under a sanitizer. So the code
+// that sets a target also brings the function that jumps there (frame::jump): both halves of a pair are compiled
+// together. The pairs have names of their own, because a program may consist of files that are sanitized and of others.
 #pragma once
 
 #include <csetjmp>

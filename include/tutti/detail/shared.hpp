@@ -55,7 +55,7 @@ public:
         return value_.fetch_and(operand, order);
     }
 
-    /// For initialising memory that nobody else can reach yet; never a point of the scheduler.
+    /// For initialising memory that no other thread can reach yet; never a point of the scheduler.
     TUTTI_ALWAYS_INLINE void reset(T value) noexcept { value_.store(value, std::memory_order_relaxed); }
     /// The word itself, for futex waits.
     [[nodiscard]] const std::atomic<T>& raw() const noexcept { return value_; }

@@ -59,7 +59,7 @@ struct call {
     tutti::deadline deadline{};
     const std::atomic<bool>* gone = nullptr;  ///< the server's; see abandoned()
 
-    /// Whether the client has gone, so that nobody will read the answer. A procedure that takes something for its
+    /// Whether the client has gone, so that the answer will not be read. A procedure that takes something for its
     /// client asks at the end of its block, and cancels the block rather than lose it. The client may still go after
     /// that: only an acknowledgement, a second call, tells that an answer has arrived.
     [[nodiscard]] bool abandoned() const noexcept { return gone != nullptr && gone->load(std::memory_order_relaxed); }

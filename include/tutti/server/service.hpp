@@ -30,7 +30,7 @@ struct tls_files {
     std::string client_authority{};  ///< if given, clients must show a certificate that it has signed
 };
 
-/// Who runs procedures.
+/// What runs procedures.
 enum class execution : std::uint8_t {
     /// Preemptive where the processor has it (x86-64) and the process no other such server; threads otherwise.
     automatic,
@@ -55,8 +55,8 @@ struct settings {
     std::string host = "127.0.0.1";       ///< to listen on
     std::string unix_socket{};            ///< path; empty: none
     /// Listening sockets that the process was handed, as by systemd's socket activation. The server takes them over, in
-    /// place of `port` or beside it, and leaves them to listen when it ends: who connects then waits for the next
-    /// process that has them.
+    /// place of `port` or beside it, and leaves them to listen when it ends: a client that connects then waits for the
+    /// next process that has them.
     std::vector<int> inherited{};
     std::string password{};  ///< that a connection has to AUTH with first; empty: none has to
     tls_files tls{};         ///< for TCP
@@ -79,7 +79,7 @@ struct settings {
 
     std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
     /// Connections at once; a further one is answered MAXCLIENTS and closed. One more may come through a unix socket: a
-    /// person who has to look what is the matter.
+    /// operator who has to look what is the matter.
     std::size_t max_clients = 10'000;
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request

@@ -31,7 +31,7 @@ TUTTI_EXPORT void give_up_static(void* guard) noexcept;
 }  // namespace tutti::server
 
 /// Makes the initialization of functions' static variables undisturbed in the shared object that it is written in,
-/// once: whoever interrupted it and came to the same variable would wait for ever. TUTTI_PROCEDURES contains it.
+/// once: a call that interrupted it and came to the same variable would wait for ever. TUTTI_PROCEDURES contains it.
 ///
 /// The names of the C++ ABI are defined anew, hidden, so that only this object's own code finds them. Nothing in code
 /// that is made for a program: there they would be the library's as well.

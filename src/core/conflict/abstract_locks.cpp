@@ -25,7 +25,7 @@ namespace {
 /// compares the count with what the sleeper noted.
 struct alignas(64) stripe {
     base::lock lock;
-    detail::shared<std::uint32_t> releases{0};  // what those who wait for a lock of this stripe sleep on
+    detail::shared<std::uint32_t> releases{0};  // waiters for a lock of this stripe sleep on it
     std::uint32_t sleepers = 0;
     holding_table held;
 };
@@ -46,11 +46,11 @@ auto locked(descriptor& d, stripe& s, F&& f) {
 /// How often to sleep before giving up, while an older or a younger transaction holds the lock.
 constexpr unsigned patience_with_older = 4;
 constexpr unsigned patience_with_younger = 64;
-/// The same for who cannot start over, whose caller hears of it: seconds, so that it says nothing of how soon a holder
-/// gets a processor to notice that it was killed.
+/// The same for one that cannot start over, whose caller hears of it: seconds, so that it says nothing of how soon a
+/// holder gets a processor to notice that it was killed.
 constexpr unsigned patience_of_the_bound = 2048;
 
-/// REQUIRES: somebody else holds the lock.
+/// REQUIRES: another holds the lock.
 unsigned patience(const descriptor& d, bool with_older) noexcept {
     if (d.bound_to_commit()) return patience_of_the_bound;
     return with_older && !d.is_irrevocable() ? patience_with_older : patience_with_younger;
@@ -75,14 +75,14 @@ finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool sh
     return found;
 }
 
-/// Somebody else who holds a lock, as found in the critical section in which `releases` was `seen`.
+/// Another holder of a lock, as found in the critical section in which `releases` was `seen`.
 struct meeting {
     obstacle other;
-    bool older = false;  // than whoever met it
+    bool older = false;  // than the one that met it
     std::uint32_t seen = 0;
 };
 
-/// Has d hold the lock, unless somebody is in the way. Throws std::bad_alloc, and then nothing has changed.
+/// Has d hold the lock, unless another holder is in the way. Throws std::bad_alloc, and then nothing has changed.
 std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age) {
     const std::uint64_t hash = hash_of(name);
     stripe& s = stripe_of(hash);
@@ -122,7 +122,7 @@ public:
     void end() noexcept {
         if (std::exchange(offered_, false)) d_.makes_way.store(0, std::memory_order_seq_cst);
     }
-    /// Whether nobody has changed what d has read.
+    /// Whether what d has read is unchanged.
     [[nodiscard]] bool withdraw() {
         if (!offered_) return true;
         end();
@@ -134,7 +134,7 @@ private:
     bool offered_ = false;
 };
 
-/// Until somebody releases a lock of the stripe, for a random time that grows with the turns.
+/// Until a holder releases a lock of the stripe, for a random time that grows with the turns.
 void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) noexcept {
     if (d.hooks != nullptr && d.hooks->wait != nullptr) return d.hooks->wait(d, *met.other.who, met.other.state);
     const bool held_still = locked(d, s, [&] {

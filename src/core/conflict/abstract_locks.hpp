@@ -8,7 +8,7 @@
 // Systems", TODS 3(2), 1978, with a bound on the wait), so the oldest gets through.
 //
 // An irrevocable transaction that waits kills the holder, which then has to undo what it did. Where irrevocable
-// transactions keep everybody else from committing, this one makes way meanwhile, for undo actions only: `makes_way` is
+// transactions keep all others from committing, this one makes way meanwhile, for undo actions only: `makes_way` is
 // up, and once it has the lock it takes the flag down and looks whether all that it has read is as it was.
 //   undo:  takes what commits exclude each other by (seq_cst); loads the flag (seq_cst)
 //   it:    takes the flag down (seq_cst); loads the same (seq_cst)

@@ -42,11 +42,11 @@ struct encounter {
 void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.other, e.state, e.at, e.seen); }
 
 /// Whether d may wait for another that can no longer be killed, even while it holds orecs: that one is preparing, so
-/// it waits for nobody, but for another that is preparing and has a higher number. So there is no cycle. (The
+/// it waits for no other, but for one that is preparing and has a higher number. So there is no cycle. (The
 /// irrevocable transaction is waited for only by transactions that hold nothing.)
 bool may_outlast(const descriptor& d, const encounter& e) noexcept {
     const bool preparing = memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
-                           e.at == nullptr;  // a commit under one lock is `preparing` no longer while it meets somebody
+                           e.at == nullptr;  // a commit under one lock is `preparing` no longer while it meets another
     return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
 }
 

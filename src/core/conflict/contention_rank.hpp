@@ -10,7 +10,7 @@
 // A bound on restarts (every policy with `bounded`): after `defeats_to_seniority` defeats an execution goes by age
 // alone, before any rank; after `defeats_to_last_resort` it runs irrevocably, and so commits. A defeat is a restart
 // that another transaction caused. In the last resort `retry`, `restart` and `become_visible` still do what they always
-// do: nobody has promised that the body runs once.
+// do: its body may run more than once.
 #pragma once
 
 #include <limits>

@@ -7,7 +7,7 @@ namespace tutti::core {
 
 /// Asks the transaction that `victim` was in when its state read `seen` to abort. True: it will, at its next barrier
 /// or at its commit at the latest, and cannot commit what it wrote; one that wrote nothing may still end well, which
-/// harms nobody: its snapshot is what it read. False: it is over, preparing, or irrevocable.
+/// harms no other: its snapshot is what it read. False: it is over, preparing, or irrevocable.
 bool kill(descriptor& victim, word seen) noexcept;
 
 /// Gives back, in the place of a victim that was killed and is suspended, everything it owns; false if it is not

@@ -16,7 +16,7 @@ constexpr std::uint32_t attempts_inside = 16;
 void restart_ancestor(descriptor& d, abort_cause cause) {
     execution_fail(d);
     d.pending = signal::none;  // what leaves through frames of d's is not d's: detail::signalled
-    // A block of the language is begun again by a jump that passes over whoever would leave.
+    // A block of the language is begun again by a jump that passes over the frames that would leave.
     if (d.outer->frame_->receive != nullptr) leave_open_nested(*d.outer);
     attempt_abort(*d.outer, cause);
 }

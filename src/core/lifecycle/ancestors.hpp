@@ -10,11 +10,11 @@ namespace tutti::core {
 /// execution.
 [[noreturn]] void restart_ancestor(descriptor& d, abort_cause cause);
 
-/// Has the transaction around d start over if it, or an ancestor of it, was asked to die: who asked may be what d would
-/// wait for. REQUIRES: d is idle.
+/// Has the transaction around d start over if it, or an ancestor of it, was asked to die: the one that asked may be
+/// what d would wait for. REQUIRES: d is idle.
 void heed_ancestors(descriptor& d);
 
-/// After an attempt of an inner transaction met somebody while the outer one may own something. May have the outer one
+/// After an attempt of an inner transaction met another while the outer one may own something. May have the outer one
 /// start over. REQUIRES: d is idle.
 void back_off_inside(descriptor& d);
 

@@ -177,12 +177,12 @@ sequel reopen(tx& t) {
         core::count_defeat(d, d.cause);
         d.run.unbegun = ends_when_interrupted;
         if (d.run.last_cause == abort_cause::explicit_restart) {
-            core::heed_ancestors(d);  // it lost to nobody: at once, under every policy
+            core::heed_ancestors(d);  // it lost to no other: at once, under every policy
         } else if (core::ancestor_runs(d)) {
             core::back_off_inside(d);
         } else if (const core::obstacle& o = d.run.in_the_way;
                    o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
-            // Nobody wins against it.
+            // No other wins against it.
             if (o.at != nullptr) core::wait_for(d, *o.who, o.state, core::patience(d));
             else core::wait_for_passage(d, *o.who, o.state, core::patience(d));
         } else {

@@ -6,14 +6,14 @@
 // announced, entered or held. Their descriptors are never used again.
 //
 // A table that keeps what it has of the copying thread, or nothing, is put in order in the copy, and its locks with it.
-// A list that goes on being used is held while the copy is made, so that nobody is in the middle of changing it.
+// A list that goes on being used is held while the copy is made, so that no thread is in the middle of changing it.
 #pragma once
 
 #include "core/state/descriptor.hpp"
 
 namespace tutti::core {
 
-/// In the copy: nobody else is there. `self` is the descriptor of the only thread, if it has one.
+/// In the copy, where no other thread is. `self` is the descriptor of the only thread, if it has one.
 void forget_others(const descriptor* self) noexcept;
 
 }  // namespace tutti::core

@@ -3,10 +3,10 @@
 //   raiser:  interrupted = why; kill the running attempt; wake it if it sleeps in retry
 //   context: aborted or woken, it comes to attempt_start, finds `interrupted` and throws
 //
-// What waits for another transaction is not woken: nobody knows on whose word it sleeps. It looks for itself, every 20
+// A waiter for another transaction is not woken: no record says on whose word it sleeps. It looks for itself, every 20
 // ms (base::nap_until): at the kill, if its attempt runs, else at `interrupted`, in every wait before an attempt. Three
-// waits go on: that of a commit which has published, for quiescence; those of an attempt that nobody can kill; and that
-// for an algorithm's one lock, which its holder has while it commits.
+// waits go on: that of a commit which has published, for quiescence; those of an attempt that cannot be killed; and
+// that for an algorithm's one lock, which its holder has while it commits.
 //
 // The word is stored before the kill, and a killed attempt looks at it after it has found the kill. The architecture of
 // x86-64 keeps that order; elsewhere, and where a transaction begins between the raiser's two steps, the attempt may be
@@ -42,8 +42,8 @@ TUTTI_EXPORT void interrupt_sleeper(descriptor& d) noexcept;
 /// slot.
 [[noreturn]] void execution_interrupt(descriptor& d);
 
-/// me.sleep(until), which `interrupt` ends, and the cancellation of the thread. The lock orders the two: either the one
-/// who interrupts finds who sleeps, or the word is found before the sleep. REQUIRES: ends_when_interrupted. Others
+/// me.sleep(until), which `interrupt` ends, and the cancellation of the thread. The lock orders the two: either
+/// the interruption finds the sleeper, or the word is found before the sleep. REQUIRES: ends_when_interrupted. Others
 /// would find the word again and again, and never sleep.
 void sleep_interruptibly(descriptor& d, waiter& me, std::optional<base::deadline> until);
 

@@ -35,8 +35,8 @@ struct pool {
 
 constinit base::immortal<pool> descriptors;
 
-/// The stack pointer of whoever called at_exit's caller: all frames of the thread's own were below. As far as the stack
-/// can be read.
+/// The stack pointer of the function that called at_exit's caller: all frames of the thread's own were below. As far as
+/// the stack can be read.
 TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
     struct walk {
         int frames;
@@ -111,7 +111,7 @@ void release_descriptor(descriptor& d) noexcept {
     d.hooks = nullptr;
     d.shows_thread.store(0, std::memory_order_relaxed);
     d.notes_end = 0;
-    d.pending_tick.store(false, std::memory_order_relaxed);  // nobody is left to serve it
+    d.pending_tick.store(false, std::memory_order_relaxed);  // no handler is left to serve it
     d.critical_depth.store(0, std::memory_order_relaxed);
     if (broken(fault::forget_descriptors)) return;
     pool& p = descriptors.value;

@@ -77,7 +77,7 @@ private:
 }  // namespace
 
 void wait_in_retry(descriptor& d) {
-    // The writes go first: nobody should meet the orecs of a transaction that sleeps. The reads stay.
+    // The writes go first: a transaction that sleeps must hold no orecs that others meet. The reads stay.
     d.set_status(status::aborting);
     give_back(d);
     const bool can_be_ended = ends_when_interrupted(d);  // while its block is open

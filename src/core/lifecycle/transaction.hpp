@@ -81,7 +81,7 @@ public:
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
         const guard g{d};
         A::begin(d);
-        // No fence: a thread that must know who is running fences heavily first (limbo.hpp, activity.hpp). The bounds
+        // No fence: a thread that must know which ones run fences heavily first (limbo.hpp, activity.hpp). The bounds
         // are set before, so that a killer that sees the state cannot have its zero overwritten.
         d.set_status(d.mode);
         if constexpr (!A::one_at_a_time) {
@@ -126,7 +126,7 @@ public:
         }
         if (!prepare(d)) return false;
         const bool quiescing = quiesces(d, publish(d));
-        if (d.slow_commit != 0) [[unlikely]] {  // it met somebody while it prepared
+        if (d.slow_commit != 0) [[unlikely]] {  // it met another while it prepared
             finish_slowly(d, quiescing ? privacy::made : privacy::none);
             return true;
         }
@@ -151,7 +151,7 @@ private:
             d.close_bounds();
     }
 
-    /// Whether there is something that only execution_start does: options that ask for it, or somebody who listens.
+    /// Whether there is something that only execution_start does: options that ask for it, or a policy that listens.
     /// Written so that it compiles to one load and one comparison for `mode` and `policy`.
     static bool is_special(const options& how, const detail::shared<std::uint32_t>& listening) noexcept {
         return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||

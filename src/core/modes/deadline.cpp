@@ -52,7 +52,7 @@ base::deadline due_of(const deadline& given) noexcept {
     return given.value() < base::deadline::max() - now ? now + given.value() : base::deadline::max();
 }
 
-/// Inside the body of a transaction that owns something nobody may be waited for, not even for a slot.
+/// A transaction that owns something waits for no other inside its body, not even for a slot.
 bool may_hurry(const descriptor& d) noexcept { return !ancestor_runs(d); }
 
 void ask_for(descriptor& d, status wanted) noexcept {

@@ -11,10 +11,10 @@
 //   A block without a deadline pays nothing here, so the inlined reads cannot look at a clock. Everything that goes out
 //   of line does: reads that extend the snapshot, meet a locked or marked orec or fill the log, reads of an algorithm
 //   without an inlined path, plain reads, writes, nested blocks, handlers, allocation, retry. An optimistic attempt
-//   switches there, in place if it can. What is missed is a run of inlined reads; they stay inlined because nobody has
-//   committed to what they read since the snapshot, and a conflict that they miss shows at the next of the others, or
-//   ends the attempt, and then the next one is planned. A visible attempt is left to its end, as the paper does:
-//   it cannot turn irrevocable in place.
+//   switches there, in place if it can. What is missed is a run of inlined reads; they stay inlined because no other
+//   transaction has committed to what they read since the snapshot, and a conflict that they miss shows at the next of
+//   the others, or ends the attempt, and then the next one is planned. A visible attempt is left to its end, as the
+//   paper does: it cannot turn irrevocable in place.
 //   A wait for another transaction ends when it is time, and the attempt starts over stricter. Not so the wait for a
 //   slot, and that for a commit that is under way.
 #pragma once

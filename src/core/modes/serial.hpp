@@ -24,7 +24,7 @@ namespace tutti::core {
 /// REQUIRES: d is irrevocable and runs.
 void become_serial(descriptor& d) noexcept;
 
-/// d has just begun and touched nothing: waits until nobody else is alone. Its snapshot has to be taken afterwards.
+/// d has just begun and touched nothing: waits until no other is serial. Its snapshot has to be taken afterwards.
 /// False where its execution ends here (ends_here).
 [[nodiscard]] bool yield_to_serial(descriptor& d);
 

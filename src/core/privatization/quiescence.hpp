@@ -47,8 +47,8 @@
 // up before that fence. A reader that misses attention_plain_settled looks at all descriptors, and does not rely on
 // having looked.
 //
-// Nobody waits for a bound: no transaction has read what is unpublished, and its commit may be asking participants or
-// running at_commit actions, which may wait for the reader. The version replaces it before the commit releases the
+// No reader waits for a bound: no transaction has read what is unpublished, and its commit may be asking participants
+// or running at_commit actions, which may wait for the reader. The version replaces it before the commit releases the
 // first orec.
 #pragma once
 

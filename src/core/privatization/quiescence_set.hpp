@@ -60,7 +60,7 @@ void for_each_member(descriptor& self, F&& f) {
     }
 }
 
-/// Around a fork: nobody is changing the set.
+/// Around a fork: no thread is changing the set.
 void hold_quiescence_set() noexcept;
 void let_go_of_quiescence_set() noexcept;
 

@@ -42,12 +42,12 @@ inline void attempt_abort_if_doomed(descriptor& d) {
 /// what to wait for.
 [[noreturn]] void attempt_retreat(descriptor& d, abort_cause cause);
 
-/// For what has to know at commit whether all that was read is still current, which only a log can show: runs the
+/// A caller has to know at commit whether all that was read is still current, which only a log can show: runs the
 /// attempt again with one if it has none.
 void need_current_reads(descriptor& d);
 
-/// For what only an attempt that may still be repeated can do. Throws usage_error, which says `otherwise` if the
-/// attempt is irrevocable and has not just nobody beside it. REQUIRES: d is bound to commit.
+/// A caller asks for what only an attempt that may be repeated can do. Throws usage_error, which says `otherwise` if
+/// the attempt is irrevocable and that is not only because none runs beside it. REQUIRES: d is bound to commit.
 [[noreturn]] void refuse_repetition(const descriptor& d, const char* otherwise);
 
 /// Raises `s`, which the open blocks handle.
@@ -56,7 +56,7 @@ void need_current_reads(descriptor& d);
 [[noreturn]] void raise_again(descriptor& d);
 
 /// Puts the descriptor right for a signal: what it owns is given back if it is a restart. What is left is to raise it.
-/// REQUIRES: d.eviction is held, by its owner or, while it is suspended, by whoever evicts it.
+/// REQUIRES: d.eviction is held, by its owner or, while it is suspended, by the one that evicts it.
 void doom(descriptor& d, signal s, abort_cause cause) noexcept;
 
 /// Gives back everything the attempt owns. Idempotent.

@@ -285,7 +285,7 @@ public:
     detail::shared<std::uint32_t> makes_way{0};  // irrevocable, but undo actions commit beside it; abstract_locks.hpp
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
     detail::shared<word> waits_for_state{0};         // and the state of that one's transaction
-    // What it is doing, for those who look from outside (api/report_text.cpp, `tutti transactions` of gdb). The engine
+    // What it is doing, for tools that look from outside (api/report_text.cpp, `tutti transactions` of gdb). The engine
     // decides nothing by them, so no interleaving of them is worth exploring.
     std::atomic<const descriptor*> shows_wait_for{nullptr};
     std::atomic<bool> shows_retry{false};

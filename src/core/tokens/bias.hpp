@@ -17,7 +17,7 @@
 //   V4  no word is used twice, so a revoker that takes one away late does not hit the next
 //   V5  no context becomes the owner while another waits to begin: the waiting one says so before it looks at the word,
 //       and the one that becomes the owner looks for such after the heavy fence
-// The biased owner waits for nobody while it runs serially, so no cycle of waits passes through it.
+// The biased owner waits for no other while it runs serially, so no cycle of waits passes through it.
 #pragma once
 
 #include "core/state/descriptor.hpp"

@@ -1,4 +1,4 @@
-// Slots: who may mark orecs as a visible reader.
+// Slots: which transactions may mark orecs as visible readers.
 //
 // A marked orec names its readers by slot, one bit each. Slot 0 belongs to the irrevocable transaction, so it is
 // also the token of which there is only one; the others serve visible readers, up to eleven at a time.
@@ -43,11 +43,11 @@ inline constexpr word irrevocable_slot = 1;
 /// Takes a slot for `mode` without waiting: sets d.slot and returns true, or false if all are taken.
 bool take_slot(descriptor& d, status mode) noexcept;
 /// Waits for a slot; false if none came before `until`, or before d's execution ends here. REQUIRES: d runs no
-/// transaction, so nobody can be waiting for it.
+/// transaction, so no other can be waiting for it.
 bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until = std::nullopt) noexcept;
 void release_slot(descriptor& d) noexcept;
 
-/// In the child of a fork: the slots of others are free, and nobody waits for one.
+/// In the child of a fork: the slots of others are free, and no transaction waits for one.
 void forget_other_occupants(const descriptor* self) noexcept;
 
 /// The descriptor that has this slot, or null.

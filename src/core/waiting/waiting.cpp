@@ -51,7 +51,7 @@ bool is_settled(const descriptor& other, word seen) noexcept {
     return now > last && !(now == last + 1 && memory::is_running(state));
 }
 
-/// While it lives, says for whom `self` waits.
+/// While it lives, says for which descriptor `self` waits.
 class waiting {
 public:
     // seq_cst: of the waiters that are about to close a cycle, the last one to say so sees all the others.
@@ -73,7 +73,7 @@ public:
 
 private:
     /// A fingerprint of the links from `other` to self; 0 if they do not lead there. A waiter whose awaited execution
-    /// has ended is about to notice, and so counts as waiting for nobody.
+    /// has ended is about to notice, and so counts as waiting for none.
     [[nodiscard]] word way_back() const noexcept {
         const descriptor* o = &other_;
         word print = 1;

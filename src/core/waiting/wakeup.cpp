@@ -51,7 +51,7 @@ void count_out() noexcept {
     constexpr std::uint32_t minus_one = ~std::uint32_t{0};
     if (count_among_others(minus_one, 2)) return;
     const base::lock_guard guard{census_lock};
-    // While the count is zero, nobody counts itself in without the lock.
+    // While the count is zero, a waiter counts itself in only under the lock.
     if (census.fetch_add(minus_one, std::memory_order_acq_rel) == 1) {
         attention.fetch_and(~attention_waiters, std::memory_order_relaxed);
     }

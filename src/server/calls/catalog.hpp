@@ -44,7 +44,7 @@ public:
     [[nodiscard]] const entry* find(std::string_view name) const noexcept;
     [[nodiscard]] const std::deque<entry>& all() const noexcept { return entries_; }
     [[nodiscard]] const std::vector<std::function<void()>>& closing() const noexcept { return closing_; }
-    /// Settings that nobody has asked for: most likely misspelt.
+    /// Settings that no procedure has asked for: most likely misspelt.
     [[nodiscard]] std::vector<std::string> unused_settings() const;
 
 private:

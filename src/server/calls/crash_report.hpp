@@ -1,5 +1,5 @@
-// What is said when a procedure ends the process by a signal that nobody catches, or cannot be ended itself: which one,
-// with how much, and where.
+// What is said when a procedure ends the process by a signal that no handler catches, or cannot be ended itself: which
+// one, with how much, and where.
 //
 // Thread safety: `catch_crashes` and the life of a `crash_witness` by one thread.
 #pragma once

@@ -41,14 +41,14 @@ public:
     /// By the executor, before it interrupts the job's transaction for this (executor::end_waits).
     void strand() noexcept { stranded_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool stranded() const noexcept { return stranded_.load(std::memory_order_relaxed); }
-    /// By its owner, when nobody waits for its answer any more.
+    /// By its owner, when its answer is no longer wanted.
     void abandon() noexcept { abandoned_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] const std::atomic<bool>& abandoned() const noexcept { return abandoned_; }
 
     int priority = 0;
     instant due = no_deadline;
     void* carrier = nullptr;  // the executor's: what runs it, or ran it before
-    const char* name = "";    // of what it runs, for who watches; stays as long as the executor
+    const char* name = "";    // of what it runs, for tools that watch; stays as long as the executor
 
 protected:
     ~job() = default;
@@ -113,7 +113,7 @@ public:
     virtual void forget_interruption() noexcept = 0;
 
     /// From now on a transaction that sleeps in `retry` without a limit is interrupted when nothing else that was
-    /// accepted can go on: nobody is left to wake it. Called once, by one thread.
+    /// accepted can go on: no thread is left to wake it. Called once, by one thread.
     virtual void end_waits() noexcept = 0;
 
     /// Waits until every accepted job has ended; then refuses all. Called once, by one thread, after end_waits.

@@ -1,7 +1,7 @@
 // The executor with preemption: a job of a higher priority interrupts one of a lower, which goes on later where it was.
 // What may be interrupted anywhere is the code of the shared objects that procedures were loaded from. Procedures of
 // the program itself give way where a transaction's critical regions end:
-// nobody knows what else is in the program's code.
+// the server cannot know what else is in the program's code.
 #pragma once
 
 #include "preempt/scheduler.hpp"

@@ -15,7 +15,7 @@
 
 namespace tutti::server {
 
-/// What a worker runs, for those who want to interrupt it, and whether that sleeps. Its own mutex is taken before the
+/// What a worker runs, for threads that interrupt it, and whether that sleeps. Its own mutex is taken before the
 /// pool's.
 class thread_pool::worker {
 public:
@@ -53,7 +53,7 @@ public:
         }
         if (sleeper == nullptr) return true;
         raised_ = true;
-        core::interrupt_sleeper(*sleeper);  // somebody may have woken it
+        core::interrupt_sleeper(*sleeper);  // a commit may have woken it
         return true;
     }
     /// Without the pool's mutex, which waking takes. That of this worker keeps the job that sleeps in its place.

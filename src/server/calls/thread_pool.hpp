@@ -47,7 +47,7 @@ private:
     ranked_queue queue_;
     std::size_t idle_ = 0;
     std::size_t running_ = 0;
-    std::size_t asleep_ = 0;  // of those, in retry for as long as nobody wakes them
+    std::size_t asleep_ = 0;  // of those, in retry and not woken yet
     std::uint64_t begun_ = 0;
     bool ending_waits_ = false;
     bool draining_ = false;

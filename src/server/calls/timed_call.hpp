@@ -1,4 +1,4 @@
-// A call that an executor runs for somebody who waits for its answer: a client, or the program itself. What both have
+// A call that an executor runs for one that waits for its answer: a client, or the program itself. What both have
 // in common: its clock, its probes, how it ended, and what becomes of it when it runs for too long.
 //
 //   mine -> submitted -> run, or cut off -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
@@ -49,7 +49,7 @@ public:
         return clock.interrupts() > 1;
     }
 
-    /// Whether its latest interruption is the one after which somebody should be told that nothing helps.
+    /// Whether its latest interruption is the one after which the operator is told that nothing helps.
     [[nodiscard]] bool resists() const noexcept { return clock.interrupts() == interrupts_without_end; }
 
     invocation what;

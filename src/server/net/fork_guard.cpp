@@ -26,7 +26,7 @@ guarded& all() {
 void before_fork() { all().mutex.lock(); }
 void in_parent() { all().mutex.unlock(); }
 
-// The numbers stay taken, so that what the child closes at its end is nobody else's.
+// The numbers stay taken, so that the child closes no other file at its end.
 void in_child() {
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (const int listener : all().listeners) {

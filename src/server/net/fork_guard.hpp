@@ -1,5 +1,5 @@
 // Listening sockets that children of fork do not keep: a child that outlives the server would keep its port, and
-// clients that nobody accepts. (What becomes another program has lost them already: they are closed at exec.)
+// clients that no process accepts. (What becomes another program has lost them already: they are closed at exec.)
 //
 // Thread safety: any thread.
 #pragma once

@@ -293,7 +293,7 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                     counters_.commands.add_one();
                 }
             } catch (...) {
-                c.mark_answered(r);  // it is nobody's but this connection's, which is about to end
+                c.mark_answered(r);  // it is this connection's alone, which is about to end
                 throw;
             }
         }

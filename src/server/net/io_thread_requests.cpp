@@ -71,7 +71,7 @@ void io_thread::remember(const request& r) noexcept {
     try {
         shared_.answers.keep(r.key, r.answer, now_);
     } catch (const std::bad_alloc&) {
-        // It is forgotten: whoever asks again has it run again.
+        // It is forgotten: a client that asks again has it run again.
     }
 }
 

@@ -44,7 +44,7 @@ handle bound(int family, const sockaddr* address, socklen_t size, const std::str
     return s;
 }
 
-/// Whether nobody listens at the address. One whose backlog is full would keep a socket that blocks waiting.
+/// Whether no process listens at the address. One whose backlog is full would keep a socket that blocks waiting.
 bool is_abandoned(const sockaddr_un& address) {
     const handle s{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     if (!s.open() || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return false;

@@ -21,13 +21,13 @@ struct local_listener {
     dev_t device = 0;  // of the file, so that another's under the same name is left alone
     ino_t file = 0;
 
-    /// From here on nobody can connect: the name is taken away, if it is still its own. Idempotent.
+    /// From here on no client can connect: the name is taken away, if it is still its own. Idempotent.
     void stop() noexcept;
 };
 /// Takes the place of a socket that no process listens on any more. Never waits for one that does.
 [[nodiscard]] local_listener listen_unix(const std::string& path);
 
-/// Whoever connects from here on is refused, and so is who has connected and not been accepted.
+/// A client that connects from here on is refused, and so is one that has connected and was not accepted.
 void stop_listening(const handle& listener) noexcept;
 
 /// A listening socket that the process was handed. @throws std::invalid_argument  if the descriptor is none

@@ -27,7 +27,7 @@ void set_info(client_directory& all, const session& who, words given, reply& to)
     to.status("OK");
 }
 
-/// The old form names one address, its own among them; the new one has filters, and spares who asks.
+/// The old form names one address, its own among them; the new one has filters, and spares the client that asks.
 void kill(client_directory& all, session& who, words given, reply& to) {
     client_directory::filter which;
     if (given.size() == 3) {

@@ -19,7 +19,7 @@ namespace tutti::server {
 
 class client_directory {
 public:
-    /// Who has a client, and closes it.
+    /// An I/O thread, which has clients and closes them.
     class home {
     public:
         /// One of its clients has been marked. Any thread; must not wait.

@@ -73,7 +73,7 @@ public:
     bool answered = false;            // `answer` may go out
     std::string key;                  // its answer is remembered under this, unless it is empty
     bool silent = false;              // `answer` is thrown away: its client wants none
-    connection* from = nullptr;       // null: nobody waits for the answer
+    connection* from = nullptr;       // null: no client waits for the answer
     request* behind = nullptr;        // the next of its connection
     request* behind_given = nullptr;  // the one given back before it
     request* previous = nullptr;      // among those under way

@@ -185,7 +185,7 @@ void work(scheduler& s, std::size_t me) {
         scratch* const mine = s.take_scratch();
         mine->words.fill(static_cast<long>(j->name.size()));
         const long result = std::accumulate(mine->words.begin(), mine->words.end(), 0L);
-        mine->words[me] = result;  // directly: nobody else can reach it
+        mine->words[me] = result;  // directly: no other thread can reach it
         s.give_back(mine);
         tutti::atomically([&](tx& t) { s.finish(t, *j, result); });
     }

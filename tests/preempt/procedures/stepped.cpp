@@ -49,7 +49,7 @@ struct oops {
     std::uint64_t what;
 };
 
-std::mutex heap_of_bytes_mutex;  // only this procedure takes it, so whoever preempts it may not find it locked for ever
+std::mutex heap_of_bytes_mutex;  // no other procedure takes it, so none that preempts this one waits for it
 
 void work(stepped& s) {
     errno = 42;

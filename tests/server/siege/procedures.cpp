@@ -1,4 +1,4 @@
-// What the siege calls: who was here, and how often.
+// What the siege calls: which sessions were here, and how often.
 #include <bit>
 #include <memory>
 #include <stdexcept>
