@@ -11,7 +11,8 @@ usage: ./dev bench [family]... [options]
        ./dev bench preempt [milliseconds]
        ./dev bench serving redis [options]
 
-  family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter (default: all)
+  family                 sets, bank, costs, plain, alone, nesting, nesting-costs, containers, counter
+                         (default: all)
   --quick                fewer and shorter rounds, for a first look
   --workload <a,b>       only these workloads
   --engine <a,b>         only these engines, such as tutti,libitm
