@@ -11,7 +11,7 @@ usage: ./dev bench [family]... [options]
        ./dev bench preempt [milliseconds]
        ./dev bench serving redis [options]
 
-  family                 sets, bank, costs, plain, nesting, nesting-costs, containers, counter, libc
+  family                 sets, bank, costs, plain, alone, nesting, nesting-costs, containers, counter, libc
                          (default: all)
   --quick                fewer and shorter rounds, for a first look
   --workload <a,b>       only these workloads

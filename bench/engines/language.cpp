@@ -1,4 +1,5 @@
 #include "engines/libitm.hpp"
+#include "workloads/alone.hpp"
 #include "workloads/plain.hpp"
 #include "workloads/standard.hpp"
 
@@ -10,7 +11,7 @@ struct language : libitm {
     static constexpr const char* name = "language";
 };
 
-[[maybe_unused]] const bool added = (add_standard<language>(), add_plain<language>(), true);
+[[maybe_unused]] const bool added = (add_standard<language>(), add_plain<language>(), add_alone<language>(), true);
 
 }  // namespace
 }  // namespace bench

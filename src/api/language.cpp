@@ -37,6 +37,18 @@ void tell_policies(core::copying step) noexcept {
     }
 }
 
+bool open_without_listeners(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how,
+                            bool (*begin)(core::descriptor&)) {
+    if (core::listeners_to_language.load(std::memory_order_relaxed) != 0) return false;
+    d.run.where = where;
+    d.run.how = &how;
+    d.uncaught = ~0U;  // it never unwinds
+    d.frame_ = &f;
+    if (begin(d)) return true;
+    d.frame_ = nullptr;
+    return false;
+}
+
 }  // namespace
 
 void prepare_for_language() noexcept {
@@ -54,14 +66,11 @@ core::descriptor& attach_language() {
 }
 
 bool open_as_biased_owner(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
-    if (core::listeners_to_language.load(std::memory_order_relaxed) != 0) return false;
-    d.run.where = where;
-    d.run.how = &how;
-    d.uncaught = ~0U;  // it never unwinds
-    d.frame_ = &f;
-    if (core::begin_as_biased_owner(d)) return true;
-    d.frame_ = nullptr;
-    return false;
+    return open_without_listeners(d, f, where, how, core::begin_as_biased_owner);
+}
+
+bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where, const options& how) {
+    return open_without_listeners(d, f, where, how, core::begin_alone);
 }
 
 void become_serial(core::descriptor& d) noexcept { core::become_serial(d); }

@@ -62,6 +62,13 @@ bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
     return api::open_as_biased_owner(d, b, site_of(s, b.at.resume), ordinary);
 }
 
+/// What runs alone for want of others; a block that would have done so beside others, too, is told apart.
+TUTTI_COLD void note_biased(journal& notes, const void* block, bool would_run_alone) noexcept {
+    if (!would_run_alone) return notes.note_only_one(block);
+    notes.begin(block);
+    notes.note_switch({switch_reason::from_begin, nullptr, nullptr});
+}
+
 /// Runs what may send a signal to a block of the library, of this descriptor or one around it, before a block of the
 /// language is open that could receive it: the compiler takes begin for a function that does not throw.
 template <class F>
@@ -83,8 +90,11 @@ void opening(descriptor& d, const side& s, const block* around, F&& f) {
 
 TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
     if (s.notes != nullptr) s.notes->begin(b.at.resume);
-    opening(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, site_of(s, b.at.resume), irrevocable_at_once); });
-    api::become_serial(d);
+    const detail::call_site where = site_of(s, b.at.resume);
+    if (!api::open_alone(d, b, where, irrevocable_at_once)) {
+        opening(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, where, irrevocable_at_once); });
+        api::become_serial(d);
+    }
     if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
     s.direct = true;
     b.final = true;
@@ -187,15 +197,16 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     b.parent = nullptr;
     b.exceptions = mark_exceptions(d);
     s.why = nullptr;
-    if (must_run_alone(properties)) [[unlikely]]
-        return begin_alone(d, s, b);
-    if (may_run_directly(properties) && opens_as_biased_owner(d, s, b)) {
+    const bool alone = must_run_alone(properties);
+    if ((alone || may_run_directly(properties)) && opens_as_biased_owner(d, s, b)) {
         s.direct = true;
         b.final = true;
         if (s.notes != nullptr) [[unlikely]]
-            s.notes->note_only_one(at->resume);
-        return begun(b, run_uninstrumented);
+            note_biased(*s.notes, at->resume, alone);
+        return begun(b, code_of(properties, true));
     }
+    if (alone) [[unlikely]]
+        return begin_alone(d, s, b);
     if (s.notes != nullptr) [[unlikely]]
         s.notes->begin(at->resume);
     d.algorithm->open_plainly(d, b, site_of(s, at->resume), ordinary);

@@ -40,6 +40,25 @@ bool actor::transact_as_biased_owner(void (*body)(block&)) {
     return true;
 }
 
+bool actor::transact_alone(void (*body)(block&)) {
+    static const tutti::options irrevocable{.mode = tutti::mode::irrevocable};
+    auto& d = descriptor_of(tutti::detail::current_or_attach());
+    tutti::detail::frame outermost{};
+    expects();
+    if (!tutti::api::open_alone(d, outermost, {}, irrevocable)) {
+        ended(false);
+        return false;
+    }
+    enters(d);
+    block b{*this, d};
+    body(b);
+    asks();
+    if (!d.operations_->commit(d)) here().log.complain("who ran alone could not commit");
+    if (d.serial) here().log.complain("who ran alone still does after its end");
+    ended(true);
+    return true;
+}
+
 void actor::expects() { here().log.expect(number_); }
 
 void actor::enters(tutti::tx& t) {

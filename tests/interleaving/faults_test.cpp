@@ -79,6 +79,10 @@ std::vector<expectation> expectations() {
            {"wb_etl", "wt_etl"});
     expect("who_is_alone_meets_who_comes", fault::begin_beside_a_serial_transaction, "alone_beside_a_reader",
            "not opaque", {"wb_etl", "wt_etl"});
+    expect("who_begins_moves_a_world_that_stands_still", fault::begin_in_a_still_world, "alone_again_beside_a_writer",
+           "not opaque", {"wb_etl", "wt_etl"});
+    expect("who_waits_to_be_alone_goes_on_beside_who_was_first", fault::overlook_the_seizure,
+           "alone_from_the_begin_beside_one_that_wants_to_be", "not opaque", {"wb_etl", "wt_etl"});
     expect("the_biased_owner_had_not_looked", fault::bias_without_second_look, "the_biased_owner_beside_a_writer",
            "not opaque", {"wt_etl"});
     expect("the_bias_was_revoked", fault::bias_although_revoked, "the_biased_owner_again_and_again", "not opaque",

@@ -8,7 +8,7 @@
 #include "core/lifecycle/registry.hpp"
 #include "core/privatization/quiescence_set.hpp"
 #include "core/state/attention.hpp"
-#include "core/tokens/bias.hpp"
+#include "core/tokens/serial_token.hpp"
 #include "memory/orec.hpp"
 #include "world.hpp"
 
@@ -33,6 +33,7 @@ void reset(descriptor& d, clock_state clock) {
     d.rewind.partial = {};
     d.bias.word_as_owner = d.bias.begun_by_others = 0;
     d.bias.count = d.bias.until = 0;
+    d.takes = {};
     d.quiescing.received_up_to = d.quiescing.owes_up_to = 0;
     d.enlisted.reset(0);
     d.quiescing.steps_walked = 0;
@@ -63,6 +64,7 @@ void make_engine_pristine(clock_state clock) {
     tutti::core::attention.reset(0);
     tutti::core::quiescence_set.reset(nullptr);
     tutti::core::biased_owner.reset(0);
+    tutti::core::serial_token.reset(0);
     for (const world::apart& one : plain_words()) tutti::memory::orec_of(&one.word).reset(0);
 }
 

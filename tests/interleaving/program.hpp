@@ -127,6 +127,9 @@ public:
     /// did not run, because one does.
     bool transact_as_biased_owner(void (*body)(block&));
 
+    /// A block that runs alone from its begin on. False: it did not, because the algorithm runs every one so.
+    bool transact_alone(void (*body)(block&));
+
     /// A variable outside of any block.
     value load(spot s);
     void store(spot s);

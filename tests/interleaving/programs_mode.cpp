@@ -106,6 +106,17 @@ void as_biased_owner(actor& me) {
     }
 }
 
+template <int Times>
+void alone_from_the_begin(actor& me) {
+    for (int i = 0; i < Times; ++i) {
+        me.transact_alone([](block& b) {
+            b.read_directly(p);
+            b.write_directly(p);
+            b.write_directly(q);
+        });
+    }
+}
+
 }  // namespace
 
 std::vector<program> mode_programs() {
@@ -298,6 +309,34 @@ std::vector<program> mode_programs() {
           }}},
         {"the_biased_owner_beside_one_that_is_alone", {as_biased_owner<1>, alone_with_p_q<false>}},
         {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
+        {"alone_from_the_begin_beside_a_writer", {alone_from_the_begin<1>, update_p_q}},
+        {"alone_from_the_begin_beside_a_reader", {alone_from_the_begin<1>, read_p_q}},
+        // The second finds the world standing still, unless the other has begun meanwhile.
+        {"alone_again_beside_a_writer", {alone_from_the_begin<2>, update_p_q}},
+        {"alone_again_beside_a_reader", {alone_from_the_begin<2>, read_p_q}},
+        {"alone_again_beside_two", {alone_from_the_begin<2>, read_p_q, update_p_q}},
+        {"two_alone_from_the_begin", {alone_from_the_begin<2>, alone_from_the_begin<2>}},
+        {"two_alone_from_the_begin_beside_a_reader", {alone_from_the_begin<1>, alone_from_the_begin<1>, read_p_q}},
+        {"alone_from_the_begin_beside_one_that_wants_to_be", {alone_from_the_begin<1>, alone_with_p_q<true>}},
+        {"two_alone_from_the_begin_beside_one_that_wants_to_be",
+         {alone_from_the_begin<1>, alone_from_the_begin<1>, alone_with_p_q<false>}},
+        {"alone_from_the_begin_beside_an_irrevocable_reader",
+         {alone_from_the_begin<1>,
+          [](actor& me) {
+              me.transact(irrevocable, [](block& b) {
+                  b.read(p);
+                  b.read(q);
+              });
+          }}},
+        {"alone_again_beside_the_biased_owner", {alone_from_the_begin<2>, as_biased_owner<1>}},
+        {"alone_from_the_begin_beside_one_that_retries",
+         {alone_from_the_begin<1>,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  if (!b.written(p)) b.retry();
+                  b.read(q);
+              });
+          }}},
         {"killed_by_the_one_that_it_waits_for",
          {[](actor& me) {
               me.transact([](block& b) {

@@ -143,7 +143,7 @@ bool wait_out_detached(descriptor& self, const orec& r, word seen) noexcept {
     descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) != seen) return false;
-    if (serial_owner.load(std::memory_order_acquire) == other.id + 1) return true;
+    if (serial_owner() == &other) return true;
     // For a while: the owner may come to run alone.
     wait_for(self, other, state, r, seen, base::now() + std::chrono::milliseconds{1});
     return false;

@@ -34,10 +34,7 @@ void forget_others(const descriptor* self) noexcept {
         d.eviction.forget_holder();
         if (!is_of(d, self)) forget(d);
     }
-    const std::uint32_t who = serial_owner.load(std::memory_order_relaxed);
-    if (who != 0 && !is_of(descriptor::of(memory::activity_of(who - 1)), self)) {
-        serial_owner.store(0, std::memory_order_relaxed);
-    }
+    forget_serial_others(self);
     forget_bias_of_others(self);
     forget_other_occupants(self);
     forget_other_holders(self);

@@ -73,7 +73,7 @@ public:
         d.state.exchange(memory::make_state(d.own_sequence, status::active), std::memory_order_seq_cst);
         if (!is_enlisted(d)) [[unlikely]]
             enlist(d);
-        if (somebody_may_be_serial(d)) [[unlikely]]
+        if (begins_specially_in_sight(d)) [[unlikely]]
             yield_or_end(d);
         begin_in_sight(d);
     }
@@ -87,7 +87,7 @@ public:
         if constexpr (!A::one_at_a_time) {
             // Partner: heavy_fence in become_serial, in revoke_bias and in become_biased_owner.
             base::light_fence();
-            if (somebody_may_be_serial(d) && !d.serial) [[unlikely]] {
+            if (begins_specially(d) && !d.serial) [[unlikely]] {
                 yield_or_end(d);
                 begin_in_sight(d);
             }

@@ -19,7 +19,7 @@ void for_each_running(descriptor& d, F&& f) {
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
         if (&other == &d || is_ancestor(other, d)) continue;
-        const word state = other.state.load(std::memory_order_acquire);
+        const word state = other.state.load(std::memory_order_seq_cst);  // T1
         if (memory::is_running(state)) f(other, state);
     }
 }
@@ -40,48 +40,108 @@ bool idle_while(descriptor& d, F&& wait) {
     return true;
 }
 
+/// Most blocks end by themselves sooner than they could be rolled back and begun again.
+void spin_while_they_run(descriptor& d) noexcept {
+    if (d.hooks != nullptr) return;  // one of them may need this processor
+    const std::uint64_t start = base::ticks();
+    for_each_running(d, [start](descriptor& other, word state) {
+        while (!is_over(other, state) && base::ticks() - start < base::spin_ticks) base::spin_turn();
+    });
+}
+
+/// False: another has seized the token.
+bool wait_for_all(descriptor& d) noexcept {
+    if (broken(fault::serial_without_waiting)) return true;
+    spin_while_they_run(d);
+    const word token = serial_token.load(std::memory_order_acquire);
+    // All are asked before any is waited for: one may be waiting for another.
+    for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
+    for_each_running(d, [&](descriptor& other, word state) {
+        // A transaction that was preparing could not be asked. It may have stopped preparing to wait for us, as a
+        // commit under one lock does.
+        constexpr auto a_moment = std::chrono::milliseconds{1};
+        while (!is_over(other, state) && serial_token.load(std::memory_order_acquire) == token) {
+            const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
+            wait_for(d, other, state, serial_token, token,
+                     asked ? std::nullopt : std::optional{base::now() + a_moment});
+        }
+    });
+    return serial_owner() == &d || broken(fault::overlook_the_seizure);
+}
+
+/// d owns the token. False: another has seized it.
+bool make_the_world_stand(descriptor& d, token_taken how) noexcept {
+    if (how == token_taken::still) return true;
+    if (how == token_taken::quietly) {
+        base::heavy_fence();  // partner: light_fence after the status in transaction::begin
+        note_begins_have_fenced();
+    }
+    return wait_for_all(d);
+}
+
+/// REQUIRES: d is idle. True: d owns the token and is alone. False: it may try once more.
+bool comes_to_be_alone(descriptor& d) noexcept {
+    const token_taken how = try_serial_token(d);
+    if (how == token_taken::no) {
+        const word token = serial_token.load(std::memory_order_acquire);
+        if (descriptor* const owner = serial_owner_in(token)) wait_for_word(d, *owner, serial_token, token);
+        return false;
+    }
+    // seq_cst, as is the exchange of the token: partner is become_biased_owner, which finds an owner, or d its word.
+    const word biased = biased_owner.load(std::memory_order_seq_cst);
+    if (biased != 0 && !may_run_beside(d, biased)) {
+        drop_serial_token(d);
+        wake_sleepers(d);
+        revoke_bias(d, biased);
+        return false;
+    }
+    if (make_the_world_stand(d, how)) return true;
+    wake_sleepers(d);  // who waits for d's end as the owner
+    return false;
+}
+
 }  // namespace
+
+bool begin_alone(descriptor& d) {
+    if (d.algorithm->one_at_a_time || d.hooks != nullptr || ancestor_runs(d)) return false;
+    attempt_reset(d);
+    while (!comes_to_be_alone(d)) continue;
+    d.serial = true;
+    d.mode = status::irrevocable;
+    d.logging = true;
+    d.slow_commit |= slow_commit_serial;
+    d.algorithm->begin(d);
+    return true;
+}
 
 void become_serial(descriptor& d) noexcept {
     if (d.serial) return;
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
-    serial_owner.store(d.id + 1, std::memory_order_seq_cst);
-    base::heavy_fence();  // partner: light_fence after the status in transaction::begin
-    if (broken(fault::serial_without_waiting)) return;
-    // All are asked before any is waited for: one may be waiting for another.
-    for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
-    for_each_running(d, [&d](descriptor& other, word state) {
-        // A transaction that was preparing could not be asked. It may have stopped preparing to wait for us, as a
-        // commit under one lock does.
-        constexpr auto a_moment = std::chrono::milliseconds{1};
-        while (!is_over(other, state)) {
-            const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
-            wait_for(d, other, state, asked ? std::nullopt : std::optional{base::now() + a_moment});
-        }
-    });
+    const token_taken how = seize_serial_token(d);
+    wake_sleepers(d);                    // the one that it was seized from, which may sleep for d
+    (void)make_the_world_stand(d, how);  // nobody seizes it from who has the slot
 }
 
 bool yield_to_serial(descriptor& d) {
-    // The transaction around d began before the serial owner's fence, or d's context would not have come this far. The
-    // serial owner waits for that transaction, so it does nothing alone before it and d have ended.
+    // The transaction around d began before the serial owner looked, or d's context would not have come this far, and has
+    // taken down the sign that the world is still. The owner waits for that one, so it does nothing alone before both
+    // have ended.
     if (broken(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
     for (;;) {
+        std::atomic_thread_fence(std::memory_order_seq_cst);  // T1
         // Acquire: what the one before did is visible.
-        const std::uint32_t who = serial_owner.load(std::memory_order_acquire);
-        if (who != 0) {
-            descriptor& other = descriptor::of(memory::activity_of(who - 1));
-            if (&other == &d) return true;
-            const bool goes_on = idle_while(d, [&] {
-                const word state = other.state.load(std::memory_order_acquire);
-                if (!memory::is_running(state)) base::spin_turn();  // a little time passes between the two
-                else if (serial_owner.load(std::memory_order_acquire) == who) wait_for(d, other, state);
-            });
-            if (!goes_on) return false;
+        const word token = serial_token.load(std::memory_order_acquire);
+        if (descriptor* const owner = serial_owner_in(token)) {
+            if (owner == &d) return true;
+            if (!idle_while(d, [&] { wait_for_word(d, *owner, serial_token, token); })) return false;
             continue;
         }
         const word seen = biased_owner.load(std::memory_order_acquire);
-        if (seen == 0 || may_run_beside(d, seen)) return true;
+        if (seen == 0 || may_run_beside(d, seen)) {
+            if (token == 0 || begin_under(d, token)) return true;
+            continue;
+        }
         if (!idle_while(d, [&] { revoke_bias(d, seen); })) return false;
     }
 }

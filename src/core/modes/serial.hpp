@@ -1,19 +1,26 @@
 // Running alone: what an irrevocable transaction needs whose code is not instrumented, so that neither marks nor locks
 // can show what it touches.
 //
-//   serial owner:   its number goes up; heavy fence; kills every other running transaction and waits until it is over
-//   any other: state = running; light fence; is a number up? then idle again, and wait for the serial owner's end
+//   serial owner:   owns the token; waits until every other running transaction is over, and after a while asks it to
+//                   die
+//   any other: state = running; has the token an owner? then idle again, and wait until it has another or none
 //
-// By base/fence.hpp one of them sees the other, so no other transaction is running when become_serial returns, and
-// later ones wait until the serial owner's is over. The serial owner can wait for all others because it is irrevocable:
-// a transaction that waits for it in turn is asked to die and then waits no longer, or is preparing and waits for none.
-// A transaction inside another's body does not stand aside: the serial owner waits for the one around it, which cannot
-// end before.
+// By the fences in tokens/serial_token.hpp one of them sees the other, so no other transaction is running when the owner
+// goes on, and later ones wait until the token has no owner. A transaction inside another's body does not stand aside:
+// the owner waits for the one around it, which cannot end before.
 //
-// What it writes moves no orec, so its end wakes all transactions that wait in retry.
+// Two ways lead there:
 //
-// Under an algorithm that runs one transaction at a time there is nothing to do. The number comes down with the slot of
-// the irrevocable transaction, of which there is one: so there is one serial owner.
+//   become_serial   in the middle of a transaction. It is irrevocable, so it can wait for all others: a transaction that
+//                   waits for it in turn is asked to die and then waits no longer, or is preparing and waits for none
+//   begin_alone     from the begin on. It owns nothing, so nobody waits for it but those who stand aside. It could not
+//                   wait for an irrevocable transaction that wants to be serial, too: that one seizes the token, and this
+//                   one becomes idle again. It may do so because one that waits for a running transaction is not alone
+//                   yet, and has done nothing
+//
+// What the owner writes moves no orec, so its end wakes all transactions that wait in retry.
+//
+// Under an algorithm that runs one transaction at a time there is nothing to do.
 #pragma once
 
 #include "core/tokens/serial_token.hpp"
@@ -23,6 +30,11 @@ namespace tutti::core {
 /// From here to the end of its transaction no other runs, and d.serial holds. Idempotent.
 /// REQUIRES: d is irrevocable and runs.
 void become_serial(descriptor& d) noexcept;
+
+/// Begins an attempt of d that runs serially from its begin to its end, and is irrevocable without a slot. False: this
+/// is not for a context that shares its processor with others, nor inside another transaction; d is idle.
+/// REQUIRES: as for the begin of a first attempt without special demands.
+[[nodiscard]] bool begin_alone(descriptor& d);
 
 /// d has just begun and touched nothing: waits until no other is serial. Its snapshot has to be taken afterwards.
 /// False where its execution ends here (ends_here).

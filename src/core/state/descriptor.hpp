@@ -65,6 +65,7 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_handlers = 64,   // handlers and participants
     slow_commit_abstract_locks = 128,
     slow_commit_language = 256,  // a block of the language has been open inside one of the library
+    slow_commit_serial = 1024,   // the serial token to give back, and no slot
     slow_commit_large =
         512  // a log is large; stays up from one transaction to the next until none is: core/lifecycle/room.hpp
 };
@@ -153,6 +154,13 @@ struct bias_state {
     std::uint32_t count = 0;   // number of its latest word
     word word_as_owner = 0;    // what `biased_owner` reads while it is the owner
     word begun_by_others = 0;  // at its last look
+};
+
+/// Takes of the serial token; see core/tokens/serial_token.hpp.
+struct take_state {
+    word latest = ~word{0} << 32;      // the sequence in which it took the token; so far in the past if never
+    word seen = 0;                     // the token, at its latest begin that fenced
+    std::uint32_t fences_in_vain = 0;  // begins since then
 };
 
 /// The transaction to wait for before the next attempt: the one of `who` whose state read `state`. The two met at the
@@ -261,6 +269,7 @@ public:
     std::size_t notes_end = 0;   // one past the newest write entry that notes memory written without barriers
     bool serial = false;         // serial-irrevocable: see modes/serial.hpp
     bias_state bias;
+    take_state takes;
 
     void* c_library = nullptr;  // what src/libc keeps for this descriptor, for good
 

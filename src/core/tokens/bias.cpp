@@ -9,6 +9,7 @@
 #include "core/state/attention.hpp"
 #include "core/state/fault.hpp"
 #include "core/state/sleepers.hpp"
+#include "core/tokens/serial_token.hpp"
 #include "core/waiting/waiting.hpp"
 
 namespace tutti::core {
@@ -50,8 +51,9 @@ bool become_biased_owner(descriptor& d) noexcept {
     word none = 0;
     if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
     base::heavy_fence();  // V2; partner: the fence between the state and a look at the word in transaction::begin
+    const bool nobody_is_alone = serial_owner_in(serial_token.load(std::memory_order_seq_cst)) == nullptr;  // V6
     // V5, in this order: a context that no longer waits has begun, and is found; or it looks at the word from now on.
-    if ((waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
+    if ((nobody_is_alone && waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
         broken(fault::bias_without_second_look)) {
         d.bias.word_as_owner = word_of(d);
         return true;

@@ -17,6 +17,9 @@
 //   V4  no word is used twice, so a revoker that takes one away late does not hit the next
 //   V5  no context becomes the owner while another waits to begin: the waiting one says so before it looks at the word,
 //       and the one that becomes the owner looks for such after the heavy fence
+//   V6  nor does one while the serial token has an owner, which may not have begun yet: that one takes the token before
+//       it looks at the word (both seq_cst), and the one that becomes the biased owner looks in the reverse order. A
+//       context that takes the token later finds the word
 // The biased owner waits for no other while it runs serially, so no cycle of waits passes through it.
 #pragma once
 

@@ -22,6 +22,10 @@ void wait_for_passage(descriptor& self, descriptor& other, word seen,
 void wait_for(descriptor& self, descriptor& other, word seen, const orec& r, word value,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
+/// Returns when `what` no longer reads `value`, whether or not `other` runs a transaction: its context calls
+/// wake_sleepers after it has changed it.
+void wait_for_word(descriptor& self, descriptor& other, const detail::shared<word>& what, word value) noexcept;
+
 /// Returns when `other`, which announces that it quiesces for `published`, has done so. REQUIRES: self runs no
 /// transaction.
 void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept;
