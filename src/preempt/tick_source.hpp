@@ -29,8 +29,9 @@ inline constexpr int tick_signal = SIGURG;
 struct tick_timing {
     std::chrono::nanoseconds period{100'000};  // of a periodic source
     std::chrono::nanoseconds patience{1'000};  // how long the polled flag has before a signal is sent
-    // From a tick that came in vain, mostly because it found library code, to the next: twice as long each time, up to a
-    // limit. A timer of the kernel that is shorter than the slack of a sleep, 50 us, would restart that sleep for ever.
+    // From a tick that came in vain, mostly because it found library code, to the next: twice as long each time, up to
+    // a limit. A timer of the kernel that is shorter than the slack of a sleep, 50 us, would restart that sleep without
+    // end.
     std::chrono::nanoseconds repetition{20'000};
     std::chrono::nanoseconds most_patient{2'000'000};
 };

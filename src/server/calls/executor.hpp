@@ -101,12 +101,12 @@ public:
     /// The same if that transaction sleeps in `retry`, else nothing. REQUIRES: as interrupt.
     virtual void interrupt_sleeper(job& which) noexcept = 0;
 
-    /// Gives up `which` where it stands, as soon as it stands where that can be done: it ends by cut_off(). May never do
-    /// anything. Any thread. REQUIRES: as interrupt.
+    /// Gives up `which` where it stands, as soon as it stands where that can be done: it ends by cut_off(). May never
+    /// do anything. Any thread. REQUIRES: as interrupt.
     virtual void end_where_it_stands(job& which) noexcept = 0;
 
-    /// The turn on a worker that `which` has just now, by a number that no other turn has; 0: it has none, because it has
-    /// not begun, waits in `retry` or for a transaction, or has been interrupted by another job. Any thread.
+    /// The turn on a worker that `which` has just now, by a number that no other turn has; 0: it has none, because it
+    /// has not begun, waits in `retry` or for a transaction, or has been interrupted by another job. Any thread.
     /// REQUIRES: as interrupt.
     [[nodiscard]] virtual std::uint64_t turn_of(job& which) noexcept = 0;
 
