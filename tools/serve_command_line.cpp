@@ -124,6 +124,8 @@ void add_options(CLI::App& serve, serve_words& words) {
     counted("--max-held", how.max_held,
             "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
     add_milliseconds(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
+    add_milliseconds(serve, "--stuck-after", how.stuck_after,
+                     "Name calls on the standard error that keep their worker for so long; 0: none");
     add_milliseconds(serve, "--idle-timeout", how.idle_timeout,
                      "Close clients without a request for so long; 0: never");
     serve
@@ -137,6 +139,8 @@ void add_options(CLI::App& serve, serve_words& words) {
                      "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
     add_milliseconds(serve, "--login-timeout", how.login_timeout,
                      "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
+    serve.add_flag("--check", options.only_checks,
+                   "Load the object and look whether it could be served with these options, and end");
     serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
 }
 

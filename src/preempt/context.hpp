@@ -30,6 +30,7 @@
 #include "preempt/fiber.hpp"
 #include "preempt/level_lists.hpp"
 #include "preempt/stack.hpp"
+#include "preempt/stepping.hpp"
 #include "preempt/tls_block.hpp"
 #include "preempt/work.hpp"
 
@@ -60,13 +61,14 @@ struct context : listed {
     unsigned lent = 0;          // one more than the level that a waiter has lent it; 0: none
     condition state = condition::pooled;
     worker* home = nullptr;  // from the moment at which it is chosen
+    std::uint64_t turn = 0;  // the latest time that it was: which of all
     bool begun = false;
     bool has_place = false;
 
-    // --- once its stack has not sufficed; touched on its own thread
+    // --- once its stack has not sufficed, or it is doomed; touched on its own thread
     bool overrun = false;
     std::atomic<bool> doomed{false};  // to be ended where it stands; raised by others
-    bool steps = false;               // instruction by instruction, to where it may be cut off
+    stepping steps;                   // to where it may be cut off
 
     // --- while its code wants to be undisturbed (hold); of its thread and the handlers there
     std::atomic<std::uint32_t> held{0};

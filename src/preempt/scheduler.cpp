@@ -176,7 +176,8 @@ void scheduler::recycle(context& c) noexcept {
     c.over = c.visitors != 0;
     if (c.over) return;
     core::forget_interruption(*c.descriptor);
-    c.overrun = c.steps = false;
+    c.overrun = false;
+    c.steps = {};
     c.doomed.store(false, std::memory_order_relaxed);
     c.room.close();
     ++counts_.finished;
@@ -303,6 +304,7 @@ context* scheduler::take(worker& of, calls& whom) noexcept {
     roster_.take(of.number(), c);
     if (c == nullptr) return nullptr;
     c->home = &of;
+    c->turn = ++turns_;
     if (!c->begun && c->what.carrier != nullptr) *c->what.carrier = c;
     announce(whom);
     return c;

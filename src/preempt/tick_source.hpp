@@ -30,8 +30,8 @@ struct tick_timing {
     std::chrono::nanoseconds period{100'000};  // of a periodic source
     std::chrono::nanoseconds patience{1'000};  // how long the polled flag has before a signal is sent
     // From a tick that came in vain, mostly because it found library code, to the next: twice as long each time, up to
-    // a limit. A timer of the kernel that is shorter than the slack of a sleep, 50 us, would restart that sleep for
-    // ever.
+    // a limit. A timer of the kernel that is shorter than the slack of a sleep, 50 us, would restart that sleep without
+    // end.
     std::chrono::nanoseconds repetition{20'000};
     std::chrono::nanoseconds most_patient{2'000'000};
 };
@@ -67,6 +67,8 @@ void send_tick(const tick_target& t) noexcept;
 /// it at the timer's interval. Async-signal-safe.
 void tick_after(tick_target& t, std::chrono::nanoseconds time) noexcept;
 
+/// How long after a tick that came in vain, if it came now, the next one would come.
+[[nodiscard]] std::chrono::nanoseconds next_pause(const tick_target& t) noexcept;
 /// After a tick that came in vain: the next one comes later than after the one before, and so do those of the
 /// timer's interval. Async-signal-safe.
 void back_off(tick_target& t) noexcept;

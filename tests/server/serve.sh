@@ -4,8 +4,13 @@ set -euo pipefail
 
 case=$1 tutti=$2 object=$3
 folder=$(mktemp -d)
-server=
-trap '[[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
+server=''
+listener=''
+clean_up() {
+    for left in $server $listener; do kill -KILL "$left" 2>/dev/null || true; done
+    rm -rf "$folder"
+}
+trap clean_up EXIT
 
 fail() {
     printf 'serve.sh: %s\n' "$*" >&2
@@ -79,6 +84,7 @@ case $case in
         expect OK CALL transfer 1 2 30
         expect 1030 CALL balance 2 PRIORITY 7 DEADLINE 1000000
         expect "NOPROC" CALL nothing
+        "$tutti" serve "$object" --check --port "$port" >"$folder/checked" || fail "beside a server there is no check"
         expect "$(printf '7\n1')" CALL PRIORITY 7 DEADLINE 5000 how
         answer=$(redis-cli -3 -p "$port" CALL maybe 0.5)
         [[ $answer == "(double) 0.5" || $answer == 0.5 ]] || fail "no RESP3"
@@ -120,6 +126,41 @@ case $case in
         ! grep -q 7411 "$folder/log" || fail "it listens elsewhere, too"
         stop
         ;;
+    notify)
+        # As systemd listens to it: ready once it serves and not before, then signs of life, then word of its end.
+        python3 - "$folder/notify" "$folder/told" <<'PYTHON' &
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(sys.argv[1])
+with open(sys.argv[2], "w", encoding="utf-8") as told:
+    while word := listener.recv(100).decode():
+        told.write(word + "\n")
+        told.flush()
+        if word == "STOPPING=1":
+            break
+PYTHON
+        listener=$!
+        until [[ -S $folder/notify ]]; do
+            kill -0 "$listener" 2>/dev/null || fail "nobody listens"
+            sleep 0.02
+        done
+        mkfifo "$folder/await"
+        NOTIFY_SOCKET=$folder/notify WATCHDOG_USEC=80000 "$tutti" serve "$object" --port 0 --port-file "$folder/port" \
+            --set await="$folder/await" >"$folder/log" 2>&1 &
+        server=$!
+        exec {await}>"$folder/await" # opens when the procedures have opened it
+        # What it has said by now comes before this.
+        python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.argv[1])' "$folder/notify"
+        exec {await}>&-
+        until [[ -e $folder/told && $(grep -c '^WATCHDOG=1$' "$folder/told") -gt 2 ]]; do sleep 0.02; done
+        port=$(<"$folder/port")
+        expect OK CALL noop
+        stop
+        wait "$listener"
+        listener=''
+        [[ $(head -n 2 "$folder/told") == "$(printf 'it still loads\nREADY=1')" ]] || fail "it told: $(<"$folder/told")"
+        ;;
     crash)
         # SIGABRT and SIGSEGV
         for executor in "" threads; do
@@ -138,13 +179,17 @@ case $case in
         done
         ;;
     stuck)
-        start --workers 1 --time-limit 20
-        # A loop is ended where it stands, and so are one that takes no notice of being cancelled and one that mostly runs
-        # code of the C library.
-        for name in hold ignore watch_clock; do
-            [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
-            until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
-            info_has "^running:0" || fail "$name keeps its worker"
+        for ticks in periodic none on-demand; do
+            rm -f "$folder/port"
+            start --workers 1 --time-limit 20 --ticks "$ticks"
+            # A loop is ended where it stands, and so are one that takes no notice of being cancelled and one that mostly
+            # runs code of the C library. A call that is answered may be about to leave its worker.
+            for name in hold ignore watch_clock; do
+                [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
+                until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
+                until info_has "^running:0"; do sleep 0.02; done
+            done
+            [[ $ticks == on-demand ]] || stop
         done
         # What waits in the C library is not, but named.
         mkfifo "$folder/held"
@@ -155,6 +200,31 @@ case $case in
         exec {held}>&-
         stop
         [[ $(grep -c "cannot be ended" "$folder/log") == 1 ]] || fail "it was said more than once"
+        ;;
+    kept)
+        # What keeps its worker is named although it has no time limit, and once; what waits in retry is not.
+        mkfifo "$folder/held"
+        for executor in "" threads; do
+            rm -f "$folder/port"
+            start --workers 2 --stuck-after 50 ${executor:+--executor "$executor"}
+            redis-cli -p "$port" CALL take >"$folder/taken" &
+            taker=$!
+            until info_has '^procedure_take:' && info_has '^(running|parked):1'; do sleep 0.01; done
+            for call in 1 2; do
+                redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" &
+                client=$!
+                until [[ $(grep -c "^tutti: a call has kept its worker for 50 ms: in procedure 'hold_open'" "$folder/log") == "$call" ]]; do
+                    sleep 0.02
+                done
+                exec {held}>"$folder/held"
+                exec {held}>&-
+                wait "$client"
+            done
+            expect OK CALL put 1
+            wait "$taker"
+            stop
+            [[ $(grep -c "kept its worker" "$folder/log") == 2 ]] || fail "too much is named"
+        done
         ;;
     python)
         start

@@ -58,6 +58,8 @@ public:
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
     void begin_drain() noexcept;
     void look_for_killed() noexcept override;
+    /// Whether it has gone round since the latest time that this was asked, or has come to its end. One thread asks.
+    [[nodiscard]] bool responds() noexcept;
     /// Once it has started; else nothing.
     void join() {
         if (thread_.joinable()) thread_.join();
@@ -117,6 +119,8 @@ private:
     std::unique_ptr<char[]> scratch_;
     instant now_;
     instant next_look_;
+    instant next_look_for_kept_;
+    instant drain_began_;
     bool time_limits_ = false;
     bool draining_ = false;
     bool accepting_ = false;
@@ -125,6 +129,8 @@ private:
     std::atomic<bool> asleep_{false};
     std::atomic<bool> drain_asked_{false};
     std::atomic<bool> kill_asked_{false};
+    std::atomic<bool> sign_asked_{false};
+    std::atomic<bool> gone_{false};
     std::thread thread_;
 };
 
