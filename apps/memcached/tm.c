@@ -1,10 +1,12 @@
 /* The part of tm.h that is not inlined. */
 #include "tm.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memcached.h"
-#include "tutti/tutti.h"
 
 #undef fprintf
 #undef perror
@@ -147,34 +149,32 @@ void tm_log(logger* to, enum log_entry_type event, const void* about, ...) {
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------
- * Our runtime wakes who waits for a word when a block has changed it. GCC's has no such thing: there the wait is a short
- * sleep, and the caller looks again. */
-#pragma weak tutti_atomically
-#pragma weak tutti_load_u32
-#pragma weak tutti_retry
-#pragma weak tutti_retry_for
-
-struct change {
-    unsigned* word;
-    unsigned from;
-    uint64_t nanoseconds; /* 0: however long it takes */
-};
-
-static void until_changed(tutti_tx* tx, void* argument) {
-    const struct change* change = argument;
-    if (tutti_load_u32(tx, change->word) != change->from) return;
-    if (change->nanoseconds == 0)
-        tutti_retry(tx);
-    else
-        tutti_retry_for(tx, change->nanoseconds);
+ * Who waits for a word to change sleeps in the kernel. A block that changes it wakes the sleepers when it commits: a
+ * signal inside a block is deferred (finding 7), so it is neither lost with a block that is rolled back nor early.
+ *
+ * No wake-up is lost. The sleeper counts itself (A), then the kernel compares the word (B) and sleeps. The action of a
+ * commit runs when the word has been changed (C), and then looks at the count (D). The fences order A before B and C
+ * before D, so either D sees the count or B sees the change. The word may be that of a block that is still running, and
+ * is then rolled back: who is woken for that looks again. */
+static void sleep_while(unsigned* word, unsigned* count, unsigned from, const struct timespec* at_most) {
+    __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, from, at_most, NULL, 0);
+    __atomic_fetch_sub(count, 1, __ATOMIC_RELAXED);
 }
 
-static void wait_for_change(unsigned* word, unsigned from, uint64_t nanoseconds) {
-    struct change change = {.word = word, .from = from, .nanoseconds = nanoseconds};
-    if ((tutti_atomically) != NULL)
-        (tutti_atomically)(NULL, until_changed, &change);
-    else
-        usleep(100);
+static void wake_if_asleep(unsigned* word, const unsigned* count) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(count, __ATOMIC_RELAXED) != 0) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static void wake_token(void* argument) {
+    tm_token* token = argument;
+    wake_if_asleep(&token->held, &token->asleep);
+}
+
+static void wake_condition(void* argument) {
+    tm_condition* condition = argument;
+    wake_if_asleep(&condition->signals, &condition->asleep);
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------*/
@@ -190,14 +190,17 @@ TM_SAFE bool tm_token_try(tm_token* token) {
     return taken;
 }
 
-void tm_token_wait(tm_token* token) { wait_for_change(&token->held, 1, 0); }
+void tm_token_wait(tm_token* token) { sleep_while(&token->held, &token->asleep, 1, NULL); }
 
 void tm_token_take(tm_token* token) {
     while (!tm_token_try(token)) tm_token_wait(token);
 }
 
 TM_SAFE void tm_token_give(tm_token* token) {
-    __transaction_atomic { token->held = 0; }
+    __transaction_atomic {
+        token->held = 0;
+        _ITM_addUserCommitAction(wake_token, any_transaction, token);
+    }
 }
 
 static unsigned signals_of(tm_condition* condition) {
@@ -215,7 +218,7 @@ static uint64_t now(void) {
 void tm_condition_wait(tm_condition* condition, tm_token* token) {
     const unsigned seen = signals_of(condition);
     tm_token_give(token);
-    while (signals_of(condition) == seen) wait_for_change(&condition->signals, seen, 0);
+    while (signals_of(condition) == seen) sleep_while(&condition->signals, &condition->asleep, seen, NULL);
     tm_token_take(token);
 }
 
@@ -223,13 +226,43 @@ void tm_condition_wait_until(tm_condition* condition, tm_token* token, const str
     const uint64_t until = (uint64_t)when->tv_sec * 1000000000U + (uint64_t)when->tv_nsec;
     const unsigned seen = signals_of(condition);
     tm_token_give(token);
-    for (uint64_t time = now(); time < until && signals_of(condition) == seen; time = now())
-        wait_for_change(&condition->signals, seen, until - time);
+    for (uint64_t time = now(); time < until && signals_of(condition) == seen; time = now()) {
+        const uint64_t left = until - time;
+        const struct timespec at_most = {(time_t)(left / 1000000000U), (long)(left % 1000000000U)};
+        sleep_while(&condition->signals, &condition->asleep, seen, &at_most);
+    }
     tm_token_take(token);
 }
 
 TM_SAFE void tm_condition_signal(tm_condition* condition) {
-    __transaction_atomic { condition->signals++; }
+    __transaction_atomic {
+        condition->signals++;
+        _ITM_addUserCommitAction(wake_condition, any_transaction, condition);
+    }
+}
+
+/* The action gets a single pointer, which is the counter itself where it adds one. */
+static void add_one(void* counter) { tm_count(counter, 1); }
+
+void tm_count_at_commit(uint64_t* counter, int64_t by) {
+    if (!in_block())
+        tm_count(counter, by);
+    else
+        for (; by > 0; by--) _ITM_addUserCommitAction(add_one, any_transaction, counter);
+}
+
+static void count_item(void* argument) {
+    const int64_t bytes = (intptr_t)argument;
+    tm_count(&stats_state.curr_bytes, bytes);
+    tm_count(&stats_state.curr_items, bytes > 0 ? 1 : -1);
+    if (bytes > 0) tm_count(&stats.total_items, 1);
+}
+
+void tm_count_item(int64_t bytes) {
+    if (in_block())
+        _ITM_addUserCommitAction(count_item, any_transaction, (void*)(intptr_t)bytes);
+    else
+        count_item((void*)(intptr_t)bytes);
 }
 
 uint64_t tm_next(uint64_t* number) { return __atomic_add_fetch(number, 1, __ATOMIC_ACQ_REL); }

@@ -53,9 +53,10 @@ void tm_leave(const int* scope) TM_PURE;
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------
  * What a thread holds while it sleeps, sends, or calls what no block may call. Taking and giving back are blocks; who has
- * to wait sleeps until another block has changed the word (retry). */
+ * to wait sleeps until the commit of the block that gives it back. */
 typedef struct tm_token {
-    unsigned held;
+    unsigned held;   /* only blocks touch it */
+    unsigned asleep; /* only outside of blocks */
 } tm_token;
 
 void tm_token_take(tm_token* token);
@@ -68,6 +69,7 @@ void tm_token_wait(tm_token* token);
  * effect with it. */
 typedef struct tm_condition {
     unsigned signals;
+    unsigned asleep;
 } tm_condition;
 
 void tm_condition_wait(tm_condition* condition, tm_token* token);
@@ -105,7 +107,6 @@ tm_token* tm_item_token(uint32_t hv) TM_PURE;
 #define TM_MOVE() TM_SCOPE TM_ATOMIC
 #define TM_SLABS() TM_SCOPE TM_ATOMIC
 #define TM_STATS() TM_SCOPE TM_ATOMIC
-#define TM_THREAD_STATS() TM_SCOPE TM_ATOMIC
 /* These call what the compiler cannot see: formatting for a client, a function of the crawler's. */
 #define TM_LRU_RELAXED() TM_SCOPE __transaction_relaxed
 #define TM_CRAWL_RELAXED() TM_SCOPE __transaction_relaxed
@@ -113,6 +114,12 @@ tm_token* tm_item_token(uint32_t hv) TM_PURE;
 #define TM_STATS_RELAXED() TM_SCOPE __transaction_relaxed
 
 /* Numbers that only have to differ and to grow: taken at once, and not given back by a block that is rolled back. */
+/* Additions to what only counts: they commute. The second is for blocks, and adds when the block has committed. */
+static inline void tm_count(uint64_t* counter, int64_t by) { __atomic_fetch_add(counter, (uint64_t)by, __ATOMIC_RELAXED); }
+TM_PURE void tm_count_at_commit(uint64_t* counter, int64_t by);
+/* An item of so many bytes has been linked, or, if negative, unlinked. */
+TM_PURE void tm_count_item(int64_t bytes);
+
 TM_PURE uint64_t tm_next(uint64_t* number);
 TM_PURE void tm_set(uint64_t* number, uint64_t to);
 
@@ -131,7 +138,7 @@ TM_SAFE void* tm_realloc(void* old, size_t size);
 #define pthread_mutex_t tm_token
 #undef PTHREAD_MUTEX_INITIALIZER
 #define PTHREAD_MUTEX_INITIALIZER {0}
-#define pthread_mutex_init(token, attributes) (((token)->held = 0), 0)
+#define pthread_mutex_init(token, attributes) (*(token) = (tm_token){0, 0}, 0)
 #define pthread_mutex_destroy(token) ((void)(token))
 #define pthread_mutex_lock(token) tm_token_take(token)
 #define pthread_mutex_unlock(token) tm_token_give(token)
@@ -139,7 +146,7 @@ TM_SAFE void* tm_realloc(void* old, size_t size);
 #define pthread_cond_t tm_condition
 #undef PTHREAD_COND_INITIALIZER
 #define PTHREAD_COND_INITIALIZER {0}
-#define pthread_cond_init(condition, attributes) ((condition)->signals = 0)
+#define pthread_cond_init(condition, attributes) (*(condition) = (tm_condition){0, 0}, 0)
 #define pthread_cond_wait(condition, token) tm_condition_wait(condition, token)
 #define pthread_cond_timedwait(condition, token, when) tm_condition_wait_until(condition, token, when)
 #define pthread_cond_signal(condition) tm_condition_signal(condition)

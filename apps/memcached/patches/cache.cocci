@@ -448,3 +448,41 @@ f(...) {
 + TM_LOG(A);
   ...>
 }
+
+// What only changes while every worker is paused, or without regard to blocks, is read without barriers: the settings,
+// the clock, and the table of buckets.
+@@
+identifier f =~ "^(do_item_.*|item_is_flushed|do_store_item|do_add_delta|lru_pull_tail|slabs_clsid|do_slabs_newslab)$";
+identifier F;
+@@
+f(...) {
+  <...
+- settings.F
++ tm_settings.F
+  ...>
+}
+
+@@
+identifier f =~ "^(do_item_.*|item_is_flushed|lru_pull_tail)$";
+@@
+f(...) {
+  <...
+- current_time
++ tm_current_time
+  ...>
+}
+
+@@
+identifier f =~ "^(assoc_find|_hashitem_before|assoc_insert)$";
+@@
+f(...) {
+  <...
+(
+- hashpower
++ tm_hashpower
+|
+- primary_hashtable
++ tm_primary_hashtable
+)
+  ...>
+}

@@ -37,6 +37,34 @@ iterator name TM_STATS_RELAXED;
 - mutex_unlock(&stats_sizes_lock);
 + }
 
+// What every link and unlink counts, too: as part of their blocks it would make any two of them conflict.
+@@
+@@
+do_item_link(...) {
+  <...
+- STATS_LOCK();
+- stats_state.curr_bytes += ITEM_ntotal(it);
+- stats_state.curr_items += 1;
+- stats.total_items += 1;
+- STATS_UNLOCK();
++ tm_count_item(ITEM_ntotal(it));
+  ...>
+}
+
+@@
+typedef int64_t;
+identifier f =~ "^do_item_unlink(_nolock)?$";
+@@
+f(...) {
+  <...
+- STATS_LOCK();
+- stats_state.curr_bytes -= ITEM_ntotal(it);
+- stats_state.curr_items -= 1;
+- STATS_UNLOCK();
++ tm_count_item(-(int64_t)ITEM_ntotal(it));
+  ...>
+}
+
 @@
 iterator name TM_STATS;
 @@
@@ -46,32 +74,63 @@ iterator name TM_STATS;
 - STATS_UNLOCK();
 + }
 
+// What a thread counts of its own needs no block: additions commute (finding 12). Others only add them up, or reset them.
 @@
-iterator name TM_THREAD_STATS;
 expression T;
 @@
 - pthread_mutex_lock(&T.stats.mutex);
-+ TM_THREAD_STATS() {
-  ... when != pthread_mutex_unlock(&T.stats.mutex);
+  ...
 - pthread_mutex_unlock(&T.stats.mutex);
-+ }
 
 @@
-iterator name TM_THREAD_STATS;
 expression T;
 @@
 - pthread_mutex_lock(&T->stats.mutex);
-+ TM_THREAD_STATS() {
-  ... when != pthread_mutex_unlock(&T->stats.mutex);
+  ...
 - pthread_mutex_unlock(&T->stats.mutex);
-+ }
 
 @@
-iterator name TM_THREAD_STATS;
 expression C;
 @@
 - THR_STATS_LOCK(C);
-+ TM_THREAD_STATS() {
-  ... when != THR_STATS_UNLOCK(C);
+  ...
 - THR_STATS_UNLOCK(C);
-+ }
+
+// Inside a block an addition waits for the commit.
+@@
+identifier f =~ "^(do_item_get|do_store_item|do_add_delta|process_delete_command|process_bin_delete)$";
+expression T, I;
+identifier F;
+@@
+f(...) {
+  <...
+(
+- T->thread->stats.slab_stats[I].F++;
++ tm_count_at_commit(&T->thread->stats.slab_stats[I].F, 1);
+|
+- T->thread->stats.F++;
++ tm_count_at_commit(&T->thread->stats.F, 1);
+)
+  ...>
+}
+
+@@
+expression T, I, N;
+identifier F;
+@@
+(
+- T->thread->stats.slab_stats[I].F++;
++ tm_count(&T->thread->stats.slab_stats[I].F, 1);
+|
+- T->thread->stats.lru_hits[I]++;
++ tm_count(&T->thread->stats.lru_hits[I], 1);
+|
+- T->thread->stats.F++;
++ tm_count(&T->thread->stats.F, 1);
+|
+- T->thread->stats.F--;
++ tm_count(&T->thread->stats.F, -1);
+|
+- T->thread->stats.F += N;
++ tm_count(&T->thread->stats.F, N);
+)
