@@ -6,11 +6,12 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=$1
 folder=$2
-line=$(grep -E "^$build( |\$)" <<<"$(tr -s ' ' <"$here/builds.txt")") || {
+patches=$(awk -v build="$build" '$1 == build { print "=" $2 }' "$here/builds.txt")
+[[ -n $patches ]] || {
     echo "convert.sh: there is no build '$build' in builds.txt" >&2
     exit 2
 }
-read -r _ patches _ <<<"$line"
+patches=${patches#=}
 [[ -n $patches ]] || exit 0
 
 cd "$folder"
