@@ -96,12 +96,13 @@ def table(options, results):
                 lines.append(
                     f"{build:12} {threads:7} {sets:4}% {median_of(results, case, 'throughput'):11.0f}"
                     f" {median_of(results, case, 'user_ns'):8.0f} {median_of(results, case, 'system_ns'):9.0f}"
-                    f" {ratio_of(results, case, base, 'throughput'):11.2f} {ratio_of(results, case, base, 'user_ns'):6.2f}")
+                    f" {ratio_of(results, case, base, 'throughput'):11.2f}"
+                    f" {ratio_of(results, case, base, 'user_ns'):6.2f}")
     return "\n".join(lines)
 
 
 def chart(options, results):
-    """Figure 1 of the paper: time for a fixed number of requests by threads, a bar for each build; below it, user time."""
+    """Figure 1 of the paper: time of a million requests by threads, a bar for each build; below it, user time."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -134,7 +135,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--load", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--builds", type=lambda text: text.split(","), default=BUILDS, help="a,b; the first is what others are compared to")
+    parser.add_argument("--builds", type=lambda text: text.split(","), default=BUILDS,
+                        help="a,b; the first is what others are compared to")
     parser.add_argument("--threads", type=numbers, default=[1, 2, 4], help="threads of the server")
     parser.add_argument("--sets", type=numbers, default=[10, 50], help="percent of requests that store")
     parser.add_argument("--rounds", type=int, default=5)

@@ -40,7 +40,7 @@ make_build() {
 
 for build in "$@"; do
     grep -qxF -- "$build" <<<"$known" || {
-        echo "build.sh: there is no build '$build'; there are:" $known >&2
+        echo "build.sh: there is no build '$build'; there are: ${known//$'\n'/ }" >&2
         exit 2
     }
     [[ ! -e $folder/$build/inputs || $(<"$folder/$build/inputs") != "$inputs" ]] || continue

@@ -1,8 +1,10 @@
 // tutti-mc-check: is what memcached answers right? Clients send generated commands at once.
 //
 // - Keys of one client's own: each answer is the one that a model gives, exactly.
-// - Keys of all clients: `shared-sum` is incremented by all, `shared-cas` through gets and cas, `shared-list` is appended
-//   to. In the end, sum and successes and appended bytes must be what the clients counted together; the numbers that one
+// - Keys of all clients: `shared-sum` is incremented by all, `shared-cas` through gets and cas, `shared-list` is
+// appended
+//   to. In the end, sum and successes and appended bytes must be what the clients counted together; the numbers that
+// one
 //   client sees in `shared-sum` grow, because nobody decrements it, and no two clients are answered the same sum.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -72,14 +74,16 @@ struct tally {
 class client {
 public:
     client(const settings& of, unsigned number, tally& shared)
-        : settings_(of), name_("c" + std::to_string(number)), engine_(of.seed + number), server_(of.socket), shared_(shared) {}
+        : settings_(of),
+          name_("c" + std::to_string(number)),
+          engine_(of.seed + number),
+          server_(of.socket),
+          shared_(shared) {}
 
     void run() {
         for (unsigned done = 0; done < settings_.commands; ++done)
-            if (below(5) == 0)
-                touch_shared();
-            else
-                touch_own();
+            if (below(5) == 0) touch_shared();
+            else touch_own();
         for (unsigned number = 0; number < settings_.keys; ++number) compare(name_ + "-" + std::to_string(number));
         const std::lock_guard hold(shared_.mutex);
         shared_.increments += sums_.size();
@@ -99,7 +103,8 @@ private:
     }
 
     void expect(const std::string& what, const std::string& answer, const std::string& right) const {
-        if (answer != right) throw wrong_answer(name_ + ": " + what + " was answered '" + answer + "' instead of '" + right + "'");
+        if (answer != right)
+            throw wrong_answer(name_ + ": " + what + " was answered '" + answer + "' instead of '" + right + "'");
     }
 
     void compare(const std::string& key) {
@@ -168,8 +173,10 @@ private:
         if (own == model_.end()) return expect("counting " + key, answer, "NOT_FOUND");
         std::string& value = own->second.value;
         const std::string digits = value.substr(0, value.find(' '));
-        const bool number = !digits.empty() && digits.size() < 20 && digits.find_first_not_of("0123456789") == digits.npos;
-        if (!number) return expect("counting " + key, answer, "CLIENT_ERROR cannot increment or decrement non-numeric value");
+        const bool number =
+            !digits.empty() && digits.size() < 20 && digits.find_first_not_of("0123456789") == digits.npos;
+        if (!number)
+            return expect("counting " + key, answer, "CLIENT_ERROR cannot increment or decrement non-numeric value");
         const std::uint64_t before = std::stoull(digits);
         const std::string after = std::to_string(up ? before + by : before > by ? before - by : 0);
         expect("counting " + key, answer, after);
@@ -254,8 +261,8 @@ void check(const settings& of) {
     std::sort(shared.sums.begin(), shared.sums.end());
     if (std::adjacent_find(shared.sums.begin(), shared.sums.end()) != shared.sums.end())
         throw wrong_answer("two clients were answered the same sum");
-    std::printf("%u clients, %u commands each: every answer right; %" PRIu64 " increments, %" PRIu64 " swaps\n", of.clients,
-                of.commands, shared.increments, shared.swaps);
+    std::printf("%u clients, %u commands each: every answer right; %" PRIu64 " increments, %" PRIu64 " swaps\n",
+                of.clients, of.commands, shared.increments, shared.swaps);
 }
 
 }  // namespace

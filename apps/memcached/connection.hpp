@@ -20,7 +20,8 @@ public:
     explicit connection(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
-        if (path.size() >= sizeof address.sun_path) throw std::invalid_argument("the socket's path is too long: " + path);
+        if (path.size() >= sizeof address.sun_path)
+            throw std::invalid_argument("the socket's path is too long: " + path);
         path.copy(address.sun_path, path.size());
         if (socket_ < 0 || ::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
             const int error = errno;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# convert.sh <build> <folder>: makes of memcached's sources in <folder> those of that build (builds.txt), by our semantic
-# patches.
+# convert.sh <build> <folder>: makes of memcached's sources in <folder> those of that build (builds.txt), by our
+# semantic patches.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,8 +26,8 @@ for patch in ${patches//,/ }; do
     }
 done
 
-# Declarations and definitions of the functions that blocks call (finding 5). Not by a semantic patch, because Coccinelle
-# 1.1 adds no attribute to a prototype.
+# Declarations and definitions of the functions that blocks call (finding 5). Not by a semantic patch, because
+# Coccinelle 1.1 adds no attribute to a prototype.
 for group in cache slabs; do
     [[ ,$patches, == *,$group,* ]] || continue
     names=$(sed -n "s/^$group: //p" "$here/patches/safe.txt" | tr -s ' \n' '|')
@@ -37,7 +37,10 @@ for group in cache slabs; do
         ./*.c ./*.h
 done
 sed -i 's/^extern struct settings settings;/&\n#include "tm_memcached.h"/' memcached.h
-sed -i 's/^static item\*\* primary_hashtable = 0;/item** primary_hashtable = 0;\nextern item** const tm_primary_hashtable __asm__("primary_hashtable");\nextern const unsigned tm_hashpower __asm__("hashpower");/' assoc.c
+sed -i '/^static item\*\* primary_hashtable = 0;/c\
+item** primary_hashtable = 0;\
+extern item** const tm_primary_hashtable __asm__("primary_hashtable");\
+extern const unsigned tm_hashpower __asm__("hashpower");' assoc.c
 # The functions of tm_memcached.h that have two versions are seen from other files, and so is what they call.
 [[ ,$patches, != *,mover,* ]] || sed -i -E \
     -e 's/^static (TM_(SAFE|CALLED) )?((void|void \*)\s*\*?(do_slabs_(alloc|free)|do_item_(un)?link_q|item_(un)?link_q)\()/\1\3/' \

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# fetch.sh <folder>: Debian's source of memcached 1.6.18 in <folder>/source, configured. apt's own lists and settings are
-# left alone: this has a list of sources, a state and a cache of its own.
-# Status 77: it cannot be had here.
+# fetch.sh <folder>: Debian's source of memcached 1.6.18 in <folder>/source, configured. apt's own lists and settings
+# are left alone: this has a list of sources, a state and a cache of its own. Status 77: it cannot be had here.
 set -euo pipefail
 
 version=1.6.18-1

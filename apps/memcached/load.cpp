@@ -1,7 +1,7 @@
 // tutti-mc-load: what memcached's server costs. A fixed set of keys is stored; then batches of pipelined requests, made
-// beforehand, go over several connections, each of which has one batch under way. Every request hits and every value has
-// the same size, so a batch's answer has a known length, and counting bytes is all that this program does while it
-// measures.
+// beforehand, go over several connections, each of which has one batch under way. Every request hits and every value
+// has the same size, so a batch's answer has a known length, and counting bytes is all that this program does while
+// it measures.
 #include <poll.h>
 
 #include <CLI/CLI.hpp>
@@ -68,8 +68,8 @@ std::vector<batch> make_batches(const settings& of) {
     zipf ranks(of.keys, of.skew);
     // Ranks are scattered over the keys, so that hot keys are not neighbours.
     const auto number = [&] { return static_cast<unsigned>(std::uint64_t{ranks(engine)} * 7919 % of.keys); };
-    const std::size_t hit = std::string("VALUE  0 \r\n\r\nEND\r\n").size() + key(0).size() +
-                            std::to_string(of.value).size() + of.value;
+    const std::size_t hit =
+        std::string("VALUE  0 \r\n\r\nEND\r\n").size() + key(0).size() + std::to_string(of.value).size() + of.value;
     std::vector<batch> made(512);
     for (auto& one : made)
         for (unsigned request = 0; request < of.pipeline; ++request) {
@@ -92,7 +92,8 @@ processor_time time_of(int process) {
     std::string skipped;
     for (int field = 3; field < 14; ++field) fields >> skipped;
     double user = 0, system = 0;
-    if (!(fields >> user >> system)) throw std::runtime_error("no process " + std::to_string(process) + " to take times of");
+    if (!(fields >> user >> system))
+        throw std::runtime_error("no process " + std::to_string(process) + " to take times of");
     const auto tick = static_cast<double>(::sysconf(_SC_CLK_TCK));
     return {user / tick, system / tick};
 }
@@ -159,23 +160,29 @@ void run(const settings& of) {
     const std::chrono::duration<double> took = clock::now() - from;
     const processor_time end = time_of(of.server);
     const auto count = static_cast<double>(answered - before);
-    std::printf("{\"requests\": %.0f, \"seconds\": %.4f, \"throughput\": %.0f, \"user_ns\": %.1f, \"system_ns\": %.1f}\n",
-                count, took.count(), count / took.count(), 1e9 * (end.user - start.user) / count,
-                1e9 * (end.system - start.system) / count);
+    std::printf(
+        "{\"requests\": %.0f, \"seconds\": %.4f, \"throughput\": %.0f, \"user_ns\": %.1f, \"system_ns\": %.1f}\n",
+        count, took.count(), count / took.count(), 1e9 * (end.user - start.user) / count,
+        1e9 * (end.system - start.system) / count);
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
     settings chosen;
-    CLI::App app("Measures memcached over a Unix socket: throughput, and processor time of the server for each request");
+    CLI::App app(
+        "Measures memcached over a Unix socket: throughput, and processor time of the server for each request");
     app.add_option("--socket", chosen.socket, "the server's socket")->required();
     app.add_option("--server", chosen.server, "number of the server's process")->required();
     app.add_option("--keys", chosen.keys, "how many keys")->capture_default_str()->check(CLI::Range(1, 10000000));
     app.add_option("--value", chosen.value, "bytes of a value")->capture_default_str()->check(CLI::Range(1, 100000));
     app.add_option("--connections", chosen.connections)->capture_default_str()->check(CLI::Range(1, 1000));
-    app.add_option("--pipeline", chosen.pipeline, "requests of a batch")->capture_default_str()->check(CLI::Range(1, 500));
-    app.add_option("--sets", chosen.sets, "percent of requests that store")->capture_default_str()->check(CLI::Range(0, 100));
+    app.add_option("--pipeline", chosen.pipeline, "requests of a batch")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 500));
+    app.add_option("--sets", chosen.sets, "percent of requests that store")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 100));
     app.add_option("--skew", chosen.skew, "exponent of the keys' zipf distribution")->capture_default_str();
     app.add_option("--seconds", chosen.seconds)->capture_default_str()->check(CLI::Range(0.1, 600.0));
     app.add_option("--seed", chosen.seed)->capture_default_str();

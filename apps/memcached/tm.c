@@ -94,8 +94,8 @@ int tm_fprintf(FILE* to, const char* format, ...) {
 
 void tm_perror(const char* what) { tm_fprintf(stderr, "%s: %s\n", what, strerror(errno)); }
 
-/* A log entry is laid out at once, because what it tells of may be gone later, and goes to the logger's buffer after the
- * block. */
+/* A log entry is laid out at once, because what it tells of may be gone later, and goes to the logger's buffer after
+ * the block. */
 struct entry {
     logger* to;
     logentry* filled;
@@ -164,7 +164,8 @@ static void sleep_while(unsigned* word, unsigned* count, unsigned from, const st
 
 static void wake_if_asleep(unsigned* word, const unsigned* count) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(count, __ATOMIC_RELAXED) != 0) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    if (__atomic_load_n(count, __ATOMIC_RELAXED) != 0)
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 static void wake_token(void* argument) {
@@ -245,8 +246,7 @@ TM_SAFE void tm_condition_signal(tm_condition* condition) {
 static void add_one(void* counter) { tm_count(counter, 1); }
 
 void tm_count_at_commit(uint64_t* counter, int64_t by) {
-    if (!in_block())
-        tm_count(counter, by);
+    if (!in_block()) tm_count(counter, by);
     else
         for (; by > 0; by--) _ITM_addUserCommitAction(add_one, any_transaction, counter);
 }
@@ -259,10 +259,8 @@ static void count_item(void* argument) {
 }
 
 void tm_count_item(int64_t bytes) {
-    if (in_block())
-        _ITM_addUserCommitAction(count_item, any_transaction, (void*)(intptr_t)bytes);
-    else
-        count_item((void*)(intptr_t)bytes);
+    if (in_block()) _ITM_addUserCommitAction(count_item, any_transaction, (void*)(intptr_t)bytes);
+    else count_item((void*)(intptr_t)bytes);
 }
 
 uint64_t tm_next(uint64_t* number) { return __atomic_add_fetch(number, 1, __ATOMIC_ACQ_REL); }

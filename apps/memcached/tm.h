@@ -1,12 +1,12 @@
-/* What memcached's sources are compiled with once the semantic patches have made its critical sections blocks: the kinds
- * of block, tokens for what is held longer than a block can last, and stand-ins for what a block must not call.
+/* What memcached's sources are compiled with once the semantic patches have made its critical sections blocks: the
+ * kinds of block, tokens for what is held longer than a block can last, and stand-ins for what a block must not call.
  *
  *   TM_NO_LOCKS      no lock is left: pthread's mutexes and conditions become tokens and counts
  *   TM_LOCKS_INSIDE  blocks take locks that are still there: they are relaxed, and what they call is only callable
  *   TM_NAIVE         every block is relaxed, and nothing is said of what it calls
  *
- * A block is written `TM_ITEM(hv) { ... }`. It is a loop around a transaction, so `break` and `continue` leave the block;
- * `return` leaves it, too, and commits it. */
+ * A block is written `TM_ITEM(hv) { ... }`. It is a loop around a transaction, so `break` and `continue` leave the
+ * block; `return` leaves it, too, and commits it. */
 #pragma once
 
 #include <errno.h>
@@ -35,8 +35,8 @@
 #define TM_ATOMIC __transaction_atomic
 #endif
 
-/* What a failed assertion and a log entry may do inside a block: the first ends the process, so there is nothing to take
- * back; the second is put off until the block has committed. */
+/* What a failed assertion and a log entry may do inside a block: the first ends the process, so there is nothing to
+ * take back; the second is put off until the block has committed. */
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
 int tm_fprintf(FILE* to, const char* format, ...) TM_PURE __attribute__((format(printf, 2, 3)));
 void tm_perror(const char* what) TM_PURE;
@@ -46,14 +46,15 @@ void tm_perror(const char* what) TM_PURE;
 /* ---- deferred work --------------------------------------------------------------------------------------------
  * `tm_defer` runs `run(argument)` after the outermost block has committed, in the thread that ran the block and outside
  * of every block, so it may begin blocks of its own; at once where there is no block. `drop(argument)` runs instead if
- * the block is rolled back. Work is run when the thread leaves a block that was written with one of the macros below. */
+ * the block is rolled back. Work is run when the thread leaves a block that was written with one of the macros below.
+ * */
 void tm_defer(void (*run)(void*), void (*drop)(void*), void* argument) TM_PURE;
 void tm_leave(const int* scope) TM_PURE;
 #define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------
- * What a thread holds while it sleeps, sends, or calls what no block may call. Taking and giving back are blocks; who has
- * to wait sleeps until the commit of the block that gives it back. */
+ * What a thread holds while it sleeps, sends, or calls what no block may call. Taking and giving back are blocks; who
+ * has to wait sleeps until the commit of the block that gives it back. */
 typedef struct tm_token {
     unsigned held;   /* only blocks touch it */
     unsigned asleep; /* only outside of blocks */
@@ -77,9 +78,9 @@ void tm_condition_wait_until(tm_condition* condition, tm_token* token, const str
 void tm_condition_signal(tm_condition* condition) TM_SAFE;
 
 /* As LOGGER_LOG, inside blocks. */
-#define TM_LOG(l, flag, type, ...)                                                \
-    do {                                                                          \
-        logger* tm_to = (l) != NULL ? (logger*)(l) : tm_own_logger();             \
+#define TM_LOG(l, flag, type, ...)                                            \
+    do {                                                                      \
+        logger* tm_to = (l) != NULL ? (logger*)(l) : tm_own_logger();         \
         if (tm_log_wanted(tm_to, (flag))) tm_log(tm_to, (type), __VA_ARGS__); \
     } while (0)
 
@@ -92,10 +93,10 @@ struct tm_bucket {
 };
 tm_token* tm_item_token(uint32_t hv) TM_PURE;
 
-#define TM_ITEM(hv)                                                                        \
+#define TM_ITEM(hv)                                                                            \
     TM_SCOPE for (struct tm_bucket tm_bucket = {tm_item_token(hv), false}; !tm_bucket.entered; \
                   tm_bucket.entered ? (void)0 : tm_token_wait(tm_bucket.token)) TM_ATOMIC
-#define TM_ITEM_ENTER(hv)                     \
+#define TM_ITEM_ENTER(hv)                \
     if (tm_bucket.token->held) continue; \
     tm_bucket.entered = true
 /* Inside a block: null if somebody keeps the bucket's token. */
@@ -115,7 +116,9 @@ tm_token* tm_item_token(uint32_t hv) TM_PURE;
 
 /* Numbers that only have to differ and to grow: taken at once, and not given back by a block that is rolled back. */
 /* Additions to what only counts: they commute. The second is for blocks, and adds when the block has committed. */
-static inline void tm_count(uint64_t* counter, int64_t by) { __atomic_fetch_add(counter, (uint64_t)by, __ATOMIC_RELAXED); }
+static inline void tm_count(uint64_t* counter, int64_t by) {
+    __atomic_fetch_add(counter, (uint64_t)by, __ATOMIC_RELAXED);
+}
 TM_PURE void tm_count_at_commit(uint64_t* counter, int64_t by);
 /* An item of so many bytes has been linked, or, if negative, unlinked. */
 TM_PURE void tm_count_item(int64_t bytes);

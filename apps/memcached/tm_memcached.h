@@ -10,8 +10,8 @@ TM_PURE void tm_log(logger* to, enum log_entry_type event, const void* about, ..
 extern const struct settings tm_settings __asm__("settings");
 extern const rel_time_t tm_current_time __asm__("current_time");
 
-/* Functions with two versions (finding 6): outside of blocks one that is a block, inside them what is in that block. The
- * second names the compiler's version with barriers of the function that does the work. */
+/* Functions with two versions (finding 6): outside of blocks one that is a block, inside them what is in that block.
+ * The second names the compiler's version with barriers of the function that does the work. */
 #define TM_INSIDE(of) __attribute__((transaction_wrap(of), transaction_pure))
 #ifdef TM_NO_LOCKS
 void* slabs_alloc(size_t size, unsigned int id, unsigned int flags);

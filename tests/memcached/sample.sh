@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# sample.sh <memcached's folder in the source> <folder to build in> <tutti-cc> <tutti-mc-check>: the build of memcached that
-# has no lock left compiles, imports none, and answers rightly while several clients send commands. Skipped, and says
-# so, where the source or what converts it cannot be had.
+# sample.sh <memcached's folder in the source> <folder to build in> <tutti-cc> <tutti-mc-check>: the build of
+# memcached that has no lock left compiles, imports none, and answers rightly while several clients send commands.
+# Skipped, and says so, where the source or what converts it cannot be had.
 set -euo pipefail
 
 programs=$1

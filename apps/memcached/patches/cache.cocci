@@ -1,7 +1,8 @@
 // The locks of the items' buckets, of the LRU lists, of CAS ids and of the buffers of bumps.
 
 // ---- the bucket of an item ---------------------------------------------------------------------------------------
-// Who holds a bucket across functions, or while it sends, keeps a token (tm.h); a block that meets one leaves and waits.
+// Who holds a bucket across functions, or while it sends, keeps a token (tm.h); a block that meets one leaves and
+// waits.
 
 // A deletion holds the bucket across two functions, and answers the client while it does. The answer comes after the
 // block, because a response cannot be taken back.
@@ -378,9 +379,9 @@ iterator name TM_BUMP;
 - pthread_mutex_unlock(&b->mutex);
 + }
 
-// The mover holds an item's bucket, or slabs_lock and a bucket, one inside the other. All of it becomes one block, which
-// begins before slabs_lock is taken: a block that runs alone must not wait for a lock whose holder waits to begin one
-// (finding 10).
+// The mover holds an item's bucket, or slabs_lock and a bucket, one inside the other. All of it becomes one block,
+// which begins before slabs_lock is taken: a block that runs alone must not wait for a lock whose holder waits to
+// begin one (finding 10).
 @@
 expression H;
 @@

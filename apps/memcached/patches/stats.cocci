@@ -74,7 +74,8 @@ iterator name TM_STATS;
 - STATS_UNLOCK();
 + }
 
-// What a thread counts of its own needs no block: additions commute (finding 12). Others only add them up, or reset them.
+// What a thread counts of its own needs no block: additions commute (finding 12). Others only add them up, or reset
+// them.
 @@
 expression T;
 @@
