@@ -101,10 +101,12 @@ packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     nlohmann-json3-dev)
 packages_redis=(redis-server redis-tools)
+# Compiles memcached, applies semantic patches, runs its tests.
+packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
 packages_test=(gdb valgrind "${packages_apps[@]}"
-    "${packages_server[@]}" "${packages_charts[@]}" redis-tools python3-redis libgtest-dev
+    "${packages_server[@]}" "${packages_charts[@]}" "${packages_memcached[@]}" redis-tools python3-redis libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
@@ -132,6 +134,9 @@ installed() {
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
         nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
         libhiredis-dev) has_header hiredis/hiredis.h ;;
+        coccinelle) command -v spatch ;;
+        libevent-dev) has_header event.h ;;
+        dpkg-dev) command -v dpkg-source ;;
         redis-tools) command -v redis-cli ;;
         debhelper) command -v dh ;;
         python3-redis) /usr/bin/python3 -c 'import redis' 2>&1 ;;

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# build.sh <folder> <tutti-cc> [build]...: makes these builds of memcached (builds.txt; default: all of them) in
+# <folder>/<build>, each with memcached and memcached-debug, which asserts. What has not changed is not made again.
+# Status 77: the source cannot be had here.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+folder=$1
+wrapper=$2
+shift 2
+known=$(grep -oE '^[a-z+-]+' "$here/builds.txt")
+(($# > 0)) || mapfile -t known_list <<<"$known"
+(($# > 0)) || set -- "${known_list[@]}"
+
+"$here/fetch.sh" "$folder"
+folder=$(cd "$folder" && pwd)
+inputs=$(cat "$here"/patches/* "$here"/tm* "$here"/convert.sh "$here"/builds.txt | sha256sum)
+
+make_build() {
+    local build=$1 at=$folder/$1 definition compiler=gcc flags=-D_GNU_SOURCE shim=()
+    rm -rf "$at"
+    cp -a "$folder/source" "$at"
+    "$here/convert.sh" "$build" "$at"
+    cd "$at"
+    if [[ $build != baseline ]]; then
+        definition=$(awk -v build="$build" '$1 == build { print $3 }' "$here/builds.txt")
+        compiler=$wrapper
+        flags+="${definition:+ -D$definition} -I$here -include $here/tm.h"
+        # shellcheck disable=SC2086  # a list of words
+        "$compiler" -O2 -g -Wall $flags -DHAVE_CONFIG_H -I. -c "$here/tm.c" -o tm.o
+        shim=(tm.o)
+        # Hash functions that must be inlined, which GCC refuses with -fgnu-tm. No block looks into them.
+        make CC=gcc CFLAGS="-O2 -g -pthread" CPPFLAGS="$flags -Wno-attributes" memcached-{hash,murmur3_hash}.o \
+            memcached_debug-{hash,murmur3_hash}.o
+    fi
+    make -j"${TUTTI_JOBS:-2}" memcached memcached-debug CC="$compiler" CFLAGS="-O2 -g -pthread -Wall -Wno-clobbered" \
+        CPPFLAGS="$flags" LDADD= LIBS="-levent ${shim[*]}"
+    echo "$inputs" >"$at/inputs"
+}
+
+for build in "$@"; do
+    grep -qxF -- "$build" <<<"$known" || {
+        echo "build.sh: there is no build '$build'; there are: ${known//$'\n'/ }" >&2
+        exit 2
+    }
+    [[ ! -e $folder/$build/inputs || $(<"$folder/$build/inputs") != "$inputs" ]] || continue
+    echo "building $build"
+    # As a job of its own: in a list with || the shell would go on after a failure inside.
+    (make_build "$build") >"$folder/$build.log" 2>&1 &
+    wait $! || {
+        grep -E 'error|undefined|convert.sh' "$folder/$build.log" | sort -u | head -n 20 >&2
+        echo "build.sh: $build cannot be built, see $folder/$build.log" >&2
+        exit 1
+    }
+done

@@ -1,0 +1,156 @@
+/* What memcached's sources are compiled with once the semantic patches have made its critical sections blocks: the
+ * kinds of block, tokens for what is held longer than a block can last, and stand-ins for what a block must not call.
+ *
+ *   TM_NO_LOCKS      no lock is left: pthread's mutexes and conditions become tokens and counts
+ *   TM_LOCKS_INSIDE  blocks take locks that are still there: they are relaxed, and what they call is only callable
+ *   TM_NAIVE         every block is relaxed, and nothing is said of what it calls
+ *
+ * A block is written `TM_ITEM(hv) { ... }`. It is a loop around a transaction, so `break` and `continue` leave the
+ * block; `return` leaves it, too, and commits it. */
+#pragma once
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TM_PURE __attribute__((transaction_pure))
+#define TM_SAFE __attribute__((transaction_safe))
+/* TM_CALLED is what the conversion puts before memcached's own functions that blocks call. */
+#if defined(TM_NAIVE)
+#define TM_CALLED
+#define TM_ATOMIC __transaction_relaxed
+#elif defined(TM_LOCKS_INSIDE)
+#define TM_CALLED __attribute__((transaction_callable))
+#define TM_ATOMIC __transaction_relaxed
+#else
+#define TM_CALLED TM_SAFE
+#define TM_ATOMIC __transaction_atomic
+#endif
+
+/* What a failed assertion and a log entry may do inside a block: the first ends the process, so there is nothing to
+ * take back; the second is put off until the block has committed. */
+extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
+int tm_fprintf(FILE* to, const char* format, ...) TM_PURE __attribute__((format(printf, 2, 3)));
+void tm_perror(const char* what) TM_PURE;
+#define fprintf tm_fprintf
+#define perror tm_perror
+
+/* ---- deferred work --------------------------------------------------------------------------------------------
+ * `tm_defer` runs `run(argument)` after the outermost block has committed, in the thread that ran the block and outside
+ * of every block, so it may begin blocks of its own; at once where there is no block. `drop(argument)` runs instead if
+ * the block is rolled back. Work is run when the thread leaves a block that was written with one of the macros below.
+ * */
+void tm_defer(void (*run)(void*), void (*drop)(void*), void* argument) TM_PURE;
+void tm_leave(const int* scope) TM_PURE;
+#define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)
+
+/* ---- tokens ---------------------------------------------------------------------------------------------------
+ * What a thread holds while it sleeps, sends, or calls what no block may call. Taking and giving back are blocks; who
+ * has to wait sleeps until the commit of the block that gives it back. */
+typedef struct tm_token {
+    unsigned held;   /* only blocks touch it */
+    unsigned asleep; /* only outside of blocks */
+} tm_token;
+
+void tm_token_take(tm_token* token);
+bool tm_token_try(tm_token* token) TM_SAFE;
+void tm_token_give(tm_token* token) TM_SAFE;
+/* Returns when `token` may have become free. */
+void tm_token_wait(tm_token* token);
+
+/* A condition is a count of signals: who waits for it sleeps until the count has changed. A signal inside a block takes
+ * effect with it. */
+typedef struct tm_condition {
+    unsigned signals;
+    unsigned asleep;
+} tm_condition;
+
+void tm_condition_wait(tm_condition* condition, tm_token* token);
+void tm_condition_wait_until(tm_condition* condition, tm_token* token, const struct timespec* when);
+void tm_condition_signal(tm_condition* condition) TM_SAFE;
+
+/* As LOGGER_LOG, inside blocks. */
+#define TM_LOG(l, flag, type, ...)                                            \
+    do {                                                                      \
+        logger* tm_to = (l) != NULL ? (logger*)(l) : tm_own_logger();         \
+        if (tm_log_wanted(tm_to, (flag))) tm_log(tm_to, (type), __VA_ARGS__); \
+    } while (0)
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------*/
+
+/* A block that finds its bucket held leaves, waits for the token, and starts over. */
+struct tm_bucket {
+    tm_token* token;
+    bool entered;
+};
+tm_token* tm_item_token(uint32_t hv) TM_PURE;
+
+#define TM_ITEM(hv)                                                                            \
+    TM_SCOPE for (struct tm_bucket tm_bucket = {tm_item_token(hv), false}; !tm_bucket.entered; \
+                  tm_bucket.entered ? (void)0 : tm_token_wait(tm_bucket.token)) TM_ATOMIC
+#define TM_ITEM_ENTER(hv)                \
+    if (tm_bucket.token->held) continue; \
+    tm_bucket.entered = true
+/* Inside a block: null if somebody keeps the bucket's token. */
+#define TM_ITEM_TRY(hv) (tm_item_token(hv)->held ? NULL : (void*)1)
+
+#define TM_LRU() TM_SCOPE TM_ATOMIC
+#define TM_BUMP() TM_SCOPE TM_ATOMIC
+#define TM_CRAWL() TM_SCOPE TM_ATOMIC
+#define TM_MOVE() TM_SCOPE TM_ATOMIC
+#define TM_SLABS() TM_SCOPE TM_ATOMIC
+#define TM_STATS() TM_SCOPE TM_ATOMIC
+/* These call what the compiler cannot see: formatting for a client, a function of the crawler's. */
+#define TM_LRU_RELAXED() TM_SCOPE __transaction_relaxed
+#define TM_CRAWL_RELAXED() TM_SCOPE __transaction_relaxed
+#define TM_SLABS_RELAXED() TM_SCOPE __transaction_relaxed
+#define TM_STATS_RELAXED() TM_SCOPE __transaction_relaxed
+
+/* Numbers that only have to differ and to grow: taken at once, and not given back by a block that is rolled back. */
+/* Additions to what only counts: they commute. The second is for blocks, and adds when the block has committed. */
+static inline void tm_count(uint64_t* counter, int64_t by) {
+    __atomic_fetch_add(counter, (uint64_t)by, __ATOMIC_RELAXED);
+}
+TM_PURE void tm_count_at_commit(uint64_t* counter, int64_t by);
+/* An item of so many bytes has been linked, or, if negative, unlinked. */
+TM_PURE void tm_count_item(int64_t bytes);
+
+TM_PURE uint64_t tm_next(uint64_t* number);
+TM_PURE void tm_set(uint64_t* number, uint64_t to);
+
+/* ---- the C library inside blocks ------------------------------------------------------------------------------*/
+
+/* The key of an item that is in the table does not change until it has left the table and every block that could still
+ * see it has ended, so it is compared without barriers. */
+TM_PURE bool tm_same_key(const void* a, const void* b, size_t size);
+TM_SAFE bool tm_parse_number(const char* text, uint64_t* number);
+TM_SAFE size_t tm_strlen(const char* text);
+TM_SAFE void* tm_realloc(void* old, size_t size);
+#define realloc tm_realloc
+
+/* ---- no locks -------------------------------------------------------------------------------------------------*/
+#ifdef TM_NO_LOCKS
+#define pthread_mutex_t tm_token
+#undef PTHREAD_MUTEX_INITIALIZER
+#define PTHREAD_MUTEX_INITIALIZER {0}
+#define pthread_mutex_init(token, attributes) (*(token) = (tm_token){0, 0}, 0)
+#define pthread_mutex_destroy(token) ((void)(token))
+#define pthread_mutex_lock(token) tm_token_take(token)
+#define pthread_mutex_unlock(token) tm_token_give(token)
+#define pthread_mutex_trylock(token) (tm_token_try(token) ? 0 : EBUSY)
+#define pthread_cond_t tm_condition
+#undef PTHREAD_COND_INITIALIZER
+#define PTHREAD_COND_INITIALIZER {0}
+#define pthread_cond_init(condition, attributes) (*(condition) = (tm_condition){0, 0}, 0)
+#define pthread_cond_wait(condition, token) tm_condition_wait(condition, token)
+#define pthread_cond_timedwait(condition, token, when) tm_condition_wait_until(condition, token, when)
+#define pthread_cond_signal(condition) tm_condition_signal(condition)
+#endif

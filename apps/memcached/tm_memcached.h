@@ -1,0 +1,27 @@
+/* The part of tm.h that speaks of memcached's own types: included by memcached.h, behind what it declares. */
+#pragma once
+
+/* Log entries inside blocks. */
+TM_PURE bool tm_log_wanted(const logger* to, unsigned flag);
+TM_PURE logger* tm_own_logger(void);
+TM_PURE void tm_log(logger* to, enum log_entry_type event, const void* about, ...);
+
+/* The same objects as memcached's, for blocks: the compiler reads what is constant without barriers. */
+extern const struct settings tm_settings __asm__("settings");
+extern const rel_time_t tm_current_time __asm__("current_time");
+
+/* Functions with two versions (finding 6): outside of blocks one that is a block, inside them what is in that block.
+ * The second names the compiler's version with barriers of the function that does the work. */
+#define TM_INSIDE(of) __attribute__((transaction_wrap(of), transaction_pure))
+#ifdef TM_NO_LOCKS
+void* slabs_alloc(size_t size, unsigned int id, unsigned int flags);
+void* slabs_alloc_inside(size_t size, unsigned int id, unsigned int flags) __asm__("_ZGTt14do_slabs_alloc")
+    TM_INSIDE(slabs_alloc);
+void slabs_free(void* chunk, size_t size, unsigned int id);
+void slabs_free_inside(void* chunk, size_t size, unsigned int id) __asm__("_ZGTt13do_slabs_free") TM_INSIDE(slabs_free);
+struct _stritem;
+void item_link_q(struct _stritem* it);
+void item_link_q_inside(struct _stritem* it) __asm__("_ZGTt14do_item_link_q") TM_INSIDE(item_link_q);
+void item_unlink_q(struct _stritem* it);
+void item_unlink_q_inside(struct _stritem* it) __asm__("_ZGTt16do_item_unlink_q") TM_INSIDE(item_unlink_q);
+#endif
