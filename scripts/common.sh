@@ -100,11 +100,13 @@ packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     nlohmann-json3-dev)
+# Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
+packages_cluster=(libasio-dev libcereal-dev)
 packages_redis=(redis-server redis-tools)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
 packages_test=(gdb valgrind "${packages_apps[@]}"
-    "${packages_server[@]}" "${packages_charts[@]}" redis-tools python3-redis libgtest-dev
+    "${packages_server[@]}" "${packages_cluster[@]}" "${packages_charts[@]}" redis-tools python3-redis libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
@@ -124,6 +126,8 @@ installed() {
         xz-utils) command -v xz ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;
+        libasio-dev) has_header asio.hpp ;;
+        libcereal-dev) has_header cereal/cereal.hpp ;;
         libfmt-dev) has_header fmt/format.h ;;
         libgif-dev) has_header gif_lib.h ;;
         libpng-dev) has_header png.h ;;
