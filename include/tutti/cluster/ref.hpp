@@ -90,4 +90,14 @@ void prefetch(tx& t, const ref<T>& first, const ref<Rest>&... rest) {
     detail::open_together(t, first.of(), ids.data(), ids.size());
 }
 
+/// The same for a list of one type.
+template <class T>
+void prefetch(tx& t, const std::vector<ref<T>>& refs) {
+    if (refs.empty()) return;
+    std::vector<object_id> ids;
+    ids.reserve(refs.size());
+    for (const ref<T>& r : refs) ids.push_back(r.id());
+    detail::open_together(t, refs.front().of(), ids.data(), ids.size());
+}
+
 }  // namespace tutti::cluster
