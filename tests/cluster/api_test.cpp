@@ -169,6 +169,22 @@ TEST(cluster_objects, are_refused_to_irrevocable_blocks) {
                  usage_error);
 }
 
+// Catches a wait that no change of an object ends.
+TEST(cluster_objects, cannot_be_waited_for_by_retry) {
+    node here;
+    const ref<account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    EXPECT_THROW(atomically([&](tx& t) {
+                     if (a.read(t).balance == 1) retry(t);
+                 }),
+                 usage_error);
+    EXPECT_EQ(atomically([&](tx& t) {
+                  if (a.read(t).balance == 1) retry_for(t, std::chrono::microseconds{10});
+                  return a.read(t).balance;
+              }),
+              1);
+}
+
 // Catches a local snapshot that moves without the objects: x and y are always written together, x here and y anywhere.
 TEST(cluster_opacity, spans_local_variables_and_objects) {
     support::watchdog guard{"spans_local_variables_and_objects"};
