@@ -16,7 +16,8 @@ install(
   FILES_MATCHING
   PATTERN "*.hpp"
   PATTERN "*.h"
-  PATTERN "tutti/server" EXCLUDE)
+  PATTERN "tutti/server" EXCLUDE
+  PATTERN "tutti/cluster" EXCLUDE)
 install(EXPORT tuttiTargets NAMESPACE tutti:: DESTINATION "${tutti_package_dir}")
 
 configure_package_config_file(

@@ -100,13 +100,16 @@ packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     nlohmann-json3-dev)
+# Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
+packages_cluster=(libasio-dev libcereal-dev)
 packages_redis=(redis-server redis-tools)
 # Compiles memcached, applies semantic patches, runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
 packages_test=(gdb valgrind "${packages_apps[@]}"
-    "${packages_server[@]}" "${packages_charts[@]}" "${packages_memcached[@]}" redis-tools python3-redis libgtest-dev
+    "${packages_server[@]}" "${packages_cluster[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
+    redis-tools python3-redis libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
@@ -126,6 +129,8 @@ installed() {
         xz-utils) command -v xz ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;
+        libasio-dev) has_header asio.hpp ;;
+        libcereal-dev) has_header cereal/cereal.hpp ;;
         libfmt-dev) has_header fmt/format.h ;;
         libgif-dev) has_header gif_lib.h ;;
         libpng-dev) has_header png.h ;;

@@ -60,15 +60,15 @@ run_ctest() {
 
 # test_preset <preset> [ctest arguments]
 test_preset() {
-    local preset=$1 build_seconds status=0 closing name total=0 bad=0 bench=OFF server=ON folders=
+    local preset=$1 build_seconds status=0 closing name total=0 bad=0 bench=OFF server=ON cluster=ON folders=
     shift
     [[ $preset != release ]] || bench=ON # once is enough to see that it compiles
     # asan asserts the same invariants, in all but what no sanitizer can build.
     if ((everything)) && [[ $preset == check ]]; then
-        server=OFF folders='language;stamp'
+        server=OFF cluster=OFF folders='language;stamp'
     fi
     if ! excerpt_of=failed_build try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON \
-        -DTUTTI_APPS=ON -DTUTTI_SERVER=$server -DTUTTI_BENCH=$bench "-DTUTTI_TEST_FOLDERS=$folders"; then
+        -DTUTTI_APPS=ON -DTUTTI_SERVER=$server -DTUTTI_CLUSTER=$cluster -DTUTTI_BENCH=$bench "-DTUTTI_TEST_FOLDERS=$folders"; then
         record "$preset" 0 1 "$step_seconds" "does not build; see $step_log"
         failures+=("$preset: build: $(errors "$step_log" | grep -m 1 -v '^FAILED: ' || true)")
         step_number=$((step_number + 1))
@@ -143,7 +143,7 @@ command_test() {
     done
     if ((everything)); then
         check_step "clang: build" build_preset clang all -DTUTTI_TESTS=OFF -DTUTTI_APPS=OFF -DTUTTI_SERVER=OFF \
-            -DTUTTI_BENCH=ON
+            -DTUTTI_CLUSTER=OFF -DTUTTI_BENCH=ON
         check_step "aarch64: build" build_preset aarch64 all
     fi
 

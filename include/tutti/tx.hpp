@@ -27,11 +27,16 @@ enum class vote : std::uint8_t {
 ///   leaves `atomically`.
 /// - `commit` runs once the decision is made, while ownership is still held; it must not fail.
 /// - `abort` runs for every participant whose `prepare` was called when the decision is to abort; it must not fail.
+/// - `snapshot_moved` runs at a barrier that found something newer than the transaction's snapshot, once its reads were
+///   found current and the snapshot has moved. A participant that shows the body data of its own answers whether those
+///   are still current, too; false rolls the transaction back and runs it again. It must not touch the transaction. The
+///   algorithms that run one transaction at a time never call it: nothing becomes newer there.
 ///
 /// Participants are asked in registration order. They must outlive the attempt that they joined.
 class TUTTI_EXPORT participant {
 public:
     virtual ~participant();
+    virtual bool snapshot_moved();
     virtual vote prepare() = 0;
     virtual void commit() noexcept = 0;
     virtual void abort() noexcept = 0;

@@ -36,6 +36,7 @@
 #include "core/lifecycle/open_nesting.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/privatization/quiescence.hpp"
+#include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/fault.hpp"
@@ -122,6 +123,7 @@ struct norec {
         if (stands(d)) return;
         if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
         if (!revalidate(d)) give_way(d);
+        core::follow_snapshot(d);
     }
 
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
@@ -170,6 +172,7 @@ private:
                 give_way(d);
             }
             core::attempt_abort_if_doomed(d);
+            core::follow_snapshot(d);
             value = place.read();
         }
         if (d.logging) d.kept.values.push(logged(place, value));

@@ -14,6 +14,7 @@
 #include "core/conflict/conflict.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/privatization/quiescence.hpp"
+#include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/fault.hpp"
 
@@ -75,6 +76,7 @@ inline void refresh(descriptor& d) {
     // A killer may have closed the bounds between our look and our store; it raised its request before.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     core::attempt_abort_if_doomed(d);
+    core::follow_snapshot(d);
 }
 
 /// `version` is beyond the snapshot bound and another's.

@@ -16,6 +16,7 @@ using core::descriptor;
 using memory::status;
 
 participant::~participant() = default;
+bool participant::snapshot_moved() { return true; }
 detail::handler::~handler() = default;
 
 namespace {

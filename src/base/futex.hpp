@@ -21,7 +21,7 @@ namespace tutti::base {
 
 /// Sleeps while `word` is `expected`, until another thread wakes it or the deadline passes. May return early: callers
 /// loop.
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+TUTTI_EXPORT void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                 std::optional<deadline> until = std::nullopt) noexcept;
 
 /// The same as a cancellation point (pthreads(7)): the forced unwind of a cancelled thread may leave it.
@@ -29,7 +29,7 @@ void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_
                             std::optional<deadline> until = std::nullopt);
 
 /// Wakes all threads that sleep on `word`.
-void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
+TUTTI_EXPORT void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 /// Wakes one of them, the one that has slept longest among those of the same priority.
 void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
 

@@ -159,6 +159,35 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
     for (std::size_t i = 0; i < entries.size(); ++i) ASSERT_EQ(entries[i], static_cast<long>(i));
 }
 
+// Catches a snapshot that moves on while a participant still shows what belonged to the earlier one.
+TEST(participants_that_show_data, are_told_when_the_snapshot_moves) {
+    if (!concurrent()) GTEST_SKIP() << "nobody commits while another transaction runs";
+    struct shower final : participant {
+        int told = 0, refuse = 0;
+        bool snapshot_moved() override { return ++told > refuse; }
+        vote prepare() override { return vote::commit; }
+        void commit() noexcept override {}
+        void abort() noexcept override {}
+    } one;
+    var<int> first{0}, second{0};
+    int runs = 0;
+    const auto body = [&](tx& t) {
+        ++runs;
+        t.join(one);
+        (void)first.get(t);
+        if (runs <= 2) std::thread{[&] { atomically([&](tx& u) { second.set(u, second.get(u) + 1); }); }}.join();
+        (void)second.get(t);
+    };
+    atomically(body);
+    EXPECT_EQ(runs, 1);
+    EXPECT_GE(one.told, 1);
+    one.told = 0;
+    one.refuse = 1;
+    runs = 0;
+    atomically(body);
+    EXPECT_EQ(runs, 2);
+}
+
 // Catches a reader that waits, in case it has been handed something private, for what is not published yet.
 TEST(participants_that_ask_others, get_an_answer_from_a_thread_that_runs_transactions) {
     if (!concurrent() || algorithm() == "norec") GTEST_SKIP() << "nobody reads between prepare and commit";

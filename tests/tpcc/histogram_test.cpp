@@ -1,8 +1,10 @@
-#include "tpcc/histogram.hpp"
+#include "cli/histogram.hpp"
 
 #include <gtest/gtest.h>
 
 namespace tpcc {
+
+using cli::histogram;
 namespace {
 
 TEST(tpcc_histogram, empty_has_no_percentiles) {

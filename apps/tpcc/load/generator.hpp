@@ -10,7 +10,7 @@
 #include <string>
 
 #include "tpcc/driver.hpp"
-#include "tpcc/histogram.hpp"
+#include "cli/histogram.hpp"
 #include "tpcc/load/calls.hpp"
 
 namespace tpcc::load {
@@ -33,7 +33,7 @@ struct load_tally {
     std::uint64_t refused = 0;  ///< BUSY
     std::uint64_t failed = 0;
     std::uint64_t nanoseconds = 0;  ///< of all that were answered
-    histogram turnaround;
+    cli::histogram turnaround;
     // What the server counted, the warm-up included.
     std::uint64_t executions = 0;
     std::uint64_t restarts = 0;

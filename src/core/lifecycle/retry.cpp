@@ -8,6 +8,7 @@
 #include "core/lifecycle/retry_limits.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/ports/algorithm.hpp"
+#include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/fault.hpp"
@@ -129,6 +130,11 @@ using core::descriptor;
 void raise_retry(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
+    if (core::has(d, core::deferred::kind::companion)) {
+        throw usage_error{
+            "tutti: retry in a block that has touched objects of a cluster, which cannot wake it yet; use retry_for with "
+            "the time after which to look again"};
+    }
     core::give_way(d);
 }
 

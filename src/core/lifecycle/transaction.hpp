@@ -277,7 +277,7 @@ private:
 
     /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
     static bool decide(descriptor& d) {
-        const bool asks = (d.slow_commit & slow_commit_handlers) != 0 && has(d, deferred::kind::participant);
+        const bool asks = (d.slow_commit & slow_commit_handlers) != 0 && count_participants(d) != 0;
         const bool acts = (d.slow_commit & slow_commit_handlers) != 0 && has(d, deferred::kind::at_commit);
         if (!d.writes.empty()) {
             if (!prepare(d)) return false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "core/rollback/signal.hpp"
 #include "core/state/fault.hpp"
 
 namespace tutti::core {
@@ -37,6 +38,12 @@ bool has(const descriptor& d, deferred::kind what) noexcept {
     return false;
 }
 
+std::size_t count_participants(const descriptor& d) noexcept {
+    std::size_t count = 0;
+    for (const deferred& e : d.deferred_log) count += votes(e.what) ? 1u : 0u;
+    return count;
+}
+
 void run_before_commit(descriptor& d) {
     // By index: a handler may register others, and the log may move.
     for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
@@ -47,7 +54,7 @@ void run_before_commit(descriptor& d) {
 
 vote ask_participants(descriptor& d, std::size_t& asked) {
     for (const deferred& e : d.deferred_log) {
-        if (e.what != deferred::kind::participant) continue;
+        if (!votes(e.what)) continue;
         ++asked;
         const vote v = static_cast<participant*>(e.object)->prepare();
         if (v != vote::commit) return v;
@@ -55,10 +62,17 @@ vote ask_participants(descriptor& d, std::size_t& asked) {
     return vote::commit;
 }
 
+void tell_participants_of_snapshot(descriptor& d) {
+    for (const deferred& e : d.deferred_log) {
+        if (!votes(e.what)) continue;
+        if (!static_cast<participant*>(e.object)->snapshot_moved()) attempt_abort(d, abort_cause::validation);
+    }
+}
+
 void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept {
     for (const deferred& e : d.deferred_log) {
         if (asked == 0) return;
-        if (e.what != deferred::kind::participant) continue;
+        if (!votes(e.what)) continue;
         static_cast<participant*>(e.object)->abort();
         --asked;
     }
@@ -67,7 +81,7 @@ void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept {
 void run_at_commit(descriptor& d) noexcept {
     for (const deferred& e : d.deferred_log) {
         if (e.what == deferred::kind::at_commit) handler_of(e)->run(d, abort_cause::none);
-        if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->commit();
+        if (votes(e.what)) static_cast<participant*>(e.object)->commit();
     }
 }
 
@@ -137,8 +151,8 @@ void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause) noexc
     std::size_t kept = mark;
     for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
         deferred e = d.deferred_log[i];
-        if (e.what != deferred::kind::allocated && e.what != deferred::kind::discarded) continue;
-        e.what = deferred::kind::discarded;
+        if (e.what == deferred::kind::allocated) e.what = deferred::kind::discarded;
+        if (e.what != deferred::kind::discarded && e.what != deferred::kind::companion) continue;
         d.deferred_log[kept++] = e;
     }
     d.deferred_log.shrink(kept);

@@ -3,6 +3,7 @@
 //   what            commit                                          roll-back (of its block, newest first)
 //   before_commit   runs before prepare; may access, add, throw     dropped
 //   participant     votes after our prepare; told the decision      told, if it was asked to vote
+//   companion       as a participant                                the same; stays when a nested block is rolled back
 //   at_commit       runs with ownership held; must not fail         dropped
 //   constructed     forgotten                                       destroyed
 //   allocated       forgotten                                       freed; of a nested block: discarded
@@ -24,9 +25,21 @@ void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer
 
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
+/// A companion is a participant that joined for the whole attempt, whichever block it joined in: what it showed to a
+/// nested block that was rolled back may have decided what the rest does, as reads of that block do.
+[[nodiscard]] constexpr bool votes(deferred::kind what) noexcept {
+    return what == deferred::kind::participant || what == deferred::kind::companion;
+}
+[[nodiscard]] std::size_t count_participants(const descriptor& d) noexcept;
 [[nodiscard]] bool has(const descriptor& d, deferred::kind what) noexcept;
 /// Asks the participants in order until one refuses. `asked` counts those that were asked.
 vote ask_participants(descriptor& d, std::size_t& asked);
+/// The snapshot has moved: asks the participants whether what they showed is current, and restarts where it is not.
+void tell_participants_of_snapshot(descriptor& d);
+inline void follow_snapshot(descriptor& d) {
+    if ((d.slow_commit & slow_commit_handlers) != 0) [[unlikely]]
+        tell_participants_of_snapshot(d);
+}
 void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept;
 /// The decision is made: at_commit handlers and the participants' commits, in registration order.
 void run_at_commit(descriptor& d) noexcept;

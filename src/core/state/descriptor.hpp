@@ -86,6 +86,7 @@ struct deferred {
         on_commit,
         on_abort,
         participant,
+        companion,
         constructed,
         allocated,
         discarded,

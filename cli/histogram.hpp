@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tpcc {
+namespace cli {
 
 /// Counts durations of 0 ns up to 18 minutes within 1.6 %; longer ones count as the longest. The maximum is exact.
 /// Thread safety: none; each worker has its own, and they are merged.
@@ -74,4 +74,4 @@ private:
     std::uint64_t max_ = 0;
 };
 
-}  // namespace tpcc
+}  // namespace cli

@@ -1,0 +1,177 @@
+#include "cluster/launcher.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cluster/member.hpp"
+
+namespace cluster_app {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// Ports that the kernel says are free. Somebody else may take one before its node does: the node then says so.
+std::vector<std::string> loopback_addresses(unsigned count) {
+    std::vector<std::string> all;
+    std::vector<int> held;
+    for (unsigned i = 0; i < count; ++i) {
+        const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in a{};
+        a.sin_family = AF_INET;
+        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof a;
+        if (s < 0 || ::bind(s, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0 ||
+            ::getsockname(s, reinterpret_cast<sockaddr*>(&a), &length) != 0)
+            throw std::runtime_error{"no port is free on 127.0.0.1; try --unix"};
+        held.push_back(s);
+        all.push_back(fmt::format("127.0.0.1:{}", ntohs(a.sin_port)));
+    }
+    for (const int s : held) ::close(s);
+    return all;
+}
+
+struct child {
+    pid_t process = 0;
+    int from = -1;  // its report
+    int status = 0;
+    clock::time_point ended{};
+    bool reported = false;
+    measured what;
+};
+
+child start(const program_options& how, const char* program, unsigned number,
+            const std::vector<std::string>& addresses) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error{"no file descriptor is left"};
+    constexpr int report_to = 3;
+    std::vector<std::string> words{program,
+                                   "--workload", how.workload,
+                                   "--nodes",    std::to_string(how.nodes),
+                                   "--threads",  std::to_string(how.threads),
+                                   "--seconds",  std::to_string(how.seconds),
+                                   "--reads",    std::to_string(how.reads),
+                                   "--objects",  std::to_string(how.objects),
+                                   "--seed",     std::to_string(how.seed),
+                                   "--patience", std::to_string(how.patience),
+                                   "--self",     std::to_string(number),
+                                   "--report-to", std::to_string(report_to)};
+    if (how.moves) words.emplace_back("--move");
+    for (const std::string& a : addresses) {
+        words.emplace_back("--address");
+        words.push_back(a);
+    }
+    std::vector<char*> arguments;
+    for (std::string& w : words) arguments.push_back(w.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], report_to);
+    child c;
+    c.from = ends[0];
+    const int failed = ::posix_spawn(&c.process, program, &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    if (failed != 0) throw std::runtime_error{fmt::format("{} cannot be started", program)};
+    return c;
+}
+
+void collect(child& c) {
+    auto* to = reinterpret_cast<char*>(&c.what);
+    std::size_t got = 0;
+    while (got < sizeof c.what) {
+        const ssize_t n = ::read(c.from, to + got, sizeof c.what - got);
+        if (n <= 0) break;
+        got += static_cast<std::size_t>(n);
+    }
+    c.reported = got == sizeof c.what;
+    ::close(c.from);
+    ::waitpid(c.process, &c.status, 0);
+    c.ended = clock::now();
+}
+
+void print(const program_options& how, const std::vector<child>& nodes) {
+    measured all;
+    for (const child& c : nodes) {
+        all.seconds = std::max(all.seconds, c.what.seconds);
+        all.transactions += c.what.transactions;
+        all.aborts += c.what.aborts;
+        all.round_trips += c.what.round_trips;
+        all.messages += c.what.messages;
+        all.bytes += c.what.bytes;
+        all.system_calls += c.what.system_calls;
+        all.latency.merge(c.what.latency);
+    }
+    const auto each = [&all](std::uint64_t what) {
+        return static_cast<double>(what) / static_cast<double>(std::max<std::uint64_t>(all.transactions, 1));
+    };
+    const auto us = [&all](double q) { return static_cast<double>(all.latency.percentile(q)) / 1000; };
+    fmt::print("{}: {} nodes of {} threads, {} objects that {}, {} % reads, {}\n", how.workload, how.nodes, how.threads,
+               how.objects, how.moves ? "move" : "stay", how.reads, how.unix_sockets ? "Unix sockets" : "TCP");
+    fmt::print("  transactions/s     {:>12.0f}\n", static_cast<double>(all.transactions) / all.seconds);
+    fmt::print("  latency, us        {:>12.1f} median, {:.1f} of 99 %, {:.1f} of 99.9 %\n", us(0.5), us(0.99), us(0.999));
+    fmt::print("  per transaction:\n");
+    fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
+    fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
+    fmt::print("  messages           {:>12.3f}\n", each(all.messages));
+    fmt::print("  bytes              {:>12.1f}\n", each(all.bytes));
+    fmt::print("  sends              {:>12.3f}\n", each(all.system_calls));
+}
+
+/// Kills that node half-way, and says how the others took it.
+int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
+    const auto victim = static_cast<std::size_t>(how.kill);
+    std::this_thread::sleep_for(std::chrono::duration<double>{how.seconds / 2});
+    ::kill(nodes[victim].process, SIGKILL);
+    const auto killed = clock::now();
+    bool right = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        collect(nodes[i]);
+        if (i == victim) continue;
+        const double after = std::chrono::duration<double>{nodes[i].ended - killed}.count();
+        fmt::print("node {} ended {:.3f} s after node {} was killed, with status {}\n", i, after, victim,
+                   WIFEXITED(nodes[i].status) ? WEXITSTATUS(nodes[i].status) : -1);
+        right = right && WIFEXITED(nodes[i].status) && WEXITSTATUS(nodes[i].status) == cli::failed;
+    }
+    return right ? cli::all_is_well : cli::failed;
+}
+
+}  // namespace
+
+int launch(const program_options& how, const char* program) {
+    std::vector<std::string> addresses;
+    if (how.unix_sockets) {
+        for (unsigned i = 0; i < how.nodes; ++i)
+            addresses.push_back(fmt::format("unix:/tmp/tutti-cluster-{}-{}", ::getpid(), i));
+    } else {
+        addresses = loopback_addresses(how.nodes);
+    }
+    std::vector<child> nodes;
+    for (unsigned i = 0; i < how.nodes; ++i) nodes.push_back(start(how, program, i, addresses));
+    if (how.kill >= 0) return launch_and_kill(how, nodes);
+    bool right = true;
+    for (child& c : nodes) {
+        collect(c);
+        right = right && c.reported && WIFEXITED(c.status) && WEXITSTATUS(c.status) == 0;
+    }
+    if (!right) return cli::failed;  // they have said why
+    print(how, nodes);
+    fmt::print("the invariant holds\n");
+    return cli::all_is_well;
+}
+
+}  // namespace cluster_app

@@ -1,0 +1,120 @@
+#include "cluster/member.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <tutti/tutti.hpp>
+
+#include "cluster/workloads.hpp"
+
+namespace cluster_app {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using tutti::cluster::node;
+using tutti::cluster::ref;
+
+/// Waits until all nodes have come here as often as this one.
+void meet(node& here, const char* where) {
+    const ref<unsigned> arrived{here, where};
+    tutti::atomically([&](tutti::tx& t) {
+        if (arrived.find(t) == nullptr) arrived.publish(t, 1);
+        else arrived.write(t) += 1;
+    });
+    while (tutti::atomically([&](tutti::tx& t) { return arrived.read(t); }) < here.nodes())
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+}
+
+measured run_threads(const program_options& how, node& here, workload& work) {
+    const tutti::cluster::node_statistics before = here.statistics();
+    std::atomic<bool> stop{false};
+    std::mutex guard;
+    std::exception_ptr failure;
+    measured all;
+    std::vector<std::thread> threads;
+    const auto start = clock::now();
+    for (unsigned i = 0; i < how.threads; ++i) {
+        threads.emplace_back([&, i] {
+            random_source dice{how.seed * 1'000'003 + here.number() * 1009 + i};
+            cli::histogram mine;
+            try {
+                while (!stop.load(std::memory_order_relaxed)) {
+                    const auto begin = clock::now();
+                    work.run_one(dice);
+                    mine.add(static_cast<std::uint64_t>((clock::now() - begin).count()));
+                }
+            } catch (...) {
+                stop.store(true, std::memory_order_relaxed);
+                const std::lock_guard hold{guard};
+                if (!failure) failure = std::current_exception();
+            }
+            const std::lock_guard hold{guard};
+            all.latency.merge(mine);
+        });
+    }
+    const auto end = start + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{how.seconds});
+    while (clock::now() < end && !stop.load(std::memory_order_relaxed))
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    stop.store(true, std::memory_order_relaxed);
+    for (std::thread& t : threads) t.join();
+    if (failure) std::rethrow_exception(failure);
+    const tutti::cluster::node_statistics after = here.statistics();
+    all.seconds = std::chrono::duration<double>{clock::now() - start}.count();
+    all.transactions = all.latency.total();
+    all.aborts = after.aborts - before.aborts;
+    all.round_trips = after.round_trips - before.round_trips;
+    all.messages = after.messages_sent - before.messages_sent;
+    all.bytes = after.bytes_sent - before.bytes_sent;
+    all.system_calls = after.system_calls - before.system_calls;
+    return all;
+}
+
+void report(int to, const measured& m) {
+    const auto* from = reinterpret_cast<const char*>(&m);
+    for (std::size_t done = 0; done < sizeof m;) {
+        const ssize_t wrote = ::write(to, from + done, sizeof m - done);
+        if (wrote <= 0) throw std::runtime_error{"the launcher is gone"};
+        done += static_cast<std::size_t>(wrote);
+    }
+}
+
+}  // namespace
+
+int run_member(const program_options& how) {
+    tutti::cluster::node_options options;
+    options.cluster = "tutti-cluster";
+    options.self = static_cast<unsigned>(how.self);
+    options.addresses = how.addresses;
+    options.placement = how.moves ? tutti::cluster::placement::writer : tutti::cluster::placement::home;
+    options.patience = std::chrono::milliseconds{static_cast<long>(how.patience * 1000)};
+    try {
+        node here{options};
+        const auto work = make_workload(how, here);
+        work->fill();
+        meet(here, "filled");
+        const measured m = run_threads(how, here, *work);
+        meet(here, "run");
+        if (const std::string wrong = here.number() == 0 ? work->check() : std::string{}; !wrong.empty()) {
+            fmt::print(stderr, "tutti-cluster: INCONSISTENT: {}\n", wrong);
+            return cli::failed;
+        }
+        report(how.report_to, m);
+        try {
+            meet(here, "checked");
+        } catch (const tutti::cluster::node_lost&) {
+            // It has seen that all are here, and left first.
+        }
+        return cli::all_is_well;
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "tutti-cluster: node {}: {}\n", how.self, e.what());
+        return cli::failed;
+    }
+}
+
+}  // namespace cluster_app

@@ -1,0 +1,54 @@
+#include "cluster/options.hpp"
+
+#include "cli/options.hpp"
+#include "cluster/workloads.hpp"
+
+namespace cluster_app {
+namespace {
+
+constexpr std::string_view description =
+    "Starts a cluster of real processes on this machine, runs a workload on it, checks its invariant and prints\n"
+    "throughput, aborts, latencies, and what went over the wire for each transaction.";
+
+constexpr std::string_view footer =
+    "Exit status: 0 all is well, 1 the invariant is broken or the run failed, 2 bad usage.\n"
+    "Examples: tutti-cluster --nodes 3 --threads 2\n"
+    "          tutti-cluster --workload hash --objects 2000 --reads 80\n"
+    "          tutti-cluster --kill 1            what the others say when a node goes";
+
+}  // namespace
+
+std::variant<program_options, cli::help_text> parse_command_line(int argc, const char* const* argv) {
+    program_options options;
+    CLI::App app{std::string{description}, "tutti-cluster"};
+    app.footer(std::string{footer});
+    const auto number = [&app](const char* name, auto& value, auto low, auto high, const char* help) {
+        return app.add_option(name, value, help)->check(cli::within(low, high, "a number"))->capture_default_str();
+    };
+    const std::vector<std::string> names = workload_names();
+    app.add_option("--workload", options.workload, fmt::format("One of {}", fmt::join(names, ", ")))
+        ->check(cli::one_of(names))
+        ->capture_default_str();
+    number("--nodes", options.nodes, 1, 64, "Processes");
+    number("--threads", options.threads, 1, 256, "Threads of each");
+    number("--seconds", options.seconds, 0.05, 1e6, "How long it runs");
+    number("--reads", options.reads, 0, 100, "Of 100 transactions, how many only read");
+    number("--objects", options.objects, 2, 10'000'000, "Accounts, or buckets of the hash table");
+    number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
+    app.add_flag("--move", options.moves, "Objects move to the node that writes them");
+    app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback");
+    number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it");
+    number("--patience", options.patience, 0.05, 3600.0, "Seconds after which a node that does not answer is lost");
+    // How it starts itself.
+    app.add_option("--self", options.self)->group("");
+    app.add_option("--address", options.addresses)->group("");
+    app.add_option("--report-to", options.report_to)->group("");
+    if (auto text = cli::parse(app, argc, argv, "tutti-cluster --help")) return *text;
+    if (options.kill >= static_cast<int>(options.nodes)) {
+        throw cli::command_line_error{fmt::format("--kill {}: nodes are numbered from 0 to {}", options.kill,
+                                                  options.nodes - 1)};
+    }
+    return options;
+}
+
+}  // namespace cluster_app

@@ -1,0 +1,52 @@
+/// @file
+/// What may go wrong in a cluster that does not in one process.
+#pragma once
+
+#include <stdexcept>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::cluster {
+
+/// The cluster cannot be joined, or a node cannot listen: the message says what to do.
+class TUTTI_EXPORT connection_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+    ~connection_error() override;
+};
+
+/// A node that the block needs is gone, or has not answered in time. The block had no effect.
+class TUTTI_EXPORT node_lost : public std::runtime_error {
+public:
+    node_lost(const std::string& what, unsigned node) : std::runtime_error{what}, node_{node} {}
+    ~node_lost() override;
+    /// Its number.
+    [[nodiscard]] unsigned node() const noexcept { return node_; }
+
+private:
+    unsigned node_;
+};
+
+/// The node that decides went after it had been asked to commit: the block has had all of its effects, or none, and
+/// nobody who is left knows which. Local variables keep their values.
+class TUTTI_EXPORT outcome_unknown : public node_lost {
+public:
+    using node_lost::node_lost;
+    ~outcome_unknown() override;
+};
+
+/// There is no object of that id, or, for `publish`, there is one.
+class TUTTI_EXPORT no_such_object : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+    ~no_such_object() override;
+};
+
+/// What the object holds is of another type than the one it is read as.
+class TUTTI_EXPORT type_mismatch : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+    ~type_mismatch() override;
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,56 @@
+/// @file
+/// How objects of a cluster are named.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::cluster {
+
+/// The name of an object, the same on every node: 128 bits of the user's choice, or what a text is hashed to.
+///
+/// Texts go through FNV-1a of 128 bits (Fowler, Noll, Vo). Two of a thousand million texts that nobody chose to collide
+/// get one id with a probability of about 10^-21. Somebody who wants a collision can make one: do not name objects by
+/// texts that strangers choose.
+struct object_id {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+
+    constexpr object_id() noexcept = default;
+    constexpr object_id(std::uint64_t high_half, std::uint64_t low_half) noexcept : high{high_half}, low{low_half} {}
+    constexpr explicit(false) object_id(std::string_view text) noexcept {
+        // The prime is 2^88 + 2^8 + 0x3b: the product modulo 2^128 is a shift and a small product.
+        std::uint64_t h = 0x6c62272e07bb0142u, l = 0x62b821756295c58du;
+        for (const char c : text) {
+            l ^= static_cast<unsigned char>(c);
+            constexpr std::uint64_t small = 0x13b;
+            const std::uint64_t low_part = (l & 0xffffffffu) * small;
+            const std::uint64_t high_part = (l >> 32) * small + (low_part >> 32);
+            h = h * small + (high_part >> 32) + (l << 24);
+            l = (high_part << 32) | (low_part & 0xffffffffu);
+        }
+        high = h;
+        low = l;
+    }
+    constexpr explicit(false) object_id(const char* text) noexcept : object_id{std::string_view{text}} {}
+    explicit(false) object_id(const std::string& text) noexcept : object_id{std::string_view{text}} {}
+
+    friend constexpr auto operator<=>(const object_id&, const object_id&) noexcept = default;
+};
+
+/// Mixes both halves, because users number their objects.
+struct object_id_hash {
+    [[nodiscard]] constexpr std::size_t operator()(const object_id& id) const noexcept {
+        std::uint64_t z = id.high * 0x9e3779b97f4a7c15u + id.low;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+    }
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,93 @@
+/// @file
+/// A node of a cluster: what a process makes to share objects with others.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tutti/cluster/errors.hpp"
+#include "tutti/cluster/serializer.hpp"
+#include "tutti/tx.hpp"
+
+namespace tutti::cluster {
+
+/// Where an object lives.
+enum class placement : std::uint8_t {
+    home,    ///< at the node that its id is hashed to
+    writer,  ///< at the node that wrote it last
+};
+
+struct node_options {
+    std::string cluster = "tutti";  ///< nodes of another name, or of another list of nodes, are refused
+    unsigned self = 0;              ///< which of `addresses` is this node's
+    /// `host:port` or `unix:/path`, one for each node, in the same order everywhere. None: a cluster of one process,
+    /// without a socket. Connections are not encrypted yet, so only loopback addresses and Unix sockets are taken.
+    std::vector<std::string> addresses{};
+    cluster::placement placement = placement::home;
+    std::chrono::milliseconds patience{5000};         ///< a node that has not answered for so long is lost
+    std::chrono::milliseconds connect_within{10000};  ///< all others must be there by then
+    std::size_t largest_message = 16u << 20;          ///< a node that announces a larger one is disconnected
+
+    /// As the environment says: TUTTI_CLUSTER_NODES=address,address,… and TUTTI_CLUSTER_SELF=number; without the first,
+    /// one process. Throws connection_error if they make no sense.
+    [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
+};
+
+/// What a node has done since it began.
+struct node_statistics {
+    std::uint64_t commits = 0;      ///< blocks that touched objects
+    std::uint64_t aborts = 0;       ///< attempts that objects made start over
+    std::uint64_t round_trips = 0;  ///< times that a block waited for other nodes
+    std::uint64_t messages_sent = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t system_calls = 0;  ///< to send them: less than messages where several went together
+};
+
+namespace detail {
+
+class node_body;
+
+/// What the open block knows of one object.
+struct slot {
+    void* entry = nullptr;  // the protocol's
+    object_id id;
+    const std::string* bytes = nullptr;  // as it was read
+    bool exists = false;                 // as the block sees it
+    bool written = false;
+    std::unique_ptr<value_holder> value;  // decoded at the first use
+};
+
+TUTTI_EXPORT slot& open_to_read(tx& t, node_body& n, const object_id& id);
+/// The same; what the slot says from now on is undone with the innermost block.
+TUTTI_EXPORT slot& open_to_write(tx& t, node_body& n, const object_id& id);
+TUTTI_EXPORT void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count);
+[[noreturn]] TUTTI_EXPORT void refuse_missing(const object_id& id);
+[[noreturn]] TUTTI_EXPORT void refuse_second(const object_id& id);
+
+}  // namespace detail
+
+/// A node. Threads may use it at once; it must outlive every block that touches its objects.
+class TUTTI_EXPORT node {
+public:
+    /// One process.
+    node();
+    /// Listens, and returns when the nodes of `options` are all connected. Throws connection_error.
+    explicit node(node_options options);
+    ~node();
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+
+    [[nodiscard]] unsigned number() const noexcept;
+    [[nodiscard]] unsigned nodes() const noexcept;
+    [[nodiscard]] node_statistics statistics() const;
+
+    [[nodiscard]] detail::node_body& body() const noexcept { return *body_; }
+
+private:
+    std::unique_ptr<detail::node_body> body_;
+};
+
+}  // namespace tutti::cluster

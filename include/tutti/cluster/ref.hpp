@@ -1,0 +1,103 @@
+/// @file
+/// References to objects of a cluster, for use in atomic blocks.
+///
+///     tutti::cluster::node cluster;
+///     tutti::cluster::ref<account> from{cluster, "alice"}, to{cluster, "bob"};
+///
+///     tutti::atomically([&](tutti::tx& t) {
+///         from.write(t).balance -= 10;
+///         to.write(t).balance += 10;
+///         moved.set(t, moved.get(t) + 1);     // a local tutti::var commits with them
+///     });
+#pragma once
+
+#include <array>
+
+#include "tutti/cluster/node.hpp"
+
+namespace tutti::cluster {
+
+/// Names an object of type T. Copies are cheap and equal.
+///
+/// Every call of a block that has not opened the object yet may take a round trip, and may restart the block. Outside of
+/// a block there is no access (strong atomicity): a single access is a block of one.
+///
+/// All of them throw node_lost if the object's node is gone, type_mismatch if it holds another type, and usage_error in
+/// an irrevocable transaction: another node could not be told to wait for it.
+template <class T>
+class ref {
+    static_assert(std::is_default_constructible_v<T> && std::is_copy_constructible_v<T>,
+                  "tutti::cluster::ref<T> needs a T that can be made and copied: what arrives is read into a new T");
+
+public:
+    ref(const node& of, const object_id& id) noexcept : node_{&of.body()}, id_{id} {}
+
+    /// The object, or null if there is none. Valid until the block ends, or writes the object.
+    [[nodiscard]] const T* find(tx& t) const {
+        detail::slot& s = detail::open_to_read(t, *node_, id_);
+        return s.exists ? &value_of(s) : nullptr;
+    }
+    /// The object. Throws no_such_object.
+    const T& read(tx& t) const {
+        const T* const found = find(t);
+        if (found == nullptr) detail::refuse_missing(id_);
+        return *found;
+    }
+    /// The object, to be changed in place until the innermost block ends; a block inside it that changes it, too, must
+    /// call write itself. Throws no_such_object.
+    T& write(tx& t) const {
+        detail::slot& s = detail::open_to_write(t, *node_, id_);
+        if (!s.exists) detail::refuse_missing(id_);
+        s.written = true;
+        return value_of(s);
+    }
+    /// Makes it exist. Throws no_such_object if it does already.
+    void publish(tx& t, const T& value) const {
+        detail::slot& s = detail::open_to_write(t, *node_, id_);
+        if (s.exists) detail::refuse_second(id_);
+        s.value = std::make_unique<detail::holder_of<T>>(value);
+        s.exists = s.written = true;
+    }
+    /// False if there was none.
+    bool erase(tx& t) const {
+        detail::slot& s = detail::open_to_write(t, *node_, id_);
+        if (!s.exists) return false;
+        s.value.reset();
+        s.exists = false;
+        s.written = true;
+        return true;
+    }
+
+    [[nodiscard]] const object_id& id() const noexcept { return id_; }
+    [[nodiscard]] detail::node_body& of() const noexcept { return *node_; }
+
+private:
+    T& value_of(detail::slot& s) const {
+        if (!s.value) s.value = detail::decode<T>(id_, *s.bytes);
+        auto* const held = dynamic_cast<detail::holder_of<T>*>(s.value.get());
+        if (held == nullptr) detail::refuse_type(id_, typeid(T).name(), "this block has used it as another type");
+        return held->value;
+    }
+
+    detail::node_body* node_;
+    object_id id_;
+};
+
+/// Opens several objects in one round trip; the reads and writes that follow find them here. All are of one node.
+template <class T, class... Rest>
+void prefetch(tx& t, const ref<T>& first, const ref<Rest>&... rest) {
+    const std::array<object_id, 1 + sizeof...(Rest)> ids{first.id(), rest.id()...};
+    detail::open_together(t, first.of(), ids.data(), ids.size());
+}
+
+/// The same for a list of one type.
+template <class T>
+void prefetch(tx& t, const std::vector<ref<T>>& refs) {
+    if (refs.empty()) return;
+    std::vector<object_id> ids;
+    ids.reserve(refs.size());
+    for (const ref<T>& r : refs) ids.push_back(r.id());
+    detail::open_together(t, refs.front().of(), ids.data(), ids.size());
+}
+
+}  // namespace tutti::cluster

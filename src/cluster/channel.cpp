@@ -1,0 +1,122 @@
+#include "cluster/channel.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+#include "base/futex.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+constexpr unsigned slot_shift = 48;  // of a call's number: above it one more than the slot
+
+}  // namespace
+
+// ---- one thread's calls
+
+void line::exchange(std::span<call> calls) {
+    if (calls.empty()) return;
+    channel_.round_trips_.fetch_add(1, std::memory_order_relaxed);
+    {
+        const std::lock_guard hold{guard_};
+        for (call& c : calls) c.answered = false;
+        calls_ = calls;
+        first_ = (std::uint64_t{slot} + 1) << slot_shift | count_;
+        count_ += calls.size();
+        missing_.store(static_cast<std::uint32_t>(calls.size()), std::memory_order_relaxed);
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        if (!channel_.send(calls[i].to, calls[i].kind, first_ + i, calls[i].body)) give_up_on(calls[i].to);
+    }
+    const base::deadline late = base::now() + channel_.patience_;
+    while (!complete()) {
+        const std::uint32_t seen = missing_.load(std::memory_order_acquire);
+        if (seen == 0 || base::now() >= late) break;
+        base::futex_wait(missing_, seen, late);
+    }
+    const std::lock_guard hold{guard_};
+    calls_ = {};
+    missing_.store(0, std::memory_order_relaxed);
+}
+
+void line::post(node_number to, wire::kind kind, std::string body) { channel_.send(to, kind, 0, body); }
+
+void line::pause(unsigned turn) {
+    // A commit lasts for about a round trip.
+    if (turn < 3) return std::this_thread::yield();
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u + slot;
+    const std::uint64_t most = std::uint64_t{20} << std::min(turn, 8u);
+    std::this_thread::sleep_for(std::chrono::microseconds{(random_ >> 33) % most});
+}
+
+void line::answer(std::uint64_t number, node_number from, std::string_view body) {
+    const std::lock_guard hold{guard_};
+    const std::uint64_t i = number - first_;
+    if (i >= calls_.size() || calls_[i].answered || calls_[i].to != from) return;
+    calls_[i].answer = body;
+    calls_[i].answered = true;
+    if (missing_.load(std::memory_order_relaxed) == 0) return;  // one of the calls was given up on
+    if (missing_.fetch_sub(1, std::memory_order_release) == 1) base::futex_wake_all(missing_);
+}
+
+/// Nobody waits for that node any more, nor for the others: the transaction cannot go on.
+void line::give_up_on(node_number node) {
+    const std::lock_guard hold{guard_};
+    const bool waits = std::ranges::any_of(calls_, [node](const call& c) { return c.to == node && !c.answered; });
+    if (!waits) return;
+    missing_.store(0, std::memory_order_release);
+    base::futex_wake_all(missing_);
+}
+
+// ---- all of them
+
+channel::channel(site& of, const wire::socket_options& how, std::chrono::milliseconds patience)
+    : site_{of}, patience_{patience} {
+    if (how.addresses.size() < 2) return;
+    sockets_ = std::make_unique<wire::sockets>(how, *this);
+    sockets_->join();  // from here on its thread calls us
+}
+
+channel::~channel() = default;
+
+line& channel::open_line() {
+    const std::lock_guard hold{guard_};
+    if (lines_.size() == by_slot_.size())
+        throw std::length_error{"tutti: no more than 4096 threads may use one node of a cluster"};
+    line& fresh = lines_.emplace_back(*this, static_cast<std::uint16_t>(lines_.size()));
+    by_slot_[fresh.slot].store(&fresh, std::memory_order_release);  // partner: receive
+    return fresh;
+}
+
+bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::string_view body) {
+    wire::header h;
+    h.kind = kind;
+    h.call = number;
+    h.clock = site_.clock.now();
+    return sockets_->send(to, h, body);
+}
+
+bool channel::receive(const wire::header& h, std::string_view body) {
+    site_.clock.raise_to(h.clock);  // rule C
+    if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
+        const std::uint64_t slot = (h.call >> slot_shift) - 1;
+        line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;
+        if (to != nullptr) to->answer(h.call, h.from, body);
+        return true;
+    }
+    bool sound = true;
+    if (const auto a = site_.serve(h.kind, body, sound)) send(h.from, a->kind, h.call, a->body);
+    return sound;
+}
+
+void channel::lose(node_number node) {
+    site_.objects.lose(node);
+    for (auto& l : by_slot_) {
+        line* const one = l.load(std::memory_order_acquire);
+        if (one == nullptr) break;
+        one->give_up_on(node);
+    }
+}
+
+}  // namespace tutti::cluster

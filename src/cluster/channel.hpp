@@ -1,0 +1,78 @@
+// The network port over sockets: calls with numbers, threads that wait for their answers, nodes that are lost.
+//
+// A line belongs to one thread at a time (its slot is in the name of every transaction that it runs). Its calls carry
+// the slot and a count; an answer that comes late finds another count, and is dropped.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "cluster/protocol/network.hpp"
+#include "cluster/protocol/site.hpp"
+#include "wire/sockets.hpp"
+
+namespace tutti::cluster {
+
+class channel;
+
+class line final : public network {
+public:
+    line(channel& of, std::uint16_t number) noexcept : channel_{of}, slot{number} {}
+
+    void exchange(std::span<call> calls) override;
+    void post(node_number to, wire::kind kind, std::string body) override;
+    void pause(unsigned turn) override;
+
+private:
+    friend class channel;
+    void answer(std::uint64_t number, node_number from, std::string_view body);
+    void give_up_on(node_number node);
+    [[nodiscard]] bool complete() const noexcept { return missing_.load(std::memory_order_acquire) == 0; }
+
+    channel& channel_;
+
+public:
+    const std::uint16_t slot;
+
+private:
+    std::mutex guard_;  // of the calls, between their thread and the one that reads
+    std::span<call> calls_;
+    std::uint64_t first_ = 0;
+    std::uint64_t count_ = 1;
+    std::uint64_t random_ = 0;
+    /// Release by whoever brings the last answer, acquire by the thread that waits for it.
+    std::atomic<std::uint32_t> missing_{0};
+};
+
+class channel final : public wire::sockets::handler {
+public:
+    channel(site& of, const wire::socket_options& how, std::chrono::milliseconds patience);
+    ~channel() override;
+
+    /// A line for one more thread; kept until the end. Throws std::length_error where there are too many.
+    line& open_line();
+    [[nodiscard]] wire::sockets::traffic sent() const noexcept {
+        return sockets_ ? sockets_->sent() : wire::sockets::traffic{};
+    }
+    [[nodiscard]] std::uint64_t round_trips() const noexcept { return round_trips_.load(std::memory_order_relaxed); }
+
+private:
+    friend class line;
+    bool receive(const wire::header& h, std::string_view body) override;
+    void lose(node_number node) override;
+    bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
+
+    site& site_;
+    const std::chrono::milliseconds patience_;
+    std::mutex guard_;
+    std::deque<line> lines_;
+    std::array<std::atomic<line*>, 4096> by_slot_{};
+    std::atomic<std::uint64_t> round_trips_{0};
+    std::unique_ptr<wire::sockets> sockets_;  // null in a cluster of one
+};
+
+}  // namespace tutti::cluster

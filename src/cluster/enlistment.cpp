@@ -1,0 +1,136 @@
+#include "cluster/enlistment.hpp"
+
+#include <algorithm>
+
+#include "api/companion.hpp"
+#include "cluster/node_body.hpp"
+#include "tutti/cluster/serializer.hpp"
+
+namespace tutti::cluster {
+
+void enlistment::touch() {
+    core::descriptor& d = descriptor_;
+    if (attempt_ == d.own_sequence) return;
+    if (d.bound_to_commit()) {
+        throw usage_error{
+            "tutti: an irrevocable transaction touched an object of a cluster; other nodes cannot be made to wait for "
+            "it: touch the object in a block of its own, before this one"};
+    }
+    api::join_attempt(d, *this);
+    attempt_ = d.own_sequence;
+    used_ = 0;
+    if (d.run.attempt == 1) defeats_ = 0;
+    else if (defeats_ != 0) line_.pause(defeats_);
+    if (!work_.begin()) restart();
+}
+
+bool enlistment::stand(std::uint64_t& at) {
+    core::descriptor& d = descriptor_;
+    for (int turn = 0; turn < 16; ++turn) {
+        const tutti::detail::word before = d.snapshot_bound;
+        if (!api::reads_stand(d)) return false;
+        if (d.snapshot_bound == before) return true;
+        // The look has moved the snapshot: what it holds now was committed when the clock said no more than this.
+        at = std::max(at, site_.clock.now());
+    }
+    return false;  // others commit faster than this can look
+}
+
+void enlistment::restart() {
+    ++defeats_;
+    body_.count_abort();
+    api::start_over(descriptor_);
+}
+
+void enlistment::fail(outcome o) {
+    if (o == outcome::conflict) restart();
+    body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
+}
+
+detail::slot& enlistment::open(const object_id& id) {
+    touch();
+    entry* e = work_.find(id);
+    if (e == nullptr) {
+        if (const outcome o = work_.open({&id, 1}); o != outcome::good) fail(o);
+        e = work_.find(id);
+    }
+    if (e->user == nullptr) {
+        if (used_ == slots_.size()) slots_.emplace_back();
+        detail::slot& s = slots_[used_++];
+        s.entry = e;
+        s.id = id;
+        s.bytes = &e->bytes;
+        s.exists = e->exists;
+        s.written = false;
+        s.value.reset();
+        e->user = &s;
+    }
+    return *static_cast<detail::slot*>(e->user);
+}
+
+void enlistment::open(std::span<const object_id> ids) {
+    touch();
+    if (const outcome o = work_.open(ids); o != outcome::good) fail(o);
+}
+
+void enlistment::note_for_undo(detail::slot& s) {
+    if (descriptor_.frame_->parent == nullptr) return;  // with the outermost block everything goes
+    descriptor_.on_abort([&s, exists = s.exists, written = s.written,
+                          value = std::shared_ptr<detail::value_holder>{s.value ? s.value->clone() : nullptr}] {
+        s.exists = exists;
+        s.written = written;
+        s.value = value ? value->clone() : nullptr;
+    });
+}
+
+bool enlistment::snapshot_moved() {
+    if (attempt_ != descriptor_.own_sequence || work_.empty()) return true;
+    // What the snapshot now holds was committed when the clock said no more than this.
+    const std::uint64_t now = site_.clock.now();
+    if (now <= work_.time()) return true;
+    const outcome o = work_.forward(now);
+    if (o == outcome::good) return true;
+    if (o != outcome::conflict) fail(o);
+    ++defeats_;
+    body_.count_abort();
+    return false;
+}
+
+void enlistment::encode_writes() {
+    for (std::size_t i = 0; i < used_; ++i) {
+        const detail::slot& s = slots_[i];
+        entry& e = *static_cast<entry*>(s.entry);
+        e.written = s.written && (s.exists || e.exists);  // made and erased again: as if never touched
+        e.will_exist = s.exists;
+        e.fresh.clear();
+        if (e.written && s.exists) s.value->encode(e.fresh);
+    }
+}
+
+vote enlistment::prepare() {
+    encode_writes();
+    // Readers have an order already: at work_.time(), which the local reads fit in.
+    if (!work_.writes() && descriptor_.writes.empty()) return vote::commit;
+    const bool alone = api::is_all_of(descriptor_);
+    const outcome o = work_.prepare(alone);
+    if (o == outcome::good) {
+        // All locks are held, here and there; what was only read here was not locked.
+        if (alone || api::reads_stand(descriptor_)) return vote::commit;
+        work_.abort();
+    } else if (o != outcome::conflict) {
+        fail(o);
+    }
+    ++defeats_;
+    body_.count_abort();
+    return vote::restart;
+}
+
+void enlistment::commit() noexcept {
+    if (work_.holds()) work_.commit();
+    defeats_ = 0;
+    body_.count_commit();
+}
+
+void enlistment::abort() noexcept { work_.abort(); }
+
+}  // namespace tutti::cluster

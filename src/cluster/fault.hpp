@@ -1,0 +1,29 @@
+// Steps of the protocol that a test may leave out, to prove that the checker of histories would notice. In the library
+// `broken` is a constant, and the branch behind it is gone.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::cluster {
+
+enum class fault : std::uint8_t {
+    none,
+    no_forwarding,            ///< a newer version is accepted without a look at what was read before
+    clock_by_store,           ///< a clock is set to what a message says, also backwards
+    early_release,            ///< locks are given back with the answer to prepare
+    stale_copy,               ///< whoever gave an object away goes on answering for it
+    directory_not_updated,    ///< the former owner does not learn that the object has moved
+    no_read_locks,            ///< a commit only compares the versions of what it read
+    no_validation_at_commit,  ///< it does not even do that
+    forget_decisions,         ///< a late duplicate of a prepare takes its locks again
+};
+
+#if defined(TUTTI_CLUSTER_FAULTS)
+/// Set while no transaction runs.
+inline constinit fault injected_fault = fault::none;
+[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+#else
+[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+#endif
+
+}  // namespace tutti::cluster

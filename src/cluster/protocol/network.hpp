@@ -1,0 +1,34 @@
+// What a transaction needs of the network: a port, so that the same code runs over sockets and in a simulation.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "wire/message.hpp"
+
+namespace tutti::cluster {
+
+using wire::node_number;
+
+/// One question and its answer.
+struct call {
+    node_number to = 0;
+    wire::kind kind{};
+    std::string body;
+    std::string answer;     ///< empty until it has come
+    bool answered = false;  ///< false after `exchange`: the node is gone, or did not answer in time
+};
+
+class network {
+public:
+    virtual ~network() = default;
+    /// Sends all of them and waits for all answers. Raises the node's clock to that of each answer, and counts as one
+    /// round trip. May send a question again: whoever answers does so by its name (voter.hpp, V2).
+    virtual void exchange(std::span<call> calls) = 0;
+    /// Sends what nobody answers. It arrives, once or more, unless a node is lost.
+    virtual void post(node_number to, wire::kind kind, std::string body) = 0;
+    /// Waits for a moment that grows with `turn`, because something is busy.
+    virtual void pause(unsigned turn) = 0;
+};
+
+}  // namespace tutti::cluster

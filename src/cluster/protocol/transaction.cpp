@@ -1,0 +1,285 @@
+#include "cluster/protocol/transaction.hpp"
+
+#include <algorithm>
+
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+constexpr std::size_t scanned = 16;
+/// Pointers followed for one object before it is looked for from its home again.
+constexpr unsigned most_hops = 8;
+/// How often a busy or moving object is asked for before the attempt gives way to whoever holds it.
+constexpr unsigned most_looks = 24;
+
+}  // namespace
+
+bool transaction::begin() {
+    ++name_.sequence;
+    time_ = site_.clock.now();
+    used_ = 0;
+    index_.clear();
+    prepared_ = decided_ = false;
+    return beside_ == nullptr || beside_->stand(time_);
+}
+
+entry* transaction::find(const object_id& id) noexcept {
+    if (used_ > scanned) {
+        const auto at = index_.find(id);
+        return at != index_.end() ? at->second : nullptr;
+    }
+    for (std::size_t i = 0; i < used_; ++i) {
+        if (pool_[i]->id == id) return pool_[i].get();
+    }
+    return nullptr;
+}
+
+entry& transaction::add(const object_id& id) {
+    if (used_ == pool_.size()) pool_.push_back(std::make_unique<entry>());
+    entry& e = *pool_[used_++];
+    e.id = id;
+    e.written = false;
+    e.user = nullptr;
+    if (used_ == scanned + 1) {
+        for (std::size_t i = 0; i < used_; ++i) index_.emplace(pool_[i]->id, pool_[i].get());
+    } else if (used_ > scanned) {
+        index_.emplace(id, &e);
+    }
+    return e;
+}
+
+bool transaction::writes() const noexcept {
+    return std::ranges::any_of(entries(), [](const auto& e) { return e->written; });
+}
+
+outcome transaction::open(std::span<const object_id> ids) {
+    std::vector<wanted> wants;
+    for (const object_id& id : ids) {
+        const auto same = [&id](const wanted& w) { return w.id == id; };
+        if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
+    }
+    for (unsigned turn = 0; !wants.empty(); ++turn) {
+        if (turn == most_looks) return outcome::conflict;
+        const std::size_t before = wants.size();
+        if (const outcome o = look_around(wants); o != outcome::good) return o;
+        // Nothing found: somebody commits, or an object is on its way.
+        if (wants.size() == before && turn > 0) network_.pause(turn);
+    }
+    return outcome::good;
+}
+
+/// Looks for each once; leaves those that are elsewhere or busy.
+outcome transaction::look_around(std::vector<wanted>& wants) {
+    std::vector<wanted> again;
+    wire::object_view view;
+    std::vector<wanted> remote;
+    for (const wanted& w : wants) {
+        wanted next = w;
+        if (w.at == site_.self) {
+            site_.objects.look(w.id, view);
+            if (view.where != wire::whereabouts::elsewhere) {
+                if (const outcome o = take(w, std::move(view), again); o != outcome::good) return o;
+                continue;
+            }
+            next.at = view.owner;
+        }
+        remote.push_back(next);
+    }
+    // One question to each node.
+    std::ranges::stable_sort(remote, {}, &wanted::at);
+    calls_.clear();
+    for (std::size_t i = 0; i < remote.size();) {
+        wire::fetch ask;
+        const node_number at = remote[i].at;
+        for (; i < remote.size() && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
+        calls_.push_back({at, wire::kind::fetch, wire::encode(ask), {}, false});
+    }
+    if (!calls_.empty()) network_.exchange(calls_);
+    std::size_t i = 0;
+    for (const call& c : calls_) {
+        wire::fetched found;
+        if (!c.answered) {
+            lost_ = c.to;
+            return outcome::lost;
+        }
+        // A node that answers something else is as good as gone.
+        if (!wire::decode(c.answer, found) || i + found.objects.size() > remote.size()) {
+            lost_ = c.to;
+            return outcome::lost;
+        }
+        for (wire::object_view& v : found.objects) {
+            if (const outcome o = take(remote[i++], std::move(v), again); o != outcome::good) return o;
+        }
+    }
+    wants = std::move(again);
+    return outcome::good;
+}
+
+outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again) {
+    switch (view.where) {
+        case wire::whereabouts::elsewhere: {
+            const bool lost_track = view.owner == w.at || view.owner >= site_.nodes || w.hops >= most_hops;
+            if (!lost_track && view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version);
+            // An object that is on its way here is looked for here, as one whose track is lost is at its home.
+            again.push_back({w.id, lost_track ? home_of(w.id, site_.nodes) : view.owner, lost_track ? 0 : w.hops + 1});
+            return outcome::good;
+        }
+        case wire::whereabouts::busy: again.push_back(w); return outcome::good;
+        case wire::whereabouts::in_doubt: lost_ = view.owner; return outcome::lost;
+        case wire::whereabouts::here: break;
+    }
+    // T2: the other reads must have been current at a clock of this version or more.
+    if (view.version > time_) {
+        if (const outcome o = forward(view.valid_at); o != outcome::good) return o;
+    }
+    entry& e = add(w.id);
+    e.owner = w.at;
+    e.exists = view.exists;
+    e.version = view.version;
+    e.valid_at = view.valid_at;
+    e.bytes = std::move(view.bytes);
+    // T1. Its owner looked with a clock of time_ or more (rule C), unless another object of the same question has moved
+    // the time since.
+    return e.valid_at < time_ ? forward(time_) : outcome::good;
+}
+
+outcome transaction::forward(std::uint64_t to) {
+    if (broken(fault::no_forwarding)) {
+        time_ = std::max(time_, to);
+        return outcome::good;
+    }
+    // Rule C: whoever is asked below has a clock of `to` or more before it looks.
+    site_.clock.raise_to(to);
+    if (beside_ != nullptr && !beside_->stand(to)) return outcome::conflict;
+    std::vector<std::pair<node_number, wire::validate>> asks;
+    for (const auto& e : entries()) {
+        if (e->valid_at >= to) continue;
+        if (e->owner == site_.self) {
+            if (!site_.objects.is_current(e->id, e->version)) return outcome::conflict;
+            continue;
+        }
+        auto at = std::ranges::find(asks, e->owner, [](const auto& a) { return a.first; });
+        if (at == asks.end()) at = asks.insert(asks.end(), {e->owner, {}});
+        at->second.reads.push_back({e->id, e->version});
+    }
+    std::vector<call> calls;
+    for (const auto& [owner, ask] : asks) calls.push_back({owner, wire::kind::validate, wire::encode(ask), {}, false});
+    if (!calls.empty()) network_.exchange(calls);
+    for (const call& c : calls) {
+        wire::answered answer;
+        if (!c.answered || !wire::decode(c.answer, answer)) {
+            lost_ = c.to;
+            return outcome::lost;
+        }
+        if (!answer.yes) return outcome::conflict;
+    }
+    for (const auto& e : entries()) e->valid_at = std::max(e->valid_at, to);
+    time_ = std::max(time_, to);
+    return outcome::good;
+}
+
+wire::action transaction::action_for(const entry& e) const noexcept {
+    if (site_.how == moving::to_writer && e.owner != site_.self) return wire::action::leave;
+    return e.will_exist ? wire::action::put : wire::action::erase;
+}
+
+void transaction::gather() {
+    parts_.clear();
+    for (const auto& e : entries()) {
+        auto at = std::ranges::find(parts_, e->owner, &part::at);
+        if (at == parts_.end()) {
+            at = parts_.insert(parts_.end(), part{e->owner, {}});
+            at->what.who = name_;
+        }
+        if (!e->written) {
+            at->what.reads.push_back({e->id, e->version});
+            continue;
+        }
+        const wire::action what = action_for(*e);
+        at->what.writes.push_back({e->id, e->version, what, what == wire::action::put ? e->fresh : std::string{}});
+    }
+}
+
+outcome transaction::prepare(bool decisive) {
+    gather();
+    prepared_ = true;
+    // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
+    std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
+    calls_.clear();
+    for (part& p : parts_) {
+        if (p.at != site_.self) continue;
+        p.what.decide = false;
+        if (!site_.votes.prepare(wire::prepare{p.what}).yes) {
+            prepared_ = false;
+            return outcome::conflict;
+        }
+    }
+    const auto remote =
+        static_cast<std::size_t>(std::ranges::count_if(parts_, [this](const part& p) { return p.at != site_.self; }));
+    const bool one_message = decisive && remote == 1;
+    for (part& p : parts_) {
+        if (p.at == site_.self) continue;
+        p.what.decide = one_message;
+        calls_.push_back({p.at, wire::kind::prepare, wire::encode(p.what), {}, false});
+    }
+    if (calls_.empty()) return outcome::good;
+    network_.exchange(calls_);
+    outcome all = outcome::good;
+    for (const call& c : calls_) {
+        wire::answered answer;
+        if (!c.answered || !wire::decode(c.answer, answer)) {
+            lost_ = c.to;
+            all = one_message ? outcome::uncertain : outcome::lost;
+        } else if (!answer.yes) {
+            if (all == outcome::good) all = outcome::conflict;
+        } else if (one_message) {
+            decided_ = true;
+            version_ = answer.version;
+        }
+    }
+    if (all != outcome::good) abort();
+    return all;
+}
+
+/// The objects that were elsewhere, and are here from now on.
+void transaction::receive_what_moves() {
+    for (const auto& e : entries()) {
+        if (!e->written || e->owner == site_.self || action_for(*e) != wire::action::leave) continue;
+        site_.objects.install(e->id, e->will_exist, e->fresh, version_);
+    }
+}
+
+void transaction::tell_homes() {
+    for (const auto& e : entries()) {
+        if (!e->written || e->owner == site_.self || action_for(*e) != wire::action::leave) continue;
+        const node_number home = home_of(e->id, site_.nodes);
+        if (home == site_.self || home == e->owner || broken(fault::directory_not_updated)) continue;
+        network_.post(home, wire::kind::place, wire::encode(wire::place{e->id, site_.self, version_}));
+    }
+}
+
+void transaction::commit() {
+    // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn last".
+    if (!decided_) version_ = site_.clock.tick();
+    receive_what_moves();
+    for (const part& p : parts_) {
+        const wire::decide what{name_, true, version_};
+        if (p.at == site_.self) site_.votes.decide(what);
+        else if (!decided_) network_.post(p.at, wire::kind::decide, wire::encode(what));
+    }
+    tell_homes();
+    prepared_ = false;
+}
+
+void transaction::abort() {
+    if (!prepared_) return;
+    prepared_ = false;
+    for (const part& p : parts_) {
+        const wire::decide what{name_, false, 0};
+        if (p.at == site_.self) site_.votes.decide(what);
+        else network_.post(p.at, wire::kind::decide, wire::encode(what));
+    }
+}
+
+}  // namespace tutti::cluster

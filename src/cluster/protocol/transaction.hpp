@@ -1,0 +1,122 @@
+// TFA, the requester's half: reads at a time of the logical clock, forwarding, commit by locks, in at most two phases.
+//
+// Invariants (docs/cluster-protocol.md proves opacity from them):
+//   T1  Every read was current, and locked by nobody, at a moment when its owner's clock said `time()` or more.
+//   T2  No read has a version beyond `time()`.
+//   T3  Nothing is locked before prepare, and after a prepare that failed.
+//
+// A transaction belongs to one thread, which uses it for one attempt after the other.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster/protocol/network.hpp"
+#include "cluster/protocol/site.hpp"
+
+namespace tutti::cluster {
+
+enum class outcome : std::uint8_t {
+    good,
+    conflict,   ///< another transaction was first: run again
+    lost,       ///< a node that is needed is gone; `lost_node` says which. Nothing has happened
+    uncertain,  ///< the same, after it was asked to commit: nobody here knows whether it did
+};
+
+/// What a transaction knows of one object.
+struct entry {
+    object_id id;
+    node_number owner = 0;
+    bool exists = false;  ///< when it was read
+    std::uint64_t version = 0;
+    std::uint64_t valid_at = 0;  ///< T1
+    std::string bytes;           ///< when it was read
+
+    bool written = false;
+    bool will_exist = false;
+    std::string fresh;     ///< what it will be
+    void* user = nullptr;  ///< what the caller keeps for it
+};
+
+/// What else the body has read, that is no object: local variables.
+class other_reads {
+public:
+    virtual ~other_reads() = default;
+    /// Whether all of it was current at one moment when the node's clock said `at` or more, and none of it, nor of what
+    /// it may read without being told, was committed when the clock said more than `at`; which may be raised for that.
+    virtual bool stand(std::uint64_t& at) = 0;
+};
+
+class transaction {
+public:
+    transaction(site& here, network& net, std::uint16_t slot, other_reads* beside = nullptr) noexcept
+        : site_{here}, network_{net}, beside_{beside}, name_{here.self, slot, 0} {}
+
+    /// Begins an attempt at what the clock says now. False: what else was read does not stand.
+    [[nodiscard]] bool begin();
+    /// The object if it was opened in this attempt; valid until the next begin.
+    [[nodiscard]] entry* find(const object_id& id) noexcept;
+    /// Opens those that are not open, in one round trip if they are where they are expected.
+    [[nodiscard]] outcome open(std::span<const object_id> ids);
+    /// Moves `time()` to `to` or more if every read is still current.
+    [[nodiscard]] outcome forward(std::uint64_t to);
+
+    /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both.
+    /// After `good` commit() or abort() must follow; after anything else nothing is held.
+    [[nodiscard]] outcome prepare(bool decisive);
+    void commit();
+    void abort();
+
+    [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
+    [[nodiscard]] bool writes() const noexcept;
+    /// Whether it is between a prepare that was good and commit or abort.
+    [[nodiscard]] bool holds() const noexcept { return prepared_; }
+    [[nodiscard]] bool empty() const noexcept { return used_ == 0; }
+    [[nodiscard]] std::span<const std::unique_ptr<entry>> entries() const noexcept { return {pool_.data(), used_}; }
+    /// Whether the answer to prepare was the decision: abort() may not follow.
+    [[nodiscard]] bool decided() const noexcept { return decided_; }
+    [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
+    /// Of the last commit.
+    [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
+
+private:
+    struct wanted {
+        object_id id;
+        node_number at;
+        unsigned hops = 0;
+    };
+
+    outcome look_around(std::vector<wanted>& wants);
+    outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
+    entry& add(const object_id& id);
+    wire::action action_for(const entry& e) const noexcept;
+    /// Its part of a prepare, for each node that owns something.
+    void gather();
+    void receive_what_moves();
+    void tell_homes();
+
+    site& site_;
+    network& network_;
+    other_reads* const beside_;
+    transaction_name name_;
+    std::uint64_t time_ = 0;
+    std::uint64_t version_ = 0;
+    node_number lost_ = 0;
+
+    std::vector<std::unique_ptr<entry>> pool_;  // those beyond used_ are kept for their memory
+    std::size_t used_ = 0;
+    std::unordered_map<object_id, entry*, object_id_hash> index_;  // of more than `scanned` entries
+
+    struct part {
+        node_number at = 0;
+        wire::prepare what;
+    };
+    std::vector<part> parts_;
+    std::vector<call> calls_;
+    bool prepared_ = false;
+    bool decided_ = false;  // by the answer to prepare
+};
+
+}  // namespace tutti::cluster

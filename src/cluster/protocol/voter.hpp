@@ -1,0 +1,64 @@
+// The owner's half of a commit: takes the locks that a transaction asks for, remembers them until the decision, and
+// carries it out.
+//
+// Invariants:
+//   V1  A transaction that was answered yes holds all of its locks until its decision arrives, and only then.
+//   V2  Every message may come twice, late, or after one that was sent later: the outcome is that of the first. Of each
+//       slot (a thread of a node) the last `remembered` outcomes are known; a prepare older than those is from a
+//       transaction that its sender has given up long ago, and is refused without a trace.
+//   V3  A decision to abort that overtakes its prepare is remembered, so that the prepare finds it.
+//
+// Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
+// is a duplicate of the other; `guard_` orders them.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "cluster/directory/store.hpp"
+
+namespace tutti::cluster {
+
+class voter {
+public:
+    voter(store& objects, logical_clock& clock) noexcept : store_{objects}, clock_{clock} {}
+
+    /// Locks everything or nothing. With `decide` it also commits. `what` may be moved from.
+    wire::answered prepare(wire::prepare&& what);
+    void decide(const wire::decide& what);
+
+private:
+    static constexpr std::size_t remembered = 64;
+
+    struct transaction_hash {
+        std::size_t operator()(const transaction_name& t) const noexcept {
+            return object_id_hash{}({std::uint64_t{t.node} << 16 | t.slot, t.sequence});
+        }
+    };
+    struct past {
+        std::uint64_t sequence = 0;
+        wire::answered answer;
+    };
+    struct slot_history {
+        std::uint64_t latest = 0;
+        std::array<past, remembered> outcomes;
+    };
+
+    [[nodiscard]] bool lock_all(const wire::prepare& what);
+    void unlock_all(const wire::prepare& what) noexcept;
+    void carry_out(wire::prepare& what, std::uint64_t version);
+    slot_history& history_of(const transaction_name& who);
+    /// What a message of a transaction that is over is answered, if it is.
+    std::optional<wire::answered> outcome(const transaction_name& who);
+    void remember(const transaction_name& who, wire::answered answer);
+
+    store& store_;
+    logical_clock& clock_;
+    std::mutex guard_;
+    std::unordered_map<transaction_name, wire::prepare, transaction_hash> prepared_;
+    std::unordered_map<std::uint32_t, slot_history> histories_;
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,129 @@
+// Values to bytes and back: little-endian, lengths in front, every read checked against what is there.
+//
+// A schema is a member function template `fields(visitor)` that names the fields in their order; `writer` and `reader`
+// are its visitors, so that what is written and what is read cannot differ.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "tutti/cluster/id.hpp"
+
+namespace tutti::wire {
+
+template <class T>
+concept scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+template <class T, class V>
+concept structure = requires(T& t, V& v) { t.fields(v); };
+
+static_assert(std::endian::native == std::endian::little, "tutti: messages are little-endian; swap them in bytes.hpp");
+
+class writer {
+public:
+    explicit writer(std::string& to) noexcept : to_{to} {}
+
+    template <scalar T>
+    void operator()(const T& value) {
+        const std::size_t at = to_.size();
+        to_.resize(at + sizeof value);
+        std::memcpy(to_.data() + at, &value, sizeof value);
+    }
+    void operator()(const std::string& bytes) {
+        (*this)(static_cast<std::uint32_t>(bytes.size()));
+        to_.append(bytes);
+    }
+    void operator()(const cluster::object_id& id) {
+        (*this)(id.high);
+        (*this)(id.low);
+    }
+    template <class T>
+    void operator()(const std::vector<T>& values) {
+        (*this)(static_cast<std::uint32_t>(values.size()));
+        for (const T& value : values) (*this)(value);
+    }
+    template <structure<writer> T>
+    void operator()(const T& value) {
+        const_cast<T&>(value).fields(*this);  // one list of fields for both directions; this one only reads
+    }
+
+private:
+    std::string& to_;
+};
+
+/// Never throws but std::bad_alloc. Once something is missing, everything that follows is zero, and `sound` says so.
+class reader {
+public:
+    explicit reader(std::string_view from) noexcept : rest_{from} {}
+
+    template <scalar T>
+    void operator()(T& value) noexcept {
+        if (!has(sizeof value)) {
+            value = T{};
+            return;
+        }
+        std::memcpy(&value, rest_.data(), sizeof value);
+        rest_.remove_prefix(sizeof value);
+    }
+    void operator()(std::string& bytes) {
+        std::uint32_t length = 0;
+        (*this)(length);
+        if (!has(length)) length = 0;
+        bytes.assign(rest_.substr(0, length));
+        rest_.remove_prefix(length);
+    }
+    void operator()(cluster::object_id& id) noexcept {
+        (*this)(id.high);
+        (*this)(id.low);
+    }
+    template <class T>
+    void operator()(std::vector<T>& values) {
+        std::uint32_t count = 0;
+        (*this)(count);
+        values.clear();
+        // Every element takes a byte or more, so a count that a stranger made up cannot ask for much memory.
+        for (std::uint32_t i = 0; i < count && has(1); ++i) (*this)(values.emplace_back());
+    }
+    template <structure<reader> T>
+    void operator()(T& value) {
+        value.fields(*this);
+    }
+
+    /// Whether everything was there, and nothing is left.
+    [[nodiscard]] bool sound() const noexcept { return sound_ && rest_.empty(); }
+
+private:
+    bool has(std::size_t bytes) noexcept {
+        if (bytes > rest_.size()) {
+            sound_ = false;
+            rest_ = {};
+        }
+        return sound_;
+    }
+
+    std::string_view rest_;
+    bool sound_ = true;
+};
+
+template <class T>
+[[nodiscard]] std::string encode(const T& message) {
+    std::string bytes;
+    writer{bytes}(message);
+    return bytes;
+}
+
+/// False where `bytes` are not exactly one T.
+template <class T>
+[[nodiscard]] bool decode(std::string_view bytes, T& message) {
+    reader from{bytes};
+    from(message);
+    return from.sound();
+}
+
+}  // namespace tutti::wire

@@ -1,0 +1,179 @@
+// The schema: every message that two nodes exchange, and the header in front of each. docs/cluster-protocol.md says what
+// they mean.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tutti/cluster/id.hpp"
+
+namespace tutti::wire {
+
+using cluster::object_id;
+using node_number = std::uint16_t;
+
+/// Nodes of another version are refused by the hello.
+inline constexpr std::uint8_t protocol_version = 1;
+
+enum class kind : std::uint8_t {
+    hello,     ///< the first of each connection, from both sides
+    fetch,     ///< answered by fetched
+    validate,  ///< answered by answered
+    prepare,   ///< answered by answered
+    decide,    ///< not answered
+    place,     ///< not answered
+    fetched,
+    answered,
+};
+
+/// In front of every message. Fixed size; `length` counts what follows it.
+struct header {
+    std::uint32_t length = 0;
+    wire::kind kind{};
+    std::uint8_t version = protocol_version;
+    node_number from = 0;
+    std::uint64_t call = 0;   ///< the number that the answer repeats; 0: nobody waits for one
+    std::uint64_t clock = 0;  ///< the sender's
+    template <class V>
+    void fields(V& v) {
+        v(length), v(kind), v(version), v(from), v(call), v(clock);
+    }
+    static constexpr std::size_t size = 24;
+};
+
+struct hello {
+    std::uint64_t cluster = 0;  ///< hash of the cluster's name and of its list of nodes
+    std::uint16_t nodes = 0;
+    template <class V>
+    void fields(V& v) {
+        v(cluster), v(nodes);
+    }
+};
+
+/// One attempt of one transaction: `slot` is a thread of the node, `sequence` grows from attempt to attempt of it.
+struct transaction_name {
+    node_number node = 0;
+    std::uint16_t slot = 0;
+    std::uint64_t sequence = 0;  ///< from 1 on
+    friend bool operator==(const transaction_name&, const transaction_name&) = default;
+    [[nodiscard]] bool exists() const noexcept { return sequence != 0; }
+    template <class V>
+    void fields(V& v) {
+        v(node), v(slot), v(sequence);
+    }
+};
+
+struct fetch {
+    std::vector<object_id> ids;
+    template <class V>
+    void fields(V& v) {
+        v(ids);
+    }
+};
+
+enum class whereabouts : std::uint8_t {
+    here,       ///< the answer holds its value, or that it does not exist
+    elsewhere,  ///< ask `owner`
+    busy,       ///< a commit holds it
+    in_doubt,   ///< a commit holds it whose node is gone
+};
+
+struct object_view {
+    whereabouts where{};
+    node_number owner = 0;
+    bool exists = false;
+    std::uint64_t version = 0;
+    std::uint64_t valid_at = 0;  ///< the version was current when the owner's clock said so, or more
+    std::string bytes;
+    template <class V>
+    void fields(V& v) {
+        v(where), v(owner), v(exists), v(version), v(valid_at), v(bytes);
+    }
+};
+
+struct fetched {
+    std::vector<object_view> objects;  ///< in the order of the ids
+    template <class V>
+    void fields(V& v) {
+        v(objects);
+    }
+};
+
+struct read_item {
+    object_id id;
+    std::uint64_t version = 0;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(version);
+    }
+};
+
+struct validate {
+    std::vector<read_item> reads;
+    template <class V>
+    void fields(V& v) {
+        v(reads);
+    }
+};
+
+/// What becomes of a written object at the decision.
+enum class action : std::uint8_t {
+    put,    ///< it stays where it is, with the new bytes
+    erase,  ///< it stays, and does not exist any more
+    leave,  ///< it moves to the writer
+};
+
+struct write_item {
+    object_id id;
+    std::uint64_t version = 0;  ///< that was read
+    wire::action action{};
+    std::string bytes;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(version), v(action), v(bytes);
+    }
+};
+
+struct prepare {
+    transaction_name who;
+    bool decide = false;  ///< commits at once if it can: the answer is the decision
+    std::vector<read_item> reads;
+    std::vector<write_item> writes;
+    template <class V>
+    void fields(V& v) {
+        v(who), v(decide), v(reads), v(writes);
+    }
+};
+
+struct decide {
+    transaction_name who;
+    bool commit = false;
+    std::uint64_t version = 0;
+    template <class V>
+    void fields(V& v) {
+        v(who), v(commit), v(version);
+    }
+};
+
+/// To the home of an object that has moved.
+struct place {
+    object_id id;
+    node_number owner = 0;
+    std::uint64_t version = 0;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(owner), v(version);
+    }
+};
+
+struct answered {
+    bool yes = false;
+    std::uint64_t version = 0;  ///< of the commit, where prepare was told to decide
+    template <class V>
+    void fields(V& v) {
+        v(yes), v(version);
+    }
+};
+
+}  // namespace tutti::wire

@@ -1,0 +1,47 @@
+#include "wire/simulation.hpp"
+
+#include <algorithm>
+
+namespace tutti::wire {
+
+// Vigna's splitmix64.
+std::uint64_t simulation::next() noexcept {
+    std::uint64_t z = (random_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+void simulation::after(std::uint64_t delay, std::function<void()> what) {
+    due_.push({now_ + delay, events_++, std::move(what)});
+}
+
+void simulation::deliver_after(std::uint64_t delay, node_number from, node_number to, std::string frame) {
+    std::uint64_t due = now_ + delay;
+    if (how_.in_order) {
+        const std::uint32_t pair = std::uint32_t{from} << 16 | to;
+        auto at = std::ranges::find(last_, pair, [](const auto& l) { return l.first; });
+        if (at == last_.end()) at = last_.insert(last_.end(), {pair, 0});
+        due = at->second = std::max(due, at->second + 1);
+    }
+    after(due - now_, [this, to, f = std::move(frame)] { deliver_(to, f); });
+}
+
+void simulation::send(node_number from, node_number to, std::string frame, bool sure) {
+    const auto delay = [this] { return how_.shortest + below(how_.longest - how_.shortest + 1); };
+    const bool lost = chance(how_.lost_of_100);
+    if (lost && !sure) return;
+    if (chance(how_.doubled_of_100)) deliver_after(delay() + 4 * delay(), from, to, frame);
+    deliver_after(lost ? delay() + 10 * delay() : delay(), from, to, std::move(frame));
+}
+
+bool simulation::step() {
+    if (due_.empty()) return false;
+    event e = due_.top();
+    due_.pop();
+    now_ = e.due;
+    e.what();
+    return true;
+}
+
+}  // namespace tutti::wire

@@ -1,0 +1,64 @@
+// A network in one process and in virtual time, whose every delay, loss and duplicate follows from a seed.
+//
+// One thread; nothing happens but in `step`, which carries out what is due next. Two runs with one seed, and the same
+// calls in the same order, are the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wire/message.hpp"
+
+namespace tutti::wire {
+
+struct conditions {
+    std::uint64_t shortest = 1;  ///< delay of a frame, in units of virtual time
+    std::uint64_t longest = 40;
+    unsigned lost_of_100 = 0;
+    unsigned doubled_of_100 = 0;
+    bool in_order = true;  ///< frames between two nodes, as over TCP
+};
+
+class simulation {
+public:
+    using receiver = std::function<void(node_number to, const std::string& frame)>;
+
+    simulation(std::uint64_t seed, conditions how, receiver deliver)
+        : random_{seed}, how_{how}, deliver_{std::move(deliver)} {}
+
+    /// `sure`: it may be late, or come twice, but is not lost; as if its sender repeated it until it was acknowledged.
+    void send(node_number from, node_number to, std::string frame, bool sure);
+    void after(std::uint64_t delay, std::function<void()> what);
+    /// Carries out what is due next. False: nothing is left.
+    bool step();
+    [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
+    [[nodiscard]] std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
+    [[nodiscard]] bool chance(unsigned of_100) noexcept { return below(100) < of_100; }
+
+private:
+    struct event {
+        std::uint64_t due;
+        std::uint64_t number;
+        std::function<void()> what;
+        bool operator<(const event& other) const noexcept {
+            return std::pair{due, number} > std::pair{other.due, other.number};
+        }
+    };
+
+    std::uint64_t next() noexcept;
+    void deliver_after(std::uint64_t delay, node_number from, node_number to, std::string frame);
+
+    std::uint64_t random_;
+    const conditions how_;
+    const receiver deliver_;
+    std::uint64_t now_ = 0;
+    std::uint64_t events_ = 0;
+    std::priority_queue<event> due_;
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> last_;  // per pair of nodes: when the latest frame arrives
+};
+
+}  // namespace tutti::wire

@@ -1,0 +1,91 @@
+// Connections of one node to all others, over TCP or Unix sockets: one for each pair, opened by the higher number.
+//
+// Frames that are sent while an earlier one is being written go out together, by one system call (batching per peer).
+// The answers to what arrived in one read go out together, too.
+//
+// One thread of its own reads, and calls the handler; any thread sends. Why Asio: its sockets of both kinds share one
+// type, and TLS comes as a stream of the same shape, so that encryption will not change what is here.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wire/address.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::wire {
+
+struct socket_options {
+    node_number self = 0;
+    std::vector<std::string> addresses;
+    std::uint64_t cluster = 0;  ///< of the hello
+    std::chrono::milliseconds connect_within{10000};
+    std::size_t largest = 16u << 20;
+};
+
+class sockets {
+public:
+    /// Both run on the reading thread, and must not block.
+    struct handler {
+        virtual ~handler() = default;
+        /// A frame has come. False: its bytes make no sense, and the connection ends.
+        virtual bool receive(const header& h, std::string_view body) = 0;
+        /// A connection has ended, once for each node. Not during the destructor.
+        virtual void lose(node_number node) = 0;
+    };
+
+    /// Listens. Throws refusal.
+    sockets(const socket_options& how, handler& to);
+    /// Connects; returns when all are connected, and from then on (before it returns, too) calls the handler. Throws
+    /// refusal, which says who is missing. REQUIRES: the handler can be called, also if it sends.
+    void join();
+    ~sockets();
+    sockets(const sockets&) = delete;
+    sockets& operator=(const sockets&) = delete;
+
+    /// False if that node is gone. Never blocks: what the kernel does not take now is kept. From the handler, the frame
+    /// waits for the end of the read that it answers.
+    bool send(node_number to, header h, std::string_view body);
+
+    struct traffic {
+        std::uint64_t frames = 0, bytes = 0, system_calls = 0;
+    };
+    [[nodiscard]] traffic sent() const noexcept;
+
+private:
+    struct peer;
+
+    void accept_next();
+    void try_connect(node_number to);
+    void greet(std::shared_ptr<stream::socket> s, node_number expected);
+    void adopt(std::shared_ptr<stream::socket> s, node_number from);
+    void read_next(peer& p);
+    bool cut(peer& p);
+    void flush(peer& p);
+    void end(peer& p);
+    void complain(std::string what);
+
+    const socket_options how_;
+    handler& handler_;
+    std::vector<address> addresses_;
+    asio::io_context io_{1};
+    asio::basic_socket_acceptor<stream> acceptor_{io_};
+    std::vector<std::unique_ptr<peer>> peers_;
+    std::atomic<std::uint64_t> frames_{0}, bytes_{0}, system_calls_{0};
+    std::atomic<bool> closing_{false};
+
+    std::mutex joining_;  // of the two below
+    std::string trouble_;
+    std::size_t joined_ = 0;
+    std::condition_variable changed_;
+    std::thread thread_;
+};
+
+}  // namespace tutti::wire

@@ -1,0 +1,359 @@
+// The public face: objects in blocks beside local variables, in one process and between nodes over sockets.
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using cluster::node;
+using cluster::node_options;
+using cluster::ref;
+
+struct account {
+    long balance = 0;
+};
+
+struct person {
+    std::string name;
+    std::vector<int> marks;
+    template <class Archive>
+    void serialize(Archive& a) {
+        a(name, marks);
+    }
+};
+
+/// Nodes of one cluster in this process, over Unix sockets.
+std::vector<std::unique_ptr<node>> start_nodes(unsigned count, cluster::placement where,
+                                               std::chrono::milliseconds patience = std::chrono::seconds{30}) {
+    static std::atomic<unsigned> clusters{0};
+    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-" + std::to_string(::getpid()) + "-" +
+                               std::to_string(clusters.fetch_add(1)) + "-";
+    node_options how;
+    for (unsigned i = 0; i < count; ++i) how.addresses.push_back(prefix + std::to_string(i));
+    how.placement = where;
+    how.patience = patience;
+    std::vector<std::unique_ptr<node>> nodes(count);
+    std::vector<std::thread> starters;
+    for (unsigned i = 0; i < count; ++i) {
+        starters.emplace_back([&, i] {
+            node_options mine = how;
+            mine.self = i;
+            nodes[i] = std::make_unique<node>(mine);
+        });
+    }
+    for (std::thread& t : starters) t.join();
+    return nodes;
+}
+
+TEST(cluster_objects, are_published_read_written_and_erased) {
+    node here;
+    const ref<account> alice{here, "alice"};
+    EXPECT_THROW(atomically([&](tx& t) { return alice.read(t).balance; }), cluster::no_such_object);
+    atomically([&](tx& t) { alice.publish(t, {100}); });
+    atomically([&](tx& t) { alice.write(t).balance += 5; });
+    EXPECT_EQ(atomically([&](tx& t) { return alice.read(t).balance; }), 105);
+    EXPECT_THROW(atomically([&](tx& t) { alice.publish(t, {1}); }), cluster::no_such_object);
+    EXPECT_TRUE(atomically([&](tx& t) { return alice.erase(t); }));
+    EXPECT_FALSE(atomically([&](tx& t) { return alice.erase(t); }));
+    EXPECT_EQ(atomically([&](tx& t) { return alice.find(t) == nullptr; }), true);
+}
+
+TEST(cluster_objects, of_any_serializable_type_travel) {
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    for (int i = 0; i < 8; ++i) {  // homes on both
+        const ref<person> a{*nodes[0], {1, static_cast<std::uint64_t>(i)}}, b{*nodes[1], a.id()};
+        atomically([&](tx& t) { a.publish(t, {"Ada", {1, 2, 3}}); });
+        atomically([&](tx& t) { b.write(t).marks.push_back(4); });
+        EXPECT_EQ(atomically([&](tx& t) { return a.read(t).marks; }), (std::vector<int>{1, 2, 3, 4}));
+        EXPECT_EQ(atomically([&](tx& t) { return b.read(t).name; }), "Ada");
+    }
+}
+
+TEST(cluster_objects, of_another_type_are_refused) {
+    node here;
+    const ref<account> a{here, "x"};
+    const ref<person> wrong{here, "x"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    EXPECT_THROW(atomically([&](tx& t) { return wrong.read(t).name; }), cluster::type_mismatch);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     (void)a.read(t);
+                     return wrong.read(t).name;
+                 }),
+                 cluster::type_mismatch);
+}
+
+// Catches a companion that is told nothing when a block leaves by an exception, or keeps what the block wrote.
+TEST(cluster_objects, are_rolled_back_with_local_variables) {
+    node here;
+    const ref<account> a{here, "a"};
+    var<long> local{0};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    EXPECT_THROW(atomically([&](tx& t) {
+                     a.write(t).balance = 7;
+                     local.set(t, 7);
+                     throw std::runtime_error{"no"};
+                 }),
+                 std::runtime_error);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);
+    EXPECT_EQ(local.load(), 0);
+}
+
+// Catches a roll-back of a nested block that leaves its writes, or takes those of the block around it.
+TEST(cluster_objects, of_a_nested_block_are_rolled_back_alone) {
+    node here;
+    const ref<account> a{here, "a"}, b{here, "b"};
+    atomically([&](tx& t) {
+        a.publish(t, {1});
+        (void)try_atomically([&](tx& u) {
+            a.write(u).balance = 2;
+            b.publish(u, {3});
+            cancel(u);
+        });
+        EXPECT_EQ(a.read(t).balance, 1);
+        EXPECT_EQ(b.find(t), nullptr);
+        atomically([&](tx& u) { a.write(u).balance = 4; });
+    });
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 4);
+    EXPECT_EQ(atomically([&](tx& t) { return b.find(t) == nullptr; }), true);
+}
+
+// Catches a companion that leaves with the nested block it joined in: then nothing validates what that block has read,
+// and the writes after it are lost.
+TEST(cluster_objects, stay_joined_when_the_block_of_the_first_touch_is_rolled_back) {
+    node here;
+    const ref<account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    var<long> local{0};
+    int runs = 0;
+    atomically([&](tx& t) {
+        long seen = 0;
+        (void)try_atomically([&](tx& u) {
+            seen = a.read(u).balance;
+            cancel(u);
+        });
+        if (++runs == 1) std::thread{[&] { atomically([&](tx& u) { a.write(u).balance = 2; }); }}.join();
+        local.set(t, seen);
+    });
+    EXPECT_EQ(local.load(), 2);
+    EXPECT_EQ(runs, 2);
+    atomically([&](tx& t) {
+        (void)try_atomically([&](tx& u) {
+            (void)a.read(u);
+            cancel(u);
+        });
+        a.write(t).balance = 9;
+    });
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 9);
+}
+
+TEST(cluster_objects, are_refused_to_irrevocable_blocks) {
+    node here;
+    const ref<account> a{here, "a"};
+    EXPECT_THROW(atomically([&](tx& t) {
+                     t.become_irrevocable();
+                     a.publish(t, {1});
+                 }),
+                 usage_error);
+}
+
+// Catches a wait that no change of an object ends.
+TEST(cluster_objects, cannot_be_waited_for_by_retry) {
+    node here;
+    const ref<account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    EXPECT_THROW(atomically([&](tx& t) {
+                     if (a.read(t).balance == 1) retry(t);
+                 }),
+                 usage_error);
+    EXPECT_EQ(atomically([&](tx& t) {
+                  if (a.read(t).balance == 1) retry_for(t, std::chrono::microseconds{10});
+                  return a.read(t).balance;
+              }),
+              1);
+}
+
+// Catches a local snapshot that moves without the objects: x and y are always written together, x here and y anywhere.
+TEST(cluster_opacity, spans_local_variables_and_objects) {
+    support::watchdog guard{"spans_local_variables_and_objects"};
+    for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
+        const auto nodes = start_nodes(2, where);
+        var<long> x{0};
+        const ref<account> y{*nodes[0], "y"};
+        // A second object that the other node copies the first to: what depends on y comes here by another way.
+        const ref<account> y_there{*nodes[1], "y"}, z_there{*nodes[1], "z"}, z{*nodes[0], "z"};
+        atomically([&](tx& t) {
+            y.publish(t, {0});
+            z.publish(t, {0});
+        });
+        std::atomic<bool> stop{false};
+        std::atomic<int> wrong{0};
+        std::vector<std::thread> readers;
+        for (int i = 0; i < 2; ++i) {
+            readers.emplace_back([&, i] {
+                while (!stop.load()) {
+                    atomically([&](tx& t) {
+                        long a = 0, b = 0, c = 0;
+                        if (i == 0) {
+                            a = x.get(t);
+                            b = y.read(t).balance;
+                            c = z.read(t).balance;
+                        } else {
+                            c = z.read(t).balance;
+                            b = y.read(t).balance;
+                            a = x.get(t);
+                        }
+                        // Seen by the body, also of an attempt that will be rolled back.
+                        if (a != b || c > b) ++wrong;
+                    });
+                }
+            });
+        }
+        readers.emplace_back([&] {
+            while (!stop.load()) atomically([&](tx& t) { z_there.write(t).balance = y_there.read(t).balance; });
+        });
+        for (std::size_t i = 0; i < support::rounds(4000); ++i) {
+            atomically([&](tx& t) {
+                x.set(t, x.get(t) + 1);
+                y.write(t).balance += 1;
+            });
+        }
+        stop = true;
+        for (std::thread& r : readers) r.join();
+        EXPECT_EQ(wrong.load(), 0);
+        EXPECT_EQ(atomically([&](tx& t) { return y.read(t).balance; }), x.load());
+    }
+}
+
+// Catches lost updates and half commits between nodes.
+TEST(cluster_bank, keeps_its_money) {
+    support::watchdog guard{"keeps_its_money"};
+    for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
+        const auto nodes = start_nodes(3, where);
+        constexpr std::uint64_t accounts = 12;
+        constexpr long each = 100;
+        for (std::uint64_t i = 0; i < accounts; ++i) {
+            atomically([&](tx& t) { ref<account>{*nodes[i % 3], {7, i}}.publish(t, {each}); });
+        }
+        std::atomic<int> wrong{0};
+        std::vector<std::thread> tellers;
+        for (unsigned n = 0; n < 6; ++n) {
+            tellers.emplace_back([&, n] {
+                node& mine = *nodes[n % 3];
+                support::random dice{n + 1};
+                for (std::size_t k = 0; k < support::rounds(150); ++k) {
+                    if (dice.one_in(5)) {
+                        const long sum = atomically([&](tx& t) {
+                            long all = 0;
+                            for (std::uint64_t i = 0; i < accounts; ++i)
+                                all += ref<account>{mine, {7, i}}.read(t).balance;
+                            return all;
+                        });
+                        if (sum != static_cast<long>(accounts) * each) ++wrong;
+                        continue;
+                    }
+                    const ref<account> from{mine, {7, dice.below(accounts)}}, to{mine, {7, dice.below(accounts)}};
+                    atomically([&](tx& t) {
+                        prefetch(t, from, to);
+                        from.write(t).balance -= 1;
+                        to.write(t).balance += 1;
+                    });
+                }
+            });
+        }
+        for (std::thread& t : tellers) t.join();
+        EXPECT_EQ(wrong.load(), 0);
+        long sum = 0;
+        atomically([&](tx& t) {
+            sum = 0;
+            for (std::uint64_t i = 0; i < accounts; ++i) sum += ref<account>{*nodes[0], {7, i}}.read(t).balance;
+        });
+        EXPECT_EQ(sum, static_cast<long>(accounts) * each);
+    }
+}
+
+// Two objects at one other node: one trip to fetch both, one to commit both.
+TEST(cluster_round_trips, of_a_transfer_between_two_remote_accounts_are_two) {
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    std::vector<cluster::object_id> there;
+    for (std::uint64_t i = 0; there.size() < 2; ++i) {
+        // An object of the other node costs a trip.
+        const ref<account> one{*nodes[0], {9, i}};
+        const auto before = nodes[0]->statistics().round_trips;
+        atomically([&](tx& t) { (void)one.find(t); });
+        if (nodes[0]->statistics().round_trips != before) there.push_back(one.id());
+    }
+    const ref<account> a{*nodes[0], there[0]}, b{*nodes[0], there[1]};
+    atomically([&](tx& t) {
+        a.publish(t, {1});
+        b.publish(t, {1});
+    });
+    const auto before = nodes[0]->statistics().round_trips;
+    atomically([&](tx& t) {
+        prefetch(t, a, b);
+        a.write(t).balance -= 1;
+        b.write(t).balance += 1;
+    });
+    EXPECT_EQ(nodes[0]->statistics().round_trips - before, 2u);
+}
+
+// Catches a wait for a node that is gone.
+TEST(cluster_failure, a_node_that_goes_is_reported) {
+    support::watchdog guard{"a_node_that_goes_is_reported"};
+    auto nodes = start_nodes(2, cluster::placement::home);
+    std::vector<ref<account>> all;
+    for (std::uint64_t i = 0; i < 16; ++i) {
+        all.push_back({*nodes[0], {3, i}});
+        atomically([&](tx& t) { all.back().publish(t, {1}); });
+    }
+    nodes[1].reset();
+    unsigned lost = 0, there = 0;
+    for (const ref<account>& a : all) {
+        // Until the end of the connection has been noticed, too.
+        try {
+            atomically([&](tx& t) { a.write(t).balance += 1; });
+            ++there;
+        } catch (const cluster::node_lost& e) {
+            EXPECT_EQ(e.node(), 1u);
+            EXPECT_NE(std::string{e.what()}.find("node 1"), std::string::npos);
+            ++lost;
+        }
+    }
+    EXPECT_GT(lost, 0u);
+    EXPECT_GT(there, 0u);
+}
+
+TEST(cluster_options, that_make_no_sense_are_refused_with_advice) {
+    const auto message = [](node_options how) {
+        how.connect_within = std::chrono::milliseconds{50};
+        try {
+            node n{how};
+        } catch (const cluster::connection_error& e) {
+            return std::string{e.what()};
+        }
+        return std::string{};
+    };
+    const std::string here = "unix:" + ::testing::TempDir() + "tutti-options-" + std::to_string(::getpid());
+    EXPECT_NE(message({.addresses = {"10.0.0.1:7000", "127.0.0.1:1"}}).find("not encrypted"), std::string::npos);
+    EXPECT_NE(message({.addresses = {"0.0.0.0:7000", "127.0.0.1:1"}}).find("beyond loopback"), std::string::npos);
+    EXPECT_NE(message({.addresses = {"example", "127.0.0.1:1"}}).find("host:port"), std::string::npos);
+    EXPECT_NE(message({.addresses = {"127.0.0.1:99999", "127.0.0.1:1"}}).find("host:port"), std::string::npos);
+    EXPECT_NE(message({.self = 2, .addresses = {here + "a", here + "b"}}).find("none of the 2"), std::string::npos);
+    EXPECT_NE(message({.addresses = {here, here}}).find("two nodes"), std::string::npos);
+    EXPECT_NE(message({.addresses = {here + "a", here + "b"}}).find("did not come"), std::string::npos);
+    EXPECT_NE(message({.addresses = {"unix:/nonexistent/a", here}}).find("cannot listen"), std::string::npos);
+}
+
+}  // namespace

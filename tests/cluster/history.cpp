@@ -1,0 +1,94 @@
+#include "cluster/history.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::cluster::testing {
+namespace {
+
+using place = std::pair<object_id, writer_tag>;
+
+std::string name(writer_tag tag, const attempt& a) {
+    return (a.committed ? "T" : "t") + std::to_string(tag) + "(client " + std::to_string(a.client) + ")";
+}
+
+}  // namespace
+
+std::string history::judge() const {
+    // Who erased what at which version: an object that does not exist carries no tag.
+    std::map<std::pair<object_id, std::uint64_t>, writer_tag> erasers;
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+        if (!attempts_[i].committed) continue;
+        for (const object_id& id : attempts_[i].erased) erasers[{id, attempts_[i].version}] = i + 1;
+    }
+    const auto writer_of = [&](const seen& s, writer_tag& tag) {
+        tag = s.tag;
+        if (s.exists) return tag != 0 && tag <= attempts_.size() && attempts_[tag - 1].committed;
+        tag = 0;
+        if (s.version == 0) return true;
+        const auto at = erasers.find({s.id, s.version});
+        if (at == erasers.end()) return false;
+        tag = at->second;
+        return true;
+    };
+
+    // The order of the writes of each object: every writer has read what it replaces.
+    std::map<place, writer_tag> next;
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+        const attempt& a = attempts_[i];
+        for (const seen& s : a.reads) {
+            writer_tag tag = 0;
+            if (!writer_of(s, tag)) return name(i + 1, a) + " read what nobody has committed";
+            if (!a.committed || std::ranges::find(a.writes, s.id) == a.writes.end()) continue;
+            const auto [at, fresh] = next.try_emplace({s.id, tag}, i + 1);
+            if (!fresh) {
+                return "lost update: " + name(i + 1, a) + " and " + name(at->second, attempts_[at->second - 1]) +
+                       " replace the same value";
+            }
+        }
+    }
+
+    std::vector<std::vector<std::size_t>> after(attempts_.size());
+    std::vector<unsigned> before(attempts_.size(), 0);
+    const auto edge = [&](writer_tag from, writer_tag to) {
+        if (from == 0 || to == 0 || from == to) return;
+        after[from - 1].push_back(to - 1);
+        ++before[to - 1];
+    };
+    std::map<unsigned, writer_tag> latest;
+    for (std::size_t i = 0; i < attempts_.size(); ++i) {
+        const attempt& a = attempts_[i];
+        writer_tag& mine = latest[a.client];
+        edge(mine, i + 1);
+        mine = i + 1;
+        for (const seen& s : a.reads) {
+            writer_tag tag = 0;
+            writer_of(s, tag);
+            edge(tag, i + 1);
+            const auto overwriter = next.find({s.id, tag});
+            if (overwriter != next.end()) edge(i + 1, overwriter->second);
+        }
+    }
+    // What is left when whoever has nobody before it is taken away, again and again, contains a cycle.
+    std::vector<std::size_t> free;
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        if (before[i] == 0) free.push_back(i);
+    }
+    while (!free.empty()) {
+        const std::size_t i = free.back();
+        free.pop_back();
+        ++taken;
+        for (const std::size_t j : after[i]) {
+            if (--before[j] == 0) free.push_back(j);
+        }
+    }
+    if (taken == attempts_.size()) return {};
+    std::string cycle = "no order explains these attempts:";
+    for (std::size_t i = 0; i < before.size() && cycle.size() < 400; ++i) {
+        if (before[i] != 0) cycle += " " + name(i + 1, attempts_[i]);
+    }
+    return cycle;
+}
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,52 @@
+// What every attempt of a run read and wrote, and whether that can be explained by one order of all of them.
+//
+// The order is looked for as Adya does ("Weak Consistency", 1999): a graph of who must be before whom, which has no
+// cycle if and only if there is one. Attempts that were rolled back are in it as readers: that makes it a check of
+// opacity, up to the real-time order between nodes, of which the graph has only the order of one client's attempts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tutti/cluster/id.hpp"
+
+namespace tutti::cluster::testing {
+
+using writer_tag = std::uint64_t;  ///< number of the attempt that wrote a value; 0: it was never written
+
+struct seen {
+    object_id id;
+    bool exists = false;
+    std::uint64_t version = 0;
+    writer_tag tag = 0;  ///< if it exists
+};
+
+struct attempt {
+    unsigned client = 0;
+    bool committed = false;
+    std::uint64_t version = 0;
+    std::vector<seen> reads;
+    std::vector<object_id> writes;
+    std::vector<object_id> erased;
+};
+
+class history {
+public:
+    /// Its number is what the attempt writes.
+    writer_tag begin(unsigned client) {
+        attempts_.push_back({.client = client, .reads = {}, .writes = {}, .erased = {}});
+        return attempts_.size();
+    }
+    attempt& of(writer_tag tag) { return attempts_[tag - 1]; }
+    [[nodiscard]] const std::vector<attempt>& attempts() const noexcept { return attempts_; }
+
+    /// What is wrong, or nothing.
+    [[nodiscard]] std::string judge() const;
+
+private:
+    std::vector<attempt> attempts_;
+};
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,227 @@
+#include "cluster/world.hpp"
+
+#include <cstring>
+
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster::testing {
+namespace {
+
+constexpr std::uint64_t patience = 400;      // before a question is asked again
+constexpr std::size_t most_steps = 100'000;  // of a run; one takes some thousand
+
+std::string bytes_of(writer_tag tag) { return {reinterpret_cast<const char*>(&tag), sizeof tag}; }
+
+writer_tag tag_of(const std::string& bytes) {
+    writer_tag tag = 0;
+    std::memcpy(&tag, bytes.data(), std::min(bytes.size(), sizeof tag));
+    return tag;
+}
+
+}  // namespace
+
+plan of_seed(std::uint64_t seed) {
+    wire::simulation dice{seed * 7919 + 1, {}, nullptr};
+    plan p;
+    p.seed = seed;
+    p.nodes = static_cast<node_number>(1 + dice.below(4));
+    p.clients_of_node = static_cast<unsigned>(1 + dice.below(3));
+    p.objects = static_cast<unsigned>(2 + dice.below(5));
+    p.how = dice.chance(30) ? moving::never : moving::to_writer;
+    p.network.longest = 2 + dice.below(80);
+    if (dice.chance(60)) {
+        p.network.in_order = false;
+        p.network.lost_of_100 = static_cast<unsigned>(dice.below(20));
+        p.network.doubled_of_100 = static_cast<unsigned>(dice.below(30));
+    }
+    return p;
+}
+
+/// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
+class world::client final : public network {
+public:
+    client(world& w, unsigned number, node_number at, std::uint16_t slot)
+        : world_{w}, number_{number}, site_{*w.sites_[at]}, work_{site_, *this, slot}, fiber_{std::size_t{256} * 1024} {
+        fiber_.prepare(&start, this);
+    }
+
+    void exchange(std::span<call> calls) override {
+        // The number names the client, so that an answer finds it, and never comes twice.
+        for (std::size_t i = 0; i < calls.size(); ++i) calls[i].answered = false;
+        waiting_ = calls;
+        first_call_ = (std::uint64_t{number_ + 1} << 40) | next_call_;
+        next_call_ += calls.size();
+        ask(first_call_);
+        while (!all_answered()) suspend();
+        waiting_ = {};
+    }
+    void post(node_number to, wire::kind kind, std::string body) override {
+        world_.send(site_.self, to, kind, 0, body, true);
+    }
+    void pause(unsigned turn) override {
+        bool over = false;
+        world_.network_.after(1 + world_.network_.below(8 * turn + 8), [&] {
+            over = true;
+            world_.resume(*this);
+        });
+        while (!over) suspend();
+    }
+
+    void answer(std::uint64_t number, std::string_view body) {
+        const std::uint64_t i = number - first_call_;
+        if (waiting_.empty() || i >= waiting_.size() || waiting_[i].answered) return;
+        waiting_[i].answer = body;
+        waiting_[i].answered = true;
+        if (all_answered()) world_.resume(*this);
+    }
+
+    interleaving::fiber& stack() noexcept { return fiber_; }
+    [[nodiscard]] bool done() const noexcept { return done_; }
+
+private:
+    static void start(void* self) {
+        client& c = *static_cast<client*>(self);
+        c.live();
+        c.done_ = true;
+        interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
+    }
+    void suspend() { interleaving::fiber::change(fiber_, world_.main_); }
+    bool all_answered() const {
+        for (const call& c : waiting_) {
+            if (!c.answered) return false;
+        }
+        return true;
+    }
+    /// Sends what has no answer, and again after a while.
+    void ask(std::uint64_t first) {
+        if (waiting_.empty() || first != first_call_ || all_answered()) return;
+        for (std::size_t i = 0; i < waiting_.size(); ++i) {
+            const call& c = waiting_[i];
+            if (!c.answered) world_.send(site_.self, c.to, c.kind, first + i, c.body, false);
+        }
+        world_.network_.after(patience, [this, first] { ask(first); });
+    }
+
+    void live() {
+        for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
+            const std::uint64_t what = world_.network_.below(~std::uint64_t{0});
+            for (unsigned turn = 1; !attempt_once(what); ++turn) pause(turn);
+        }
+    }
+
+    /// One attempt of the transaction that `what` describes; true if it has committed.
+    bool attempt_once(std::uint64_t what) {
+        wire::simulation dice{what, {}, nullptr};
+        const writer_tag tag = world_.history_.begin(number_);
+        static_cast<void>(work_.begin());  // there is nothing beside the objects
+        bool good = true;
+        const unsigned steps = 1 + static_cast<unsigned>(dice.below(4));
+        const unsigned writes_of_100 = dice.chance(30) ? 0 : 60;
+        for (unsigned i = 0; good && i < steps; ++i) {
+            std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
+            if (dice.chance(30)) ids.push_back({0, dice.below(world_.plan_.objects)});
+            const std::size_t known = work_.entries().size();
+            good = work_.open(ids) == outcome::good;
+            // Also what an attempt has read that then fails was seen by its body, if it got so far.
+            if (good) note(tag, known);
+            if (good && dice.chance(writes_of_100)) write(tag, ids.front(), dice.chance(85));
+            if (good && dice.chance(20)) pause(1);
+        }
+        if (!good) return false;
+        if (!work_.writes() && !dice.chance(20)) {
+            world_.history_.of(tag).committed = true;
+            return true;
+        }
+        if (work_.prepare(dice.chance(60)) != outcome::good) return false;
+        if (dice.chance(30)) pause(2);
+        // Where a part of the transaction that is not ours says no; one message may have decided by now. By other dice:
+        // the next attempt must not do the same for ever.
+        if (world_.network_.chance(5) && !work_.decided()) {
+            work_.abort();
+            return false;
+        }
+        work_.commit();
+        world_.history_.of(tag).committed = true;
+        world_.history_.of(tag).version = work_.version();
+        return true;
+    }
+    void note(writer_tag tag, std::size_t known) {
+        const auto entries = work_.entries();
+        for (std::size_t i = known; i < entries.size(); ++i) {
+            const entry& e = *entries[i];
+            world_.history_.of(tag).reads.push_back({e.id, e.exists, e.version, tag_of(e.bytes)});
+        }
+    }
+    void write(writer_tag tag, const object_id& id, bool exists) {
+        entry& e = *work_.find(id);
+        if (e.written) return;
+        e.written = true;
+        e.will_exist = exists;
+        e.fresh = exists ? bytes_of(tag) : std::string{};
+        attempt& a = world_.history_.of(tag);
+        a.writes.push_back(id);
+        if (!exists) a.erased.push_back(id);
+    }
+
+    world& world_;
+    const unsigned number_;
+    site& site_;
+    transaction work_;
+    interleaving::fiber fiber_;
+    std::span<call> waiting_;
+    std::uint64_t first_call_ = 0;
+    std::uint64_t next_call_ = 1;
+    bool done_ = false;
+};
+
+world::world(const plan& p)
+    : plan_{p}, network_{p.seed, p.network, [this](node_number to, const std::string& frame) { deliver(to, frame); }} {
+    for (node_number i = 0; i < p.nodes; ++i) sites_.push_back(std::make_unique<site>(i, p.nodes, p.how));
+    for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i) {
+        const auto at = static_cast<node_number>(i % p.nodes);
+        clients_.push_back(std::make_unique<client>(*this, i, at, static_cast<std::uint16_t>(i / p.nodes)));
+    }
+}
+
+world::~world() = default;
+
+void world::resume(client& c) { interleaving::fiber::change(main_, c.stack()); }
+
+void world::send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
+                 bool sure) {
+    const wire::header h{
+        static_cast<std::uint32_t>(body.size()), kind, wire::protocol_version, from, call, sites_[from]->clock.now()};
+    network_.send(from, to, wire::encode(h) + body, sure);
+}
+
+void world::deliver(node_number to, const std::string& frame) {
+    wire::header h;
+    const std::string_view all{frame};
+    if (!wire::decode(all.substr(0, wire::header::size), h)) {
+        wrong_ = "a header cannot be read";
+        return;
+    }
+    const std::string_view body = all.substr(wire::header::size);
+    sites_[to]->clock.raise_to(h.clock);  // rule C
+    if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
+        clients_[(h.call >> 40) - 1]->answer(h.call, body);
+        return;
+    }
+    bool sound = true;
+    if (auto a = sites_[to]->serve(h.kind, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
+    if (!sound) wrong_ = "a message cannot be read";
+}
+
+std::string world::run() {
+    for (const auto& c : clients_) network_.after(network_.below(50), [this, &c] { resume(*c); });
+    std::size_t steps = 0;
+    while (wrong_.empty() && network_.step()) {
+        if (++steps > most_steps) return never_ends;
+    }
+    for (const auto& c : clients_) {
+        if (wrong_.empty() && !c->done()) return "a client waits for ever";
+    }
+    return wrong_.empty() ? history_.judge() : wrong_;
+}
+
+}  // namespace tutti::cluster::testing

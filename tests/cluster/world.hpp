@@ -1,0 +1,58 @@
+// A cluster in one thread: sites, a simulated network between them, and clients on fibers that run transactions.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/history.hpp"
+#include "cluster/protocol/transaction.hpp"
+#include "interleaving/fiber.hpp"
+#include "wire/simulation.hpp"
+
+namespace tutti::cluster::testing {
+
+struct plan {
+    std::uint64_t seed = 1;
+    node_number nodes = 3;
+    unsigned clients_of_node = 1;
+    unsigned objects = 4;
+    unsigned transactions = 6;  ///< of each client
+    moving how = moving::to_writer;
+    wire::conditions network;
+};
+
+inline constexpr const char* never_ends = "it does not end";
+
+/// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
+[[nodiscard]] plan of_seed(std::uint64_t seed);
+
+class world {
+public:
+    explicit world(const plan& p);
+    ~world();
+
+    /// What is wrong with the run, or nothing.
+    [[nodiscard]] std::string run();
+    [[nodiscard]] const history& past() const noexcept { return history_; }
+
+private:
+    class client;
+
+    void deliver(node_number to, const std::string& frame);
+    void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
+              bool sure);
+    void resume(client& c);
+
+    const plan plan_;
+    history history_;
+    wire::simulation network_;
+    std::vector<std::unique_ptr<site>> sites_;
+    interleaving::fiber main_;
+    std::vector<std::unique_ptr<client>> clients_;
+    std::string wrong_;
+};
+
+}  // namespace tutti::cluster::testing
