@@ -30,6 +30,7 @@
 #include "preempt/fiber.hpp"
 #include "preempt/level_lists.hpp"
 #include "preempt/stack.hpp"
+#include "preempt/stepping.hpp"
 #include "preempt/tls_block.hpp"
 #include "preempt/work.hpp"
 
@@ -63,10 +64,10 @@ struct context : listed {
     bool begun = false;
     bool has_place = false;
 
-    // --- once its stack has not sufficed; touched on its own thread
+    // --- once its stack has not sufficed, or it is doomed; touched on its own thread
     bool overrun = false;
     std::atomic<bool> doomed{false};  // to be ended where it stands; raised by others
-    bool steps = false;               // instruction by instruction, to where it may be cut off
+    stepping steps;                   // to where it may be cut off
 
     // --- while its code wants to be undisturbed (hold); of its thread and the handlers there
     std::atomic<std::uint32_t> held{0};

@@ -149,8 +149,8 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     }
     if (may_cut_off(c, where) && cut_off(c, where)) return true;
     if (fits && c.what.cut_off != nullptr && c.room.open_reserve()) {
-        start_catching_traps();
-        c.steps = true;
+        static_cast<void>(start_catching_traps());  // in vain: the overrun is as deadly as the trap
+        c.steps.begin_for_good();
         where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
         return true;
     }
@@ -161,36 +161,55 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     return false;
 }
 
-bool worker::ends_doomed(ucontext_t& where) noexcept {
-    if (running_ == nullptr || !running_->doomed.load(std::memory_order_relaxed)) return false;
-    context& c = *running_;
+bool worker::may_end_doomed(const context& c, const ucontext_t& where) const noexcept {
     const core::descriptor* const d = innermost_transaction();
     // What it holds while it is undisturbed would stay taken.
     const bool busy = c.held.load(std::memory_order_relaxed) != 0 || d == nullptr ||
                       d->critical_depth.load(std::memory_order_relaxed) != 0 || is_bound_to_commit(d);
-    if (!busy && may_cut_off(c, where) && cut_off(c, where)) return true;
-    // It may be in library code nearly always: a few ticks would miss the rest.
+    return !busy && c.descriptor->exceptions->uncaught == 0 && may_cut_off(c, where);
+}
+
+bool worker::ends_doomed(ucontext_t& where) noexcept {
+    if (running_ == nullptr || !running_->doomed.load(std::memory_order_relaxed)) return false;
+    context& c = *running_;
+    if (may_end_doomed(c, where) && cut_off(c, where)) return true;
+    // It may be in library code nearly always, so that ticks would miss the rest.
+    const bool may_step = c.held.load(std::memory_order_relaxed) == 0 && can_step(where);
+    if (may_step && c.steps.may_begin(base::real_now()) && start_catching_traps()) c.steps.begin();
     back_off(target_);
     return false;
 }
 
 void worker::keep_stepping(ucontext_t& where) const noexcept {
-    if (running_ != nullptr && running_->steps) where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
+    if (running_ != nullptr && running_->steps.under_way()) where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
 }
 
 bool worker::steps_on(ucontext_t& where) noexcept {
     auto& flags = where.uc_mcontext.gregs[REG_EFL];
-    if (running_ == nullptr || !running_->steps) {
+    if (running_ == nullptr || !running_->steps.under_way()) {
         // Of a context that has been switched away in the middle of a step.
         return std::exchange(flags, flags & ~trap_flag) != flags;
     }
     context& c = *running_;
+    if (!c.overrun) {
+        step_doomed(c, where);
+        return true;
+    }
     if (!of_.application().contains(instruction_of(where))) return true;
     const bool leaves = c.descriptor->exceptions->uncaught != 0;
     if (!leaves && !may_cut_off(c, where)) return true;
-    c.steps = false;
+    c.steps.end();
     flags &= ~trap_flag;
     return leaves || cut_off(c, where);
+}
+
+void worker::step_doomed(context& c, ucontext_t& where) noexcept {
+    const bool there = of_.application().contains(instruction_of(where)) && may_end_doomed(c, where);
+    if (there) c.steps.end();
+    else if (c.steps.goes_on() && can_step(where)) return;
+    else c.steps.pause(base::real_now());
+    where.uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+    if (there) cut_off(c, where);  // in vain: ticks look again
 }
 
 void worker::handle_fault(int signal, siginfo_t* what, void* interrupted) noexcept {

@@ -50,7 +50,7 @@ signal_stack::~signal_stack() {
 
 void start_catching_faults() noexcept { put_in_front(SIGSEGV, &worker::handle_fault, fault_before); }
 
-void start_catching_traps() noexcept {
+bool start_catching_traps() noexcept {
     catching now = catching::no;
     if (traps.compare_exchange_strong(now, catching::soon)) {
         put_in_front(SIGTRAP, &worker::handle_step, trap_before);
@@ -58,6 +58,9 @@ void start_catching_traps() noexcept {
     }
     // The caller's first trap must find the handler that another worker is putting there.
     while (traps.load(std::memory_order_acquire) != catching::yes) base::spin_turn();
+    struct sigaction first{};
+    ::sigaction(SIGTRAP, nullptr, &first);
+    return first.sa_sigaction == &worker::handle_step;
 }
 
 void stop_catching() noexcept {

@@ -176,7 +176,8 @@ void scheduler::recycle(context& c) noexcept {
     c.over = c.visitors != 0;
     if (c.over) return;
     core::forget_interruption(*c.descriptor);
-    c.overrun = c.steps = false;
+    c.overrun = false;
+    c.steps = {};
     c.doomed.store(false, std::memory_order_relaxed);
     c.room.close();
     ++counts_.finished;

@@ -98,10 +98,14 @@ void tick_after(tick_target& t, nanoseconds time) noexcept {
     ::timer_settime(t.timer, 0, &when, nullptr);
 }
 
-void back_off(tick_target& t) noexcept {
+nanoseconds next_pause(const tick_target& t) noexcept {
     const nanoseconds first = std::max(t.timing.repetition, t.interval);
     const nanoseconds next = t.backed_off_to.count() == 0 ? first : 2 * t.backed_off_to;
-    t.backed_off_to = std::min(next, std::max(first, t.timing.most_patient));
+    return std::min(next, std::max(first, t.timing.most_patient));
+}
+
+void back_off(tick_target& t) noexcept {
+    t.backed_off_to = next_pause(t);
     const itimerspec when = after(t.backed_off_to, t.interval.count() != 0 ? t.backed_off_to : nanoseconds{0});
     ::timer_settime(t.timer, 0, &when, nullptr);
 }

@@ -67,6 +67,8 @@ void send_tick(const tick_target& t) noexcept;
 /// it at the timer's interval. Async-signal-safe.
 void tick_after(tick_target& t, std::chrono::nanoseconds time) noexcept;
 
+/// How long after a tick that came in vain, if it came now, the next one would come.
+[[nodiscard]] std::chrono::nanoseconds next_pause(const tick_target& t) noexcept;
 /// After a tick that came in vain: the next one comes later than after the one before, and so do those of the
 /// timer's interval. Async-signal-safe.
 void back_off(tick_target& t) noexcept;

@@ -143,7 +143,6 @@ void worker::enter(context& c) noexcept {
     target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
     // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
     if (target_.urgent.load(std::memory_order_acquire)) note_tick();
-    else if (c.doomed.load(std::memory_order_relaxed)) tick_after(target_, target_.timing.repetition);
     else set_timer();
     pass_on(clock_, d.kept.clock);
     fiber::change(loop_, c.place);
@@ -213,11 +212,16 @@ bool worker::raise_tick() noexcept {
     return true;
 }
 
-/// A parked context's time may come while another one runs.
+/// A parked context's time may come while another one runs, and a doomed one is to be ended.
 void worker::set_timer() noexcept {
-    const bool is_periodic = target_.interval.count() != 0;  // then it is looked at anyway
-    if (nearest_ == base::deadline::max() || !source().preempts || is_periodic) return;
-    tick_after(target_, nearest_ - base::now());
+    if (target_.interval.count() != 0) return;  // it is looked at anyway
+    std::chrono::nanoseconds pause = std::chrono::nanoseconds::max();
+    if (nearest_ != base::deadline::max() && source().preempts) {
+        pause = nearest_ - base::now();
+        tick_after(target_, pause);
+    }
+    // Last: the tick that found it doomed may have come, and set the timer, before the line above did.
+    if (running_->doomed.load(std::memory_order_relaxed)) tick_after(target_, std::min(pause, next_pause(target_)));
 }
 
 /// Whether there is anything to look at: what a tick was for may have been served at a barrier before it came.

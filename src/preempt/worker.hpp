@@ -99,9 +99,11 @@ private:
     // Of contexts that have run over their stack, or are doomed (cutting_off.cpp).
     bool survives(const siginfo_t& fault, ucontext_t& where) noexcept;
     bool steps_on(ucontext_t& where) noexcept;
-    /// Whether the running context is doomed, and has been cut off.
+    void step_doomed(context& c, ucontext_t& where) noexcept;
+    /// Whether the running context is doomed, and has been cut off. If it is and has not, the worker looks again soon.
     bool ends_doomed(ucontext_t& where) noexcept;
     [[nodiscard]] bool may_cut_off(const context& c, const ucontext_t& where) const noexcept;
+    [[nodiscard]] bool may_end_doomed(const context& c, const ucontext_t& where) const noexcept;
     /// At the end of a tick's handler: a fault in the handler itself has only the handler step.
     void keep_stepping(ucontext_t& where) const noexcept;
     static bool cut_off(context& c, ucontext_t& where) noexcept;

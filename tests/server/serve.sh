@@ -138,13 +138,17 @@ case $case in
         done
         ;;
     stuck)
-        start --workers 1 --time-limit 20
-        # A loop is ended where it stands, and so are one that takes no notice of being cancelled and one that mostly runs
-        # code of the C library.
-        for name in hold ignore watch_clock; do
-            [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
-            until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
-            info_has "^running:0" || fail "$name keeps its worker"
+        for ticks in periodic none on-demand; do
+            rm -f "$folder/port"
+            start --workers 1 --time-limit 20 --ticks "$ticks"
+            # A loop is ended where it stands, and so are one that takes no notice of being cancelled and one that mostly
+            # runs code of the C library. A call that is answered may be about to leave its worker.
+            for name in hold ignore watch_clock; do
+                [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
+                until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
+                until info_has "^running:0"; do sleep 0.02; done
+            done
+            [[ $ticks == on-demand ]] || stop
         done
         # What waits in the C library is not, but named.
         mkfifo "$folder/held"

@@ -1,0 +1,36 @@
+#include "preempt/stepping.hpp"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace tutti::preempt {
+namespace {
+
+// What procedures do often by way of the C library. None of them changes which signals are blocked, or makes a thread or
+// a process.
+constexpr long harmless[] = {
+    SYS_brk,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_close,      SYS_fdatasync, SYS_fstat,
+    SYS_fsync,        SYS_futex,         SYS_getcpu,          SYS_getpid,     SYS_getrandom, SYS_gettid,
+    SYS_gettimeofday, SYS_lseek,         SYS_madvise,         SYS_membarrier, SYS_mmap,      SYS_mprotect,
+    SYS_mremap,       SYS_munmap,        SYS_nanosleep,       SYS_newfstatat, SYS_open,      SYS_openat,
+    SYS_poll,         SYS_pread64,       SYS_pwrite64,        SYS_read,       SYS_readv,     SYS_recvfrom,
+    SYS_recvmsg,      SYS_sched_yield,   SYS_sendmsg,         SYS_sendto,     SYS_stat,      SYS_write,
+    SYS_writev,
+};
+
+}  // namespace
+
+bool can_step(const ucontext_t& where) noexcept {
+    if (sigismember(&where.uc_sigmask, SIGTRAP) == 1) return false;
+    // Byte by byte: what follows the last instruction of a page may not be there.
+    const auto* const at = reinterpret_cast<const unsigned char*>(where.uc_mcontext.gregs[REG_RIP]);
+    if (at[0] == 0xcd) return false;  // int: a system call of another kind
+    if (at[0] != 0x0f) return true;
+    if (at[1] == 0x34) return false;  // sysenter
+    if (at[1] != 0x05) return true;   // syscall
+    return std::ranges::find(harmless, static_cast<long>(where.uc_mcontext.gregs[REG_RAX])) != std::end(harmless);
+}
+
+}  // namespace tutti::preempt

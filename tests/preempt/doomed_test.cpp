@@ -1,0 +1,167 @@
+// What does not end when its time is over, and is ended where it stands. Catches a procedure that keeps its worker for
+// ever because ticks find it in library code, or because nobody looks again; one that is cut off where it must not be;
+// and steps that end the process.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+#include <string_view>
+
+#include "preempt/procedures/loiterers.hpp"
+#include "preempt/procedures/owners.hpp"
+#include "preempt/progress.hpp"
+#include "preempt/scheduler.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+class doomed : public ::testing::TestWithParam<const char*> {
+protected:
+    static options one_worker() {
+        options how;
+        how.ticks = GetParam();
+        return how;
+    }
+
+    static void submit(scheduler& s, void (*run)(void*) noexcept, loiterer& l, void*& carrier) {
+        ASSERT_TRUE(
+            s.submit({.run = run, .argument = &l, .priority = 1, .carrier = &carrier, .cut_off = end_loiterer}));
+        wait_until(l.began);
+    }
+
+    /// It is ended, once, and the worker goes on with something else.
+    static void expect_end(scheduler& s, loiterer& l) {
+        wait_for_count(l.cut, 1);
+        std::atomic<int> clock{0};
+        marker after{&clock};
+        ASSERT_TRUE(s.submit({mark, &after, 1}));
+        s.drain();
+        EXPECT_EQ(after.at, 1);
+        EXPECT_EQ(l.cut, 1);
+    }
+
+    static void doom(void (*run)(void*) noexcept, loiterer& l) {
+        const support::watchdog dog{"doomed"};
+        scheduler s{one_worker()};
+        add_procedures(s);
+        void* carrier = nullptr;
+        submit(s, run, l, carrier);
+        s.end_where_it_stands(carrier, &l);
+        expect_end(s, l);
+    }
+};
+
+TEST_P(doomed, is_ended_in_its_own_code) {
+    loiterer l;
+    doom(loiter, l);
+}
+
+TEST_P(doomed, is_ended_in_a_transaction_inside_another) {
+    var<int> shared{0};
+    loiterer l{.of = &shared};
+    doom(loiter_owning, l);
+    EXPECT_EQ(shared.load(), 0);
+    atomically([&](tx& t) { shared.set(t, 1); });  // nobody holds its record
+}
+
+TEST_P(doomed, is_ended_although_it_swallows_every_exception) {
+    var<int> shared{0};
+    loiterer l{.of = &shared};
+    doom(go_on_whatever_comes, l);
+    EXPECT_EQ(shared.load(), 0);
+}
+
+// No tick finds it in its own code: it goes back there only while it steps.
+void stay_until_it_steps() {
+    const context& mine = *scheduler::current();
+    while (!mine.steps.under_way()) std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+TEST_P(doomed, is_ended_although_every_tick_finds_library_code) {
+    loiterer l{.away = stay_until_it_steps};
+    doom(go_away, l);
+}
+
+// Through what the C library does in between, with its locks, and with system calls.
+TEST_P(doomed, is_ended_between_two_calls_of_the_c_library) {
+    loiterer allocates{.away = [] { std::free(std::malloc(100)); }};
+    doom(go_away, allocates);
+    std::free(std::malloc(100));
+    loiterer sleeps{.away = [] { ::usleep(100); }};
+    doom(go_away, sleeps);
+}
+
+// A new thread begins with the trap that its maker has set, and the C library blocks every signal meanwhile.
+TEST_P(doomed, that_makes_threads_ends_nobody_else) {
+    loiterer l{.away = [] { std::thread{[] {}}.join(); }};
+    doom(go_away, l);
+}
+
+// The ticks that have come are gone, and so is the timer; the next barrier looks what else is ready.
+void miss_every_tick() {
+    const context& mine = *scheduler::current();
+    stay_until_it_steps();
+    while (mine.steps.under_way()) std::atomic_signal_fence(std::memory_order_seq_cst);
+    sigset_t ticks;
+    sigemptyset(&ticks);
+    sigaddset(&ticks, tick_signal);
+    ::pthread_sigmask(SIG_BLOCK, &ticks, nullptr);
+    // The timer's, if it was set, and it is set by handlers only. Longer than the longest pause.
+    constexpr timespec long_enough{0, 20'000'000};
+    while (::sigtimedwait(&ticks, nullptr, &long_enough) == tick_signal) {}
+    mine.descriptor->pending_tick.store(true);
+}
+
+void look_again() {
+    sigset_t ticks;
+    sigemptyset(&ticks);
+    sigaddset(&ticks, tick_signal);
+    ::pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
+}
+
+TEST_P(doomed, is_looked_at_again_although_a_barrier_sets_the_timer_for_another_one) {
+    const std::string_view source = GetParam();
+    if (source != "on-demand") GTEST_SKIP() << "its timer is not set for others";
+    const support::watchdog dog{"doomed"};
+    var<int> coins{0}, shared{0};
+    consumer waits{&coins, std::chrono::hours{1}};
+    loiterer l{.away = miss_every_tick, .of = &shared, .back = look_again};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({consume, &waits, 1}));
+    while (s.statistics().parked == 0) std::this_thread::yield();
+    void* carrier = nullptr;
+    submit(s, go_away_and_read, l, carrier);
+    s.end_where_it_stands(carrier, &l);
+    wait_for_count(l.cut, 1);
+    coins.store(1);
+    s.drain();
+    EXPECT_EQ(l.cut, 1);
+}
+
+TEST_P(doomed, is_spared_while_it_is_undisturbed) {
+    const support::watchdog dog{"doomed"};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    loiterer l;
+    void* carrier = nullptr;
+    submit(s, loiter_undisturbed, l, carrier);
+    for (int look = 0; look < 5; ++look) {
+        s.end_where_it_stands(carrier, &l);
+        wait_for_progress(l.turns);
+    }
+    EXPECT_EQ(l.cut, 0);
+    l.go = true;
+    expect_end(s, l);
+    EXPECT_TRUE(l.passed);
+}
+
+INSTANTIATE_TEST_SUITE_P(sources, doomed, ::testing::Values("on-demand", "periodic", "none"));
+
+}  // namespace
+}  // namespace tutti::preempt
