@@ -124,6 +124,8 @@ void add_options(CLI::App& serve, serve_words& words) {
     counted("--max-held", how.max_held,
             "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
     add_milliseconds(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
+    add_milliseconds(serve, "--stuck-after", how.stuck_after,
+                     "Name calls on the standard error that keep their worker for so long; 0: none");
     add_milliseconds(serve, "--idle-timeout", how.idle_timeout,
                      "Close clients without a request for so long; 0: never");
     serve

@@ -61,6 +61,7 @@ struct context : listed {
     unsigned lent = 0;          // one more than the level that a waiter has lent it; 0: none
     condition state = condition::pooled;
     worker* home = nullptr;  // from the moment at which it is chosen
+    std::uint64_t turn = 0;  // the latest time that it was: which of all
     bool begun = false;
     bool has_place = false;
 

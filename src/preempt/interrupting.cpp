@@ -58,6 +58,12 @@ void scheduler::end_where_it_stands(void* const& carrier, const void* argument) 
     if (c->state == condition::running) c->home->interrupt_thread();
 }
 
+std::uint64_t scheduler::turn_of(void* const& carrier, const void* argument) noexcept {
+    const short_guard guard{lock_};
+    const context* const c = runner_of(carrier, argument);
+    return c != nullptr && c->state == condition::running ? c->turn : 0;
+}
+
 void scheduler::end_visit(context& c) noexcept {
     calls whom;
     {

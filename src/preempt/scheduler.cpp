@@ -304,6 +304,7 @@ context* scheduler::take(worker& of, calls& whom) noexcept {
     roster_.take(of.number(), c);
     if (c == nullptr) return nullptr;
     c->home = &of;
+    c->turn = ++turns_;
     if (!c->begun && c->what.carrier != nullptr) *c->what.carrier = c;
     announce(whom);
     return c;

@@ -56,6 +56,8 @@ public:
     /// Where it stands now that may not be possible: then its worker looks again while it runs, as often as
     /// tick_timing says for library code. It ends by work::cut_off, or as ever.
     TUTTI_EXPORT void end_where_it_stands(void* const& carrier, const void* argument) noexcept;
+    /// The turn on a worker that the work with `argument` has just now; 0: none. No other turn has that number.
+    [[nodiscard]] TUTTI_EXPORT std::uint64_t turn_of(void* const& carrier, const void* argument) noexcept;
     /// The interruption of the work that the caller runs, whatever it was for. REQUIRES: the caller is a context;
     /// no thread interrupts that work any more.
     TUTTI_EXPORT static void forget_interruption() noexcept;
@@ -166,6 +168,7 @@ private:
     std::uint64_t parked_count_ = 0;  // with those that wait for nothing but to be woken
     std::uint64_t outstanding_ = 0;
     std::uint64_t places_taken_ = 0;
+    std::uint64_t turns_ = 0;
     // Something was admitted for a worker that is about to look, so no worker was called. That worker may find
     // something else to go on with, and then tells another one (announce).
     bool unannounced_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <new>
 
+#include "server/calls/crash_report.hpp"
 #include "server/calls/timed_call.hpp"
 
 namespace tutti::server {
@@ -40,7 +41,10 @@ private:
 };
 
 program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known)
-    : how_{how}, runs_{runs}, counters_{known.size()} {
+    : how_{how},
+      runs_{runs},
+      counters_{known.size()},
+      tells_of_kept_{how.report_crashes && how.stuck_after.count() > 0} {
     limits_ = std::ranges::any_of(known, [&](const entry& e) {
         const invocation any{.which = &e, .how = {}};
         return time_limit_of(any, how).count() > 0;
@@ -48,7 +52,7 @@ program_calls::program_calls(const settings& how, executor& runs, const std::deq
 }
 
 void program_calls::start() {
-    if (limits_) watcher_ = std::thread{[this] { watch(); }};
+    if (limits_ || tells_of_kept_) watcher_ = std::thread{[this] { watch(); }};
 }
 
 program_calls::~program_calls() { stop(); }
@@ -126,7 +130,7 @@ void program_calls::watch() noexcept {
             changed_.wait(lock);
             continue;
         }
-        changed_.wait_for(lock, run_clock::first_pause);
+        changed_.wait_for(lock, limits_ ? run_clock::first_pause : look_for_kept_every(how_.stuck_after));
         const std::vector<late_answer> late = look();
         lock.unlock();
         for (const auto& [then, answer] : late) then(answer);
@@ -138,6 +142,7 @@ std::vector<program_calls::late_answer> program_calls::look() noexcept {
     const instant now = std::chrono::steady_clock::now();
     std::vector<late_answer> late;
     for (one* c = first_; c != nullptr; c = c->next) {
+        if (tells_of_kept_ && c->keeps_worker(how_.stuck_after, runs_, now)) tell_of_kept_worker(*c, how_.stuck_after);
         if (!c->keep_limit(time_limit_of(c->what, how_), runs_, now) || !c->then) continue;
         try {
             std::string answer;

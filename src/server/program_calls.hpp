@@ -63,6 +63,7 @@ private:
     one* first_ = nullptr;
     counters counters_;
     bool limits_ = false;  // some procedure has a time limit
+    const bool tells_of_kept_;
     bool watcher_rests_ = false;
     bool draining_ = false;
     bool stopped_ = false;

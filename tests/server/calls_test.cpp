@@ -311,7 +311,8 @@ TEST(calls, none_of_several_has_an_effect_if_one_fails) {
         EXPECT_EQ(ask({"CALL", "transfer", "1", "2", "30"}), "QUEUED");
         EXPECT_EQ(ask(failing), "QUEUED");
         const std::string answer = ask({"EXEC"});
-        EXPECT_TRUE(answer.starts_with("-CANCELLED EXEC: ") || answer == "-EXCEPTION EXEC: why") << answer;
+        EXPECT_TRUE(answer.starts_with("-CANCELLED EXEC: transfer: ") || answer == "-EXCEPTION EXEC: fail: why")
+            << answer;
         EXPECT_EQ(ask({"CALL", "balance", "1"}), "1000");
     }
 }

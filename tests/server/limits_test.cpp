@@ -155,6 +155,19 @@ TEST(overdue, the_end_of_a_server_waits_for_slow_readers_only_so_long) {
     EXPECT_FALSE(overdue(*slow, {}, true, start + 61s)) << "a call of it still runs";
 }
 
+// Catches an end of the server that closes a connection whose call is on its way: its client could not know that the
+// call had no effect.
+TEST(may_be_asking, who_came_or_asked_a_moment_ago_until_it_has_been_refused) {
+    const auto fresh = arrived_at_start(true);
+    EXPECT_TRUE(may_be_asking(*fresh, start + 10ms, start + 99ms));
+    EXPECT_FALSE(may_be_asking(*fresh, start + 10ms, start + 100ms)) << "it has been silent";
+    fresh->last_request = start + 60ms;
+    EXPECT_TRUE(may_be_asking(*fresh, start + 10ms, start + 109ms));
+    EXPECT_FALSE(may_be_asking(*fresh, start + 10ms, start + 110ms)) << "it could go on for ever";
+    fresh->refused = true;
+    EXPECT_FALSE(may_be_asking(*fresh, start + 10ms, start + 61ms));
+}
+
 TEST(run_clock, interrupts_ever_more_seldom) {
     run_clock clock;
     EXPECT_FALSE(clock.is_over(50ms, start + 1h)) << "it has not begun";

@@ -29,6 +29,7 @@ public:
     void interrupt(job&) noexcept override {}
     void interrupt_sleeper(job&) noexcept override {}
     void end_where_it_stands(job&) noexcept override {}
+    [[nodiscard]] std::uint64_t turn_of(job&) noexcept override { return 0; }
     [[nodiscard]] const job* current() const noexcept override { return nullptr; }
     void forget_interruption() noexcept override {}
     void end_waits() noexcept override {}

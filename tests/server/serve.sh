@@ -160,6 +160,31 @@ case $case in
         stop
         [[ $(grep -c "cannot be ended" "$folder/log") == 1 ]] || fail "it was said more than once"
         ;;
+    kept)
+        # What keeps its worker is named although it has no time limit, and once; what waits in retry is not.
+        mkfifo "$folder/held"
+        for executor in "" threads; do
+            rm -f "$folder/port"
+            start --workers 2 --stuck-after 50 ${executor:+--executor "$executor"}
+            redis-cli -p "$port" CALL take >"$folder/taken" &
+            taker=$!
+            until info_has '^procedure_take:' && info_has '^(running|parked):1'; do sleep 0.01; done
+            for call in 1 2; do
+                redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" &
+                client=$!
+                until [[ $(grep -c "^tutti: a call has kept its worker for 50 ms: in procedure 'hold_open'" "$folder/log") == "$call" ]]; do
+                    sleep 0.02
+                done
+                exec {held}>"$folder/held"
+                exec {held}>&-
+                wait "$client"
+            done
+            expect OK CALL put 1
+            wait "$taker"
+            stop
+            [[ $(grep -c "kept its worker" "$folder/log") == 2 ]] || fail "too much is named"
+        done
+        ;;
     python)
         start
         "$4" "$(dirname "$0")/redis_py.py" "$port" >"$folder/python" 2>&1 || fail "$(<"$folder/python")"

@@ -66,8 +66,11 @@ struct settings {
 
     /// A signal that ends the process (SIGSEGV, SIGABRT and their like) first tells on the standard error which
     /// procedure it came from, and where. Handlers that the program has put there before are replaced. A call that
-    /// cannot be ended although its time limit has passed is told as well.
+    /// cannot be ended although its time limit has passed is told as well, and one that keeps its worker for
+    /// `stuck_after`.
     bool report_crashes = false;
+    /// Without interruption by another call, and without waiting in retry. Zero: no such call is told.
+    std::chrono::milliseconds stuck_after{10'000};
 
     unsigned io_threads = 1;  ///< threads that own sockets
     /// Threads that run procedures, at most 64 where they are preempted; 0: the processors that I/O threads leave, at

@@ -43,6 +43,17 @@ void describe(line& to, const timed_call& c) noexcept {
        << c.arguments.size() << " arguments of " << bytes << " bytes";
 }
 
+void tell_where(line& begun, const timed_call& c) noexcept {
+    describe(begun, c);
+    begun << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
+          << " -batch -ex 'thread apply all backtrace'\n";
+    begun.write();
+}
+
+std::size_t milliseconds_of(std::chrono::nanoseconds time) noexcept {
+    return static_cast<std::size_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+}
+
 void report(int signal) noexcept {
     // Another thread that crashes meanwhile ends the process all the same.
     if (!told.exchange(true)) {
@@ -77,14 +88,16 @@ void catch_crashes() noexcept {
 }
 
 void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit) noexcept {
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
     line text;
-    text << "tutti: a call past its time limit of " << static_cast<std::size_t>(milliseconds)
+    text << "tutti: a call past its time limit of " << milliseconds_of(limit)
          << " ms cannot be ended, and keeps its worker:";
-    describe(text, c);
-    text << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
-         << " -batch -ex 'thread apply all backtrace'\n";
-    text.write();
+    tell_where(text, c);
+}
+
+void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time) noexcept {
+    line text;
+    text << "tutti: a call has kept its worker for " << milliseconds_of(time) << " ms:";
+    tell_where(text, c);
 }
 
 crash_witness::crash_witness(const executor& of) noexcept { watched.store(&of, std::memory_order_release); }

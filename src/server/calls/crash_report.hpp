@@ -4,6 +4,9 @@
 // Thread safety: `catch_crashes` and the life of a `crash_witness` by one thread.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+
 #include "server/calls/executor.hpp"
 
 namespace tutti::server {
@@ -17,6 +20,13 @@ class timed_call;
 
 /// Says on the standard error that a call runs on past its limit, and how to see where.
 void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit) noexcept;
+/// The same of one that has kept its worker for that long.
+void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time) noexcept;
+
+/// How often to look for calls that have kept their worker for so long.
+[[nodiscard]] constexpr std::chrono::nanoseconds look_for_kept_every(std::chrono::nanoseconds time) noexcept {
+    return std::clamp<std::chrono::nanoseconds>(time / 4, std::chrono::milliseconds{10}, std::chrono::seconds{1});
+}
 
 /// While it lives, crashes are told with what the calling thread runs for `of`.
 class crash_witness {

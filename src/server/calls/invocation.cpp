@@ -43,9 +43,10 @@ ending explain(const job& of, const std::string& name, reply& to) {
     }
 }
 
-/// All of them in one transaction, into a list of their answers. What one of them throws rolls all of them back.
+/// All of them in one transaction, into a list of their answers. What one of them throws rolls all of them back, and
+/// `at` says which that was; null: none.
 void run_together(const invocation& i, const call& how, std::span<const std::string_view> arguments,
-                  std::string& answer) {
+                  std::string& answer, const entry*& at) {
     tutti::atomically({.name = "EXEC", .deadline = how.deadline}, [&](tutti::tx&) {
         answer.clear();  // of the attempt before
         reply{answer, i.spoken}.list(i.parts.size());
@@ -53,12 +54,13 @@ void run_together(const invocation& i, const call& how, std::span<const std::str
         for (const invocation::part& p : i.parts) {
             std::string one;
             reply to{one, i.spoken};
+            at = p.which;
             p.which->what.body(how, left.first(p.arguments), to);
-            if (!to.complete())
-                throw std::runtime_error{p.which->what.name + ": the codec of its result did not write one value"};
+            if (!to.complete()) throw std::runtime_error{"the codec of its result did not write one value"};
             answer += one;
             left = left.subspan(p.arguments);
         }
+        at = nullptr;
     });
 }
 
@@ -117,6 +119,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         answer.clear();
         to = reply{answer, i.spoken};
     };
+    const entry* at = nullptr;
     try {
         if (refuses_late(i) && i.due != no_deadline && std::chrono::steady_clock::now() > i.due) {
             to.error(code_of(ending::deadline), p.name + ": its deadline passed before it began");
@@ -125,7 +128,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         call how = i.how;
         how.gone = &of.abandoned();
         if (!i.parts.empty()) {
-            run_together(i, how, arguments, answer);
+            run_together(i, how, arguments, answer, at);
             return ending::ok;
         }
         p.body(how, arguments, to);
@@ -136,7 +139,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
     } catch (...) {
         start_over();
         try {
-            return explain(of, p.name, to);
+            return explain(of, at == nullptr ? p.name : p.name + ": " + at->what.name, to);
         } catch (...) {
             answer = "-EXCEPTION .\r\n";  // there is no memory for words, and any string has room for so many bytes
             return ending::exception;

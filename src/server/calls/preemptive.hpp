@@ -26,6 +26,9 @@ public:
     void interrupt(job& which) noexcept override { scheduler_.interrupt(which.carrier, &which); }
     void interrupt_sleeper(job& which) noexcept override { scheduler_.interrupt_sleeper(which.carrier, &which); }
     void end_where_it_stands(job& which) noexcept override { scheduler_.end_where_it_stands(which.carrier, &which); }
+    [[nodiscard]] std::uint64_t turn_of(job& which) noexcept override {
+        return scheduler_.turn_of(which.carrier, &which);
+    }
     [[nodiscard]] const job* current() const noexcept override {
         return static_cast<const job*>(preempt::scheduler::argument_here());
     }

@@ -3,7 +3,7 @@
 // An interrupt may come between two transactions and have to be repeated. Each repetition waits twice as long as the
 // one before: what cannot be ended, in an overload with many such calls, costs next to nothing.
 //
-// Thread safety: `begin` from the thread that runs the call; `is_over` and `interrupts` from one thread, its watcher.
+// Thread safety: `begin` from the thread that runs the call; the rest from one thread, its watcher.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,14 @@ public:
 
     /// The call runs from now on.
     void begin(instant now) noexcept { began_.store(now.time_since_epoch().count(), std::memory_order_relaxed); }
+    /// Whether it has begun at least so long ago.
+    [[nodiscard]] bool has_lasted(std::chrono::nanoseconds time, instant now) const noexcept {
+        const auto began = began_.load(std::memory_order_relaxed);
+        return began != 0 && now - instant{instant::duration{began}} >= time;
+    }
     /// Whether it has run for `limit` and is to be interrupted now, for the first time or again.
     [[nodiscard]] bool is_over(std::chrono::nanoseconds limit, instant now) noexcept {
-        const auto began = began_.load(std::memory_order_relaxed);
-        if (began == 0 || now - instant{instant::duration{began}} < limit || now < next_) return false;
+        if (!has_lasted(limit, now) || now < next_) return false;
         ++interrupts_;
         next_ = now + pause_;
         pause_ = std::min(2 * pause_, longest_pause);

@@ -21,9 +21,16 @@ class thread_pool::worker {
 public:
     explicit worker(thread_pool& pool) noexcept : pool_{pool} {}
 
-    void take_up(job& j) {
+    void take_up(job& j, std::uint64_t turn) {
         const std::scoped_lock lock{mutex_};
         current_ = &j;
+        turn_ = turn;
+    }
+    [[nodiscard]] std::uint64_t turn_of(const job& j) noexcept {
+        const std::scoped_lock lock{mutex_};
+        if (current_ != &j) return 0;
+        const std::scoped_lock all{pool_.mutex_};
+        return in_retry_ == nullptr ? turn_ : 0;
     }
     /// On its own thread, which is the one that changes it.
     [[nodiscard]] const job* taken_up() const noexcept { return current_; }
@@ -128,6 +135,7 @@ private:
     thread_pool& pool_;
     std::mutex mutex_;
     job* current_ = nullptr;
+    std::uint64_t turn_ = 0;  // that one's
     interruption* handle_ = nullptr;
     bool raised_ = false;
     core::descriptor* in_retry_ = nullptr;  // under the pool's mutex: what sleeps, with or without a limit
@@ -190,7 +198,7 @@ void thread_pool::work(worker& self, unsigned number) {
         ++running_;
         const std::uint64_t call = ++begun_;
         lock.unlock();
-        self.take_up(next);
+        self.take_up(next, call);
         shown_.begin(number, next.name, next.priority, call);
         next.run();
         shown_.end(number, "finished");
@@ -212,6 +220,13 @@ void thread_pool::interrupt_sleeper(job& which) noexcept {
     for (const auto& w : workers_) {
         if (w->interrupt_sleeper_if(which)) return;
     }
+}
+
+std::uint64_t thread_pool::turn_of(job& which) noexcept {
+    for (const auto& w : workers_) {
+        if (const std::uint64_t turn = w->turn_of(which); turn != 0) return turn;
+    }
+    return 0;
 }
 
 const job* thread_pool::current() const noexcept {

@@ -26,6 +26,7 @@ public:
     void interrupt_sleeper(job& which) noexcept override;
     /// A thread cannot be given up.
     void end_where_it_stands(job&) noexcept override {}
+    [[nodiscard]] std::uint64_t turn_of(job& which) noexcept override;
     [[nodiscard]] const job* current() const noexcept override;
     void forget_interruption() noexcept override;
     void end_waits() noexcept override;

@@ -4,8 +4,8 @@
 //   mine -> submitted -> run, or cut off -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
 //                   \-> refused by its owner
 //
-// Thread safety: between submit and ended() it is the executor's, but for `keep_limit`, which one thread calls
-// meanwhile.
+// Thread safety: between submit and ended() it is the executor's, but for `keep_limit` and `keeps_worker`, which one
+// thread calls meanwhile.
 #pragma once
 
 #include <string>
@@ -49,6 +49,19 @@ public:
         return clock.interrupts() > 1;
     }
 
+    /// Whether it has kept its worker for `time` on end, zero being none, as far as those who asked this have seen; true
+    /// once. REQUIRES: as executor::turn_of; one thread at a time asks.
+    [[nodiscard]] bool keeps_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
+        if (time.count() == 0 || told_ || !clock.has_lasted(time / 4, now)) return false;
+        const std::uint64_t turn = runs.turn_of(*this);
+        if (turn != seen_turn_) {
+            seen_turn_ = turn;
+            seen_since_ = now;
+        }
+        told_ = turn != 0 && now - seen_since_ >= time;
+        return told_;
+    }
+
     /// Whether its latest interruption is the one after which the operator is told that nothing helps.
     [[nodiscard]] bool resists() const noexcept { return clock.interrupts() == interrupts_without_end; }
 
@@ -62,7 +75,11 @@ public:
 protected:
     ~timed_call() = default;
     /// For another run.
-    void forget_overdue() noexcept { overdue_.store(false, std::memory_order_relaxed); }
+    void forget_overdue() noexcept {
+        overdue_.store(false, std::memory_order_relaxed);
+        seen_turn_ = 0;
+        told_ = false;
+    }
 
 private:
     static constexpr unsigned interrupts_in_vain = 5;      // within a third of a second, as run_clock counts
@@ -74,6 +91,11 @@ private:
         ended();
     }
     std::atomic<bool> overdue_{false};  // it is to be ended where it stands
+
+    // Of keeps_worker.
+    std::uint64_t seen_turn_ = 0;
+    instant seen_since_{};
+    bool told_ = false;
 
     /// Whether there is room for what it will answer; otherwise it is BUSY.
     [[nodiscard]] virtual bool may_begin() const noexcept { return true; }

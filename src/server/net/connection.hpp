@@ -102,6 +102,7 @@ public:
     bool ended = false;    // and all that it had sent has been read
     bool lingering = false;
     bool broken = false;
+    bool refused = false;        // while the server ends: it has been told so
     std::uint32_t interest = 0;  // what epoll watches
     const instant arrived;
     instant last_request;

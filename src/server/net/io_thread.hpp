@@ -117,6 +117,8 @@ private:
     std::unique_ptr<char[]> scratch_;
     instant now_;
     instant next_look_;
+    instant next_look_for_kept_;
+    instant drain_began_;
     bool time_limits_ = false;
     bool draining_ = false;
     bool accepting_ = false;

@@ -49,7 +49,7 @@ void io_thread::look_after(connection& c) {
     if (c.broken || (c.leaving && c.only_outliving())) return close(c);
     if (c.who.quit) c.in.clear();
     if (draining_ && c.in_flight == 0 && !c.all_answered) c.all_answered = now_;
-    const bool no_more = c.who.quit || c.ended || draining_;
+    const bool no_more = c.who.quit || c.ended || (draining_ && !may_be_asking(c, drain_began_, now_));
     if (no_more && c.in_flight == 0 && c.unsent() == 0 && !c.lingering) {
         c.io->finish();
         c.lingering = true;
@@ -112,6 +112,7 @@ void io_thread::close_killed() {
 
 void io_thread::stop_for_drain() {
     draining_ = true;
+    drain_began_ = now_;
     watch_entrances(false);
     for (const auto& [c, owned] : connections_) touch(*c);
     next_look_ = now_;  // those that have been silent for long go at once
@@ -122,14 +123,19 @@ void io_thread::keep_order() {
     for (auto next = connections_.begin(); next != connections_.end();) {
         connection& c = *next++->first;
         if (overdue(c, shared_.how, draining_, now_)) close(c);
+        else if (draining_ && !c.lingering) touch(c);
     }
     if (!draining_) watch_entrances(true);  // in vain: at the next look
+    const bool looks_for_kept = shared_.how.report_crashes && now_ >= next_look_for_kept_;
+    if (looks_for_kept) next_look_for_kept_ = now_ + look_for_kept_every(shared_.how.stuck_after);
     for (request* r = under_way_; r != nullptr; r = r->next) {
         if (r->abandoned() && !r->what.which->what.options.outlives_client) shared_.runs.interrupt_sleeper(*r);
         const std::chrono::nanoseconds limit = time_limit_of(r->what, shared_.how);
         const unsigned before = r->clock.interrupts();
         if (r->keep_limit(limit, shared_.runs, now_) && r->from != nullptr) answer_overdue(*r);
         if (shared_.how.report_crashes && r->clock.interrupts() != before && r->resists()) tell_of_stuck(*r, limit);
+        if (looks_for_kept && r->keeps_worker(shared_.how.stuck_after, shared_.runs, now_))
+            tell_of_kept_worker(*r, shared_.how.stuck_after);
     }
 }
 

@@ -25,6 +25,7 @@ void io_thread::submit() {
         auto& r = static_cast<request&>(*to_submit_[i]);
         reply to{r.answer, r.what.spoken};
         r.how_it_ended = draining_ ? ending::shutdown : ending::busy;
+        if (draining_ && r.from != nullptr) r.from->refused = true;
         try {
             refuse(r.how_it_ended, to);
         } catch (const std::bad_alloc&) {

@@ -4,13 +4,23 @@ namespace tutti::server {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+/// A client that has read its last answer for so long would not notice that the server waits for it, and one that has not
+/// asked for so long is not about to.
+constexpr milliseconds silence{100};
+
+}  // namespace
+
+bool may_be_asking(const connection& c, instant end_began, instant now) noexcept {
+    return !c.refused && !c.ended && now - c.last_request < silence && now - end_began < silence;
+}
+
 bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept {
     const auto past = [now](instant since, milliseconds limit) { return limit.count() > 0 && now - since > limit; };
     constexpr milliseconds last_patience{10'000};
     constexpr int slowest_farewell = 6;  // times the patience with one that makes no progress at all
     const milliseconds to_read = draining && how.write_timeout.count() == 0 ? last_patience : how.write_timeout;
-    // A client that has read its last answer long ago would not notice that the server waits for it.
-    constexpr milliseconds silence{100};
     if (c.lingering && draining && past(c.last_written, silence) && c.io->all_taken()) return true;
     if (c.lingering) return past(c.last_progress, to_read);
     if (c.all_answered && past(*c.all_answered, slowest_farewell * to_read)) return true;
