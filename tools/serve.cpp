@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <thread>
 
+#include "supervisor.hpp"
 #include "tutti/statistics.hpp"
 
 namespace tutti::tools {
@@ -78,6 +80,7 @@ void serve(const serve_options& options) {
         std::fflush(stdout);
     };
     ::signal(SIGPIPE, SIG_IGN);
+    std::optional<supervisor> starter{std::in_place};  // before there is another thread
     end_signals signals;
     raise_descriptor_limit();
     server::settings how = options.how;
@@ -87,6 +90,10 @@ void serve(const serve_options& options) {
     service.load(options.shared_object);
     for (const std::string& name : service.unused_settings())
         throw cli::command_line_error{fmt::format("--set: {} knows no setting {}", options.shared_object, name)};
+    if (options.only_checks) {
+        service.check();
+        return say(fmt::format("{} can be served", options.shared_object));
+    }
     // Aborts by cause are among what Prometheus asks for.
     if (options.how.metrics_port) enable_statistics(true);
     signals.serve();
@@ -99,10 +106,14 @@ void serve(const serve_options& options) {
     if (options.how.metrics_port)
         say(fmt::format("metrics on http://{}:{}/metrics", options.how.metrics_host, service.metrics_port()));
     if (!options.port_file.empty()) write_port(options.port_file, service.port());
+    starter->ready();
+    starter->keep_informed([&service] { return service.responds(); });
 
     signals.wait();
+    starter->stopping();
     say("ending: no new calls; what was accepted is answered");
     service.drain();
+    starter.reset();  // it asks the service
     say("ended");
 }
 

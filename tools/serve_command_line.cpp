@@ -139,6 +139,8 @@ void add_options(CLI::App& serve, serve_words& words) {
                      "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
     add_milliseconds(serve, "--login-timeout", how.login_timeout,
                      "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
+    serve.add_flag("--check", options.only_checks,
+                   "Load the object and look whether it could be served with these options, and end");
     serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
 }
 

@@ -45,8 +45,10 @@ class service::body {
 public:
     explicit body(settings given) : how{checked(std::move(given))} {}
 
+    void check();
     void start();
     void drain();
+    [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] snapshot look() const;
     void call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
               std::function<void(std::string_view)> then);
@@ -119,6 +121,15 @@ void service::body::stop_listening() noexcept {
     local_.stop();
 }
 
+void service::body::check() {
+    procedures.close();
+    const execution chosen = executor_of(how);
+    const unsigned workers = workers_for(how, chosen, std::thread::hardware_concurrency());
+    timeline unseen{workers};
+    const auto unused = make_executor(chosen, how, workers, procedures, unseen);
+    if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
+}
+
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     procedures.close();
@@ -179,6 +190,12 @@ void service::body::drain() {
     if (failure != nullptr) std::rethrow_exception(failure);
 }
 
+bool service::body::responds() noexcept {
+    bool all = true;
+    for (const auto& r : io_threads_) all = r->responds() && all;  // each is asked
+    return all;
+}
+
 snapshot service::body::look() const {
     snapshot s;
     if (!started_) return s;
@@ -227,6 +244,8 @@ registry& service::procedures() noexcept { return body_->procedures; }
 void service::load(const std::string& shared_object) { body_->procedures.load(shared_object); }
 void service::set(std::string name, std::string value) { body_->procedures.set(std::move(name), std::move(value)); }
 std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
+void service::check() { body_->check(); }
+bool service::responds() noexcept { return body_->responds(); }
 void service::start() { body_->start(); }
 void service::drain() { body_->drain(); }
 std::uint16_t service::port() const noexcept { return body_->port; }

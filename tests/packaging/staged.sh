@@ -27,7 +27,7 @@ find usr ! -type d -printf '%p\n' | sort >installed
 for list in "$root"/debian/*.install; do
     name=$(basename "$list")
     while read -r pattern _; do
-        [[ $pattern != debian/* ]] || {
+        [[ $pattern != debian/* && $pattern != packaging/* ]] || {
             [[ -e $root/$pattern ]] || complain "$name: there is no $pattern"
             continue
         }

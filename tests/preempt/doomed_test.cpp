@@ -5,9 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <ctime>
-#include <string_view>
 
 #include "preempt/procedures/loiterers.hpp"
 #include "preempt/procedures/owners.hpp"
@@ -20,29 +18,28 @@ namespace {
 
 using namespace procedures;
 
+void submit(scheduler& s, void (*run)(void*) noexcept, loiterer& l, void*& carrier) {
+    ASSERT_TRUE(s.submit({.run = run, .argument = &l, .priority = 1, .carrier = &carrier, .cut_off = end_loiterer}));
+    wait_until(l.began);
+}
+
+/// It is ended, once, and the worker goes on with something else.
+void expect_end(scheduler& s, loiterer& l) {
+    wait_for_count(l.cut, 1);
+    std::atomic<int> clock{0};
+    marker after{&clock};
+    ASSERT_TRUE(s.submit({mark, &after, 1}));
+    s.drain();
+    EXPECT_EQ(after.at, 1);
+    EXPECT_EQ(l.cut, 1);
+}
+
 class doomed : public ::testing::TestWithParam<const char*> {
 protected:
     static options one_worker() {
         options how;
         how.ticks = GetParam();
         return how;
-    }
-
-    static void submit(scheduler& s, void (*run)(void*) noexcept, loiterer& l, void*& carrier) {
-        ASSERT_TRUE(
-            s.submit({.run = run, .argument = &l, .priority = 1, .carrier = &carrier, .cut_off = end_loiterer}));
-        wait_until(l.began);
-    }
-
-    /// It is ended, once, and the worker goes on with something else.
-    static void expect_end(scheduler& s, loiterer& l) {
-        wait_for_count(l.cut, 1);
-        std::atomic<int> clock{0};
-        marker after{&clock};
-        ASSERT_TRUE(s.submit({mark, &after, 1}));
-        s.drain();
-        EXPECT_EQ(after.at, 1);
-        EXPECT_EQ(l.cut, 1);
     }
 
     static void doom(void (*run)(void*) noexcept, loiterer& l) {
@@ -124,14 +121,13 @@ void look_again() {
     ::pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
 }
 
-TEST_P(doomed, is_looked_at_again_although_a_barrier_sets_the_timer_for_another_one) {
-    const std::string_view source = GetParam();
-    if (source != "on-demand") GTEST_SKIP() << "its timer is not set for others";
+// Of the sources only this one sets its timer for others.
+TEST(doomed_on_demand, is_looked_at_again_although_a_barrier_sets_the_timer_for_another_one) {
     const support::watchdog dog{"doomed"};
     var<int> coins{0}, shared{0};
     consumer waits{&coins, std::chrono::hours{1}};
     loiterer l{.away = miss_every_tick, .of = &shared, .back = look_again};
-    scheduler s{one_worker()};
+    scheduler s{{.ticks = "on-demand"}};
     add_procedures(s);
     ASSERT_TRUE(s.submit({consume, &waits, 1}));
     while (s.statistics().parked == 0) std::this_thread::yield();

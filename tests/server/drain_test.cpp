@@ -269,6 +269,22 @@ TEST(drain, at_end_does_not_run_where_nothing_was_served) {
     EXPECT_FALSE(ran);
 }
 
+// It listens nowhere, so that it may be asked beside the server that it is to replace.
+TEST(drain, at_end_does_not_run_where_a_server_was_only_checked) {
+    bank_server bank;
+    bool ran = false;
+    const auto checked = [&](settings how) {
+        how.port = bank.port();
+        how.executor = execution::threads;
+        service other{how};
+        other.procedures().at_end([&] { ran = true; });
+        other.check();
+    };
+    EXPECT_NO_THROW(checked({}));
+    EXPECT_THROW(checked({.tls = {.certificate = "/dev/null", .key = "/dev/null"}}), std::runtime_error);
+    EXPECT_FALSE(ran);
+}
+
 // Each time that it reads is progress; without a bound on all of it the end would take as long as it likes.
 TEST(drain, who_reads_slowly_does_not_hold_the_end_up_for_as_long_as_it_likes) {
     bank_server bank{{.write_timeout = std::chrono::milliseconds{150}}};

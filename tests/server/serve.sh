@@ -4,8 +4,13 @@ set -euo pipefail
 
 case=$1 tutti=$2 object=$3
 folder=$(mktemp -d)
-server=
-trap '[[ -z $server ]] || kill -KILL "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
+server=''
+listener=''
+clean_up() {
+    for left in $server $listener; do kill -KILL "$left" 2>/dev/null || true; done
+    rm -rf "$folder"
+}
+trap clean_up EXIT
 
 fail() {
     printf 'serve.sh: %s\n' "$*" >&2
@@ -79,6 +84,7 @@ case $case in
         expect OK CALL transfer 1 2 30
         expect 1030 CALL balance 2 PRIORITY 7 DEADLINE 1000000
         expect "NOPROC" CALL nothing
+        "$tutti" serve "$object" --check --port "$port" >"$folder/checked" || fail "beside a server there is no check"
         expect "$(printf '7\n1')" CALL PRIORITY 7 DEADLINE 5000 how
         answer=$(redis-cli -3 -p "$port" CALL maybe 0.5)
         [[ $answer == "(double) 0.5" || $answer == 0.5 ]] || fail "no RESP3"
@@ -119,6 +125,39 @@ case $case in
         grep -q "serving on 1 inherited socket" "$folder/log" || fail "no word of it"
         ! grep -q 7411 "$folder/log" || fail "it listens elsewhere, too"
         stop
+        ;;
+    notify)
+        # As systemd listens to it: ready once it serves and not before, then signs of life, then word of its end.
+        python3 - "$folder/notify" "$folder/told" <<'PYTHON' &
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(sys.argv[1])
+with open(sys.argv[2], "w", encoding="utf-8") as told:
+    while word := listener.recv(100).decode():
+        told.write(word + "\n")
+        told.flush()
+        if word == "STOPPING=1":
+            break
+PYTHON
+        listener=$!
+        until [[ -S $folder/notify ]]; do
+            kill -0 "$listener" 2>/dev/null || fail "nobody listens"
+            sleep 0.02
+        done
+        mkfifo "$folder/await"
+        NOTIFY_SOCKET=$folder/notify WATCHDOG_USEC=80000 "$tutti" serve "$object" --port 0 --port-file "$folder/port" \
+            --set await="$folder/await" >"$folder/log" 2>&1 &
+        server=$!
+        exec {await}>"$folder/await" # opens when the procedures have opened it
+        [[ ! -s $folder/told ]] || fail "it says that it is ready, and still loads"
+        exec {await}>&-
+        until [[ -e $folder/told && $(grep -c '^WATCHDOG=1$' "$folder/told") -gt 2 ]]; do sleep 0.02; done
+        port=$(<"$folder/port")
+        expect OK CALL noop
+        stop
+        wait "$listener"
+        listener=''
+        [[ $(head -n 1 "$folder/told") == READY=1 ]] || fail "it told: $(<"$folder/told")"
         ;;
     crash)
         # SIGABRT and SIGSEGV

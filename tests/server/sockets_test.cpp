@@ -73,11 +73,16 @@ TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
                                     return std::make_unique<stream>(std::move(s));
                                 }});
     io_thread serving{shared, 0};
+    EXPECT_TRUE(serving.responds());
+    EXPECT_FALSE(serving.responds()) << "it has not gone round since";
     serving.start();
+    while (!serving.responds()) std::this_thread::yield();
     EXPECT_EQ(bare_socket{port_of(listener)}.receive_all(), "") << "it is turned away";
     EXPECT_EQ(client{port_of(listener)}({"PING"}), "PONG");
     serving.begin_drain();
     serving.join();
+    static_cast<void>(serving.responds());
+    EXPECT_TRUE(serving.responds()) << "who has ended is missed by nobody";
     EXPECT_EQ(serving.counted().clients_refused.get(), 1U);
     pool.drain();
 }

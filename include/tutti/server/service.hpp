@@ -144,6 +144,10 @@ public:
     /// Settings that no procedure has asked for.
     [[nodiscard]] std::vector<std::string> unused_settings() const;
 
+    /// Throws what `start` would throw, but for addresses, which are not looked at: another process may be listening
+    /// there. REQUIRES: it has not started, nor does so afterwards.
+    void check();
+
     /// From here on it serves. After an exception it is good for nothing but its destructor.
     /// @throws std::system_error      when an address cannot be listened on
     /// @throws std::runtime_error     the same, when it cannot be found; when a certificate or key is not usable
@@ -160,6 +164,10 @@ public:
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;  ///< 0 without metrics
     /// What the command INFO answers.
     [[nodiscard]] std::string info() const;
+    /// Whether each thread that owns sockets has gone round since the latest time that this was asked, or has come to its
+    /// end: a sign of life for whoever watches over the program, to be asked for every so often, by one thread. It says
+    /// nothing of procedures.
+    [[nodiscard]] bool responds() noexcept;
 
     /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one
     /// if the call was refused, or on one of the server's if the call has run past its time limit and does not end. It

@@ -73,7 +73,7 @@ void io_thread::start() {
     thread_ = std::thread{[this] { work(); }};
 }
 
-// asleep_ and given_back_, asleep_ and drain_asked_, asleep_ and kill_asked_: the giver stores what it has to say and
+// asleep_ and given_back_, asleep_ and drain_asked_, asleep_ and kill_asked_, asleep_ and sign_asked_: the giver stores what it has to say and
 // then looks whether the I/O thread sleeps; the I/O thread says that it sleeps and then looks for what was said. All
 // sequentially consistent, so one of them sees the other.
 void io_thread::give_back(request& done) noexcept {
@@ -94,6 +94,12 @@ void io_thread::look_for_killed() noexcept {
     if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
 }
 
+bool io_thread::responds() noexcept {
+    const bool missed = sign_asked_.exchange(true);
+    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+    return !missed || gone_.load(std::memory_order_relaxed);
+}
+
 bool io_thread::finished() const noexcept { return draining_ && connections_.empty() && under_way_count_ == 0; }
 
 void io_thread::work() {
@@ -111,13 +117,15 @@ void io_thread::work() {
         submit();
         if (now_ >= next_look_) keep_order();
     }
+    gone_.store(true, std::memory_order_relaxed);
 }
 
 void io_thread::wait() {
     std::array<epoll_event, events_a_round> events;
     int timeout = 0;
     asleep_.store(true);
-    if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load()) {
+    if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load() &&
+        !sign_asked_.load()) {
         const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
         const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
@@ -127,6 +135,7 @@ void io_thread::wait() {
     now_ = std::chrono::steady_clock::now();
     if (drain_asked_.load() && !draining_) stop_for_drain();
     if (kill_asked_.load() && kill_asked_.exchange(false)) close_killed();
+    if (sign_asked_.load()) sign_asked_.store(false);
     for (int i = 0; i < count; ++i) {
         void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
         if (tag == &bell_) {

@@ -58,6 +58,8 @@ public:
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
     void begin_drain() noexcept;
     void look_for_killed() noexcept override;
+    /// Whether it has gone round since the latest time that this was asked, or has come to its end. One thread asks.
+    [[nodiscard]] bool responds() noexcept;
     /// Once it has started; else nothing.
     void join() {
         if (thread_.joinable()) thread_.join();
@@ -127,6 +129,8 @@ private:
     std::atomic<bool> asleep_{false};
     std::atomic<bool> drain_asked_{false};
     std::atomic<bool> kill_asked_{false};
+    std::atomic<bool> sign_asked_{false};
+    std::atomic<bool> gone_{false};
     std::thread thread_;
 };
 
