@@ -15,8 +15,8 @@
 // procedure itself: none of them can be the runtime in the middle of its own work, nor the C library with a lock of its
 // own. Locks that application code holds itself stay taken, and what its frames own stays allocated.
 //
-// A context that is doomed, because its time is over and it does not end (scheduler::end_where_it_stands), is cut off in
-// the same way. Its worker looks at each tick whether it may be, and from there on steps with it for a while
+// A context that is doomed, because its time is over and it does not end (scheduler::end_where_it_stands), is cut off
+// in the same way. Its worker looks at each tick whether it may be, and from there on steps with it for a while
 // (stepping.hpp): it may be in its own code for some instructions out of millions, which no tick would ever find.
 //
 // A signal whose frame finds no room below the stack is a fault as well. The first one opens a reserve, and nothing

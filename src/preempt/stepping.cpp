@@ -8,8 +8,8 @@
 namespace tutti::preempt {
 namespace {
 
-// What procedures do often by way of the C library. None of them changes which signals are blocked, or makes a thread or
-// a process.
+// What procedures do often by way of the C library. None of them changes which signals are blocked, or makes a thread
+// or a process.
 constexpr long harmless[] = {
     SYS_brk,          SYS_clock_gettime, SYS_clock_nanosleep, SYS_close,      SYS_fdatasync, SYS_fstat,
     SYS_fsync,        SYS_futex,         SYS_getcpu,          SYS_getpid,     SYS_getrandom, SYS_gettid,

@@ -1,13 +1,14 @@
 // How a context goes on instruction by instruction, to one where it may be cut off (overrun.hpp): the processor traps
 // after each.
 //
-// One whose stack has been run over steps for as long as that takes. A doomed one steps for a while, and then runs freely
-// for as long, so that it takes at most twice as long as by itself to where it may be cut off; each while is twice as
-// many instructions as the one before. So a procedure that comes back to its own code again and again is found there,
-// however short it stays: at the latest when a while is as long as it is away.
+// One whose stack has been run over steps for as long as that takes. A doomed one steps for a while, and then runs
+// freely for about as long, so that it takes at most some twice as long as by itself to where it may be cut off; each
+// while is twice as many instructions as the one before. So a procedure that comes back to its own code again and again
+// is found there, however short it stays: at the latest when a while is as long as it is away.
 //
-// A doomed context makes no system call in steps but those known to be harmless. A trap while SIGTRAP is blocked, or in
-// a process or thread that has just been made, would end the process.
+// A doomed context makes no system call in steps but those known to be harmless; where another one comes, the while
+// ends, and ticks alone may find what follows. A trap while SIGTRAP is blocked, or in a process or thread that has just
+// been made, would end the process.
 #pragma once
 
 #include <ucontext.h>

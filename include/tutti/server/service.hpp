@@ -164,9 +164,9 @@ public:
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;  ///< 0 without metrics
     /// What the command INFO answers.
     [[nodiscard]] std::string info() const;
-    /// Whether each thread that owns sockets has gone round since the latest time that this was asked, or has come to its
-    /// end: a sign of life for whoever watches over the program, to be asked for every so often, by one thread. It says
-    /// nothing of procedures.
+    /// Whether each thread that owns sockets has gone round since the latest time that this was asked, or has come to
+    /// its end: a sign of life for whoever watches over the program, to be asked for every so often, by one thread. It
+    /// says nothing of procedures.
     [[nodiscard]] bool responds() noexcept;
 
     /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one

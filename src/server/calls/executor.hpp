@@ -105,8 +105,8 @@ public:
     /// do anything. Any thread. REQUIRES: as interrupt.
     virtual void end_where_it_stands(job& which) noexcept = 0;
 
-    /// The turn on a worker that `which` has just now, by a number that no other turn has; 0: it has none, because it has
-    /// not begun, waits in `retry` or for a transaction, or has been interrupted by another job. Any thread.
+    /// The turn on a worker that `which` has just now, by a number that no other turn has; 0: it has none, because it
+    /// has not begun, waits in `retry` or for a transaction, or has been interrupted by another job. Any thread.
     /// REQUIRES: as interrupt.
     [[nodiscard]] virtual std::uint64_t turn_of(job& which) noexcept = 0;
 

@@ -49,8 +49,8 @@ public:
         return clock.interrupts() > 1;
     }
 
-    /// Whether it has kept its worker for `time` on end, zero being none, as far as those who asked this have seen; true
-    /// once. REQUIRES: as executor::turn_of; one thread at a time asks.
+    /// Whether it has kept its worker for `time` on end, zero being none, as far as those who asked this have seen;
+    /// true once. REQUIRES: as executor::turn_of; one thread at a time asks.
     [[nodiscard]] bool keeps_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
         if (time.count() == 0 || told_ || !clock.has_lasted(time / 4, now)) return false;
         const std::uint64_t turn = runs.turn_of(*this);

@@ -73,9 +73,9 @@ void io_thread::start() {
     thread_ = std::thread{[this] { work(); }};
 }
 
-// asleep_ and given_back_, asleep_ and drain_asked_, asleep_ and kill_asked_, asleep_ and sign_asked_: the giver stores what it has to say and
-// then looks whether the I/O thread sleeps; the I/O thread says that it sleeps and then looks for what was said. All
-// sequentially consistent, so one of them sees the other.
+// asleep_ and given_back_, and asleep_ and each of the flags drain_asked_, kill_asked_ and sign_asked_: the giver
+// stores what it has to say and then looks whether the I/O thread sleeps; the I/O thread says that it sleeps and then
+// looks for what was said. All sequentially consistent, so one of them sees the other.
 void io_thread::give_back(request& done) noexcept {
     request* top = given_back_.load(std::memory_order_relaxed);
     do done.behind_given = top;

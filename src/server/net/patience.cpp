@@ -6,8 +6,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// A client that has read its last answer for so long would not notice that the server waits for it, and one that has not
-/// asked for so long is not about to.
+/// A client that has read its last answer so long ago would not notice that the server waits for it, and one that has
+/// not asked for so long is not about to.
 constexpr milliseconds silence{100};
 
 }  // namespace
