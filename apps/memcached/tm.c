@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "memcached.h"
+#include <memcached.h>
 
 #undef fprintf
 #undef perror

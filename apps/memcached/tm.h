@@ -141,7 +141,11 @@ TM_SAFE void* tm_realloc(void* old, size_t size);
 #define pthread_mutex_t tm_token
 #undef PTHREAD_MUTEX_INITIALIZER
 #define PTHREAD_MUTEX_INITIALIZER {0}
-#define pthread_mutex_init(token, attributes) (*(token) = (tm_token){0, 0}, 0)
+static inline int tm_token_init(tm_token* token) {
+    *token = (tm_token){0, 0};
+    return 0;
+}
+#define pthread_mutex_init(token, attributes) tm_token_init(token)
 #define pthread_mutex_destroy(token) ((void)(token))
 #define pthread_mutex_lock(token) tm_token_take(token)
 #define pthread_mutex_unlock(token) tm_token_give(token)
@@ -149,7 +153,7 @@ TM_SAFE void* tm_realloc(void* old, size_t size);
 #define pthread_cond_t tm_condition
 #undef PTHREAD_COND_INITIALIZER
 #define PTHREAD_COND_INITIALIZER {0}
-#define pthread_cond_init(condition, attributes) (*(condition) = (tm_condition){0, 0}, 0)
+#define pthread_cond_init(condition, attributes) ((void)(*(condition) = (tm_condition){0, 0}))
 #define pthread_cond_wait(condition, token) tm_condition_wait(condition, token)
 #define pthread_cond_timedwait(condition, token, when) tm_condition_wait_until(condition, token, when)
 #define pthread_cond_signal(condition) tm_condition_signal(condition)
