@@ -8,8 +8,8 @@
 // The order of a commit, with everything that may be there:
 //
 //   before_commit handlers | preparing, kill test | A::prepare | participants vote | committed | at_commit handlers and
-//   participants' commits | A::draw_again | A::publish | waiters woken, frees retired | marks and slot given back | idle |
-//   quiescence | reclamation | on_commit handlers
+//   participants' commits | A::draw_again | A::publish | waiters woken, frees retired | marks and slot given back |
+//   idle | quiescence | reclamation | on_commit handlers
 #pragma once
 
 #include "base/fence.hpp"
