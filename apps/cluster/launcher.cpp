@@ -60,16 +60,26 @@ child start(const program_options& how, const char* program, unsigned number,
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error{"no file descriptor is left"};
     constexpr int report_to = 3;
     std::vector<std::string> words{program,
-                                   "--workload", how.workload,
-                                   "--nodes",    std::to_string(how.nodes),
-                                   "--threads",  std::to_string(how.threads),
-                                   "--seconds",  std::to_string(how.seconds),
-                                   "--reads",    std::to_string(how.reads),
-                                   "--objects",  std::to_string(how.objects),
-                                   "--seed",     std::to_string(how.seed),
-                                   "--patience", std::to_string(how.patience),
-                                   "--self",     std::to_string(number),
-                                   "--report-to", std::to_string(report_to)};
+                                   "--workload",
+                                   how.workload,
+                                   "--nodes",
+                                   std::to_string(how.nodes),
+                                   "--threads",
+                                   std::to_string(how.threads),
+                                   "--seconds",
+                                   std::to_string(how.seconds),
+                                   "--reads",
+                                   std::to_string(how.reads),
+                                   "--objects",
+                                   std::to_string(how.objects),
+                                   "--seed",
+                                   std::to_string(how.seed),
+                                   "--patience",
+                                   std::to_string(how.patience),
+                                   "--self",
+                                   std::to_string(number),
+                                   "--report-to",
+                                   std::to_string(report_to)};
     if (how.moves) words.emplace_back("--move");
     for (const std::string& a : addresses) {
         words.emplace_back("--address");
@@ -123,7 +133,8 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("{}: {} nodes of {} threads, {} objects that {}, {} % reads, {}\n", how.workload, how.nodes, how.threads,
                how.objects, how.moves ? "move" : "stay", how.reads, how.unix_sockets ? "Unix sockets" : "TCP");
     fmt::print("  transactions/s     {:>12.0f}\n", static_cast<double>(all.transactions) / all.seconds);
-    fmt::print("  latency, us        {:>12.1f} median, {:.1f} of 99 %, {:.1f} of 99.9 %\n", us(0.5), us(0.99), us(0.999));
+    fmt::print("  latency, us        {:>12.1f} median, {:.1f} of 99 %, {:.1f} of 99.9 %\n", us(0.5), us(0.99),
+               us(0.999));
     fmt::print("  per transaction:\n");
     fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));

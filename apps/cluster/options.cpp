@@ -45,8 +45,8 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     app.add_option("--report-to", options.report_to)->group("");
     if (auto text = cli::parse(app, argc, argv, "tutti-cluster --help")) return *text;
     if (options.kill >= static_cast<int>(options.nodes)) {
-        throw cli::command_line_error{fmt::format("--kill {}: nodes are numbered from 0 to {}", options.kill,
-                                                  options.nodes - 1)};
+        throw cli::command_line_error{
+            fmt::format("--kill {}: nodes are numbered from 0 to {}", options.kill, options.nodes - 1)};
     }
     return options;
 }

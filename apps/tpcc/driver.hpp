@@ -11,8 +11,8 @@
 #include <limits>
 #include <string_view>
 
-#include "tpcc/database.hpp"
 #include "cli/histogram.hpp"
+#include "tpcc/database.hpp"
 
 namespace tpcc {
 
@@ -40,7 +40,7 @@ struct profile_tally {
     std::uint64_t commits = 0;
     std::uint64_t rolled_back = 0;  ///< by the user: New-Orders of an item that does not exist
     std::uint64_t restarts = 0;     ///< attempts beyond the first
-    cli::histogram turnaround;           ///< of both, restarts included, without the making of the input
+    cli::histogram turnaround;      ///< of both, restarts included, without the making of the input
 
     void merge(const profile_tally& other);
 };

@@ -66,6 +66,7 @@ struct exclusive {
     }
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { undo::rewind(d, mark); }
 
+    static void draw_again(descriptor&) noexcept {}
     static bool unchanged(descriptor& d) noexcept { return time_based::validate(d); }
     static bool become(descriptor&, memory::status) noexcept { return true; }
     static void refresh(descriptor&) noexcept {}

@@ -117,6 +117,7 @@ struct norec {
         redo::rewind(d, mark, [](const memory::write_entry&) {});
     }
 
+    static void draw_again(descriptor&) noexcept {}  // the sequence moves when the lock is let go
     static bool unchanged(descriptor& d) { return stands(d) || (d.logging && revalidate(d)); }
     static bool become(descriptor& d, memory::status) { return d.logging && (stands(d) || revalidate(d)); }
     static void refresh(descriptor& d) {

@@ -231,6 +231,10 @@ TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
 
+/// After decide, when participants have decided. Still after the instant p, at which all locks are held, so nothing in
+/// the proof of version_clock.hpp changes; but a snapshot that holds this version was taken after the decision.
+inline void draw_again(descriptor& d) noexcept { d.kept.commit_version = version_clock::draw(d).version; }
+
 /// After decide, before the first orec is released.
 TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.kept.commit_version); }
 

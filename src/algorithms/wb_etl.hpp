@@ -91,6 +91,7 @@ struct wb_etl {
         });
     }
 
+    static void draw_again(descriptor& d) noexcept { time_based::draw_again(d); }
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }

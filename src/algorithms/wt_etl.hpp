@@ -56,6 +56,7 @@ struct wt_etl {
     }
     static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { undo::rewind(d, mark); }
 
+    static void draw_again(descriptor& d) noexcept { time_based::draw_again(d); }
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }

@@ -22,7 +22,7 @@ namespace tutti::base {
 /// Sleeps while `word` is `expected`, until another thread wakes it or the deadline passes. May return early: callers
 /// loop.
 TUTTI_EXPORT void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                std::optional<deadline> until = std::nullopt) noexcept;
+                                    std::optional<deadline> until = std::nullopt) noexcept;
 
 /// The same as a cancellation point (pthreads(7)): the forced unwind of a cancelled thread may leave it.
 void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_t expected,

@@ -85,10 +85,10 @@ void enlistment::note_for_undo(detail::slot& s) {
 
 bool enlistment::snapshot_moved() {
     if (attempt_ != descriptor_.own_sequence || work_.empty()) return true;
-    // What the snapshot now holds was committed when the clock said no more than this.
-    const std::uint64_t now = site_.clock.now();
-    if (now <= work_.time()) return true;
-    const outcome o = work_.forward(now);
+    // What the snapshot now holds was committed when the clock said no more than it does now. Every object anew, also
+    // if the clock stands where it stood: a commit without objects draws no version, and may have overwritten what one
+    // with objects had read here, which holds its locks until it draws.
+    const outcome o = work_.forward(site_.clock.now(), true);
     if (o == outcome::good) return true;
     if (o != outcome::conflict) fail(o);
     ++defeats_;

@@ -1,8 +1,8 @@
 // How the protocol takes part in a transaction of the engine: one for each context (descriptor) and node.
 //
 //   first touch           joins the attempt as a companion, begins at the node's clock
-//   the snapshot moves    forwards to the node's clock: what others on this node committed here may depend on commits of
-//                         the cluster that came after what this transaction has read of it
+//   the snapshot moves    forwards to the node's clock: what others on this node committed here may depend on commits
+//                         of the cluster that came after what this transaction has read of it
 //   vote                  prepares: locks here and elsewhere; then the local reads are validated once more
 //   commit                draws the version, publishes, releases
 //   roll-back             nothing: before the vote nothing is held. The next first touch finds another attempt

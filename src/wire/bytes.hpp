@@ -68,7 +68,7 @@ public:
             value = T{};
             return;
         }
-        std::memcpy(&value, rest_.data(), sizeof value);
+        rest_.copy(reinterpret_cast<char*>(&value), sizeof value);
         rest_.remove_prefix(sizeof value);
     }
     void operator()(std::string& bytes) {

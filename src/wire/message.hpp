@@ -1,5 +1,5 @@
-// The schema: every message that two nodes exchange, and the header in front of each. docs/cluster-protocol.md says what
-// they mean.
+// The schema: every message that two nodes exchange, and the header in front of each. docs/cluster-protocol.md says
+// what they mean.
 #pragma once
 
 #include <cstdint>

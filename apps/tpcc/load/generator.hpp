@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string>
 
-#include "tpcc/driver.hpp"
 #include "cli/histogram.hpp"
+#include "tpcc/driver.hpp"
 #include "tpcc/load/calls.hpp"
 
 namespace tpcc::load {

@@ -19,8 +19,8 @@ namespace tutti::cluster {
 
 /// Names an object of type T. Copies are cheap and equal.
 ///
-/// Every call of a block that has not opened the object yet may take a round trip, and may restart the block. Outside of
-/// a block there is no access (strong atomicity): a single access is a block of one.
+/// Every call of a block that has not opened the object yet may take a round trip, and may restart the block. Outside
+/// of a block there is no access (strong atomicity): a single access is a block of one.
 ///
 /// All of them throw node_lost if the object's node is gone, type_mismatch if it holds another type, and usage_error in
 /// an irrevocable transaction: another node could not be told to wait for it.

@@ -7,8 +7,8 @@
 //   S2  Its version grows with every commit that wrote it, and is no higher than the clock of the node that it is on.
 //   S3  A write lock excludes every other lock; read locks share. Nobody waits for a lock: who does not get one gives
 //       up, so there is no deadlock.
-//   S4  A view that says `here` was taken while nobody held the write lock, and the node's clock said `valid_at` or more
-//       by then.
+//   S4  A view that says `here` was taken while nobody held the write lock, and the node's clock said `valid_at` or
+//       more by then.
 //
 // Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
 #pragma once

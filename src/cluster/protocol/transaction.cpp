@@ -144,7 +144,7 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     return e.valid_at < time_ ? forward(time_) : outcome::good;
 }
 
-outcome transaction::forward(std::uint64_t to) {
+outcome transaction::forward(std::uint64_t to, bool anew) {
     if (broken(fault::no_forwarding)) {
         time_ = std::max(time_, to);
         return outcome::good;
@@ -154,7 +154,7 @@ outcome transaction::forward(std::uint64_t to) {
     if (beside_ != nullptr && !beside_->stand(to)) return outcome::conflict;
     std::vector<std::pair<node_number, wire::validate>> asks;
     for (const auto& e : entries()) {
-        if (e->valid_at >= to) continue;
+        if (e->valid_at >= to && !anew) continue;
         if (e->owner == site_.self) {
             if (!site_.objects.is_current(e->id, e->version)) return outcome::conflict;
             continue;

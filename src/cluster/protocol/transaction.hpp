@@ -60,8 +60,9 @@ public:
     [[nodiscard]] entry* find(const object_id& id) noexcept;
     /// Opens those that are not open, in one round trip if they are where they are expected.
     [[nodiscard]] outcome open(std::span<const object_id> ids);
-    /// Moves `time()` to `to` or more if every read is still current.
-    [[nodiscard]] outcome forward(std::uint64_t to);
+    /// Moves `time()` to `to` or more if every read is still current: those that are not known to have been so then,
+    /// or, if `anew`, all of them as of now.
+    [[nodiscard]] outcome forward(std::uint64_t to, bool anew = false);
 
     /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both.
     /// After `good` commit() or abort() must follow; after anything else nothing is held.

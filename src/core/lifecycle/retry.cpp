@@ -132,7 +132,8 @@ void raise_retry(tx& t) {
     if (!d.healthy()) core::examine(d);
     if (core::has(d, core::deferred::kind::companion)) {
         throw usage_error{
-            "tutti: retry in a block that has touched objects of a cluster, which cannot wake it yet; use retry_for with "
+            "tutti: retry in a block that has touched objects of a cluster, which cannot wake it yet; use retry_for "
+            "with "
             "the time after which to look again"};
     }
     core::give_way(d);

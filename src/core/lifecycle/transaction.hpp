@@ -8,8 +8,8 @@
 // The order of a commit, with everything that may be there:
 //
 //   before_commit handlers | preparing, kill test | A::prepare | participants vote | committed | at_commit handlers and
-//   participants' commits | A::publish | waiters woken, frees retired | marks and slot given back | idle |
-//   quiescence | reclamation | on_commit handlers
+//   participants' commits | A::draw_again | A::publish | waiters woken, frees retired | marks and slot given back |
+//   idle | quiescence | reclamation | on_commit handlers
 #pragma once
 
 #include "base/fence.hpp"
@@ -289,6 +289,7 @@ private:
         }
         if (asks && !put_to_the_vote(d)) return false;
         if ((d.slow_commit & slow_commit_handlers) != 0) announce_decision(d);
+        if (asks && !d.writes.empty()) A::draw_again(d);
         return true;
     }
 };

@@ -13,6 +13,10 @@
 //   publish(d)          makes the writes visible and releases their orecs. If it privatizes by waiting, it calls
 //                       announce_publication before the first of them; and prepare calls announce_draw before it draws
 //                       a version that others could have in their snapshot before it is published.
+//   draw_again(d)       between prepare and publish, when participants have decided: d's writes get a version that no
+//                       snapshot holds which was taken before. A participant that shows data of its own needs that:
+//                       otherwise a transaction could see its earlier data, and then d's writes, and nobody would be
+//                       told. Nothing to do where no snapshot can be ahead of what is published.
 //   end(d)              commit of a transaction that wrote nothing: gives up whatever else it holds.
 //   roll_back(d)        gives back every orec, lock and token of the algorithm's. noexcept; idempotent; may run on
 //                       another context when d is suspended.
@@ -50,6 +54,7 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
     { A::write(d, v, w) } -> std::same_as<void>;
     { A::write(d, p, w) } -> std::same_as<void>;
     { A::prepare(d) } -> std::same_as<abort_cause>;
+    { A::draw_again(d) } noexcept -> std::same_as<void>;
     { A::publish(d) } noexcept -> std::same_as<void>;
     { A::end(d) } noexcept -> std::same_as<void>;
     { A::roll_back(d) } noexcept -> std::same_as<void>;

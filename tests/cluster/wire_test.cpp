@@ -1,0 +1,70 @@
+// Messages: what is written is read, and bytes that are none are refused.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cluster/protocol/site.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "wire/bytes.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::wire;
+
+prepare some_prepare() {
+    return {.who = {.node = 1, .slot = 2, .sequence = 3},
+            .decide = true,
+            .reads = {{{0, 1}, 4}},
+            .writes = {{{0, 2}, 5, action::put, "bytes"}, {{0, 3}, 0, action::leave, ""}}};
+}
+
+TEST(cluster_messages, are_read_as_they_were_written) {
+    prepare got;
+    ASSERT_TRUE(decode(encode(some_prepare()), got));
+    EXPECT_EQ(got.who, some_prepare().who);
+    EXPECT_TRUE(got.decide);
+    ASSERT_EQ(got.reads.size(), 1u);
+    EXPECT_EQ(got.reads[0].id, (object_id{0, 1}));
+    ASSERT_EQ(got.writes.size(), 2u);
+    EXPECT_EQ(got.writes[0].bytes, "bytes");
+    EXPECT_EQ(got.writes[1].action, action::leave);
+    EXPECT_EQ(encode(header{}).size(), header::size);
+}
+
+TEST(cluster_messages, that_are_cut_or_too_long_are_refused) {
+    const std::string whole = encode(some_prepare());
+    prepare got;
+    for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
+    EXPECT_FALSE(decode(whole + "x", got));
+}
+
+// A count that a stranger made up must not be believed.
+TEST(cluster_messages, cannot_ask_for_memory_that_they_do_not_fill) {
+    std::string bytes = encode(fetch{});
+    bytes[0] = bytes[1] = bytes[2] = bytes[3] = '\xff';
+    fetch got;
+    EXPECT_FALSE(decode(bytes, got));
+    EXPECT_LE(got.ids.size(), 1u);
+}
+
+TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
+    cluster::site one{0, 2, cluster::moving::to_writer};
+    support::random dice{7};
+    std::size_t refused = 0;
+    const std::string models[] = {encode(fetch{{{0, 1}, {0, 2}}}), encode(some_prepare()),
+                                  encode(decide{{1, 2, 3}, true, 9}), encode(place{{0, 1}, 1, 5}),
+                                  encode(validate{{{{0, 1}, 1}}})};
+    for (std::size_t i = 0; i < support::rounds(50'000); ++i) {
+        std::string bytes = models[dice.below(std::size(models))];
+        for (std::size_t n = dice.below(4); n-- > 0;) bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
+        if (dice.one_in(4)) bytes.resize(dice.below(bytes.size() + 1));
+        bool sound = false;
+        static_cast<void>(one.serve(static_cast<wire::kind>(dice.below(9)), bytes, sound));
+        refused += sound ? 0u : 1u;
+    }
+    EXPECT_GT(refused, 0u);
+}
+
+}  // namespace
