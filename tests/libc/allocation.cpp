@@ -67,8 +67,7 @@ void nothing_is_lost() {
             run(e, [&] {
                 void* p = CALL(malloc, 1000);
                 p = CALL(realloc, p, 2000);
-                void* q = nullptr;
-                CALL(posix_memalign, &q, 64, 1000);
+                void* const q = CALL(aligned_alloc, 64, 1024);
                 CALL(free, p);
                 CALL(free, q);
             });
