@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdio>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "tutti/tx.hpp"
@@ -87,7 +88,69 @@ TUTTI_EXPORT int vsprintf(tx& t, char* to, const char* format, va_list arguments
 /// Memory that is allocated goes back with a roll-back; what is freed goes back with the commit, once no running
 /// transaction can see it (paper 004, figure 2).
 /// @{
+TUTTI_EXPORT void* malloc(tx& t, std::size_t size);
+TUTTI_EXPORT void* calloc(tx& t, std::size_t count, std::size_t size);
+TUTTI_EXPORT void free(tx& t, void* memory);
+/// Always moves, because a roll-back has to find the old memory as it was.
 TUTTI_EXPORT void* realloc(tx& t, void* memory, std::size_t size);
+TUTTI_EXPORT void* reallocarray(tx& t, void* memory, std::size_t count, std::size_t size);
+TUTTI_EXPORT int posix_memalign(tx& t, void** to, std::size_t alignment, std::size_t size);
+TUTTI_EXPORT void* aligned_alloc(tx& t, std::size_t alignment, std::size_t size);
+TUTTI_EXPORT void* memalign(tx& t, std::size_t alignment, std::size_t size);
+TUTTI_EXPORT void* valloc(tx& t, std::size_t size);
+TUTTI_EXPORT std::size_t malloc_usable_size(tx& t, void* memory);
+/// @}
+
+/// @name Descriptors
+/// A descriptor is made at once, and a roll-back closes it, and removes the file if that was made for it. Opening a file
+/// that is not empty with O_TRUNC, a device (other than /dev/null and its like) or a pipe by its name makes the
+/// transaction irrevocable first. What is closed stays open until the commit, but is closed for the functions of this
+/// header; its number is not given out again before the commit. dup2 onto an open descriptor keeps that one aside until
+/// the commit. Locks of fcntl are lost with a duplicate, as POSIX has it, and do not come back.
+/// @{
+TUTTI_EXPORT int openat(tx& t, int folder, const char* path, int flags, mode_t mode);
+TUTTI_EXPORT int open(tx& t, const char* path, int flags, mode_t mode);
+TUTTI_EXPORT int creat(tx& t, const char* path, mode_t mode);
+TUTTI_EXPORT int close(tx& t, int fd);
+TUTTI_EXPORT int dup(tx& t, int fd);
+TUTTI_EXPORT int dup2(tx& t, int from, int to);
+TUTTI_EXPORT int dup3(tx& t, int from, int to, int flags);
+TUTTI_EXPORT int pipe(tx& t, int* ends);
+TUTTI_EXPORT int pipe2(tx& t, int* ends, int flags);
+TUTTI_EXPORT int fstat(tx& t, int fd, struct stat* to);
+TUTTI_EXPORT int isatty(tx& t, int fd);
+/// @}
+
+/// @name Bytes of descriptors
+/// In a regular file the position moves at once, and a roll-back moves it back; a file that grows is cut back. Between
+/// transactions that use one file these calls exclude each other to the end of the transaction, all but pread. Reading
+/// from anything else, writing, and cutting a file shorter make the transaction irrevocable first, so that the result is
+/// the kernel's. fsync and fdatasync are done at once: there is nothing to undo. A bad address is a fault of the program,
+/// not EFAULT, and of a descriptor with O_DIRECT the buffer is the transaction's own, so that the kernel may refuse it.
+/// @{
+TUTTI_EXPORT ssize_t read(tx& t, int fd, void* to, std::size_t count);
+TUTTI_EXPORT ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from);
+TUTTI_EXPORT ssize_t write(tx& t, int fd, const void* from, std::size_t count);
+TUTTI_EXPORT ssize_t pwrite(tx& t, int fd, const void* from, std::size_t count, off_t to);
+TUTTI_EXPORT off_t lseek(tx& t, int fd, off_t offset, int whence);
+TUTTI_EXPORT int ftruncate(tx& t, int fd, off_t size);
+TUTTI_EXPORT int fsync(tx& t, int fd);
+TUTTI_EXPORT int fdatasync(tx& t, int fd);
+/// @}
+
+/// @name Files by name
+/// mkdir, rename to a name that is free and truncate to more bytes are done at once, and a roll-back takes them back
+/// unless the name is another file's by then. unlink and rmdir of what exists, rename onto a name that is taken and
+/// truncate to fewer bytes make the transaction irrevocable first.
+/// @{
+TUTTI_EXPORT int stat(tx& t, const char* path, struct stat* to);
+TUTTI_EXPORT int lstat(tx& t, const char* path, struct stat* to);
+TUTTI_EXPORT int access(tx& t, const char* path, int mode);
+TUTTI_EXPORT int unlink(tx& t, const char* path);
+TUTTI_EXPORT int rmdir(tx& t, const char* path);
+TUTTI_EXPORT int mkdir(tx& t, const char* path, mode_t mode);
+TUTTI_EXPORT int rename(tx& t, const char* from, const char* to);
+TUTTI_EXPORT int truncate(tx& t, const char* path, off_t size);
 /// @}
 
 }  // namespace tutti::libc

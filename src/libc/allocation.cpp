@@ -29,17 +29,55 @@ void* noted(tx& t, void* memory) noexcept {
 
 }  // namespace
 
+void* malloc(tx& t, std::size_t size) { return noted(t, ::malloc(size)); }
+void* calloc(tx& t, std::size_t count, std::size_t size) { return noted(t, ::calloc(count, size)); }
+
+void free(tx& t, void* memory) {
+    if (memory == nullptr) return;
+    // Without memory to remember it, what is to be freed is leaked.
+    try {
+        api::note_free(static_cast<descriptor&>(t), memory, give_back);
+    } catch (const std::bad_alloc&) {}
+}
+
 void* realloc(tx& t, void* memory, std::size_t size) {
     if (memory == nullptr) return noted(t, std::malloc(size));
     // glibc frees what is made nothing, and says so by null.
     void* const now = size != 0 ? noted(t, std::malloc(size)) : nullptr;
     if (now == nullptr && size != 0) return nullptr;
     if (now != nullptr) copy_over(t, now, memory, std::min(size, ::malloc_usable_size(memory)));
-    // Without memory to remember it, what is to be freed is leaked.
-    try {
-        api::note_free(static_cast<descriptor&>(t), memory, give_back);
-    } catch (const std::bad_alloc&) {}
+    libc::free(t, memory);
     return now;
 }
+
+void* reallocarray(tx& t, void* memory, std::size_t count, std::size_t size) {
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return libc::realloc(t, memory, bytes);
+}
+
+int posix_memalign(tx& t, void** to, std::size_t alignment, std::size_t size) {
+    const int error = errno;
+    void* memory = nullptr;
+    const int result = ::posix_memalign(&memory, alignment, size);
+    if (result != 0) return result;
+    if (memory != nullptr && noted(t, memory) == nullptr) {
+        errno = error;  // it says so by its result
+        return ENOMEM;
+    }
+    write(t, to, memory);
+    return 0;
+}
+
+void* aligned_alloc(tx& t, std::size_t alignment, std::size_t size) {
+    return noted(t, ::aligned_alloc(alignment, size));
+}
+void* memalign(tx& t, std::size_t alignment, std::size_t size) { return noted(t, ::memalign(alignment, size)); }
+void* valloc(tx& t, std::size_t size) { return noted(t, ::valloc(size)); }
+
+std::size_t malloc_usable_size(tx&, void* memory) { return ::malloc_usable_size(memory); }
 
 }  // namespace tutti::libc

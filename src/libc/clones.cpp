@@ -2,7 +2,13 @@
 // transactions, and in a block that runs without barriers, a clone calls the function itself. So a pointer to a
 // function finds its clone, too, this library brings a clone table, like every object that GCC compiles for
 // transactions.
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdarg>
+#include <cstdlib>
 
 #include "libc/context.hpp"
 #include "tutti/libc.hpp"
@@ -40,9 +46,13 @@ __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
         va_end(rest);                                                                                                \
         return value;                                                                                                \
     }
+#define TUTTI_LIBC_ALIAS(size, other, of_size, of)                                                                 \
+    extern "C" TUTTI_EXPORT decltype(tutti_clone_of_##of) tutti_clone_of_##other __asm__("_ZGTt" #size #other)    \
+        __attribute__((alias("_ZGTt" #of_size #of)));
 #include "libc/functions.def"
 #undef TUTTI_LIBC
 #undef TUTTI_LIBC_VARIADIC
+#undef TUTTI_LIBC_ALIAS
 
 // By other names: some of the functions are overloaded in C++, and an overloaded name has no address.
 #define TUTTI_LIBC(size, result, name, parameters, arguments) \
@@ -50,6 +60,7 @@ __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
     extern "C" void tutti_address_of_clone_of_##name() __asm__("_ZGTt" #size #name);
 #define TUTTI_LIBC_VARIADIC(size, result, name, parameters, last, arguments, form) \
     TUTTI_LIBC(size, result, name, parameters, arguments)
+#define TUTTI_LIBC_ALIAS(size, other, of_size, of) TUTTI_LIBC(size, , other, , )
 #include "libc/functions.def"
 #undef TUTTI_LIBC
 

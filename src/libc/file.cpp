@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "base/futex.hpp"
+#include "libc/context_state.hpp"
 #include "libc/file_layout.hpp"
 #include "tutti/detail/runtime.hpp"
 #include "tutti/memory.hpp"
@@ -38,19 +39,6 @@ conflict_word conflict_words[512];
 conflict_word& conflict_word_of(const FILE* f) noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(f);
     return conflict_words[((address >> 4) * 0x9e3779b97f4a7c15U) >> 55];
-}
-
-struct state {
-    detail::word sequence = 0;
-    touch* newest = nullptr;
-};
-
-/// Null: there is no memory for it.
-state* state_of(descriptor& d) noexcept {
-    if (d.c_library == nullptr) d.c_library = new (std::nothrow) state;
-    auto* const s = static_cast<state*>(d.c_library);
-    if (s != nullptr && s->sequence != d.own_sequence) *s = {d.own_sequence, nullptr};
-    return s;
 }
 
 file_place place_of(const FILE* f) noexcept {
@@ -91,7 +79,7 @@ void restore(const touch& t) noexcept {
 }
 
 void drop_newest(descriptor& d) noexcept {
-    auto* const s = static_cast<state*>(d.c_library);
+    auto* const s = static_cast<context_state*>(d.c_library);
     s->newest = s->newest->older;
 }
 
@@ -125,14 +113,14 @@ void lock(tx& t, FILE* f) {
     detail::raise_restart(t);
 }
 
-touch* find(const state& s, const FILE* f) noexcept {
+touch* find(const context_state& s, const FILE* f) noexcept {
     touch* at = s.newest;
     while (at != nullptr && at->file != f) at = at->older;
     return at;
 }
 
 /// Throws std::bad_alloc, and then has registered nothing.
-touch* note_touch(tx& t, state& s, FILE* f, bool outermost) {
+touch* note_touch(tx& t, context_state& s, FILE* f, bool outermost) {
     descriptor& d = descriptor::of(t);
     auto handler = std::make_unique<undo>(
         touch{f, d.deferred_log.size(), place_of(f), false, false, outermost, false, 0, s.newest});
@@ -143,7 +131,7 @@ touch* note_touch(tx& t, state& s, FILE* f, bool outermost) {
 }
 
 /// Null where memory runs out: then nothing has changed.
-touch* first_touch(tx& t, state& s, FILE* f) {
+touch* first_touch(tx& t, context_state& s, FILE* f) {
     tutti::store(t, &conflict_word_of(f).value, std::uint64_t{1});
     lock(t, f);
     // Nothing from here on leaves the frame but by the exception below.
@@ -171,7 +159,7 @@ bool is_ordinary(const FILE* f) noexcept {
 
 file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     descriptor& d = descriptor::of(t);
-    state* const s = d.hooks == nullptr && is_known_layout() ? state_of(d) : nullptr;
+    context_state* const s = d.hooks == nullptr && is_known_layout() ? state_of(d) : nullptr;
     if (s == nullptr) {
         libc::become_irrevocable(t, "a stream of the C library");
         return;
@@ -295,7 +283,7 @@ void file::before_finality(const char* why) {
     libc::become_irrevocable(t_, why);
     // F4: a block of the library inside this one may still be cancelled, and one of the language that runs alone has no
     // way back in any case.
-    for (touch* at = static_cast<state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {
+    for (touch* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {
         if (at->file == f_) at->final = true;
     }
 }

@@ -1,0 +1,82 @@
+#include "libc/descriptor_table.hpp"
+
+#include <unistd.h>
+
+#include "libc/context_state.hpp"
+#include "libc/effects.hpp"
+#include "tutti/open_nesting.hpp"
+
+namespace tutti::libc {
+namespace {
+
+constexpr char files = 0;  // whose the locks are
+
+/// Takes its close out of the list when the block is rolled back.
+class forgetting final : public detail::handler {
+public:
+    forgetting(context_state& s, int fd, const struct stat& about) noexcept
+        : state_{s}, close_{fd, true, about.st_dev, about.st_ino, s.closing} {}
+    void run(tx&, abort_cause) override {
+        if (state_.closing == &close_) state_.closing = close_.older;
+    }
+    pending_close* note() noexcept { return state_.closing = &close_; }
+
+private:
+    context_state& state_;
+    pending_close close_;
+};
+
+void close_now(const pending_close& c) noexcept {
+    const kept_errno kept;
+    struct stat now;
+    if (!c.live || ::fstat(c.fd, &now) != 0 || now.st_dev != c.device || now.st_ino != c.inode) return;
+    ::close(c.fd);
+}
+
+}  // namespace
+
+pending_close* find_closing(tx& t, int fd) noexcept {
+    const context_state* const s = state_of(descriptor::of(t));
+    if (s == nullptr) return nullptr;  // then nothing has been noted
+    pending_close* at = s->closing;
+    while (at != nullptr && !(at->live && at->fd == fd)) at = at->older;
+    return at;
+}
+
+bool usable(tx& t, int fd) noexcept {
+    if (find_closing(t, fd) == nullptr) return true;
+    errno = EBADF;
+    return false;
+}
+
+bool close_at_commit(tx& t, int fd, const struct stat& about) noexcept {
+    context_state* const s = state_of(descriptor::of(t));
+    if (s == nullptr) return false;
+    pending_close* noted = nullptr;
+    try {
+        auto made = std::make_unique<forgetting>(*s, fd, about);
+        auto* const at = made.get();
+        detail::access::add(t, detail::handler_point::on_abort, std::move(made));
+        noted = at->note();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    if (put_off(t, detail::handler_point::at_commit, [noted] { close_now(*noted); })) return true;
+    noted->live = false;
+    return false;
+}
+
+bool lock_file(tx& t, const struct stat& about, bool shared) {
+    const std::uint64_t key = (static_cast<std::uint64_t>(about.st_dev) * 0x9e3779b97f4a7c15U) ^ about.st_ino;
+    try {
+        acquire(t, {.of = &files, .key = key, .shared = shared});
+        return true;
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+    } catch (const usage_error&) {
+        errno = EDEADLK;
+    }
+    return false;
+}
+
+}  // namespace tutti::libc

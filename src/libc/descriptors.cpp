@@ -1,0 +1,131 @@
+// Descriptors that come and go. See descriptor_table.hpp.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "libc/descriptor_table.hpp"
+#include "libc/effects.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+namespace {
+
+struct close_one {
+    int fd;
+    void operator()() const noexcept { ::close(fd); }
+};
+struct close_both {
+    int first, second;
+    void operator()() const noexcept {
+        ::close(first);
+        ::close(second);
+    }
+};
+
+/// What dup2 took from a number goes back to it.
+struct give_back_number {
+    int saved, number, flags;
+    pending_close* closed;  ///< that the transaction had closed it before; null if not
+    void operator()() const noexcept {
+        ::dup3(saved, number, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
+        ::close(saved);
+        if (closed != nullptr) closed->live = true;
+    }
+};
+
+/// A call that makes one descriptor.
+template <class Call>
+int made(tx& t, Call call) noexcept {
+    auto* const undo = prepare_undo<close_one>(t);
+    if (undo == nullptr) return -1;
+    const int fd = call();
+    if (fd >= 0) undo->arm({fd});
+    return fd;
+}
+
+/// dup3 onto a number that is in use, of which `flags` are those of the descriptor.
+int replace(tx& t, int from, int to, int flags, int flags_before) {
+    auto* const undo = prepare_undo<give_back_number>(t);
+    // The commit runs before what undoes is deleted.
+    struct closing {
+        int saved = -1;
+    };
+    auto* const kept = undo != nullptr ? static_cast<closing*>(private_memory(t, sizeof(closing))) : nullptr;
+    if (kept == nullptr) return -1;
+    kept->saved = -1;
+    const auto forget = [kept] {
+        if (kept->saved >= 0) ::close(kept->saved);
+    };
+    if (!put_off(t, detail::handler_point::at_commit, forget)) return -1;
+    const int saved = ::fcntl(to, F_DUPFD_CLOEXEC, 0);
+    if (saved < 0) {  // no number is free to save it
+        become_irrevocable(t, "dup2 onto an open descriptor, with no descriptor left to save it");
+        return ::dup3(from, to, flags);
+    }
+    if (::dup3(from, to, flags) < 0) {
+        const kept_errno kept_now;
+        ::close(saved);
+        return -1;
+    }
+    pending_close* const closed = find_closing(t, to);
+    if (closed != nullptr) closed->live = false;
+    kept->saved = saved;
+    undo->arm({saved, to, flags_before, closed});
+    return to;
+}
+
+}  // namespace
+
+int close(tx& t, int fd) {
+    const int error = errno;
+    struct stat about;
+    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (!close_at_commit(t, fd, about)) {
+        become_irrevocable(t, "close, without memory to put it off");
+        return ::close(fd);
+    }
+    errno = error;
+    return 0;
+}
+
+int dup(tx& t, int fd) {
+    if (!usable(t, fd)) return -1;
+    return made(t, [fd] { return ::dup(fd); });
+}
+
+int dup3(tx& t, int from, int to, int flags) {
+    const int error = errno;
+    if (!usable(t, from)) return -1;
+    const int before = from != to ? ::fcntl(to, F_GETFD) : -1;
+    const int result = before < 0 ? made(t, [=] { return ::dup3(from, to, flags); }) : replace(t, from, to, flags, before);
+    if (result >= 0) errno = error;
+    return result;
+}
+
+int dup2(tx& t, int from, int to) {
+    if (from != to) return libc::dup3(t, from, to, 0);
+    return usable(t, from) ? ::dup2(from, to) : -1;
+}
+
+int pipe2(tx& t, int* ends, int flags) {
+    auto* const undo = prepare_undo<close_both>(t);
+    if (undo == nullptr) return -1;
+    int both[2];
+    const int result = ::pipe2(both, flags);
+    if (result != 0) return result;
+    undo->arm({both[0], both[1]});
+    copy_out(t, ends, both, sizeof both);
+    return 0;
+}
+int pipe(tx& t, int* ends) { return libc::pipe2(t, ends, 0); }
+
+int fstat(tx& t, int fd, struct stat* to) {
+    struct stat about;
+    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    write(t, to, about);
+    return 0;
+}
+
+int isatty(tx& t, int fd) { return usable(t, fd) ? ::isatty(fd) : 0; }
+
+}  // namespace tutti::libc

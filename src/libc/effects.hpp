@@ -1,0 +1,68 @@
+// Effects beyond memory: calls that are made at once and undone by a roll-back, and calls that wait for the commit.
+//
+// What undoes a call is registered before the call is made, so that nothing can fail once it has been, and armed after
+// it. Nothing that may leave the frame stands between the call and arm().
+#pragma once
+
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "libc/context.hpp"
+
+namespace tutti::libc {
+
+/// Puts errno back: what the runtime does for a program must not show there.
+class kept_errno {
+public:
+    kept_errno() noexcept : error_{errno} {}
+    ~kept_errno() { errno = error_; }
+    kept_errno(const kept_errno&) = delete;
+    kept_errno& operator=(const kept_errno&) = delete;
+
+private:
+    int error_;
+};
+
+/// Runs `Undo` (a function object that does not fail) when its block is rolled back, if it was armed.
+template <class Undo>
+class undoing final : public detail::handler {
+public:
+    void arm(Undo undo) { undo_.emplace(std::move(undo)); }
+    void run(tx&, abort_cause) override {
+        const kept_errno kept;
+        if (undo_) (*undo_)();
+    }
+
+private:
+    std::optional<Undo> undo_;
+};
+
+/// Null, and errno is ENOMEM: there is no memory to remember it; then the call must not be made.
+template <class Undo>
+undoing<Undo>* prepare_undo(tx& t) noexcept {
+    try {
+        auto made = std::make_unique<undoing<Undo>>();
+        auto* const at = made.get();
+        detail::access::add(t, detail::handler_point::on_abort, std::move(made));
+        return at;
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+/// `f` runs at `point`, a part of the commit. False, and errno is ENOMEM: it will not.
+template <class F>
+[[nodiscard]] bool put_off(tx& t, detail::handler_point point, F f) noexcept {
+    try {
+        detail::access::add(t, point, std::make_unique<detail::handler_of<F>>(std::move(f)));
+        return true;
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return false;
+    }
+}
+
+}  // namespace tutti::libc

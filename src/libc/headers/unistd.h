@@ -1,0 +1,47 @@
+#include_next <unistd.h>
+
+#include "tutti-wrap.h"
+
+#ifndef TUTTI_UNISTD_H
+#define TUTTI_UNISTD_H
+TUTTI_WRAP_BEGIN
+TUTTI_WRAPPED(5, close)
+TUTTI_WRAPPED(3, dup)
+TUTTI_WRAPPED(4, dup2)
+TUTTI_WRAPPED(4, pipe)
+TUTTI_WRAPPED(6, isatty)
+TUTTI_WRAPPED(4, read)
+TUTTI_WRAPPED(5, write)
+TUTTI_WRAPPED(5, lseek)
+TUTTI_WRAPPED(6, access)
+TUTTI_WRAPPED(6, unlink)
+TUTTI_WRAPPED(5, rmdir)
+#if defined(__USE_UNIX98) || defined(__USE_XOPEN2K8)
+TUTTI_WRAPPED(5, pread)
+TUTTI_WRAPPED(6, pwrite)
+#endif
+#ifdef __USE_GNU
+TUTTI_WRAPPED(4, dup3)
+TUTTI_WRAPPED(5, pipe2)
+#endif
+#if defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K8)
+TUTTI_WRAPPED(8, truncate)
+#endif
+#if defined(__USE_POSIX199309) || defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K)
+TUTTI_WRAPPED(9, ftruncate)
+#endif
+#if defined(__USE_XOPEN) || defined(__USE_XOPEN2K)
+TUTTI_WRAPPED(5, fsync)
+#endif
+#if defined(__USE_POSIX199309) || defined(__USE_UNIX98)
+TUTTI_WRAPPED(9, fdatasync)
+#endif
+#ifdef __USE_LARGEFILE64
+TUTTI_WRAPPED(7, lseek64)
+TUTTI_WRAPPED(7, pread64)
+TUTTI_WRAPPED(8, pwrite64)
+TUTTI_WRAPPED(10, truncate64)
+TUTTI_WRAPPED(11, ftruncate64)
+#endif
+TUTTI_WRAP_END
+#endif

@@ -1,0 +1,99 @@
+// open, openat and creat. Where the file is there already, or is made anew, the descriptor is made at once, so that its
+// number and the errors are exact.
+#include "libc/opening.hpp"
+
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "libc/descriptor_table.hpp"
+#include "libc/effects.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+namespace {
+
+/// Files that nobody notices the opening of: /dev/null and its like among devices.
+bool is_quiet(const struct stat& about) noexcept {
+    constexpr unsigned memory_devices = 1;
+    return S_ISREG(about.st_mode) || S_ISDIR(about.st_mode) || S_ISLNK(about.st_mode) ||
+           (S_ISCHR(about.st_mode) && major(about.st_rdev) == memory_devices);
+}
+
+struct close_opened {
+    int fd;
+    made_file made;
+    void operator()() const noexcept {
+        if (made.path != nullptr) made.remove();
+        ::close(fd);
+    }
+};
+
+int opened(tx& t, int folder, const char* path, int flags, mode_t mode) {
+    auto* const undo = prepare_undo<close_opened>(t);
+    if (undo == nullptr) return -1;
+    const int fd = ::openat(folder, path, flags, mode);
+    if (fd >= 0) undo->arm({fd, {}});
+    return fd;
+}
+
+/// -1, and errno is EEXIST: it is there after all.
+int created(tx& t, int folder, const char* path, std::size_t size, int flags, mode_t mode) {
+    auto* const kept = static_cast<char*>(private_memory(t, size + 1));
+    auto* const undo = kept != nullptr ? prepare_undo<close_opened>(t) : nullptr;
+    if (undo == nullptr) return -1;
+    std::memcpy(kept, path, size + 1);
+    const int fd = ::openat(folder, kept, flags | O_EXCL, mode);
+    struct stat about{};
+    if (fd >= 0) {
+        ::fstat(fd, &about);
+        undo->arm({fd, {folder, kept, about.st_dev, about.st_ino}});
+    }
+    return fd;
+}
+
+}  // namespace
+
+opening what_opening_does(int folder, const char* path, int flags) noexcept {
+    const bool only_makes = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    const int follow = only_makes || (flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
+    struct stat about;
+    if (::fstatat(folder, path, &about, follow) != 0) {
+        return (flags & O_CREAT) != 0 && errno == ENOENT ? opening::creates : opening::plain;
+    }
+    if (only_makes || (flags & O_PATH) != 0) return opening::plain;
+    const bool drops = (flags & O_TRUNC) != 0 && S_ISREG(about.st_mode) && about.st_size != 0;
+    return is_quiet(about) && !drops ? opening::plain : opening::final;
+}
+
+void made_file::remove() const noexcept {
+    struct stat now;
+    if (::fstatat(folder, path, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (now.st_dev == device && now.st_ino == inode) ::unlinkat(folder, path, S_ISDIR(now.st_mode) ? AT_REMOVEDIR : 0);
+}
+
+int openat(tx& t, int folder, const char* path, int flags, mode_t mode) {
+    const int error = errno;
+    char room[512];
+    std::size_t size = 0;
+    const char* const p = private_string(t, path, room, size);
+    if (p == nullptr) return -1;
+    if (*p != '/' && !usable(t, folder)) return -1;
+    opening what = what_opening_does(folder, p, flags);
+    int fd = -1;
+    if (what == opening::creates) {
+        fd = created(t, folder, p, size, flags, mode);
+        // A symbolic link that leads nowhere, or somebody was faster.
+        if (fd < 0 && errno == EEXIST && (flags & O_EXCL) == 0) what = opening::final;
+    }
+    if (what == opening::final) become_irrevocable(t, "open of a file that is not empty, or of a device");
+    if (what != opening::creates) fd = opened(t, folder, p, flags, mode);
+    if (fd >= 0) errno = error;
+    return fd;
+}
+int open(tx& t, const char* path, int flags, mode_t mode) { return libc::openat(t, AT_FDCWD, path, flags, mode); }
+int creat(tx& t, const char* path, mode_t mode) {
+    return libc::openat(t, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+}  // namespace tutti::libc

@@ -1,0 +1,65 @@
+// A folder of its own for a test, and what is in files and open.
+#pragma once
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "language/expect.hpp"
+
+class folder {
+public:
+    folder() {
+        EXPECT(::mkdtemp(path_) != nullptr);
+        EXPECT(::chdir(path_) == 0);
+    }
+    ~folder() { std::filesystem::remove_all(path_); }
+    folder(const folder&) = delete;
+    folder& operator=(const folder&) = delete;
+
+private:
+    char path_[32] = "/tmp/tutti-libc-XXXXXX";
+};
+
+inline void fill(const char* path, const std::string& text) {
+    const int fd = ::open(path, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    EXPECT(fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+    ::close(fd);
+}
+
+/// "(none)" where there is no such file.
+inline std::string contents(const char* path) {
+    const int fd = ::open(path, O_RDONLY);
+    if (fd < 0) return "(none)";
+    std::string text;
+    char part[4096];
+    for (ssize_t n = 0; (n = ::read(fd, part, sizeof part)) > 0;) text.append(part, static_cast<std::size_t>(n));
+    ::close(fd);
+    return text;
+}
+
+inline bool exists(const char* path) {
+    struct stat about;
+    return ::lstat(path, &about) == 0;
+}
+
+/// Their numbers and whether an exec closes them, but for that of the folder that is read for it.
+inline std::string open_descriptors() {
+    std::string all;
+    DIR* const d = ::opendir("/proc/self/fd");
+    EXPECT(d != nullptr);
+    while (const dirent* const e = ::readdir(d)) {
+        const int fd = std::atoi(e->d_name);
+        if (e->d_name[0] == '.' || fd == ::dirfd(d)) continue;
+        struct stat about;
+        EXPECT(::fstat(fd, &about) == 0);
+        all += std::to_string(fd) + ":" + std::to_string(::fcntl(fd, F_GETFD)) + ":" + std::to_string(about.st_ino) + " ";
+    }
+    ::closedir(d);
+    return all;
+}
