@@ -1,5 +1,5 @@
-// Streams in blocks of the language, whose calls go to the transactional clones; and the same blocks made irrevocable at
-// their begin, which is all that can be done without clones.
+// Streams in blocks of the language, whose calls go to the transactional clones; and the same blocks made irrevocable
+// at their begin, which is all that can be done without clones.
 #include "workloads/streams.hpp"
 
 namespace bench {
@@ -48,8 +48,8 @@ struct locked {
     }
 };
 
-[[maybe_unused]] const bool added = (add_streams<transactional>("libc"), add_streams<irrevocable>("libc"),
-                                     add_streams<locked>("libc"), true);
+[[maybe_unused]] const bool added =
+    (add_streams<transactional>("libc"), add_streams<irrevocable>("libc"), add_streams<locked>("libc"), true);
 
 }  // namespace
 }  // namespace bench

@@ -3,8 +3,8 @@
 //
 //   every           each block does so, with 0.2 us of computing before the next
 //   tenth           one in ten; the others move money between accounts
-//   server          a table of items as a cache server has it: nine requests in ten look one up, one stores one, and one
-//                   in twenty makes such a call in the middle of its block, after it has looked
+//   server          a table of items as a cache server has it: nine requests in ten look one up, one stores one, and
+//                   one in twenty makes such a call in the middle of its block, after it has looked
 //   map             `synchronized` around a std::map
 #pragma once
 

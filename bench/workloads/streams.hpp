@@ -1,5 +1,5 @@
-// Streams of the C library that threads share (paper 004, VI, figure 4): a block writes or reads a record by one or more
-// calls. The file is in memory, so that no disk is measured. An engine says how a record is kept whole.
+// Streams of the C library that threads share (paper 004, VI, figure 4): a block writes or reads a record by one or
+// more calls. The file is in memory, so that no disk is measured. An engine says how a record is kept whole.
 #pragma once
 
 #include <sys/mman.h>

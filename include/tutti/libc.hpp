@@ -1,10 +1,10 @@
 /// @file
 /// The C library inside transactions: for each function a form that takes the transaction and is rolled back with it.
 ///
-/// Blocks of the language need none of this: `tutti-cc` and `tutti-c++` compile their ordinary calls to the same bodies.
-/// Link `tutti::libc` (`-ltutti-c`). What a function returns, what it sets errno to and what it does when it fails is as
-/// glibc has it; here stands what it does in a transaction. All of them may restart the block, and may throw
-/// std::bad_alloc when memory for the logs runs out. Memory that they are given by pointer is read and written
+/// Blocks of the language need none of this: `tutti-cc` and `tutti-c++` compile their ordinary calls to the same
+/// bodies. Link `tutti::libc` (`-ltutti-c`). What a function returns, what it sets errno to and what it does when it
+/// fails is as glibc has it; here stands what it does in a transaction. All of them may restart the block, and may
+/// throw std::bad_alloc when memory for the logs runs out. Memory that they are given by pointer is read and written
 /// transactionally.
 ///
 /// The design follows V. Smiljković et al., "TM-dietlibc: A TM-aware Real-world System Library" (IPDPS 2013): calls run
@@ -102,8 +102,8 @@ TUTTI_EXPORT std::size_t malloc_usable_size(tx& t, void* memory);
 /// @}
 
 /// @name Descriptors
-/// A descriptor is made at once, and a roll-back closes it, and removes the file if that was made for it. Opening a file
-/// that is not empty with O_TRUNC, a device (other than /dev/null and its like) or a pipe by its name makes the
+/// A descriptor is made at once, and a roll-back closes it, and removes the file if that was made for it. Opening a
+/// file that is not empty with O_TRUNC, a device (other than /dev/null and its like) or a pipe by its name makes the
 /// transaction irrevocable first. What is closed stays open until the commit, but is closed for the functions of this
 /// header; its number is not given out again before the commit. dup2 onto an open descriptor keeps that one aside until
 /// the commit. Locks of fcntl are lost with a duplicate, as POSIX has it, and do not come back.
@@ -124,9 +124,10 @@ TUTTI_EXPORT int isatty(tx& t, int fd);
 /// @name Bytes of descriptors
 /// In a regular file the position moves at once, and a roll-back moves it back; a file that grows is cut back. Between
 /// transactions that use one file these calls exclude each other to the end of the transaction, all but pread. Reading
-/// from anything else, writing, and cutting a file shorter make the transaction irrevocable first, so that the result is
-/// the kernel's. fsync and fdatasync are done at once: there is nothing to undo. A bad address is a fault of the program,
-/// not EFAULT, and of a descriptor with O_DIRECT the buffer is the transaction's own, so that the kernel may refuse it.
+/// from anything else, writing, and cutting a file shorter make the transaction irrevocable first, so that the result
+/// is the kernel's. fsync and fdatasync are done at once: there is nothing to undo. A bad address is a fault of the
+/// program, not EFAULT, and of a descriptor with O_DIRECT the buffer is the transaction's own, so that the kernel may
+/// refuse it.
 /// @{
 TUTTI_EXPORT ssize_t read(tx& t, int fd, void* to, std::size_t count);
 TUTTI_EXPORT ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from);

@@ -46,8 +46,8 @@ __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
         va_end(rest);                                                                                                \
         return value;                                                                                                \
     }
-#define TUTTI_LIBC_ALIAS(size, other, of_size, of)                                                                 \
-    extern "C" TUTTI_EXPORT decltype(tutti_clone_of_##of) tutti_clone_of_##other __asm__("_ZGTt" #size #other)    \
+#define TUTTI_LIBC_ALIAS(size, other, of_size, of)                                                             \
+    extern "C" TUTTI_EXPORT decltype(tutti_clone_of_##of) tutti_clone_of_##other __asm__("_ZGTt" #size #other) \
         __attribute__((alias("_ZGTt" #of_size #of)));
 #include "libc/functions.def"
 #undef TUTTI_LIBC

@@ -81,12 +81,12 @@ void nothing_is_lost() {
     }
 }
 
-#define SAYS_NO(error, expression)                           \
-    do {                                                     \
-        void* p_ = &p_;                                      \
-        errno = 0;                                           \
-        run(ending::commit, [&] { p_ = (expression); });     \
-        EXPECT(p_ == nullptr && errno == (error));           \
+#define SAYS_NO(error, expression)                       \
+    do {                                                 \
+        void* p_ = &p_;                                  \
+        errno = 0;                                       \
+        run(ending::commit, [&] { p_ = (expression); }); \
+        EXPECT(p_ == nullptr && errno == (error));       \
     } while (false)
 
 void errors() {

@@ -47,23 +47,23 @@ int restarts_left = 0;
 void run_in_language(FILE* f, const plan& p) {
     restarts_left = p.restarts;
     const step *const before = p.before.data(), *const nested = p.nested.data(), *const after = p.after.data();
-    const std::size_t befores = p.before.size(), nesteds = p.nested.size(), afters = p.after.size();
+    const std::size_t size_before = p.before.size(), size_nested = p.nested.size(), size_after = p.after.size();
     const bool nested_is_cancelled = p.nested_is_cancelled, is_cancelled = p.is_cancelled;
     if (is_cancelled || p.restarts != 0 || nested_is_cancelled) {
         __transaction_atomic {
             begin_attempt();
-            run(f, before, befores);
-            run_nested(f, nested, nesteds, nested_is_cancelled);
-            run(f, after, afters);
+            run(f, before, size_before);
+            run_nested(f, nested, size_nested, nested_is_cancelled);
+            run(f, after, size_after);
             restart_some_times();
             if (is_cancelled) __transaction_cancel;
         }
     } else {
         __transaction_atomic {
             begin_attempt();
-            run(f, before, befores);
-            run(f, nested, nesteds);
-            run(f, after, afters);
+            run(f, before, size_before);
+            run(f, nested, size_nested);
+            run(f, after, size_after);
         }
     }
 }

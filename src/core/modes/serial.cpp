@@ -124,9 +124,9 @@ void become_serial(descriptor& d) noexcept {
 }
 
 bool yield_to_serial(descriptor& d) {
-    // The transaction around d began before the serial owner looked, or d's context would not have come this far, and has
-    // taken down the sign that the world is still. The owner waits for that one, so it does nothing alone before both
-    // have ended.
+    // The transaction around d began before the serial owner looked, or d's context would not have come this far, and
+    // has taken down the sign that the world is still. The owner waits for that one, so it does nothing alone before
+    // both have ended.
     if (broken(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
     for (;;) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // T1

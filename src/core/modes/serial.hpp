@@ -5,18 +5,19 @@
 //                   die
 //   any other: state = running; has the token an owner? then idle again, and wait until it has another or none
 //
-// By the fences in tokens/serial_token.hpp one of them sees the other, so no other transaction is running when the owner
-// goes on, and later ones wait until the token has no owner. A transaction inside another's body does not stand aside:
-// the owner waits for the one around it, which cannot end before.
+// By the fences in tokens/serial_token.hpp one of them sees the other, so no other transaction is running when the
+// owner goes on, and later ones wait until the token has no owner. A transaction inside another's body does not stand
+// aside: the owner waits for the one around it, which cannot end before.
 //
 // Two ways lead there:
 //
-//   become_serial   in the middle of a transaction. It is irrevocable, so it can wait for all others: a transaction that
-//                   waits for it in turn is asked to die and then waits no longer, or is preparing and waits for none
-//   begin_alone     from the begin on. It owns nothing, so nobody waits for it but those who stand aside. It could not
-//                   wait for an irrevocable transaction that wants to be serial, too: that one seizes the token, and this
-//                   one becomes idle again. It may do so because one that waits for a running transaction is not alone
-//                   yet, and has done nothing
+//   become_serial   in the middle of a transaction. It is irrevocable, so it can wait for all others: a transaction
+//                   that waits for it in turn is asked to die and then waits no longer, or is preparing and waits for
+//                   none
+//   begin_alone     from the begin on. It owns nothing, so only those wait for it that stand aside. It could not wait
+//                   for an irrevocable transaction that wants to be serial, too: that one seizes the token, and this
+//                   one becomes idle again. It may do so because one that waits for a running transaction is not
+//                   alone yet, and has done nothing
 //
 // What the owner writes moves no orec, so its end wakes all transactions that wait in retry.
 //

@@ -3,8 +3,8 @@
 // One word:
 //   63 … 35 how often it was taken | 34 still | 33 settled | 32 fencing | 31 … 0 the owner's number + 1, or 0
 //
-// A taker must know who runs, and a begin whether there is an owner. Begins are frequent, takers mostly rare, so a taker
-// pays for both (base/fence.hpp). Where takers are frequent, they have begins fence for themselves:
+// A taker must know who runs, and a begin whether there is an owner. Begins are frequent, takers mostly rare, so a
+// taker pays for both (base/fence.hpp). Where takers are frequent, they have begins fence for themselves:
 //
 //   taker, rare:      owner = its own; heavy fence; looks at every state
 //   taker, frequent:  the same with `fencing` up; after the heavy fence `settled` is up
@@ -27,10 +27,10 @@
 //       decides: one that comes first makes the other fail, and one that comes later finds them down and fences.
 //   T3  Every change of the word is a read-modify-write, or a store by an owner that is alone, which has acquired what
 //       was there. So who finds no owner, and who becomes it, acquires what every owner before did.
-//   T4  While `still` is up nobody runs but who stands aside: the owner that raised it was alone, and a begin since then
-//       has seen the word, because it has seen `fencing` (T1), and goes on only by the exchange that takes `still` down.
-//       A taker's exchange comes before that one, which then fails and finds the owner, or after it, and finds `still`
-//       down.
+//   T4  While `still` is up nobody runs but who stands aside: the owner that raised it was alone, and a begin since
+//       then has seen the word, because it has seen `fencing` (T1), and goes on only by the exchange that takes `still`
+//       down. A taker's exchange comes before that one, which then fails and finds the owner, or after it, and finds
+//       `still` down.
 #pragma once
 
 #include "core/tokens/bias.hpp"
