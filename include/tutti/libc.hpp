@@ -153,4 +153,17 @@ TUTTI_EXPORT int rename(tx& t, const char* from, const char* to);
 TUTTI_EXPORT int truncate(tx& t, const char* path, off_t size);
 /// @}
 
+/// @name Scanning
+/// As C99 has it: `%a` is a number. A string is read no further than the scan comes, in pieces of 64 bytes and more. From
+/// a stream, bytes are taken as by fgetc. What is stored is written transactionally; what `%m` allocates goes back with a
+/// roll-back.
+/// @{
+TUTTI_EXPORT int vsscanf(tx& t, const char* s, const char* format, va_list arguments);
+TUTTI_EXPORT int vfscanf(tx& t, FILE* f, const char* format, va_list arguments);
+TUTTI_EXPORT int vscanf(tx& t, const char* format, va_list arguments);
+[[gnu::format(scanf, 3, 4)]] TUTTI_EXPORT int sscanf(tx& t, const char* s, const char* format, ...);
+[[gnu::format(scanf, 3, 4)]] TUTTI_EXPORT int fscanf(tx& t, FILE* f, const char* format, ...);
+[[gnu::format(scanf, 2, 3)]] TUTTI_EXPORT int scanf(tx& t, const char* format, ...);
+/// @}
+
 }  // namespace tutti::libc

@@ -38,6 +38,17 @@ TUTTI_WRAPPED(6, rename)
 TUTTI_BUILTIN(8, snprintf)
 TUTTI_BUILTIN(9, vsnprintf)
 #endif
+/* Before C99, GNU's %a is another one. */
+#if !__GLIBC_USE(DEPRECATED_SCANF)
+TUTTI_BUILTIN(6, sscanf)
+TUTTI_BUILTIN(6, fscanf)
+TUTTI_BUILTIN(5, scanf)
+#ifdef __USE_ISOC99
+TUTTI_BUILTIN(7, vsscanf)
+TUTTI_BUILTIN(7, vfscanf)
+TUTTI_BUILTIN(6, vscanf)
+#endif
+#endif
 #ifdef __USE_POSIX
 TUTTI_WRAPPED(6, fileno)
 #endif
