@@ -12,10 +12,14 @@
 /// transaction irrevocable as late as possible else.
 #pragma once
 
+#include <clocale>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
+#include <ctime>
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -152,6 +156,119 @@ TUTTI_EXPORT int rmdir(tx& t, const char* path);
 TUTTI_EXPORT int mkdir(tx& t, const char* path, mode_t mode);
 TUTTI_EXPORT int rename(tx& t, const char* from, const char* to);
 TUTTI_EXPORT int truncate(tx& t, const char* path, off_t size);
+/// @}
+
+/// @name Scanning
+/// As C99 has it: `%a` is a number. A string is read no further than the scan comes, in pieces of 64 bytes and more. From
+/// a stream, bytes are taken as by fgetc. What is stored is written transactionally; what `%m` allocates goes back with a
+/// roll-back.
+/// @{
+TUTTI_EXPORT int vsscanf(tx& t, const char* s, const char* format, va_list arguments);
+TUTTI_EXPORT int vfscanf(tx& t, FILE* f, const char* format, va_list arguments);
+TUTTI_EXPORT int vscanf(tx& t, const char* format, va_list arguments);
+[[gnu::format(scanf, 3, 4)]] TUTTI_EXPORT int sscanf(tx& t, const char* s, const char* format, ...);
+[[gnu::format(scanf, 3, 4)]] TUTTI_EXPORT int fscanf(tx& t, FILE* f, const char* format, ...);
+[[gnu::format(scanf, 2, 3)]] TUTTI_EXPORT int scanf(tx& t, const char* format, ...);
+/// @}
+
+/// @name Streams that come and go
+/// A stream is opened at once, and a roll-back closes it, and removes the file if that was made for it. Opening a file that
+/// is not empty to write it anew, or a device, makes the transaction irrevocable first. fclose waits for the commit; where
+/// output of the transaction's own is pending it makes it irrevocable first, so that an error of writing is its result.
+/// freopen, setvbuf, setbuf and perror make it irrevocable.
+/// @{
+TUTTI_EXPORT FILE* fopen(tx& t, const char* path, const char* mode);
+TUTTI_EXPORT FILE* fdopen(tx& t, int fd, const char* mode);
+TUTTI_EXPORT FILE* freopen(tx& t, const char* path, const char* mode, FILE* f);
+TUTTI_EXPORT FILE* tmpfile(tx& t);
+TUTTI_EXPORT int fclose(tx& t, FILE* f);
+TUTTI_EXPORT int setvbuf(tx& t, FILE* f, char* buffer, int mode, std::size_t size);
+TUTTI_EXPORT void setbuf(tx& t, FILE* f, char* buffer);
+TUTTI_EXPORT void perror(tx& t, const char* s);
+/// @}
+
+/// @name Streams whose lock is the caller's business
+/// They do as the forms that lock: the transaction owns the stream.
+/// @{
+TUTTI_EXPORT int fputc_unlocked(tx& t, int c, FILE* f);
+TUTTI_EXPORT int putc_unlocked(tx& t, int c, FILE* f);
+TUTTI_EXPORT int putchar_unlocked(tx& t, int c);
+TUTTI_EXPORT int fputs_unlocked(tx& t, const char* s, FILE* f);
+TUTTI_EXPORT std::size_t fwrite_unlocked(tx& t, const void* from, std::size_t size, std::size_t count, FILE* f);
+TUTTI_EXPORT int fflush_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT int fgetc_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT int getc_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT int getchar_unlocked(tx& t);
+TUTTI_EXPORT char* fgets_unlocked(tx& t, char* to, int size, FILE* f);
+TUTTI_EXPORT std::size_t fread_unlocked(tx& t, void* to, std::size_t size, std::size_t count, FILE* f);
+TUTTI_EXPORT int feof_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT int ferror_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT void clearerr_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT int fileno_unlocked(tx& t, FILE* f);
+/// @}
+
+/// @name Formats into new memory, and into descriptors
+/// What asprintf allocates goes back with a roll-back; dprintf makes the transaction irrevocable, as write.
+/// @{
+TUTTI_EXPORT int vasprintf(tx& t, char** to, const char* format, va_list arguments);
+TUTTI_EXPORT int vdprintf(tx& t, int fd, const char* format, va_list arguments);
+[[gnu::format(printf, 3, 4)]] TUTTI_EXPORT int asprintf(tx& t, char** to, const char* format, ...);
+[[gnu::format(printf, 3, 4)]] TUTTI_EXPORT int dprintf(tx& t, int fd, const char* format, ...);
+/// @}
+
+/// @name Telling others
+/// Put off until the transaction has committed. What waits for others (mutexes, waits for conditions and semaphores) is
+/// refused in atomic blocks: use retry. The result is 0; ENOMEM where there is no memory to put the call off, and of
+/// sem_post -1, and EOVERFLOW where the semaphore is at its largest value now.
+/// @{
+TUTTI_EXPORT int pthread_cond_signal(tx& t, pthread_cond_t* c);
+TUTTI_EXPORT int pthread_cond_broadcast(tx& t, pthread_cond_t* c);
+TUTTI_EXPORT int sem_post(tx& t, sem_t* s);
+/// @}
+
+/// @name The environment
+/// A change is made at once and undone by a roll-back; transactions that look and one that changes exclude each other to
+/// their ends. A string for putenv that the transaction has written and that is not in memory yet is copied.
+/// @{
+TUTTI_EXPORT char* getenv(tx& t, const char* name);
+TUTTI_EXPORT int setenv(tx& t, const char* name, const char* value, int overwrite);
+TUTTI_EXPORT int unsetenv(tx& t, const char* name);
+TUTTI_EXPORT int putenv(tx& t, char* string);
+/// @}
+
+/// @name Random numbers
+/// A roll-back puts the generator back. One transaction at a time uses rand and random; a thread that calls them outside of
+/// transactions while a transaction uses them for the first time, or is rolled back, may disturb both. The state of the
+/// drand48 family is memory like any.
+/// @{
+TUTTI_EXPORT long random(tx& t);
+TUTTI_EXPORT int rand(tx& t);
+TUTTI_EXPORT void srandom(tx& t, unsigned seed);
+TUTTI_EXPORT void srand(tx& t, unsigned seed);
+TUTTI_EXPORT int rand_r(tx& t, unsigned* seed);
+TUTTI_EXPORT double drand48(tx& t);
+TUTTI_EXPORT long lrand48(tx& t);
+TUTTI_EXPORT long mrand48(tx& t);
+TUTTI_EXPORT double erand48(tx& t, unsigned short* state);
+TUTTI_EXPORT long nrand48(tx& t, unsigned short* state);
+TUTTI_EXPORT long jrand48(tx& t, unsigned short* state);
+TUTTI_EXPORT void srand48(tx& t, long seed);
+/// @}
+
+/// @name The process
+/// exit, _exit, atexit, setlocale with a locale and all that sleeps make the transaction irrevocable. At an exit what was
+/// put off to the commit is lost. syslog is put off to the commit, its text made at once.
+/// @{
+TUTTI_EXPORT void exit(tx& t, int status);
+TUTTI_EXPORT void _exit(tx& t, int status);
+TUTTI_EXPORT int atexit(tx& t, void (*f)());
+TUTTI_EXPORT unsigned sleep(tx& t, unsigned seconds);
+TUTTI_EXPORT int usleep(tx& t, unsigned microseconds);
+TUTTI_EXPORT int nanosleep(tx& t, const timespec* duration, timespec* rest);
+TUTTI_EXPORT lconv* localeconv(tx& t);
+TUTTI_EXPORT char* setlocale(tx& t, int category, const char* locale);
+TUTTI_EXPORT void vsyslog(tx& t, int priority, const char* format, va_list arguments);
+[[gnu::format(printf, 3, 4)]] TUTTI_EXPORT void syslog(tx& t, int priority, const char* format, ...);
 /// @}
 
 }  // namespace tutti::libc

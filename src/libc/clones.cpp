@@ -3,12 +3,19 @@
 // function finds its clone, too, this library brings a clone table, like every object that GCC compiles for
 // transactions.
 #include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <syslog.h>
 #include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdarg>
+#include <clocale>
 #include <cstdlib>
+#include <ctime>
+#include <type_traits>
+#include <utility>
 
 #include "libc/context.hpp"
 #include "tutti/libc.hpp"
@@ -17,6 +24,22 @@ extern "C" {
 __attribute__((weak)) void _ITM_registerTMCloneTable(void* entries, std::size_t count) noexcept;
 __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
 }
+
+namespace {
+
+/// Ends a list of arguments. Where a restart leaves the frame without it, nothing is lost: on x86-64 it does nothing.
+class end_of {
+public:
+    explicit end_of(va_list list) noexcept : list_{list} {}
+    ~end_of() { va_end(list_); }
+    end_of(const end_of&) = delete;
+    end_of& operator=(const end_of&) = delete;
+
+private:
+    std::remove_reference_t<decltype(*std::declval<va_list&>())>* list_;
+};
+
+}  // namespace
 
 // The arguments of a call behind the transaction.
 #define TUTTI_BEHIND(...) __VA_OPT__(, ) __VA_ARGS__
@@ -34,17 +57,15 @@ __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
         va_list rest;                                                                                                \
         va_start(rest, last);                                                                                        \
         tutti::tx* const t = tutti::libc::surrounding();                                                             \
-        const auto value =                                                                                           \
-            t != nullptr ? tutti::libc::form(*t TUTTI_BEHIND arguments, rest) : ::form(TUTTI_NAMED arguments, rest); \
-        va_end(rest);                                                                                                \
-        return value;                                                                                                \
+        const end_of arguments_end{rest};                                                                            \
+        return t != nullptr ? tutti::libc::form(*t TUTTI_BEHIND arguments, rest)                                     \
+                            : ::form(TUTTI_NAMED arguments, rest);                                                   \
     }                                                                                                                \
     result tutti::libc::name(tx& t, TUTTI_NAMED parameters, ...) {                                                   \
         va_list rest;                                                                                                \
         va_start(rest, last);                                                                                        \
-        const auto value = form(t TUTTI_BEHIND arguments, rest);                                                     \
-        va_end(rest);                                                                                                \
-        return value;                                                                                                \
+        const end_of arguments_end{rest};                                                                            \
+        return form(t TUTTI_BEHIND arguments, rest);                                                                 \
     }
 #define TUTTI_LIBC_ALIAS(size, other, of_size, of)                                                             \
     extern "C" TUTTI_EXPORT decltype(tutti_clone_of_##of) tutti_clone_of_##other __asm__("_ZGTt" #size #other) \

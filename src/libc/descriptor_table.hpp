@@ -43,4 +43,7 @@ pending_close* find_closing(tx& t, int fd) noexcept;
 /// the block must commit and another's undo waits for it, EDEADLK.
 [[nodiscard]] bool lock_file(tx& t, const struct stat& about, bool shared);
 
+/// write() of private bytes.
+ssize_t write_private(tx& t, int fd, const void* from, std::size_t count);
+
 }  // namespace tutti::libc

@@ -118,6 +118,12 @@ ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from) {
     return in_parts(t, to, count, at);
 }
 
+ssize_t write_private(tx& t, int fd, const void* from, std::size_t count) {
+    if (!takes_output(t, fd)) return -1;
+    become_irrevocable(t, "output to a descriptor");
+    return ::write(fd, from, count);
+}
+
 ssize_t write(tx& t, int fd, const void* from, std::size_t count) {
     return write_finally(t, fd, from, count,
                          [fd](const void* bytes, std::size_t size) { return ::write(fd, bytes, size); });

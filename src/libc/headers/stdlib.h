@@ -11,6 +11,32 @@ TUTTI_BUILTIN(6, malloc)
 TUTTI_BUILTIN(6, calloc)
 TUTTI_BUILTIN(4, free)
 TUTTI_BUILTIN(7, realloc)
+TUTTI_WRAPPED(4, rand)
+TUTTI_WRAPPED(5, srand)
+TUTTI_WRAPPED(6, getenv)
+TUTTI_BUILTIN(4, exit)
+TUTTI_WRAPPED(6, atexit)
+#if defined(__USE_XOPEN_EXTENDED) || defined(__USE_MISC)
+TUTTI_WRAPPED(6, random)
+TUTTI_WRAPPED(7, srandom)
+#endif
+#ifdef __USE_POSIX
+TUTTI_WRAPPED(6, rand_r)
+#endif
+#if defined(__USE_MISC) || defined(__USE_XOPEN)
+TUTTI_WRAPPED(7, drand48)
+TUTTI_WRAPPED(7, lrand48)
+TUTTI_WRAPPED(7, mrand48)
+TUTTI_WRAPPED(7, erand48)
+TUTTI_WRAPPED(7, nrand48)
+TUTTI_WRAPPED(7, jrand48)
+TUTTI_WRAPPED(7, srand48)
+TUTTI_WRAPPED(6, putenv)
+#endif
+#ifdef __USE_XOPEN2K
+TUTTI_WRAPPED(6, setenv)
+TUTTI_WRAPPED(8, unsetenv)
+#endif
 #ifdef __USE_MISC
 TUTTI_WRAPPED(12, reallocarray)
 #endif

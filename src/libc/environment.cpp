@@ -1,0 +1,124 @@
+// The environment. environ and its strings are plain memory that glibc changes without barriers, so transactions exclude
+// each other by an abstract lock: one that changes the environment, and those that read it. A change is made at once, and
+// a roll-back puts the very string back that was there, which glibc keeps for good.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "libc/effects.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc.hpp"
+#include "tutti/open_nesting.hpp"
+
+namespace tutti::libc {
+namespace {
+
+constexpr char environment = 0;  // whose the lock is
+
+/// False, and errno is ENOMEM or EDEADLK (descriptor_table.hpp says when).
+bool lock_environment(tx& t, bool shared) {
+    try {
+        acquire(t, {.of = &environment, .key = 0, .shared = shared});
+        return true;
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+    } catch (const usage_error&) {
+        errno = EDEADLK;
+    }
+    return false;
+}
+
+/// "NAME=value" in environ, or null.
+char* entry_of(const char* name, std::size_t size) noexcept {
+    if (environ == nullptr) return nullptr;
+    for (char** at = environ; *at != nullptr; ++at) {
+        if (std::strncmp(*at, name, size) == 0 && (*at)[size] == '=') return *at;
+    }
+    return nullptr;
+}
+
+struct put_back_entry {
+    char* before;      ///< null: there was none
+    const char* name;  ///< memory of the transaction's
+    void operator()() const noexcept {
+        if (before != nullptr) ::putenv(before);
+        else ::unsetenv(name);
+    }
+};
+
+/// Makes a change of what is called `name`, which has `size` characters.
+template <class Change>
+int change(tx& t, const char* name, std::size_t size, Change make) {
+    auto* const kept = static_cast<char*>(private_memory(t, size + 1));
+    if (kept == nullptr || !lock_environment(t, false)) return -1;
+    auto* const undo = prepare_undo<put_back_entry>(t);
+    if (undo == nullptr) return -1;
+    std::memcpy(kept, name, size);
+    kept[size] = 0;
+    char* const before = entry_of(kept, size);
+    const int result = make();
+    if (result == 0 && size != 0) undo->arm({before, kept});
+    return result;
+}
+
+}  // namespace
+
+char* getenv(tx& t, const char* name) {
+    char room[128];
+    std::size_t size = 0;
+    const int error = errno;
+    const char* const n = private_string(t, name, room, size);
+    if (n == nullptr || !lock_environment(t, true)) {
+        errno = error;
+        become_irrevocable(t, "getenv, without memory for a lock");
+        return n != nullptr ? ::getenv(n) : nullptr;
+    }
+    return ::getenv(n);
+}
+
+int setenv(tx& t, const char* name, const char* value, int overwrite) {
+    if (name == nullptr) {
+        errno = EINVAL;
+        return -1;
+    }
+    char name_room[128], value_room[512];
+    std::size_t name_size = 0;
+    std::size_t value_size = 0;
+    const char* const n = private_string(t, name, name_room, name_size);
+    const char* const v = n != nullptr ? private_string(t, value, value_room, value_size) : nullptr;
+    if (v == nullptr) return -1;
+    return change(t, n, name_size, [=] { return ::setenv(n, v, overwrite); });
+}
+
+int unsetenv(tx& t, const char* name) {
+    if (name == nullptr) {
+        errno = EINVAL;
+        return -1;
+    }
+    char room[128];
+    std::size_t size = 0;
+    const char* const n = private_string(t, name, room, size);
+    if (n == nullptr) return -1;
+    return change(t, n, size, [=] { return ::unsetenv(n); });
+}
+
+/// glibc makes the string part of the environment as it stands in memory.
+int putenv(tx& t, char* string) {
+    char room[512];
+    std::size_t size = 0;
+    const char* const s = private_string(t, string, room, size);
+    if (s == nullptr) return -1;
+    const char* const equals = std::strchr(s, '=');
+    if (equals == nullptr) return change(t, s, size, [=] { return ::unsetenv(s); });
+    const auto name_size = static_cast<std::size_t>(equals - s);
+    return change(t, s, name_size, [=] {
+        if (std::memcmp(s, string, size + 1) == 0) return ::putenv(string);
+        const std::string name{s, name_size};
+        return ::setenv(name.c_str(), equals + 1, 1);
+    });
+}
+
+}  // namespace tutti::libc

@@ -1,0 +1,11 @@
+#include_next <pthread.h>
+
+#include "tutti-wrap.h"
+
+#ifndef TUTTI_PTHREAD_H
+#define TUTTI_PTHREAD_H
+TUTTI_WRAP_BEGIN
+TUTTI_WRAPPED(19, pthread_cond_signal)
+TUTTI_WRAPPED(22, pthread_cond_broadcast)
+TUTTI_WRAP_END
+#endif

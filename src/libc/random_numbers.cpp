@@ -1,0 +1,204 @@
+// Random numbers: a roll-back puts the generator back, so that a seed leads to the same numbers however often blocks
+// started over.
+//
+// The drand48 family and rand_r keep their state in plain memory that no lock guards, and it is treated as memory of the
+// program's. random and rand keep theirs behind a lock that only glibc takes. One transaction at a time uses it, under
+// an abstract lock; the first use in a block saves the state and a roll-back of the block puts it back, with initstate
+// and setstate. A thread that calls random outside of transactions at that very moment may get a number of another
+// sequence.
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "libc/context_state.hpp"
+#include "libc/effects.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc.hpp"
+#include "tutti/open_nesting.hpp"
+
+namespace tutti::libc {
+
+/// The state of random before a block first used it.
+struct saved_generator {
+    std::size_t index;  ///< in the log of handlers
+    saved_generator* older;
+    char* state;  ///< glibc's, or the program's by initstate
+    std::size_t size;
+    char bytes[256];
+};
+
+namespace {
+
+constexpr char generator = 0;  // whose the lock is
+
+/// While it lives, random uses another state, and the bytes of the real one are as glibc keeps them between two uses.
+class set_aside {
+public:
+    set_aside() noexcept : state_{::initstate(1, other_, sizeof other_)} {}
+    ~set_aside() { ::setstate(state_); }
+    set_aside(const set_aside&) = delete;
+    set_aside& operator=(const set_aside&) = delete;
+    [[nodiscard]] char* state() const noexcept { return state_; }
+
+private:
+    char other_[8];
+    char* state_;
+};
+
+/// Of a state; its first word says how many there are (random(3): 8, 32, 64, 128 or 256 bytes).
+std::size_t size_of(const char* state) noexcept {
+    std::int32_t kind = 0;
+    std::memcpy(&kind, state, sizeof kind);
+    constexpr std::size_t sizes[] = {8, 32, 64, 128, 256};
+    return sizes[kind % 5];
+}
+
+class put_back final : public detail::handler {
+public:
+    put_back(context_state& s, std::size_t index) noexcept : state_{s}, saved_{index, s.generator, nullptr, 0, {}} {}
+    void save() noexcept {
+        const set_aside now;
+        saved_.state = now.state();
+        saved_.size = size_of(now.state());
+        std::memcpy(saved_.bytes, now.state(), saved_.size);
+        state_.generator = &saved_;
+    }
+    void run(tx&, abort_cause) override {
+        if (saved_.state == nullptr) return;
+        state_.generator = saved_.older;
+        const set_aside now;
+        if (now.state() == saved_.state) std::memcpy(saved_.state, saved_.bytes, saved_.size);
+    }
+
+private:
+    context_state& state_;
+    saved_generator saved_;
+};
+
+/// Before random is used. Without memory for that it becomes irrevocable.
+void own_generator(tx& t) {
+    descriptor& d = descriptor::of(t);
+    context_state* const s = state_of(d);
+    bool mine = false;
+    try {
+        if (s != nullptr) {
+            acquire(t, {.of = &generator});
+            const bool noted =
+                s->generator != nullptr && (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
+            if (!noted) {
+                auto made = std::make_unique<put_back>(*s, d.deferred_log.size());
+                auto* const at = made.get();
+                detail::access::add(t, detail::handler_point::on_abort, std::move(made));
+                at->save();
+            }
+            mine = true;
+        }
+    } catch (const std::bad_alloc&) {
+    } catch (const usage_error&) {}
+    if (!mine) become_irrevocable(t, "random, without memory to remember its state");
+}
+
+/// The state of drand48, which glibc hands out a pointer into; found before the program has seeded it.
+drand48_data* find_data() noexcept {
+    unsigned short seed[3] = {0, 0, 0};
+    unsigned short* const old = ::seed48(seed);
+    auto* const data = reinterpret_cast<drand48_data*>(reinterpret_cast<char*>(old) - offsetof(drand48_data, __old_x));
+    std::memcpy(data->__x, data->__old_x, sizeof seed);
+    return data;
+}
+drand48_data* const data = [] {
+    auto* const found = find_data();
+    const drand48_data fresh{};
+    if (std::memcmp(found->__x, fresh.__x, sizeof fresh.__x) == 0) std::memset(found, 0, sizeof *found);
+    return found;
+}();
+
+/// Runs `call(data)` on a private copy, which then goes back.
+template <class Call>
+auto with_data(tx& t, Call call) {
+    drand48_data copy;
+    copy_in(t, &copy, data, sizeof copy);
+    const auto result = call(&copy);
+    copy_out(t, data, &copy, sizeof copy);
+    return result;
+}
+/// The same with a state of the caller's.
+template <class Call>
+auto with_state(tx& t, unsigned short* state, Call call) {
+    unsigned short copy[3];
+    copy_in(t, copy, state, sizeof copy);
+    const auto result = with_data(t, [&](drand48_data* d) { return call(copy, d); });
+    copy_out(t, state, copy, sizeof copy);
+    return result;
+}
+
+}  // namespace
+
+long random(tx& t) {
+    own_generator(t);
+    return ::random();
+}
+int rand(tx& t) {
+    own_generator(t);
+    return ::rand();
+}
+void srandom(tx& t, unsigned seed) {
+    own_generator(t);
+    ::srandom(seed);
+}
+void srand(tx& t, unsigned seed) { libc::srandom(t, seed); }
+
+int rand_r(tx& t, unsigned* seed) {
+    unsigned copy = read(t, seed);
+    const int result = ::rand_r(&copy);
+    write(t, seed, copy);
+    return result;
+}
+
+double drand48(tx& t) {
+    return with_data(t, [](drand48_data* d) {
+        double x = 0;
+        ::drand48_r(d, &x);
+        return x;
+    });
+}
+long lrand48(tx& t) {
+    return with_data(t, [](drand48_data* d) {
+        long x = 0;
+        ::lrand48_r(d, &x);
+        return x;
+    });
+}
+long mrand48(tx& t) {
+    return with_data(t, [](drand48_data* d) {
+        long x = 0;
+        ::mrand48_r(d, &x);
+        return x;
+    });
+}
+double erand48(tx& t, unsigned short* state) {
+    return with_state(t, state, [](unsigned short* s, drand48_data* d) {
+        double x = 0;
+        ::erand48_r(s, d, &x);
+        return x;
+    });
+}
+long nrand48(tx& t, unsigned short* state) {
+    return with_state(t, state, [](unsigned short* s, drand48_data* d) {
+        long x = 0;
+        ::nrand48_r(s, d, &x);
+        return x;
+    });
+}
+long jrand48(tx& t, unsigned short* state) {
+    return with_state(t, state, [](unsigned short* s, drand48_data* d) {
+        long x = 0;
+        ::jrand48_r(s, d, &x);
+        return x;
+    });
+}
+void srand48(tx& t, long seed) {
+    with_data(t, [seed](drand48_data* d) { return ::srand48_r(seed, d); });
+}
+
+}  // namespace tutti::libc

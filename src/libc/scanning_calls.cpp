@@ -1,0 +1,113 @@
+// scanf and its relatives. A string is read no further than the scan comes, in pieces that grow; a stream likewise.
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "libc/file.hpp"
+#include "libc/memory.hpp"
+#include "libc/scanning.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+namespace {
+
+/// What a scan has taken from a stream, in memory of the transaction's.
+class taken {
+public:
+    explicit taken(tx& t) noexcept : t_{t} {}
+
+    /// False, and errno is ENOMEM.
+    [[nodiscard]] bool append(const char* bytes, std::size_t size) {
+        if (size_ + size + 1 > room_) {
+            const std::size_t room = 2 * (size_ + size + 1);
+            auto* const larger = static_cast<char*>(private_memory(t_, room));
+            if (larger == nullptr) return false;
+            std::memcpy(larger, at_, size_);
+            at_ = larger;
+            room_ = room;
+        }
+        std::memcpy(at_ + size_, bytes, size);
+        size_ += size;
+        at_[size_] = 0;
+        return true;
+    }
+    [[nodiscard]] const char* begin() const noexcept { return at_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    tx& t_;
+    char local_[256]{};
+    char* at_ = local_;
+    std::size_t size_ = 0;
+    std::size_t room_ = sizeof local_;
+};
+
+/// The latest bytes that the scan did not want go back: they are in the stream's buffer still.
+int scan_owned(file& from, FILE* f, scan& what, taken& bytes) {
+    for (;;) {
+        const std::size_t more = from.available();
+        if (!bytes.append(from.next(), more)) return EOF;
+        std::size_t used = 0;
+        const scan::outcome result = what.over(bytes.begin(), bytes.size(), used);
+        if (result == scan::outcome::failed) return EOF;
+        if (result == scan::outcome::found) {
+            from.skip(more - (bytes.size() - used));
+            return what.deliver();
+        }
+        what.drop();
+        from.skip(more);
+        if (from.fill()) continue;
+        if (what.over(bytes.begin(), bytes.size(), used) == scan::outcome::failed) return EOF;
+        const bool failed = ::ferror_unlocked(f) != 0;
+        const int n = what.deliver();
+        return failed && n <= 0 ? EOF : n;
+    }
+}
+
+int scan_finally(FILE* f, scan& what, taken& bytes) {
+    for (;;) {
+        std::size_t used = 0;
+        const scan::outcome result = what.over(bytes.begin(), bytes.size(), used);
+        if (result == scan::outcome::failed) return EOF;
+        if (result == scan::outcome::found) {
+            if (used < bytes.size()) ::ungetc(static_cast<unsigned char>(bytes.begin()[used]), f);
+            return what.deliver();
+        }
+        const int c = ::getc(f);
+        if (c == EOF) return what.deliver();
+        const char byte = static_cast<char>(c);
+        if (!bytes.append(&byte, 1)) return EOF;
+    }
+}
+
+}  // namespace
+
+int vsscanf(tx& t, const char* s, const char* format, va_list arguments) {
+    scan what{t};
+    if (!what.prepare(format, arguments)) return EOF;
+    constexpr std::size_t first_piece = 64;
+    for (std::size_t limit = first_piece;; limit *= 4) {
+        const std::size_t size = length(t, s, limit);
+        const private_array<char> copy{t, size + 1};
+        if (copy.at == nullptr) return EOF;
+        copy_in(t, copy.at, s, size);
+        copy.at[size] = 0;
+        if (size < limit) return what.over_string(copy.at, size) ? what.deliver() : EOF;
+        std::size_t used = 0;
+        const scan::outcome result = what.over(copy.at, size, used);
+        if (result == scan::outcome::failed) return EOF;
+        if (result == scan::outcome::found) return what.deliver();
+        what.drop();
+    }
+}
+
+int vfscanf(tx& t, FILE* f, const char* format, va_list arguments) {
+    scan what{t};
+    if (!what.prepare(format, arguments)) return EOF;
+    taken bytes{t};
+    file from{t, f};
+    return from.owned() ? scan_owned(from, f, what, bytes) : scan_finally(f, what, bytes);
+}
+int vscanf(tx& t, const char* format, va_list arguments) { return libc::vfscanf(t, stdin, format, arguments); }
+
+}  // namespace tutti::libc

@@ -1,0 +1,175 @@
+// Streams that come and go. One that the transaction opens exists at once, and a roll-back closes it, and removes the
+// file if it was made for it; what the transaction closes is closed at the commit. See opening.hpp for what opening a
+// file does, and file.hpp for what is undone before that in a stream that was used.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "libc/descriptor_table.hpp"
+#include "libc/effects.hpp"
+#include "libc/file.hpp"
+#include "libc/file_layout.hpp"
+#include "libc/memory.hpp"
+#include "libc/opening.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+namespace {
+
+struct close_stream {
+    FILE* file;
+    made_file made;
+    void operator()() const noexcept {
+        if (made.path != nullptr) made.remove();
+        std::fclose(file);
+    }
+};
+
+/// The stream goes, and the descriptor stays.
+struct forget_stream {
+    FILE* file;
+    int fd;
+    int flags;  ///< of the open file, which "a" changes
+    void operator()() const noexcept {
+        file->_fileno = -1;
+        std::fclose(file);
+        ::fcntl(fd, F_SETFL, flags);
+    }
+};
+
+/// What open gets for a mode of fopen. -1: glibc refuses it.
+int flags_of(const char* mode) noexcept {
+    int flags = 0;
+    switch (*mode) {
+        case 'r': flags = O_RDONLY; break;
+        case 'w': flags = O_WRONLY | O_CREAT | O_TRUNC; break;
+        case 'a': flags = O_WRONLY | O_CREAT | O_APPEND; break;
+        default: return -1;
+    }
+    // glibc looks at six characters behind the first.
+    for (int i = 1; i != 7 && mode[i] != 0 && mode[i] != ','; ++i) {
+        if (mode[i] == '+') flags = (flags & ~O_ACCMODE) | O_RDWR;
+        if (mode[i] == 'x') flags |= O_EXCL;
+    }
+    return flags;
+}
+
+FILE* opened(tx& t, const char* path, const char* mode) {
+    auto* const undo = prepare_undo<close_stream>(t);
+    if (undo == nullptr) return nullptr;
+    FILE* const f = std::fopen(path, mode);
+    if (f != nullptr) undo->arm({f, {}});
+    return f;
+}
+
+/// Null, and errno is EEXIST: it is there after all.
+FILE* created(tx& t, const char* path, std::size_t size, const char* mode) {
+    auto* const kept = static_cast<char*>(private_memory(t, size + 1));
+    auto* const undo = kept != nullptr ? prepare_undo<close_stream>(t) : nullptr;
+    if (undo == nullptr) return nullptr;
+    std::memcpy(kept, path, size + 1);
+    // The first character, x, and as much of the rest as glibc would look at.
+    char exclusive[10] = {*mode, 'x'};
+    std::strncat(exclusive, mode + 1, 5);
+    FILE* const f = std::fopen(kept, std::strchr(mode, ',') == nullptr ? exclusive : mode);
+    struct stat about;
+    if (f != nullptr && ::fstat(::fileno(f), &about) == 0) undo->arm({f, {AT_FDCWD, kept, about.st_dev, about.st_ino}});
+    return f;
+}
+
+}  // namespace
+
+FILE* fopen(tx& t, const char* path, const char* mode) {
+    const int error = errno;
+    char path_room[512], mode_room[32];
+    std::size_t size = 0;
+    std::size_t mode_size = 0;
+    const char* const p = private_string(t, path, path_room, size);
+    const char* const m = p != nullptr ? private_string(t, mode, mode_room, mode_size) : nullptr;
+    if (m == nullptr) return nullptr;
+    const int flags = flags_of(m);
+    if (flags < 0) return std::fopen(p, m);  // which fails
+    opening what = what_opening_does(AT_FDCWD, p, flags);
+    // A mode with an encoding, or with letters that an x would push out of sight, is not given one.
+    if (what == opening::creates && (std::strchr(m, ',') != nullptr || mode_size > 6)) what = opening::final;
+    FILE* f = nullptr;
+    if (what == opening::creates) {
+        f = created(t, p, size, m);
+        if (f == nullptr && errno == EEXIST && (flags & O_EXCL) == 0) what = opening::final;
+    }
+    if (what == opening::final) become_irrevocable(t, "fopen of a file that is not empty, or of a device");
+    if (what != opening::creates) f = opened(t, p, m);
+    if (f != nullptr) errno = error;
+    return f;
+}
+
+FILE* tmpfile(tx& t) {
+    auto* const undo = prepare_undo<close_stream>(t);
+    if (undo == nullptr) return nullptr;
+    FILE* const f = std::tmpfile();
+    if (f != nullptr) undo->arm({f, {}});
+    return f;
+}
+
+FILE* fdopen(tx& t, int fd, const char* mode) {
+    char room[32];
+    std::size_t size = 0;
+    const char* const m = private_string(t, mode, room, size);
+    if (m == nullptr || !usable(t, fd)) return nullptr;
+    if (!is_known_layout()) become_irrevocable(t, "fdopen");
+    auto* const undo = prepare_undo<forget_stream>(t);
+    if (undo == nullptr) return nullptr;
+    const int flags = ::fcntl(fd, F_GETFL);
+    FILE* const f = ::fdopen(fd, m);
+    if (f != nullptr && is_known_layout()) undo->arm({f, fd, flags});
+    return f;
+}
+
+FILE* freopen(tx& t, const char* path, const char* mode, FILE* f) {
+    char path_room[512], mode_room[32];
+    std::size_t size = 0;
+    const char* const p = path != nullptr ? private_string(t, path, path_room, size) : nullptr;
+    const char* const m = private_string(t, mode, mode_room, size);
+    if (m == nullptr || (path != nullptr && p == nullptr)) return nullptr;
+    file of{t, f};
+    if (of.owned()) of.before_finality("freopen");
+    return std::freopen(p, m, f);
+}
+
+int fclose(tx& t, FILE* f) {
+    file of{t, f};
+    if (!of.owned()) return std::fclose(f);
+    const bool written = of.before_flush() && (of.pending() == 0 || ::fflush_unlocked(f) == 0);
+    const int error = errno;
+    if (!put_off(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
+        of.before_finality("fclose, without memory to put it off");
+        // The end of the transaction unlocks the stream, which therefore has to stay.
+        return std::fflush(f);
+    }
+    if (written) return 0;
+    errno = error;
+    return EOF;
+}
+
+int setvbuf(tx& t, FILE* f, char* buffer, int mode, std::size_t size) {
+    file of{t, f};
+    if (of.owned()) of.before_finality("setvbuf");
+    return std::setvbuf(f, buffer, mode, size);
+}
+void setbuf(tx& t, FILE* f, char* buffer) {
+    libc::setvbuf(t, f, buffer, buffer != nullptr ? _IOFBF : _IONBF, BUFSIZ);
+}
+
+void perror(tx& t, const char* s) {
+    const int error = errno;
+    char room[512];
+    std::size_t size = 0;
+    const char* const text = s != nullptr ? private_string(t, s, room, size) : nullptr;
+    become_irrevocable(t, "perror");
+    errno = error;
+    std::perror(text);
+}
+
+}  // namespace tutti::libc

@@ -1,0 +1,43 @@
+// What tells others that something has changed waits for the commit, after which they find it changed. What waits for
+// others is not here: a transaction that is alone would wait for one that may not begin, and its own changes cannot be
+// seen until it has ended (use retry).
+#include <semaphore.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "libc/effects.hpp"
+#include "tutti/libc.hpp"
+
+namespace tutti::libc {
+
+namespace {
+
+/// 0, or ENOMEM: there is no memory to put it off. POSIX knows no error of these calls, but a lost wake-up is worse.
+template <class Call>
+int after_commit(tx& t, Call call) {
+    const auto later = [call] { call(); };
+    if (put_off(t, detail::handler_point::on_commit, later)) return 0;
+    return ENOMEM;
+}
+
+}  // namespace
+
+int pthread_cond_signal(tx& t, pthread_cond_t* c) {
+    return after_commit(t, [c] { ::pthread_cond_signal(c); });
+}
+int pthread_cond_broadcast(tx& t, pthread_cond_t* c) {
+    return after_commit(t, [c] { ::pthread_cond_broadcast(c); });
+}
+
+int sem_post(tx& t, sem_t* s) {
+    int value = 0;
+    if (::sem_getvalue(s, &value) != 0) return -1;
+    if (value == SEM_VALUE_MAX) {
+        errno = EOVERFLOW;
+        return -1;
+    }
+    return put_off(t, detail::handler_point::on_commit, [s] { ::sem_post(s); }) ? 0 : -1;
+}
+
+}  // namespace tutti::libc

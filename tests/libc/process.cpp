@@ -1,0 +1,235 @@
+// What a process has one of: the environment, random numbers, its end; and telling other threads.
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <clocale>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <initializer_list>
+
+#include "libc/blocks.hpp"
+
+namespace {
+
+void environment() {
+    for (const ending e : every_ending) {
+        static char put[] = "TUTTI_C=put";
+        ::setenv("TUTTI_A", "old", 1);
+        ::unsetenv("TUTTI_B");
+        ::setenv("TUTTI_C", "before", 1);
+        char* const a = ::getenv("TUTTI_A");
+        char* const c = ::getenv("TUTTI_C");
+        int result = -2;
+        char* seen = nullptr;
+        run(e, [&] {
+            result = CALL(setenv, "TUTTI_A", "new", 0) + CALL(setenv, "TUTTI_A", "newer", 1) + CALL(setenv, "TUTTI_B", "b", 1) +
+                     CALL(unsetenv, "TUTTI_A") + CALL(setenv, "TUTTI_A", "last", 1) + CALL(putenv, put);
+            seen = CALL(getenv, "TUTTI_A");
+        });
+        if (e == ending::cancel) {
+            EXPECT(::getenv("TUTTI_A") == a && std::strcmp(a, "old") == 0 && ::getenv("TUTTI_B") == nullptr);
+            EXPECT(::getenv("TUTTI_C") == c && std::strcmp(c, "before") == 0);
+        } else {
+            EXPECT(result == 0 && seen == ::getenv("TUTTI_A") && std::strcmp(seen, "last") == 0);
+            EXPECT(std::strcmp(::getenv("TUTTI_B"), "b") == 0 && ::getenv("TUTTI_C") == put + 8);
+        }
+    }
+    int result = 0;
+    errno = 0;
+    run(ending::commit, [&] { result = CALL(setenv, "A=B", "", 1); });
+    EXPECT(result == -1 && errno == EINVAL);
+    run(ending::commit, [&] { result = CALL(unsetenv, ""); });
+    EXPECT(result == -1 && errno == EINVAL);
+}
+
+/// Numbers in a block, and the one behind it.
+void random_numbers() {
+    for (const ending e : every_ending) {
+        ::srandom(42);
+        const long expected[] = {::random(), ::random(), ::random(), ::random()};
+        ::srandom(42);
+        EXPECT(::random() == expected[0]);
+        long x = 0;
+        long y = 0;
+        run(e, [&] {
+            x = CALL(random);
+            y = CALL(rand);
+        });
+        if (e == ending::cancel) EXPECT(::random() == expected[1]);
+        else EXPECT(x == expected[1] && y == expected[2] && ::random() == expected[3]);
+        run(e, [&] {
+            CALL(srand, 42);
+            x = CALL(rand);
+        });
+        if (e == ending::cancel) EXPECT(::random() == expected[2]);
+        else EXPECT(x == expected[0] && ::random() == expected[1]);
+        // Of a state of the program's own.
+        static char state[256];
+        char* const old = ::initstate(7, state, sizeof state);
+        ::setstate(state);
+        const long own = ::random();
+        ::initstate(7, state, sizeof state);
+        run(e, [&] { x = CALL(random); });
+        if (e == ending::cancel) EXPECT(::random() == own);
+        else EXPECT(x == own);
+        ::setstate(old);
+        unsigned seed = 5;
+        unsigned copy = 5;
+        run(e, [&] { x = CALL(rand_r, &seed); });
+        if (e == ending::cancel) EXPECT(seed == 5);
+        else EXPECT(x == ::rand_r(&copy) && seed == copy);
+    }
+}
+
+void numbers_of_48_bits() {
+    for (const ending e : every_ending) {
+        unsigned short a[3] = {1, 2, 3};
+        unsigned short b[3] = {1, 2, 3};
+        ::srand48(42);
+        const double u = ::drand48();
+        const long v = ::lrand48();
+        const long w = ::mrand48();
+        const double x = ::erand48(a);
+        const long y = ::nrand48(a);
+        const long z = ::jrand48(a);
+        const double next = ::drand48();
+        ::srand48(7);
+        const double other = ::drand48();
+        ::srand48(7);
+        double d[2]{};
+        long l[4]{};
+        run(e, [&] {
+            CALL(srand48, 42);
+            d[0] = CALL(drand48);
+            l[0] = CALL(lrand48);
+            l[1] = CALL(mrand48);
+            d[1] = CALL(erand48, b);
+            l[2] = CALL(nrand48, b);
+            l[3] = CALL(jrand48, b);
+        });
+        if (e == ending::cancel) {
+            EXPECT(::drand48() == other && b[0] == 1 && b[2] == 3);
+        } else {
+            EXPECT(d[0] == u && l[0] == v && l[1] == w && d[1] == x && l[2] == y && l[3] == z && ::drand48() == next);
+            EXPECT(std::memcmp(a, b, sizeof a) == 0);
+        }
+    }
+}
+
+void telling() {
+    sem_t s;
+    EXPECT(::sem_init(&s, 0, 0) == 0);
+    for (const ending e : every_ending) {
+        int value = -1;
+        int result = -2;
+        pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+        run(e, [&] {
+            result = CALL(sem_post, &s) + CALL(pthread_cond_signal, &c) + CALL(pthread_cond_broadcast, &c);
+            CALL(sem_post, &s);
+        });
+        ::sem_getvalue(&s, &value);
+        EXPECT(value == (e == ending::cancel ? 0 : 2));
+        if (e != ending::cancel) EXPECT(result == 0 && ::sem_trywait(&s) == 0 && ::sem_trywait(&s) == 0);
+    }
+    ::sem_destroy(&s);
+    EXPECT(::sem_init(&s, 0, SEM_VALUE_MAX) == 0);
+    int result = 0;
+    run(ending::commit, [&] { result = CALL(sem_post, &s); });
+    EXPECT(result == -1 && errno == EOVERFLOW);
+}
+
+bool is_told = false;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+
+/// Whoever is woken finds what the transaction has written.
+void woken() {
+    pthread_t waiter;
+    is_told = false;
+    const auto wait = [](void*) -> void* {
+        ::pthread_mutex_lock(&mutex);
+        bool now = false;
+        while (!now) {
+            run(ending::commit, [&] {
+#ifdef TUTTI_TEST_LIBRARY
+                now = tutti::load(*tutti::detail::current_transaction, &is_told);
+#else
+                now = is_told;
+#endif
+            });
+            if (!now) ::pthread_cond_wait(&condition, &mutex);
+        }
+        ::pthread_mutex_unlock(&mutex);
+        return nullptr;
+    };
+    EXPECT(::pthread_create(&waiter, nullptr, wait, nullptr) == 0);
+    ::pthread_mutex_lock(&mutex);
+    run(ending::restarts, [&] {
+        CALL(pthread_cond_signal, &condition);
+#ifdef TUTTI_TEST_LIBRARY
+        tutti::store(*tutti::detail::current_transaction, &is_told, true);
+#else
+        is_told = true;
+#endif
+    });
+    ::pthread_mutex_unlock(&mutex);
+    EXPECT(::pthread_join(waiter, nullptr) == 0);
+}
+
+void the_rest() {
+    char* locale = nullptr;
+    const lconv* conventions = nullptr;
+    run(ending::commit, [&] {
+        locale = CALL(setlocale, LC_ALL, nullptr);
+        conventions = CALL(localeconv);
+    });
+    EXPECT(std::strcmp(locale, "C") == 0 && conventions->decimal_point[0] == '.');
+    run(ending::commit, [&] { locale = CALL(setlocale, LC_ALL, "no such locale"); });
+    EXPECT(locale == nullptr);
+    run(ending::commit, [&] { locale = CALL(setlocale, LC_ALL, "C"); });
+    EXPECT(std::strcmp(locale, "C") == 0);
+    const timespec short_time{0, 1000};
+    const timespec wrong{0, -1};
+    int result = -2;
+    run(ending::commit, [&] { result = CALL(nanosleep, &short_time, nullptr); });
+    EXPECT(result == 0);
+    run(ending::commit, [&] { result = CALL(nanosleep, &wrong, nullptr); });
+    EXPECT(result == -1 && errno == EINVAL);
+    run(ending::commit, [&] { result = CALL(usleep, 1); });
+    unsigned left = 1;
+    run(ending::commit, [&] { left = CALL(sleep, 0); });
+    EXPECT(result == 0 && left == 0);
+}
+
+void ends() {
+    for (const bool at_once : {false, true}) {
+        const pid_t child = ::fork();
+        EXPECT(child >= 0);
+        if (child == 0) {
+            run(ending::commit, [&] {
+                CALL(atexit, [] { ::_exit(9); });
+                if (at_once) CALL(_exit, 3);
+                CALL(exit, 4);
+            });
+        }
+        int status = -1;
+        EXPECT(::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == (at_once ? 3 : 9));
+    }
+}
+
+}  // namespace
+
+int main() {
+    environment();
+    random_numbers();
+    numbers_of_48_bits();
+    telling();
+    woken();
+    the_rest();
+    ends();
+}
