@@ -2,9 +2,15 @@
 // transactions, and in a block that runs without barriers, a clone calls the function itself. So a pointer to a
 // function finds its clone, too, this library brings a clone table, like every object that GCC compiles for
 // transactions.
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <cstdarg>
 
 #include "libc/context.hpp"
+#include "libc/strings.hpp"
 #include "tutti/libc.hpp"
 
 extern "C" {
