@@ -15,13 +15,18 @@
 #include <clocale>
 #include <cstdarg>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
+#include <time.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include "tutti/tx.hpp"
 
@@ -86,6 +91,177 @@ TUTTI_EXPORT int vsprintf(tx& t, char* to, const char* format, va_list arguments
 [[gnu::format(printf, 4, 5)]] TUTTI_EXPORT int snprintf(tx& t, char* to, std::size_t size, const char* format,
                                                               ...);
 [[gnu::format(printf, 3, 4)]] TUTTI_EXPORT int sprintf(tx& t, char* to, const char* format, ...);
+/// @}
+
+/// @name Bytes
+/// What is compared or searched is read no further than the result needs.
+/// @{
+TUTTI_EXPORT void* memcpy(tx& t, void* to, const void* from, std::size_t size);
+TUTTI_EXPORT void* mempcpy(tx& t, void* to, const void* from, std::size_t size);
+TUTTI_EXPORT void* memmove(tx& t, void* to, const void* from, std::size_t size);
+TUTTI_EXPORT void* memset(tx& t, void* to, int c, std::size_t size);
+TUTTI_EXPORT void* memccpy(tx& t, void* to, const void* from, int c, std::size_t size);
+TUTTI_EXPORT int memcmp(tx& t, const void* a, const void* b, std::size_t size);
+TUTTI_EXPORT int bcmp(tx& t, const void* a, const void* b, std::size_t size);
+TUTTI_EXPORT void* memchr(tx& t, const void* in, int c, std::size_t size);
+TUTTI_EXPORT void* rawmemchr(tx& t, const void* in, int c);
+TUTTI_EXPORT void* memrchr(tx& t, const void* in, int c, std::size_t size);
+/// Linear.
+TUTTI_EXPORT void* memmem(tx& t, const void* in, std::size_t size, const void* needle, std::size_t needle_size);
+TUTTI_EXPORT void bcopy(tx& t, const void* from, void* to, std::size_t size);
+TUTTI_EXPORT void bzero(tx& t, void* to, std::size_t size);
+TUTTI_EXPORT void explicit_bzero(tx& t, void* to, std::size_t size);
+/// @}
+
+/// @name Strings
+/// What is compared or searched is read no further than the result needs. Memory that strdup and strndup allocate goes
+/// back with a roll-back. strtok, in a block of the language, makes the transaction irrevocable, for where it stopped is
+/// known to glibc alone; here is strtok_r. strerror and strsignal need no form of their own.
+/// @{
+TUTTI_EXPORT std::size_t strlen(tx& t, const char* s);
+TUTTI_EXPORT std::size_t strnlen(tx& t, const char* s, std::size_t limit);
+TUTTI_EXPORT int strcmp(tx& t, const char* a, const char* b);
+TUTTI_EXPORT int strncmp(tx& t, const char* a, const char* b, std::size_t limit);
+TUTTI_EXPORT int strcasecmp(tx& t, const char* a, const char* b);
+TUTTI_EXPORT int strncasecmp(tx& t, const char* a, const char* b, std::size_t limit);
+/// By value, as strcmp, where memory for copies runs out.
+TUTTI_EXPORT int strcoll(tx& t, const char* a, const char* b);
+/// `size`, as if the key did not fit, and errno is ENOMEM: memory for copies ran out.
+TUTTI_EXPORT std::size_t strxfrm(tx& t, char* to, const char* from, std::size_t size);
+TUTTI_EXPORT char* strcpy(tx& t, char* to, const char* from);
+TUTTI_EXPORT char* stpcpy(tx& t, char* to, const char* from);
+TUTTI_EXPORT char* strncpy(tx& t, char* to, const char* from, std::size_t size);
+TUTTI_EXPORT char* stpncpy(tx& t, char* to, const char* from, std::size_t size);
+TUTTI_EXPORT char* strcat(tx& t, char* to, const char* from);
+TUTTI_EXPORT char* strncat(tx& t, char* to, const char* from, std::size_t size);
+TUTTI_EXPORT char* strdup(tx& t, const char* s);
+TUTTI_EXPORT char* strndup(tx& t, const char* s, std::size_t limit);
+TUTTI_EXPORT char* strchr(tx& t, const char* s, int c);
+TUTTI_EXPORT char* strrchr(tx& t, const char* s, int c);
+TUTTI_EXPORT char* strchrnul(tx& t, const char* s, int c);
+TUTTI_EXPORT char* index(tx& t, const char* s, int c);
+TUTTI_EXPORT char* rindex(tx& t, const char* s, int c);
+/// Linear, as strcasestr.
+TUTTI_EXPORT char* strstr(tx& t, const char* in, const char* needle);
+TUTTI_EXPORT char* strcasestr(tx& t, const char* in, const char* needle);
+TUTTI_EXPORT char* strpbrk(tx& t, const char* s, const char* set);
+TUTTI_EXPORT std::size_t strspn(tx& t, const char* s, const char* set);
+TUTTI_EXPORT std::size_t strcspn(tx& t, const char* s, const char* set);
+TUTTI_EXPORT char* strtok_r(tx& t, char* s, const char* delimiters, char** rest);
+TUTTI_EXPORT char* strsep(tx& t, char** rest, const char* delimiters);
+/// GNU's.
+TUTTI_EXPORT char* strerror_r(tx& t, int error, char* to, std::size_t size);
+/// @}
+
+/// @name Wide strings
+/// As strings and bytes.
+/// @{
+TUTTI_EXPORT std::size_t wcslen(tx& t, const wchar_t* s);
+TUTTI_EXPORT std::size_t wcsnlen(tx& t, const wchar_t* s, std::size_t limit);
+TUTTI_EXPORT int wcscmp(tx& t, const wchar_t* a, const wchar_t* b);
+TUTTI_EXPORT int wcsncmp(tx& t, const wchar_t* a, const wchar_t* b, std::size_t limit);
+TUTTI_EXPORT int wcscasecmp(tx& t, const wchar_t* a, const wchar_t* b);
+TUTTI_EXPORT int wcsncasecmp(tx& t, const wchar_t* a, const wchar_t* b, std::size_t limit);
+TUTTI_EXPORT int wcscoll(tx& t, const wchar_t* a, const wchar_t* b);
+TUTTI_EXPORT std::size_t wcsxfrm(tx& t, wchar_t* to, const wchar_t* from, std::size_t size);
+TUTTI_EXPORT wchar_t* wcscpy(tx& t, wchar_t* to, const wchar_t* from);
+TUTTI_EXPORT wchar_t* wcpcpy(tx& t, wchar_t* to, const wchar_t* from);
+TUTTI_EXPORT wchar_t* wcsncpy(tx& t, wchar_t* to, const wchar_t* from, std::size_t size);
+TUTTI_EXPORT wchar_t* wcpncpy(tx& t, wchar_t* to, const wchar_t* from, std::size_t size);
+TUTTI_EXPORT wchar_t* wcscat(tx& t, wchar_t* to, const wchar_t* from);
+TUTTI_EXPORT wchar_t* wcsncat(tx& t, wchar_t* to, const wchar_t* from, std::size_t size);
+TUTTI_EXPORT wchar_t* wcsdup(tx& t, const wchar_t* s);
+TUTTI_EXPORT wchar_t* wcschr(tx& t, const wchar_t* s, wchar_t c);
+TUTTI_EXPORT wchar_t* wcsrchr(tx& t, const wchar_t* s, wchar_t c);
+TUTTI_EXPORT wchar_t* wcschrnul(tx& t, const wchar_t* s, wchar_t c);
+TUTTI_EXPORT wchar_t* wcsstr(tx& t, const wchar_t* in, const wchar_t* needle);
+TUTTI_EXPORT wchar_t* wcspbrk(tx& t, const wchar_t* s, const wchar_t* set);
+TUTTI_EXPORT std::size_t wcsspn(tx& t, const wchar_t* s, const wchar_t* set);
+TUTTI_EXPORT std::size_t wcscspn(tx& t, const wchar_t* s, const wchar_t* set);
+TUTTI_EXPORT wchar_t* wcstok(tx& t, wchar_t* s, const wchar_t* delimiters, wchar_t** rest);
+TUTTI_EXPORT wchar_t* wmemcpy(tx& t, wchar_t* to, const wchar_t* from, std::size_t count);
+TUTTI_EXPORT wchar_t* wmempcpy(tx& t, wchar_t* to, const wchar_t* from, std::size_t count);
+TUTTI_EXPORT wchar_t* wmemmove(tx& t, wchar_t* to, const wchar_t* from, std::size_t count);
+TUTTI_EXPORT wchar_t* wmemset(tx& t, wchar_t* to, wchar_t c, std::size_t count);
+TUTTI_EXPORT int wmemcmp(tx& t, const wchar_t* a, const wchar_t* b, std::size_t count);
+TUTTI_EXPORT wchar_t* wmemchr(tx& t, const wchar_t* in, wchar_t c, std::size_t count);
+/// @}
+
+/// @name Numbers
+/// The string is read as far as the number goes. No number, and errno is ENOMEM: memory for a copy of a real number of
+/// more than 500 characters ran out.
+/// @{
+TUTTI_EXPORT long strtol(tx& t, const char* s, char** end, int base);
+TUTTI_EXPORT unsigned long strtoul(tx& t, const char* s, char** end, int base);
+TUTTI_EXPORT long long strtoll(tx& t, const char* s, char** end, int base);
+TUTTI_EXPORT unsigned long long strtoull(tx& t, const char* s, char** end, int base);
+TUTTI_EXPORT std::intmax_t strtoimax(tx& t, const char* s, char** end, int base);
+TUTTI_EXPORT std::uintmax_t strtoumax(tx& t, const char* s, char** end, int base);
+TUTTI_EXPORT float strtof(tx& t, const char* s, char** end);
+TUTTI_EXPORT double strtod(tx& t, const char* s, char** end);
+TUTTI_EXPORT long double strtold(tx& t, const char* s, char** end);
+TUTTI_EXPORT long wcstol(tx& t, const wchar_t* s, wchar_t** end, int base);
+TUTTI_EXPORT unsigned long wcstoul(tx& t, const wchar_t* s, wchar_t** end, int base);
+TUTTI_EXPORT long long wcstoll(tx& t, const wchar_t* s, wchar_t** end, int base);
+TUTTI_EXPORT unsigned long long wcstoull(tx& t, const wchar_t* s, wchar_t** end, int base);
+TUTTI_EXPORT std::intmax_t wcstoimax(tx& t, const wchar_t* s, wchar_t** end, int base);
+TUTTI_EXPORT std::uintmax_t wcstoumax(tx& t, const wchar_t* s, wchar_t** end, int base);
+TUTTI_EXPORT float wcstof(tx& t, const wchar_t* s, wchar_t** end);
+TUTTI_EXPORT double wcstod(tx& t, const wchar_t* s, wchar_t** end);
+TUTTI_EXPORT long double wcstold(tx& t, const wchar_t* s, wchar_t** end);
+TUTTI_EXPORT int atoi(tx& t, const char* s);
+TUTTI_EXPORT long atol(tx& t, const char* s);
+TUTTI_EXPORT long long atoll(tx& t, const char* s);
+TUTTI_EXPORT double atof(tx& t, const char* s);
+/// @}
+
+/// @name Sorting and searching
+/// In a block of the language, the clone of `compare` is called; of one that has none, the block runs alone. Elements
+/// are sorted in a private copy, and only those that have another place are written. A comparison that a block of the
+/// library gives sees copies of the elements, and has to reach all else through its transaction (qsort_r hands it on).
+/// Throw std::bad_alloc when memory for the copy runs out; a block of the language runs alone then.
+/// @{
+TUTTI_EXPORT void qsort(tx& t, void* base, std::size_t count, std::size_t size,
+                               int (*compare)(const void*, const void*));
+TUTTI_EXPORT void qsort_r(tx& t, void* base, std::size_t count, std::size_t size,
+                                 int (*compare)(const void*, const void*, void*), void* argument);
+TUTTI_EXPORT void* bsearch(tx& t, const void* key, const void* base, std::size_t count, std::size_t size,
+                                  int (*compare)(const void*, const void*));
+/// @}
+
+/// @name Results in memory
+/// All else of <math.h>, of <ctype.h> and <wctype.h>, abs and div, htonl and the like, ffs, getpid, clock and strerror touch
+/// none of the program's memory: they are called as they are, in blocks of either kind. The functions here store something,
+/// or read a name. The clock is read at each attempt.
+/// @{
+TUTTI_EXPORT int clock_gettime(tx& t, clockid_t clock, timespec* to);
+TUTTI_EXPORT int clock_getres(tx& t, clockid_t clock, timespec* to);
+TUTTI_EXPORT int timespec_get(tx& t, timespec* to, int base);
+TUTTI_EXPORT time_t time(tx& t, time_t* to);
+TUTTI_EXPORT int gettimeofday(tx& t, timeval* to, void* zone);
+TUTTI_EXPORT double frexp(tx& t, double x, int* exponent);
+TUTTI_EXPORT double modf(tx& t, double x, double* whole);
+TUTTI_EXPORT double remquo(tx& t, double x, double y, int* quotient);
+TUTTI_EXPORT void sincos(tx& t, double x, double* sine, double* cosine);
+TUTTI_EXPORT double lgamma_r(tx& t, double x, int* sign);
+TUTTI_EXPORT double lgamma(tx& t, double x);
+TUTTI_EXPORT double nan(tx& t, const char* tag);
+TUTTI_EXPORT float frexpf(tx& t, float x, int* exponent);
+TUTTI_EXPORT float modff(tx& t, float x, float* whole);
+TUTTI_EXPORT float remquof(tx& t, float x, float y, int* quotient);
+TUTTI_EXPORT void sincosf(tx& t, float x, float* sine, float* cosine);
+TUTTI_EXPORT float lgammaf_r(tx& t, float x, int* sign);
+TUTTI_EXPORT float lgammaf(tx& t, float x);
+TUTTI_EXPORT float nanf(tx& t, const char* tag);
+TUTTI_EXPORT long double frexpl(tx& t, long double x, int* exponent);
+TUTTI_EXPORT long double modfl(tx& t, long double x, long double* whole);
+TUTTI_EXPORT long double remquol(tx& t, long double x, long double y, int* quotient);
+TUTTI_EXPORT void sincosl(tx& t, long double x, long double* sine, long double* cosine);
+TUTTI_EXPORT long double lgammal_r(tx& t, long double x, int* sign);
+TUTTI_EXPORT long double lgammal(tx& t, long double x);
+TUTTI_EXPORT long double nanl(tx& t, const char* tag);
+TUTTI_EXPORT wctype_t wctype(tx& t, const char* name);
+TUTTI_EXPORT wctrans_t wctrans(tx& t, const char* name);
 /// @}
 
 /// @name Allocation

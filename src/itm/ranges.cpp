@@ -58,11 +58,12 @@ void* move_in(void* to, const void* from, std::size_t size) {
 
 void* move_out(void* to, const void* from, std::size_t size) { return move<read_bytes, plain_bytes>(to, from, size); }
 
-void fill(void* to, int value, std::size_t size) {
+void* fill(void* to, int value, std::size_t size) {
     unsigned char part[part_bytes];
     std::memset(part, value, std::min(part_bytes, size));
     auto* const out = static_cast<unsigned char*>(to);
     for_each_part(size, true, [&](std::size_t at, std::size_t now) { write_bytes(out + at, part, now); });
+    return to;
 }
 
 }  // namespace
@@ -93,6 +94,7 @@ void fill(void* to, int value, std::size_t size) {
 TUTTI_ITM_RANGES(memcpy, copy_in, copy_out, copy)
 TUTTI_ITM_RANGES(memmove, move_in, move_out, copy)
 
-TUTTI_ITM void _ITM_memsetW(void* to, int value, std::size_t size) noexcept { tutti::itm::fill(to, value, size); }
-TUTTI_ITM void _ITM_memsetWaR(void* to, int value, std::size_t size) noexcept { tutti::itm::fill(to, value, size); }
-TUTTI_ITM void _ITM_memsetWaW(void* to, int value, std::size_t size) noexcept { tutti::itm::fill(to, value, size); }
+// The ABI returns nothing here, and GCC 12 takes the result of the program's memset from where it would be.
+TUTTI_ITM void* _ITM_memsetW(void* to, int value, std::size_t size) noexcept { return tutti::itm::fill(to, value, size); }
+TUTTI_ITM void* _ITM_memsetWaR(void* to, int value, std::size_t size) noexcept { return tutti::itm::fill(to, value, size); }
+TUTTI_ITM void* _ITM_memsetWaW(void* to, int value, std::size_t size) noexcept { return tutti::itm::fill(to, value, size); }

@@ -83,6 +83,11 @@ public:
         return c;
     }
     void skip() noexcept { ++at_; }
+    /// Goes back to the one before; that character.
+    C previous() {
+        --at_;
+        return peek();
+    }
     [[nodiscard]] const C* at() const noexcept { return at_; }
 
 private:

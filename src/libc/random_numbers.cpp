@@ -83,8 +83,8 @@ void own_generator(tx& t) {
     try {
         if (s != nullptr) {
             acquire(t, {.of = &generator});
-            const bool noted =
-                s->generator != nullptr && (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
+            const bool noted = s->generator != nullptr &&
+                               (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
             if (!noted) {
                 auto made = std::make_unique<put_back>(*s, d.deferred_log.size());
                 auto* const at = made.get();

@@ -1,0 +1,167 @@
+// One call of the C library, made in every way: plainly, which says what is right, and in blocks of the language and of
+// the library: committed, restarted, cancelled, and in a nested block that is cancelled first. Its result, errno and the
+// memory behind it have to be the same; after a cancel the memory is as before.
+#pragma once
+
+#include <cerrno>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+#include "tutti/libc.hpp"
+#include "tutti/tutti.hpp"
+
+extern "C" [[gnu::transaction_pure]] void _ITM_abortTransaction(int why);
+
+namespace differential {
+
+/// What a call may read and write.
+struct arena {
+    alignas(16) char bytes[1024];
+    bool operator==(const arena& other) const { return std::memcmp(bytes, other.bytes, sizeof bytes) == 0; }
+};
+
+/// A result without addresses: pointers as their offset in the arena, and of comparisons the sign alone.
+struct as_is {
+    template <class T>
+    T operator()(const arena& a, T value) const {
+        if constexpr (std::is_pointer_v<T>) {
+            const auto offset = reinterpret_cast<std::intptr_t>(value) - reinterpret_cast<std::intptr_t>(&a);
+            return reinterpret_cast<T>(value == nullptr ? -1 : offset);
+        } else {
+            return value;
+        }
+    }
+};
+struct sign {
+    int operator()(const arena&, int value) const { return (value > 0) - (value < 0); }
+};
+
+inline bool never = false;
+inline int restarts_left = 0;
+[[gnu::transaction_pure, gnu::noinline]] inline void restart_some_times() {
+    if (restarts_left == 0) return;
+    --restarts_left;
+    _ITM_abortTransaction(4);
+}
+
+// GCC 12 drops a __transaction_cancel that stands in a template, so these blocks stand in functions.
+struct action {
+    [[gnu::transaction_safe]] virtual void operator()() = 0;
+};
+template <class F>
+struct action_of final : action {
+    explicit action_of(F& f) : f_{f} {}
+    [[gnu::transaction_safe]] void operator()() override { f_(); }
+    F& f_;
+};
+inline void restarted_block(action& act) {
+    __transaction_atomic {
+        act();
+        restart_some_times();
+        if (never) __transaction_cancel;  // without one, a block that is alone runs without barriers
+    }
+}
+inline void cancelled_block(action& act) {
+    __transaction_atomic {
+        act();
+        __transaction_cancel;
+    }
+}
+inline void nested_blocks(action& act) {
+    __transaction_atomic {
+        __transaction_atomic {
+            act();
+            __transaction_cancel;
+        }
+        act();
+    }
+}
+
+struct cancelled {};
+
+[[noreturn]] inline void fail(const char* call, const char* how, const char* what) {
+    std::fprintf(stderr, "%s, %s: another %s than in plain code\n", call, how, what);
+    std::abort();
+}
+
+template <class T>
+bool same(const T& a, const T& b) {
+    if constexpr (std::is_floating_point_v<T>)
+        return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b));
+    else return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+/// `plain` is called with the arena, `library` with the transaction and the arena.
+template <class Normal, class Plain, class Library>
+void check(const char* call, const arena& before, Normal normal, Plain plain, Library library) {
+    arena expected = before;
+    errno = 0;
+    const auto result = normal(expected, plain(expected));
+    const int error = errno;
+    using value = std::decay_t<decltype(plain(expected))>;
+
+    arena a = before;
+    value got{};
+    const auto expect = [&](const char* how) {
+        if (!same(normal(a, got), result)) fail(call, how, "result");
+        if (errno != error) fail(call, how, "errno");
+        if (!(a == expected)) fail(call, how, "memory");
+        a = before;
+        got = value{};
+        errno = 0;
+    };
+    const auto expect_nothing = [&](const char* how) {
+        if (!(a == before)) fail(call, how, "memory");
+        a = before;
+        errno = 0;
+    };
+    errno = 0;
+    __transaction_atomic { got = plain(a); }  // without barriers, for it is alone
+    expect("committed");
+    restarts_left = 3;
+    const auto call_it = [&] { got = plain(a); };
+    action_of act{call_it};
+    restarted_block(act);
+    expect("restarted");
+    cancelled_block(act);
+    expect_nothing("cancelled");
+    nested_blocks(act);
+    expect("nested");
+
+    tutti::atomically([&](tutti::tx& t) { got = library(t, a); });
+    expect("committed in the library");
+    int restarts = 3;
+    tutti::atomically([&](tutti::tx& t) {
+        got = library(t, a);
+        if (restarts-- > 0) tutti::restart(t);
+    });
+    expect("restarted in the library");
+    const auto cancels = [&](tutti::tx& t) {
+        library(t, a);
+        throw cancelled{};
+    };
+    try {
+        tutti::atomically(cancels);
+    } catch (const cancelled&) {}
+    expect_nothing("cancelled in the library");
+    tutti::atomically([&](tutti::tx& t) {
+        try {
+            tutti::atomically({.nesting = tutti::nesting::closed}, cancels);
+        } catch (const cancelled&) {}
+        got = library(t, a);
+    });
+    expect("nested in the library");
+}
+
+}  // namespace differential
+
+// `arguments` see the arena as `a`.
+#define CHECK_CALL(before, normal, name, arguments)                                                 \
+    differential::check(                                                                            \
+        #name #arguments, before, normal, [&](differential::arena& a) { return ::name arguments; }, \
+        [&](tutti::tx& t, differential::arena& a) { return tutti::libc::name(t, DIFFERENTIAL_LIST arguments); })
+#define DIFFERENTIAL_LIST(...) __VA_ARGS__
