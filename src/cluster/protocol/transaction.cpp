@@ -87,7 +87,7 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
         remote.push_back(next);
     }
     // One question to each node.
-    std::ranges::stable_sort(remote, {}, &wanted::at);
+    std::ranges::sort(remote, {}, &wanted::at);
     calls_.clear();
     for (std::size_t i = 0; i < remote.size();) {
         wire::fetch ask;
