@@ -14,7 +14,7 @@ known=$(grep -oE '^[a-z+-]+' "$here/builds.txt")
 
 "$here/fetch.sh" "$folder"
 folder=$(cd "$folder" && pwd)
-inputs=$(cat "$here"/patches/* "$here"/tm* "$here"/convert.sh "$here"/builds.txt | sha256sum)
+inputs=$(cat "$here"/patches/* "$here"/tm* "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
 
 make_build() {
     local build=$1 at=$folder/$1 definition compiler=gcc flags=-D_GNU_SOURCE shim=()
