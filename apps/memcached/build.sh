@@ -14,7 +14,7 @@ known=$(grep -oE '^[a-z+-]+' "$here/builds.txt")
 
 "$here/fetch.sh" "$folder"
 folder=$(cd "$folder" && pwd)
-inputs=$(cat "$here"/patches/* "$here"/tm* "$here"/convert.sh "$here"/builds.txt | sha256sum)
+inputs=$(cat "$here"/patches/* "$here"/tm* "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
 
 make_build() {
     local build=$1 at=$folder/$1 definition compiler=gcc flags=-D_GNU_SOURCE shim=()
@@ -24,10 +24,11 @@ make_build() {
     cd "$at"
     if [[ $build != baseline ]]; then
         definition=$(awk -v build="$build" '$1 == build { print $3 }' "$here/builds.txt")
-        compiler=$wrapper
+        # The stand-ins of tm.h suffice, and a program without our C library runs on GCC's libitm, too, to be compared.
+        compiler="$wrapper --no-libc"
         flags+="${definition:+ -D$definition} -I$here -include $here/tm.h"
         # shellcheck disable=SC2086  # a list of words
-        "$compiler" -O2 -g -Wall $flags -DHAVE_CONFIG_H -I. -c "$here/tm.c" -o tm.o
+        $compiler -O2 -g -Wall $flags -DHAVE_CONFIG_H -I. -c "$here/tm.c" -o tm.o
         shim=(tm.o)
         # Hash functions that must be inlined, which GCC refuses with -fgnu-tm. No block looks into them.
         make CC=gcc CFLAGS="-O2 -g -pthread" CPPFLAGS="$flags -Wno-attributes" memcached-{hash,murmur3_hash}.o \

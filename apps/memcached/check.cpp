@@ -8,6 +8,7 @@
 //   client sees in `shared-sum` grow, because nobody decrements it, and no two clients are answered the same sum.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +30,7 @@ struct settings {
     unsigned clients = 4;
     unsigned commands = 20000;  // of each client
     unsigned keys = 50;         // of each client
+    unsigned fill = 0;          // further keys, so that the hash table grows meanwhile
     std::uint64_t seed = std::random_device{}();
 };
 
@@ -229,6 +232,25 @@ private:
     std::uint64_t swaps_ = 0, appended_ = 0;
 };
 
+unsigned hash_power(mc::connection& server) {
+    unsigned power = 0;
+    server.send("stats\r\n");
+    for (std::string line = server.line(); line != "END"; line = server.line())
+        std::sscanf(line.c_str(), "STAT hash_power_level %u", &power);
+    return power;
+}
+
+/// Stores so many keys that the hash table has to grow, and waits until it does: the server looks once a second.
+void fill(const settings& of) {
+    mc::connection server(of.socket);
+    const unsigned before = hash_power(server);
+    for (unsigned number = 0; number < of.fill; ++number)
+        server.send("set fill-" + std::to_string(number) + " 0 0 1 noreply\r\nx\r\n");
+    for (unsigned tries = 0; tries < 200 && hash_power(server) == before; ++tries)
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (hash_power(server) == before) throw wrong_answer("the hash table did not grow; store more keys by --fill");
+}
+
 void check(const settings& of) {
     mc::connection server(of.socket);
     store(server, "set", "shared-sum", "0", "0");
@@ -242,6 +264,15 @@ void check(const settings& of) {
         crew.emplace_back([&, number] {
             try {
                 client(of, number, shared).run();
+            } catch (const std::exception& error) {
+                const std::lock_guard hold(mutex);
+                failure = error.what();
+            }
+        });
+    if (of.fill > 0)
+        crew.emplace_back([&] {
+            try {
+                fill(of);
             } catch (const std::exception& error) {
                 const std::lock_guard hold(mutex);
                 failure = error.what();
@@ -274,6 +305,7 @@ int main(int count, char** arguments) {
     app.add_option("--clients", chosen.clients)->capture_default_str()->check(CLI::Range(1, 100));
     app.add_option("--commands", chosen.commands, "of each client")->capture_default_str();
     app.add_option("--keys", chosen.keys, "of each client's own")->capture_default_str()->check(CLI::Range(1, 100000));
+    app.add_option("--fill", chosen.fill, "further keys, enough to make the hash table grow")->capture_default_str();
     app.add_option("--seed", chosen.seed, "replays a run as far as one client is concerned");
     CLI11_PARSE(app, count, arguments);
     try {

@@ -37,8 +37,9 @@ std::string key(unsigned number) {
     return {text, static_cast<std::size_t>(std::snprintf(text, sizeof text, "key-%012u", number))};
 }
 
-std::string set(const settings& of, unsigned number) {
-    return "set " + key(number) + " 0 0 " + std::to_string(of.value) + "\r\n" + std::string(of.value, 'x') + "\r\n";
+std::string set(const settings& of, unsigned number, const std::string& option = "") {
+    return "set " + key(number) + " 0 0 " + std::to_string(of.value) + option + "\r\n" + std::string(of.value, 'x') +
+           "\r\n";
 }
 
 /// Ranks from 0 on with probabilities as 1 / (rank + 1)^skew.
@@ -123,8 +124,8 @@ void receive(client& of) {
 void run(const settings& of) {
     {
         mc::connection filler(of.socket);
-        for (unsigned number = 0; number < of.keys; ++number)
-            if (filler.ask(set(of, number)) != "STORED") throw std::runtime_error("a key could not be stored");
+        for (unsigned number = 0; number < of.keys; ++number) filler.send(set(of, number, " noreply"));
+        if (!filler.ask("version\r\n").starts_with("VERSION")) throw std::runtime_error("the keys could not be stored");
     }
     const std::vector<batch> batches = make_batches(of);
     std::vector<client> clients;

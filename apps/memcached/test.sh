@@ -68,7 +68,7 @@ for build in "$@"; do
     run_check "$build" -t 4 -m 1024 -- --commands "$commands" || failures=1
     run_check "$build" -t 4 -m 1024 -o no_lru_crawler,no_lru_maintainer -- --commands "$commands" || failures=1
     # A hash table that grows while commands run.
-    run_check "$build" -t 4 -m 1024 -o hashpower=13 -- --commands "$commands" --keys 6000 || failures=1
+    run_check "$build" -t 4 -m 1024 -o hashpower=13 -- --commands "$commands" --fill 30000 || failures=1
 done
 ((failures == 0)) && echo "all is well"
 exit "$failures"
