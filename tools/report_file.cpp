@@ -53,7 +53,7 @@ class reader {
 public:
     explicit reader(const json& from) : from_{from} {
         if (text(from, "format") != "tutti-report") refuse("format", "'tutti-report'");
-        if (number(from, "version") != 2) refuse("version", "2, which is the one that this command reads");
+        if (number(from, "version") != 3) refuse("version", "3, which is the one that this command reads");
     }
 
     report_figures read() {
@@ -158,8 +158,13 @@ private:
                         .only_one = number(from, "only_one"),
                         .nested = number(from, "nested"),
                         .lost_nanoseconds = number(from, "lost_nanoseconds"),
+                        .alone_nanoseconds = number(from, "alone_nanoseconds"),
+                        .waits = {},
                         .aborts = {},
                         .switches = {}};
+        for (const json& w : list(from, "waits")) {
+            b.waits.push_back({.with = one_of("blocks", w, "with"), .nanoseconds = number(w, "nanoseconds")});
+        }
         for (const json& a : list(from, "aborts")) b.aborts.push_back(aborts(a));
         for (const json& s : list(from, "switches")) b.switches.push_back(switches(s));
         return b;

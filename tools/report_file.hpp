@@ -36,6 +36,12 @@ struct switch_count {
     std::optional<place> callee;
 };
 
+/// Time that a block waited for another, which ran alone.
+struct wait_figures {
+    std::optional<std::size_t> with;  ///< its number, where it is known
+    std::uint64_t nanoseconds = 0;
+};
+
 /// A block of the language.
 struct block_figures {
     place at;  ///< where its begin returns to
@@ -45,6 +51,8 @@ struct block_figures {
     std::uint64_t only_one = 0;
     std::uint64_t nested = 0;
     std::uint64_t lost_nanoseconds = 0;
+    std::uint64_t alone_nanoseconds = 0;  ///< that it ran with no other beside it
+    std::vector<wait_figures> waits;
     std::vector<abort_count> aborts;
     std::vector<switch_count> switches;
 };

@@ -89,27 +89,28 @@ std::string attempts_chart(const report_view& report) {
     return svg + "</svg>\n";
 }
 
-/// A bar for each block that lost time.
-std::string lost_chart(const report_view& report) {
+/// A bar for each block that cost time.
+std::string cost_chart(const report_view& report) {
     std::uint64_t most = 0;
     int rows = 0;
     for (const block_view& b : report.blocks) {
-        most = std::max(most, b.lost_nanoseconds);
-        rows += b.lost_nanoseconds != 0 ? 1 : 0;
+        most = std::max(most, b.cost());
+        rows += b.cost() != 0 ? 1 : 0;
     }
-    if (rows == 0) return "<p>No time was lost in attempts that were rolled back.</p>\n";
+    if (rows == 0)
+        return "<p>No time was lost in attempts that were rolled back, or behind blocks that ran alone.</p>\n";
     constexpr int row = 44;
     std::string svg =
-        fmt::format("<svg viewBox=\"0 0 960 {}\" role=\"img\" aria-label=\"time lost by each block\">\n", row * rows);
+        fmt::format("<svg viewBox=\"0 0 960 {}\" role=\"img\" aria-label=\"time that each block cost\">\n", row * rows);
     const auto out = std::back_inserter(svg);
     int y = 0;
     for (const block_view& b : report.blocks) {
-        if (b.lost_nanoseconds == 0) continue;
+        if (b.cost() == 0) continue;
         fmt::format_to(out,
                        "<text x=\"0\" y=\"{}\">{}: {}</text>\n<rect x=\"0\" y=\"{}\" width=\"{:.1f}\" height=\"16\" "
                        "fill=\"#b3372f\"/>\n",
-                       y + 14, escaped(b.name), duration(b.lost_nanoseconds), y + 20,
-                       960.0 * static_cast<double>(b.lost_nanoseconds) / static_cast<double>(most));
+                       y + 14, escaped(b.name), duration(b.cost()), y + 20,
+                       960.0 * static_cast<double>(b.cost()) / static_cast<double>(most));
         y += row;
     }
     return svg + "</svg>\n";
@@ -172,8 +173,9 @@ std::string as_html(const report_view& report) {
     page += "<h2>How attempts ended</h2>\n<p class=\"key\">";
     for (const part& p : parts)
         fmt::format_to(std::back_inserter(page), "<span style=\"background:{}\"></span>{}", p.color, p.name);
-    page += "</p>\n" + attempts_chart(report) + "<h2>Time lost in attempts that were rolled back</h2>\n" +
-            lost_chart(report);
+    page += "</p>\n" + attempts_chart(report) +
+            "<h2>Time lost in attempts that were rolled back, alone, and by others that waited for that</h2>\n" +
+            cost_chart(report);
     for (const block_view& b : report.blocks) add_block(page, b);
     return page + "</body></html>\n";
 }

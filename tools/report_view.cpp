@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 namespace tutti::tools {
@@ -45,16 +46,29 @@ public:
                       .blocks = {},
                       .transactions = {}};
         for (const site_figures& s : report_.sites) v.blocks.push_back(block(s));
-        for (const block_figures& b : report_.blocks) v.blocks.push_back(block(b));
+        const std::vector<std::uint64_t> stopped = waits_for_each();
+        for (std::size_t i = 0; i != report_.blocks.size(); ++i)
+            v.blocks.push_back(block(report_.blocks[i], stopped[i]));
         std::ranges::sort(v.blocks, [](const block_view& a, const block_view& b) {
-            return std::tie(b.lost_nanoseconds, b.irrevocable, a.name) <
-                   std::tie(a.lost_nanoseconds, a.irrevocable, b.name);
+            return std::tuple{b.cost(), b.irrevocable, std::string_view{a.name}} <
+                   std::tuple{a.cost(), a.irrevocable, std::string_view{b.name}};
         });
         for (const transaction_figures& t : report_.transactions) v.transactions.push_back(transaction(t));
         return v;
     }
 
 private:
+    /// How long others waited for each block of the language.
+    std::vector<std::uint64_t> waits_for_each() const {
+        std::vector<std::uint64_t> all(report_.blocks.size());
+        for (const block_figures& b : report_.blocks) {
+            for (const wait_figures& w : b.waits) {
+                if (w.with) all[*w.with] += w.nanoseconds;
+            }
+        }
+        return all;
+    }
+
     std::string block_name(const block_figures& b) const { return name_of(names_[before(b.at)]); }
 
     static std::string block_name(const site_figures& s) {
@@ -82,6 +96,8 @@ private:
                      .only_one = 0,
                      .nested = 0,
                      .lost_nanoseconds = s.lost_nanoseconds,
+                     .alone_nanoseconds = 0,
+                     .stopped_nanoseconds = 0,
                      .restarts = 0,
                      .irrevocable = s.irrevocable,
                      .aborts = {},
@@ -106,7 +122,7 @@ private:
         return v;
     }
 
-    block_view block(const block_figures& b) const {
+    block_view block(const block_figures& b, std::uint64_t stopped) const {
         block_view v{.name = block_name(b),
                      .executions = b.executions,
                      .commits = b.commits,
@@ -114,6 +130,8 @@ private:
                      .only_one = b.only_one,
                      .nested = b.nested,
                      .lost_nanoseconds = b.lost_nanoseconds,
+                     .alone_nanoseconds = b.alone_nanoseconds,
+                     .stopped_nanoseconds = stopped,
                      .restarts = 0,
                      .irrevocable = 0,
                      .aborts = {},
@@ -122,13 +140,16 @@ private:
                      .hints = {}};
         if (b.only_one != 0)
             v.notes.push_back(fmt::format("{} without barriers: no other thread was using transactions", b.only_one));
+        if (v.alone_nanoseconds + stopped != 0)
+            v.notes.push_back(
+                fmt::format("alone for {}, while others waited {}", duration(v.alone_nanoseconds), duration(stopped)));
         for (const abort_count& a : b.aborts) {
             if (!a.partial) v.restarts += a.times;
             v.aborts.push_back({a.times, abort_text(a, report_.blocks)});
         }
         for (const switch_count& s : b.switches) {
             v.irrevocable += s.times;
-            show_switch(v, s);
+            show_switch(v, b, s);
         }
         sort_lines(v.aborts);
         sort_lines(v.switches);
@@ -155,7 +176,7 @@ private:
         return text;
     }
 
-    void show_switch(block_view& v, const switch_count& s) const {
+    void show_switch(block_view& v, const block_figures& b, const switch_count& s) const {
         const std::string at = s.where ? " at " + name_of(names_[before(*s.where)]) : std::string{};
         if (s.reason == "no-clone" && s.callee) {
             const std::string callee = names_[*s.callee].function;
@@ -168,15 +189,16 @@ private:
                                                        callee.function.empty() ? "unsafe operation"
                                                                                : "unsafe call of " + callee.function,
                                                        at, lateness(s))});
-            if (callee.foreign)
-                v.hints.push_back(callee.function +
-                                  " comes from another library: call it after the block, or in a commit action");
-            else if (!callee.function.empty()) hint_at_callee(v, callee.function);
+            if (!callee.function.empty()) hint_at_call(v, callee);
             else
                 v.hints.push_back("move the unsafe operation" + at +
                                   " out of the block: volatile accesses, atomics and asm can not be undone");
         } else if (s.reason == "from-begin") {
-            v.switches.push_back({s.times, "from its begin on: every way through the block is unsafe"});
+            const std::vector<called_code> calls = symbols::calls_of_block(b.at);
+            std::string names;
+            for (const called_code& c : calls) names += (names.empty() ? "; it calls " : ", ") + c.function;
+            v.switches.push_back({s.times, "from its begin on: every way through the block is unsafe" + names});
+            for (const called_code& c : calls) hint_at_call(v, c);
             v.hints.push_back("write it as __transaction_atomic once: the compiler then names each unsafe operation");
         } else if (s.reason == "restarts") {
             v.switches.push_back({s.times, "restarted too often"});
@@ -189,6 +211,12 @@ private:
                 "it becomes irrevocable late: do what is unsafe after the block, or in a commit action, and the whole "
                 "block runs beside others");
         }
+    }
+
+    static void hint_at_call(block_view& v, const called_code& callee) {
+        if (!callee.foreign) return hint_at_callee(v, callee.function);
+        v.hints.push_back(callee.function +
+                          " comes from another library: call it after the block, or in a commit action");
     }
 
     static void hint_at_callee(block_view& v, const std::string& callee) {

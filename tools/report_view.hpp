@@ -24,12 +24,19 @@ struct block_view {
     std::uint64_t only_one = 0;  ///< commits without barriers
     std::uint64_t nested = 0;    ///< times that it was entered inside another block
     std::uint64_t lost_nanoseconds = 0;
-    std::uint64_t restarts = 0;     ///< attempts that were rolled back as a whole
-    std::uint64_t irrevocable = 0;  ///< executions that became so, or were from their begin on
+    std::uint64_t alone_nanoseconds = 0;
+    std::uint64_t stopped_nanoseconds = 0;  ///< that others waited because it ran alone
+    std::uint64_t restarts = 0;             ///< attempts that were rolled back as a whole
+    std::uint64_t irrevocable = 0;          ///< executions that became so, or were from their begin on
     std::vector<counted_line> aborts;
     std::vector<counted_line> switches;
     std::vector<std::string> notes;
     std::vector<std::string> hints;
+
+    /// Time that it took from itself by roll-backs, and from others by running alone.
+    [[nodiscard]] std::uint64_t cost() const noexcept {
+        return lost_nanoseconds + alone_nanoseconds + stopped_nanoseconds;
+    }
 };
 
 /// What a context was doing.

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -61,31 +62,65 @@ void symbols::look_up(const std::vector<place>& places) {
 
 const named_code& symbols::operator[](const place& p) const { return known_.at({p.object, p.offset}); }
 
-called_code symbols::next_call(const place& p) {
-    constexpr std::uint64_t far_enough = 512;
-    if (!p.object.starts_with('/')) return {};
+namespace {
+
+/// The instructions from `p` on, "call   1139 <f()>" each; at most so many bytes.
+std::vector<std::string> instructions_at(const place& p, std::uint64_t bytes) {
+    std::vector<std::string> all;
+    if (!p.object.starts_with('/')) return all;
     std::istringstream code{
         output_of({"objdump", "-d", "-C", "--no-show-raw-insn", fmt::format("--start-address={:#x}", p.offset),
-                   fmt::format("--stop-address={:#x}", p.offset + far_enough), p.object})
+                   fmt::format("--stop-address={:#x}", p.offset + bytes), p.object})
             .value_or("")};
     for (std::string line; std::getline(code, line);) {
         const std::size_t tab = line.find(":\t");
-        if (tab == std::string::npos) continue;
-        const std::string instruction = line.substr(tab + 2);
+        if (tab != std::string::npos) all.push_back(line.substr(tab + 2));
+    }
+    return all;
+}
+
+/// What a call calls; nothing where it does so by a register.
+called_code callee_of(const std::string& call) {
+    const std::size_t opening = call.find('<');
+    const std::size_t closing = call.rfind('>');
+    if (opening == std::string::npos || closing == std::string::npos) return {};
+    called_code found{call.substr(opening + 1, closing - opening - 1)};
+    if (const std::size_t at = found.function.rfind('@'); at != std::string::npos) {
+        found.function.resize(at);
+        found.foreign = true;
+    }
+    return found;
+}
+
+bool belongs_to_runtime(const called_code& c) { return c.function.starts_with("_ITM_"); }
+
+}  // namespace
+
+called_code symbols::next_call(const place& p) {
+    constexpr std::uint64_t far_enough = 512;
+    for (const std::string& instruction : instructions_at(p, far_enough)) {
         if (instruction.starts_with("jmp") || instruction.starts_with("ret")) return {};
         if (!instruction.starts_with("call")) continue;
-        const std::size_t opening = instruction.find('<');
-        const std::size_t closing = instruction.rfind('>');
-        if (opening == std::string::npos || closing == std::string::npos) return {};
-        called_code found{instruction.substr(opening + 1, closing - opening - 1)};
-        if (const std::size_t at = found.function.rfind('@'); at != std::string::npos) {
-            found.function.resize(at);
-            found.foreign = true;
-        }
+        const called_code found = callee_of(instruction);
         // The block ends before it calls anything: what is unsafe is no call.
-        return found.function.starts_with("_ITM_") ? called_code{} : found;
+        return belongs_to_runtime(found) ? called_code{} : found;
     }
     return {};
+}
+
+std::vector<called_code> symbols::calls_of_block(const place& begin) {
+    constexpr std::uint64_t far_enough = 4096;
+    constexpr std::size_t enough = 8;
+    std::vector<called_code> all;
+    for (const std::string& instruction : instructions_at(begin, far_enough)) {
+        if (!instruction.starts_with("call")) continue;
+        const called_code found = callee_of(instruction);
+        if (found.function.starts_with("_ITM_commitTransaction") || all.size() == enough) break;
+        const auto is_same = [&](const called_code& c) { return c.function == found.function; };
+        if (found.function.empty() || belongs_to_runtime(found) || std::ranges::any_of(all, is_same)) continue;
+        all.push_back(found);
+    }
+    return all;
 }
 
 }  // namespace tutti::tools

@@ -30,6 +30,9 @@ public:
 
     /// What the code at `p` calls next.
     [[nodiscard]] static called_code next_call(const place& p);
+    /// What the block calls by name, each once, a few at most: what stands in the machine code between its begin and
+    /// its commit, but for the runtime's functions. For a block without instrumented code.
+    [[nodiscard]] static std::vector<called_code> calls_of_block(const place& begin);
 
 private:
     std::map<std::pair<std::string, std::uint64_t>, named_code> known_;

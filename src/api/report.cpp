@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,48 @@ struct wish {
     std::string file;
     bool shown = false;  ///< as text, at exit
     pid_t process = 0;   ///< that read the environment; another one is a forked copy
+    /// The file, opened while the program may still do so: a daemon gives up its rights, or changes its root. Or -1.
+    int early = -1;
+    dev_t device = 0;  ///< of that file,
+    ino_t inode = 0;   ///< by which it is known again: a program may close what it has not opened
 };
+
+int open_to_write(const std::string& file) noexcept {
+    return ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+}
+
+void open_early(wish& w, const std::string& file) noexcept {
+    struct stat about{};
+    // Whoever reads a pipe waits for what comes, and would take this for all of it.
+    if (::stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return;
+    w.early = open_to_write(file);
+    if (w.early < 0 || ::fstat(w.early, &about) != 0) return;  // in the end it says why
+    w.device = about.st_dev;
+    w.inode = about.st_ino;
+}
+
+/// The file that was opened early, if it still is open and has a name, or -1. A copy of the process has its own.
+int opened_early(const wish& w) noexcept {
+    struct stat about{};
+    const bool is_it = w.early >= 0 && ::getpid() == w.process && ::fstat(w.early, &about) == 0 &&
+                       about.st_dev == w.device && about.st_ino == w.inode && about.st_nlink != 0;
+    return is_it ? w.early : -1;
+}
+
+bool write_all(int to, std::string_view text) noexcept {
+    while (!text.empty()) {
+        const ssize_t written = ::write(to, text.data(), text.size());
+        if (written < 0 && errno != EINTR) return false;
+        if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+/// From the beginning; a pipe has none.
+bool rewind_and_write(int to, std::string_view text) noexcept {
+    if (::lseek(to, 0, SEEK_SET) == 0 && ::ftruncate(to, 0) != 0 && errno != EINVAL) return false;
+    return write_all(to, text);
+}
 
 std::string absolute(const std::string& path) {
     const std::unique_ptr<char, void (*)(void*)> here{::getcwd(nullptr, 0), std::free};
@@ -64,16 +106,18 @@ std::string file_name(const wish& w) {
     return ::getpid() != w.process ? name + '.' + number : name;
 }
 
-bool write(const std::string& file, const std::string& text) {
-    const auto complain = [&] {
-        std::fprintf(stderr, "tutti: TUTTI_REPORT: %s cannot be written: %s\n", file.c_str(), std::strerror(errno));
-        return false;
-    };
-    std::FILE* const to = std::fopen(file.c_str(), "we");
-    if (to == nullptr) return complain();
-    const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size();
-    if (std::fclose(to) != 0 || !written) return complain();
-    return true;
+bool write(const wish& w, const std::string& file, const std::string& text) {
+    const int early = opened_early(w);
+    const int to = early >= 0 ? early : open_to_write(file);
+    bool written = to >= 0 && rewind_and_write(to, text);
+    int why = errno;
+    if (to >= 0 && early < 0 && ::close(to) != 0 && written) {
+        why = errno;
+        written = false;
+    }
+    if (!written)
+        std::fprintf(stderr, "tutti: TUTTI_REPORT: %s cannot be written: %s\n", file.c_str(), std::strerror(why));
+    return written;
 }
 
 /// The environment without what is meant for this program: the command is not to report on itself.
@@ -117,6 +161,8 @@ bool report_wanted() noexcept { return !what_is_wanted().file.empty(); }
 
 void begin_report() {
     if (!report_wanted()) return;
+    wish& w = what_is_wanted();
+    if (::getpid() == w.process) open_early(w, file_name(w));
     observe::counting_library.store(true, std::memory_order_relaxed);
     core::listen_to_library();
 }
@@ -130,7 +176,7 @@ void write_report() {
     if (w.file.empty()) return;
     try {
         const std::string file = file_name(w);
-        if (!write(file, report_text(false)) || !w.shown || show(file)) return;
+        if (!write(w, file, report_text(false)) || !w.shown || show(file)) return;
         std::fprintf(stderr, "tutti: the report is in %s; 'tutti report %s' shows it\n", file.c_str(), file.c_str());
     } catch (const std::bad_alloc&) {
         std::fputs("tutti: TUTTI_REPORT: no memory is left for the report\n", stderr);

@@ -40,11 +40,20 @@ void journal::name_all() noexcept {
 
 const void* journal::in_the_way() const noexcept {
     const descriptor* const other = api::rival_of(owner_, owner_.cause);
-    if (other == nullptr) return nullptr;
+    return other != nullptr ? shown_by(*other) : nullptr;
+}
+
+const void* journal::shown_by(const descriptor& other) noexcept {
     for (const journal* j = newest_.load(std::memory_order_acquire); j != nullptr; j = j->older_) {
-        if (&j->owner_ == other) return j->shown_.load(std::memory_order_relaxed);
+        if (&j->owner_ == &other) return j->shown_.load(std::memory_order_relaxed);
     }
     return nullptr;
+}
+
+void journal::count_waits(descriptor& d) noexcept {
+    const core::aside_state waited = std::exchange(d.aside, {});
+    if (now_ == nullptr) return;
+    if (counter* const c = now_->waits.at(shown_by(*waited.for_whom))) c->add(waited.ticks);
 }
 
 void journal::note_abort(abort_cause cause, const void* with, bool partial) noexcept {
@@ -77,11 +86,14 @@ void journal::note_switch(const switch_key& why) noexcept {
 }
 
 void journal::end_switched() noexcept {
-    switch_count& s = *std::exchange(switched_, nullptr);
-    if (started_ == 0) return;
-    s.timed.add_one();
-    s.ticks_before.add(before_switch_);
-    s.ticks_whole.add(base::ticks() - started_);
+    const std::uint64_t end = base::ticks();
+    if (const std::uint64_t since = std::exchange(alone_since_, 0); since != 0) now_->alone_ticks.add(end - since);
+    // Null where it was restarted since: then it has been counted before that.
+    switch_count* const s = std::exchange(switched_, nullptr);
+    if (s == nullptr || started_ == 0) return;
+    s->timed.add_one();
+    s->ticks_before.add(before_switch_);
+    s->ticks_whole.add(end - started_);
 }
 
 void journal::reset() noexcept {
@@ -90,9 +102,12 @@ void journal::reset() noexcept {
         // A block that is open here began before.
         j->now_ = nullptr;
         j->switched_ = nullptr;
+        j->alone_since_ = 0;
         j->accounts_.for_each_to_change([](account& a) {
-            for (counter* c : {&a.executions, &a.commits, &a.cancelled, &a.only_one, &a.nested, &a.lost_ticks})
+            for (counter* c :
+                 {&a.executions, &a.commits, &a.cancelled, &a.only_one, &a.nested, &a.lost_ticks, &a.alone_ticks})
                 c->reset();
+            a.waits.for_each_to_change([](counter& c) { c.reset(); });
             a.aborts.for_each_to_change([](counter& c) { c.reset(); });
             a.switches.for_each_to_change([](switch_count& s) {
                 for (counter* c : {&s.times, &s.accesses, &s.timed, &s.ticks_before, &s.ticks_whole}) c->reset();

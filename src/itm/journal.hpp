@@ -59,6 +59,8 @@ struct account {
     counter only_one;  ///< further executions, which committed: of the only thread that used transactions then
     counter nested;    ///< times that it was entered inside another
     counter lost_ticks;
+    counter alone_ticks;                ///< that it ran with no other beside it
+    tally<const void*, counter> waits;  ///< ticks, by the block that ran alone meanwhile, or null: not known
     tally<abort_key, counter> aborts;
     tally<switch_key, switch_count> switches;
 };
@@ -93,7 +95,7 @@ public:
         if (now_ == nullptr) [[unlikely]]
             return;
         now_->commits.add_one();
-        if (switched_ != nullptr) [[unlikely]]
+        if (switched_ != nullptr || alone_since_ != 0) [[unlikely]]
             end_switched();
     }
     void note_nested(const void* block) noexcept {
@@ -112,6 +114,13 @@ public:
     void begin_again(const void* block) noexcept;
     /// The transaction becomes irrevocable for `reason`.
     void note_switch(const switch_key& why) noexcept;
+    /// d, which owns this, has begun: what it stood aside for.
+    void note_waits(descriptor& d) noexcept {
+        if (d.aside.ticks != 0) [[unlikely]]
+            count_waits(d);
+    }
+    /// From here to its commit no other runs. After note_switch.
+    void note_alone() noexcept { alone_since_ = base::ticks(); }
     /// Resolves the addresses that were seen for the first time. That takes locks of the dynamic linker, which a
     /// constructor that waits for this transaction may hold. REQUIRES: none runs.
     void name_what_is_new() noexcept {
@@ -144,6 +153,8 @@ private:
     void name_later(const void* address) noexcept;
     void name_all() noexcept;
     void end_switched() noexcept;
+    void count_waits(descriptor& d) noexcept;
+    static const void* shown_by(const descriptor& other) noexcept;
 
     struct cache_line {
         const void* block;
@@ -158,6 +169,7 @@ private:
     std::uint64_t started_ = 0;  // the attempt, in ticks; 0: not timed
     std::uint64_t weight_ = 1;
     std::uint64_t before_switch_ = 0;  // ticks of the attempt when it switched; 0: not timed
+    std::uint64_t alone_since_ = 0;    // ticks; 0: it is not, or only for want of others
     std::uint64_t ended_ = 0;          // when the attempt before ended
     std::array<cache_line, cached> cache_{};
     tally<const void*, account> accounts_;

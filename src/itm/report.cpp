@@ -21,7 +21,8 @@ struct switch_sum {
 
 /// One block, of all contexts.
 struct block_sum {
-    std::uint64_t executions = 0, commits = 0, cancelled = 0, only_one = 0, nested = 0, lost = 0;
+    std::uint64_t executions = 0, commits = 0, cancelled = 0, only_one = 0, nested = 0, lost = 0, alone = 0;
+    std::map<const void*, std::uint64_t> waits;
     std::map<std::tuple<abort_cause, bool, const void*>, std::uint64_t> aborts;
     std::map<std::tuple<switch_reason, const void*, const void*>, switch_sum> switches;
 };
@@ -38,6 +39,10 @@ sums add_up() {
         to.only_one += a.only_one.get();
         to.nested += a.nested.get();
         to.lost += a.lost_ticks.get();
+        to.alone += a.alone_ticks.get();
+        a.waits.for_each([&](const void* with, const counter& c) {
+            if (c.get() != 0) to.waits[with] += c.get();
+        });
         a.aborts.for_each([&](const abort_key& k, const counter& c) {
             if (c.get() != 0) to.aborts[{k.cause, k.partial, k.with}] += c.get();
         });
@@ -85,7 +90,13 @@ private:
         write_place("at", at);
         out_.field("executions", b.executions).field("commits", b.commits).field("cancelled", b.cancelled);
         out_.field("only_one", b.only_one).field("nested", b.nested).field("lost_nanoseconds", nanoseconds(b.lost));
-        out_.key("aborts").begin_array();
+        out_.field("alone_nanoseconds", nanoseconds(b.alone)).key("waits").begin_array();
+        for (const auto& [with, ticks] : b.waits) {
+            out_.begin_object();
+            write_other(with);
+            out_.field("nanoseconds", nanoseconds(ticks)).end_object();
+        }
+        out_.end_array().key("aborts").begin_array();
         for (const auto& [key, times] : b.aborts) {
             const auto& [cause, partial, with] = key;
             out_.begin_object().field("cause", name_of(cause)).field("partial", partial);

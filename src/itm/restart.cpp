@@ -28,6 +28,7 @@ std::uint32_t run_again(descriptor& d, side& s, block& b) {
     }
     if (!b.wants_serial || !d.is_irrevocable()) return run_instrumented;
     api::become_serial(d);
+    if (s.notes != nullptr) s.notes->note_alone();
     s.direct = true;
     b.final = true;
     return (b.properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
@@ -59,7 +60,10 @@ private:
     });
     begin_anew(s, false);
     if (next == detail::sequel::again) {
-        if (s.notes != nullptr) s.notes->begin_again(b.at.resume);
+        if (s.notes != nullptr) {
+            s.notes->begin_again(b.at.resume);
+            s.notes->note_waits(d);
+        }
         return_again(b, run_again(d, s, b));
     }
     if (s.notes != nullptr) s.notes->name_what_is_new();

@@ -95,7 +95,11 @@ TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
         opening(d, s, nullptr, [&] { d.algorithm->open_plainly(d, b, where, irrevocable_at_once); });
         api::become_serial(d);
     }
-    if (s.notes != nullptr) s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
+    if (s.notes != nullptr) {
+        s.notes->note_waits(d);
+        s.notes->note_switch({switch_reason::from_begin, nullptr, nullptr});
+        s.notes->note_alone();
+    }
     s.direct = true;
     b.final = true;
     return begun(b, code_of(b.properties, true));
@@ -171,6 +175,7 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
         s.outermost->wants_serial = true;
         d.become_irrevocable(why);
         api::become_serial(d);
+        if (s.notes != nullptr) s.notes->note_alone();
         s.outermost->wants_serial = false;
     }
     s.direct = true;
@@ -210,6 +215,8 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     if (s.notes != nullptr) [[unlikely]]
         s.notes->begin(at->resume);
     d.algorithm->open_plainly(d, b, site_of(s, at->resume), ordinary);
+    if (s.notes != nullptr) [[unlikely]]
+        s.notes->note_waits(d);
     return begun(b, run_instrumented);
 }
 

@@ -39,7 +39,16 @@ expect unsafe "executions 40  commits 40  cancelled 0"
 expect unsafe " 10  unsafe call of perror at .*:$(line_of perror) in "
 expect restarted "rolled back 6 times"
 expect restarted " 6  explicit_restart"
+expect alone "irrevocable 1 time$"
+expect alone " 1  from its begin on: .*; it calls .*keep_another_waiting"
+expect alone "hint: annotate .*keep_another_waiting"
+expect alone "alone for [1-9].*, while others waited [1-9]"
 expect overtaken "against $(basename "$source"):$(line_of overtaker) in "
+
+# What stopped others for long comes before what lost little by roll-backs.
+names_in_order() { grep -Eo "^$(basename "$source"):[0-9]+ in " "$work/text" | grep -Eo '[0-9]+ in' | cut -d' ' -f1; }
+(($(names_in_order | grep -nx "$(line_of alone)" | cut -d: -f1) < $(names_in_order | grep -nx "$(line_of restarted)" | cut -d: -f1))) ||
+    fail "the block that ran alone does not come before the one that restarted"
 
 # The page stands alone, and names what the text names.
 "$tutti" report "$work"/*.json --html="$work/page.html"
@@ -55,6 +64,13 @@ for file in "$work"/forks "$work"/forks.*; do
     expect forks "executions 1  commits 1  cancelled 0"
 done
 compgen -G "$work/forks.*" >/dev/null || fail "the child has written no report"
+
+# A file that cannot be opened by its name any more, as after chroot or setuid, has been open since the start.
+mkdir "$work/before"
+TUTTI_REPORT="$work/before/run.json" "$tutti" run -- "$program" moves "$work/before" "$work/after" 2>"$work/errors"
+[[ ! -s $work/errors ]] || fail "the folder was moved: $(cat "$work/errors")"
+"$tutti" report "$work/after/run.json" >"$work/text"
+expect plain "executions 300  commits 300  cancelled 0"
 
 # Names are any bytes that a folder's may be.
 mkdir "$work/<prögrämme> & \"more\""
@@ -84,13 +100,13 @@ refuse() {
 }
 good=$(echo "$work"/[0-9]*.json)
 head -c 300 "$good" >cut.json
-sed 's/"version":2/"version":7/' "$good" >newer.json
+sed 's/"version":3/"version":7/' "$good" >newer.json
 sed 's/"with":[0-9][0-9]*/"with":99999/' "$good" >astray.json
 sed 's/"executions":/"execution":/' "$good" >lacking.json
 sed 's/"executions":[0-9]*/"executions":-1/' "$good" >negative.json
 echo '[]' >list.json
 refuse 1 "cut.json is not JSON: " report cut.json
-refuse 1 "newer.json is not a report of a program: 'version' is not 2" report newer.json
+refuse 1 "newer.json is not a report of a program: 'version' is not 3" report newer.json
 refuse 1 "astray.json is not .*: 'with' is not the number of anything" report astray.json
 refuse 1 "lacking.json is not .*: it lacks 'executions'" report lacking.json
 refuse 1 "negative.json is not .*: 'executions' is not a whole number" report negative.json

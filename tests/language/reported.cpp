@@ -112,6 +112,38 @@ void again_inside_library() {
     other.join();
 }
 
+/// Sleeps, as far as the system says. Of what the thread does below, only a block that runs alone can make it.
+bool sleeps(pid_t thread) {
+    char name[64];
+    std::snprintf(name, sizeof name, "/proc/self/task/%d/stat", thread);
+    std::FILE* const file = std::fopen(name, "r");
+    if (file == nullptr) return false;
+    char line[256];
+    const bool known = std::fgets(line, sizeof line, file) != nullptr;
+    std::fclose(file);
+    const char* const behind_name = known ? std::strrchr(line, ')') : nullptr;
+    return behind_name != nullptr && behind_name[2] == 'S';
+}
+
+[[gnu::noinline, gnu::transaction_unsafe]] void keep_another_waiting(const std::atomic<pid_t>& other, std::atomic<bool>& go) {
+    go = true;
+    while (other == 0 || !sleeps(other)) std::this_thread::yield();
+}
+
+void alone_while_another_waits() {
+    std::atomic<bool> go{false};
+    std::atomic<pid_t> number{0};
+    std::thread other{[&] {
+        while (!go) std::this_thread::yield();
+        number = ::gettid();
+        __transaction_atomic { ++first; }  // line: stood-aside
+    }};
+    __transaction_relaxed {  // line: alone
+        keep_another_waiting(number, go);
+    }
+    other.join();
+}
+
 int restarts_left = 0;
 [[gnu::transaction_pure]] void restart_some_times() {
     if (restarts_left == 0) return;
@@ -175,6 +207,10 @@ int main(int argc, char** argv) {
         forks();
         return 0;
     }
+    if (argc > 3 && std::strcmp(argv[1], "moves") == 0) {
+        plain();
+        return std::rename(argv[2], argv[3]) == 0 ? 0 : 1;
+    }
     only_one();
     const another_context there{another};
     plain();
@@ -185,5 +221,6 @@ int main(int argc, char** argv) {
     unsafe_now_and_then();
     restarted();
     overtaken();
+    alone_while_another_waits();
     return 0;
 }

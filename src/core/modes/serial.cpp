@@ -69,6 +69,14 @@ bool wait_for_all(descriptor& d) noexcept {
     return serial_owner() == &d || broken(fault::overlook_the_seizure);
 }
 
+/// d is idle, and waits until the token has another owner, or none.
+void stand_aside(descriptor& d, descriptor& owner, word token) noexcept {
+    const std::uint64_t began = base::ticks();
+    wait_for_word(d, owner, serial_token, token);
+    d.aside.ticks += base::ticks() - began;
+    d.aside.for_whom = &owner;
+}
+
 /// d owns the token. False: another has seized it.
 bool make_the_world_stand(descriptor& d, token_taken how) noexcept {
     if (how == token_taken::still) return true;
@@ -84,7 +92,7 @@ bool comes_to_be_alone(descriptor& d) noexcept {
     const token_taken how = try_serial_token(d);
     if (how == token_taken::no) {
         const word token = serial_token.load(std::memory_order_acquire);
-        if (descriptor* const owner = serial_owner_in(token)) wait_for_word(d, *owner, serial_token, token);
+        if (descriptor* const owner = serial_owner_in(token)) stand_aside(d, *owner, token);
         return false;
     }
     // seq_cst, as is the exchange of the token: partner is become_biased_owner, which finds an owner, or d its word.
@@ -134,7 +142,7 @@ bool yield_to_serial(descriptor& d) {
         const word token = serial_token.load(std::memory_order_acquire);
         if (descriptor* const owner = serial_owner_in(token)) {
             if (owner == &d) return true;
-            if (!idle_while(d, [&] { wait_for_word(d, *owner, serial_token, token); })) return false;
+            if (!idle_while(d, [&] { stand_aside(d, *owner, token); })) return false;
             continue;
         }
         const word seen = biased_owner.load(std::memory_order_acquire);

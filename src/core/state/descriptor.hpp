@@ -164,6 +164,12 @@ struct take_state {
     std::uint32_t fences_in_vain = 0;  // begins since then
 };
 
+/// What it waited for others that ran alone, since somebody has asked; see core/modes/serial.cpp.
+struct aside_state {
+    std::uint64_t ticks = 0;
+    const descriptor* for_whom = nullptr;  // the last of them
+};
+
 /// The transaction to wait for before the next attempt: the one of `who` whose state read `state`. The two met at the
 /// orec `at`, which then read `seen`; null if they met at none.
 struct obstacle {
@@ -271,6 +277,7 @@ public:
     bool serial = false;         // serial-irrevocable: see modes/serial.hpp
     bias_state bias;
     take_state takes;
+    aside_state aside;
 
     void* c_library = nullptr;  // what src/libc keeps for this descriptor, for good
 

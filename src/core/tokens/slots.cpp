@@ -110,6 +110,16 @@ bool gives_up(const descriptor& d, std::optional<base::deadline> until) noexcept
     return (until && base::now() >= *until) || ends_here(d);
 }
 
+/// For as long as a sleep costs: a slot is mostly held for less.
+bool spin_for_slot(descriptor& d, status mode) noexcept {
+    const row& r = row_for(mode);
+    for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
+        if (is_any_free(r) && take_slot(d, mode)) return true;
+        base::spin_turn();
+    }
+    return false;
+}
+
 bool wait_in_row(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
     row& r = row_for(mode);
     candidate me{d};
@@ -147,7 +157,7 @@ bool take_slot(descriptor& d, status mode) noexcept {
 }
 
 bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
-    if (d.hooks == nullptr) return take_slot(d, mode) || wait_in_row(d, mode, until);
+    if (d.hooks == nullptr) return take_slot(d, mode) || spin_for_slot(d, mode) || wait_in_row(d, mode, until);
     // On a preemptable context: the occupant may be a context of the same worker.
     while (!take_slot(d, mode)) {
         if (gives_up(d, until)) return false;

@@ -1,0 +1,103 @@
+// The context that runs alone from its begin on: that nobody runs beside it, in whatever way others begin.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/lifecycle/registry.hpp"
+#include "core/modes/serial.hpp"
+#include "core/ports/algorithm.hpp"
+#include "support/effort.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::core {
+namespace {
+
+constexpr options irrevocable{.mode = mode::irrevocable};
+constinit detail::site_slot here{.site{nullptr}, .file = "serial_test.cpp", .function = "", .line = 0};
+
+/// Runs `body` alone, as a block of the language would that has no instrumented code.
+template <class F>
+void alone(F&& body) {
+    descriptor& d = descriptor::of(detail::current_or_attach());
+    detail::frame f;
+    d.run.where = {&here, {}};
+    d.run.how = &irrevocable;
+    d.frame_ = &f;
+    ASSERT_TRUE(begin_alone(d));
+    EXPECT_TRUE(d.bound_to_commit());
+    body();
+    EXPECT_TRUE(d.operations_->commit(d));
+    EXPECT_FALSE(d.serial);
+}
+
+class serial_test : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (descriptor::of(detail::current_or_attach()).algorithm->one_at_a_time)
+            GTEST_SKIP() << "under this algorithm everybody runs alone";
+    }
+};
+
+void add_one(long& count) {
+    atomically([&](tx& t) { store(t, &count, load(t, &count) + 1); });
+}
+
+TEST_F(serial_test, leaves_nothing_behind_that_later_blocks_would_wait_for) {
+    long count = 0;
+    alone([&] { ++count; });
+    alone([&] { ++count; });
+    EXPECT_EQ(serial_owner(), nullptr);
+    std::thread{[&] { add_one(count); }}.join();
+    add_one(count);
+    EXPECT_EQ(count, 4);
+}
+
+TEST_F(serial_test, has_begins_fence_only_while_it_is_frequent) {
+    long count = 0;
+    for (int i = 0; i != 4; ++i) alone([&] { ++count; });
+    EXPECT_NE(serial_token.load(std::memory_order_relaxed) & world_is_still, 0U);
+    add_one(count);
+    EXPECT_EQ(serial_token.load(std::memory_order_relaxed) & world_is_still, 0U);
+    for (int i = 0; i != 10'000; ++i) add_one(count);
+    EXPECT_EQ(serial_token.load(std::memory_order_relaxed), 0U);
+}
+
+// Beside a transaction updates are lost; ThreadSanitizer sees it sooner.
+TEST_F(serial_test, runs_beside_nobody) {
+    long count = 0;
+    const int updates = static_cast<int>(support::rounds(30'000));
+    constexpr int threads = 4;
+    std::thread crew[threads];
+    for (int me = 0; me != threads; ++me) {
+        crew[me] = std::thread{[&, me] {
+            for (int i = 0; i != updates; ++i) {
+                // From always, as in a still world, to a share that begins stop fencing for.
+                const bool rarely = i > updates / 2;
+                if (i % (rarely ? 6'000 : me + 1) == 0) alone([&] { ++count; });
+                else if (i % 7 == 0) atomically(irrevocable, [&](tx& t) { store(t, &count, load(t, &count) + 1); });
+                else add_one(count);
+            }
+        }};
+    }
+    for (std::thread& t : crew) t.join();
+    EXPECT_EQ(count, threads * long{updates});
+}
+
+TEST_F(serial_test, gives_way_to_a_transaction_that_it_waits_for_and_that_wants_to_be_alone_too) {
+    long count = 0;
+    std::atomic<bool> runs{false};
+    std::thread other;
+    atomically(irrevocable, [&](tx& t) {
+        if (runs.exchange(true)) return;
+        other = std::thread{[&] { alone([&] { ++count; }); }};
+        while (serial_owner() == nullptr) std::this_thread::yield();  // the other waits for this one
+        become_serial(descriptor::of(t));
+        ++count;
+    });
+    other.join();
+    EXPECT_EQ(count, 2);
+}
+
+}  // namespace
+}  // namespace tutti::core
