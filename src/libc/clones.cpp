@@ -3,15 +3,15 @@
 // function finds its clone, too, this library brings a clone table, like every object that GCC compiles for
 // transactions.
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <syslog.h>
-#include <malloc.h>
 #include <sys/stat.h>
+#include <syslog.h>
 #include <unistd.h>
 
-#include <cstdarg>
 #include <clocale>
+#include <cstdarg>
 #include <cstdlib>
 #include <ctime>
 #include <type_traits>
@@ -51,24 +51,24 @@ private:
         return (result)(::name arguments);                                                                        \
     }
 #define TUTTI_NAMED(...) __VA_ARGS__
-#define TUTTI_LIBC_VARIADIC(size, result, name, parameters, last, arguments, form)                                   \
-    extern "C" TUTTI_EXPORT result tutti_clone_of_##name(TUTTI_NAMED parameters, ...) __asm__("_ZGTt" #size #name);  \
-    result tutti_clone_of_##name(TUTTI_NAMED parameters, ...) {                                                      \
-        va_list rest;                                                                                                \
-        va_start(rest, last);                                                                                        \
-        tutti::tx* const t = tutti::libc::surrounding();                                                             \
-        const end_of arguments_end{rest};                                                                            \
-        return t != nullptr ? tutti::libc::form(*t TUTTI_BEHIND arguments, rest)                                     \
-                            : ::form(TUTTI_NAMED arguments, rest);                                                   \
-    }                                                                                                                \
-    result tutti::libc::name(tx& t, TUTTI_NAMED parameters, ...) {                                                   \
-        va_list rest;                                                                                                \
-        va_start(rest, last);                                                                                        \
-        const end_of arguments_end{rest};                                                                            \
-        return form(t TUTTI_BEHIND arguments, rest);                                                                 \
+#define TUTTI_LIBC_VARIADIC(size, result, name, parameters, last, arguments, form)                                  \
+    extern "C" TUTTI_EXPORT result tutti_clone_of_##name(TUTTI_NAMED parameters, ...) __asm__("_ZGTt" #size #name); \
+    result tutti_clone_of_##name(TUTTI_NAMED parameters, ...) {                                                     \
+        va_list rest;                                                                                               \
+        va_start(rest, last);                                                                                       \
+        tutti::tx* const t = tutti::libc::surrounding();                                                            \
+        const end_of arguments_end{rest};                                                                           \
+        return t != nullptr ? tutti::libc::form(*t TUTTI_BEHIND arguments, rest)                                    \
+                            : ::form(TUTTI_NAMED arguments, rest);                                                  \
+    }                                                                                                               \
+    result tutti::libc::name(tx& t, TUTTI_NAMED parameters, ...) {                                                  \
+        va_list rest;                                                                                               \
+        va_start(rest, last);                                                                                       \
+        const end_of arguments_end{rest};                                                                           \
+        return form(t TUTTI_BEHIND arguments, rest);                                                                \
     }
-#define TUTTI_LIBC_ALIAS(size, other, of_size, of)                                                                 \
-    extern "C" TUTTI_EXPORT decltype(tutti_clone_of_##of) tutti_clone_of_##other __asm__("_ZGTt" #size #other)    \
+#define TUTTI_LIBC_ALIAS(size, other, of_size, of)                                                             \
+    extern "C" TUTTI_EXPORT decltype(tutti_clone_of_##of) tutti_clone_of_##other __asm__("_ZGTt" #size #other) \
         __attribute__((alias("_ZGTt" #of_size #of)));
 #include "libc/functions.def"
 #undef TUTTI_LIBC

@@ -15,9 +15,9 @@ struct saved_generator;
 /// Lists, the latest first. They are empty when `sequence` is not that of the descriptor.
 struct context_state {
     detail::word sequence = 0;
-    touch* newest = nullptr;              ///< streams (file.hpp)
-    pending_close* closing = nullptr;     ///< descriptors that the commit closes (descriptor_table.hpp)
-    saved_generator* generator = nullptr; ///< of random numbers (random.cpp)
+    touch* newest = nullptr;               ///< streams (file.hpp)
+    pending_close* closing = nullptr;      ///< descriptors that the commit closes (descriptor_table.hpp)
+    saved_generator* generator = nullptr;  ///< of random numbers (random.cpp)
 };
 
 /// Null: there is no memory for it.

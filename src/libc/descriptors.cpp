@@ -97,7 +97,8 @@ int dup3(tx& t, int from, int to, int flags) {
     const int error = errno;
     if (!usable(t, from)) return -1;
     const int before = from != to ? ::fcntl(to, F_GETFD) : -1;
-    const int result = before < 0 ? made(t, [=] { return ::dup3(from, to, flags); }) : replace(t, from, to, flags, before);
+    const int result =
+        before < 0 ? made(t, [=] { return ::dup3(from, to, flags); }) : replace(t, from, to, flags, before);
     if (result >= 0) errno = error;
     return result;
 }

@@ -184,8 +184,8 @@ bool file::has_room(const char* bytes, std::size_t size) noexcept {
     const char* end = by_line ? f_->_IO_buf_end : f_->_IO_write_end;
     const auto whole = static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base);
     if ((f_->_flags & putting) == 0 || f_->_IO_write_base == nullptr) {
-        // glibc goes on behind what was read, or at the buffer's begin, and writes directly what would fill a buffer, and
-        // everything where that is very small.
+        // glibc goes on behind what was read, or at the buffer's begin, and writes directly what would fill a buffer,
+        // and everything where that is very small.
         constexpr std::size_t small = 128;
         begin =
             f_->_IO_read_ptr == nullptr || f_->_IO_read_ptr == f_->_IO_buf_end ? f_->_IO_buf_base : f_->_IO_read_ptr;

@@ -1,11 +1,11 @@
 // Random numbers: a roll-back puts the generator back, so that a seed leads to the same numbers however often blocks
 // started over.
 //
-// The drand48 family and rand_r keep their state in plain memory that no lock guards, and it is treated as memory of the
-// program's. random and rand keep theirs behind a lock that only glibc takes. One transaction at a time uses it, under
-// an abstract lock; the first use in a block saves the state and a roll-back of the block puts it back, with initstate
-// and setstate. A thread that calls random outside of transactions at that very moment may get a number of another
-// sequence.
+// The drand48 family and rand_r keep their state in plain memory that no lock guards, and it is treated as memory of
+// the program's. random and rand keep theirs behind a lock that only glibc takes. One transaction at a time uses it,
+// under an abstract lock; the first use in a block saves the state and a roll-back of the block puts it back, with
+// initstate and setstate. A thread that calls random outside of transactions at that very moment may get a number of
+// another sequence.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -83,8 +83,8 @@ void own_generator(tx& t) {
     try {
         if (s != nullptr) {
             acquire(t, {.of = &generator});
-            const bool noted =
-                s->generator != nullptr && (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
+            const bool noted = s->generator != nullptr &&
+                               (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
             if (!noted) {
                 auto made = std::make_unique<put_back>(*s, d.deferred_log.size());
                 auto* const at = made.get();

@@ -22,9 +22,9 @@ public:
     [[nodiscard]] bool prepare(const char* format, va_list arguments);
 
     enum class outcome : unsigned char {
-        found,      ///< whatever follows the bytes
-        wants_more, ///< it came to their end
-        failed,     ///< errno is ENOMEM
+        found,       ///< whatever follows the bytes
+        wants_more,  ///< it came to their end
+        failed,      ///< errno is ENOMEM
     };
     /// Scans `size` private bytes, behind which stands a zero. The result replaces that of the call before. `used` says
     /// how many of the bytes it has taken.

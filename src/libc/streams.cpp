@@ -158,9 +158,7 @@ int setvbuf(tx& t, FILE* f, char* buffer, int mode, std::size_t size) {
     if (of.owned()) of.before_finality("setvbuf");
     return std::setvbuf(f, buffer, mode, size);
 }
-void setbuf(tx& t, FILE* f, char* buffer) {
-    libc::setvbuf(t, f, buffer, buffer != nullptr ? _IOFBF : _IONBF, BUFSIZ);
-}
+void setbuf(tx& t, FILE* f, char* buffer) { libc::setvbuf(t, f, buffer, buffer != nullptr ? _IOFBF : _IONBF, BUFSIZ); }
 
 void perror(tx& t, const char* s) {
     const int error = errno;

@@ -58,7 +58,8 @@ inline std::string open_descriptors() {
         if (e->d_name[0] == '.' || fd == ::dirfd(d)) continue;
         struct stat about;
         EXPECT(::fstat(fd, &about) == 0);
-        all += std::to_string(fd) + ":" + std::to_string(::fcntl(fd, F_GETFD)) + ":" + std::to_string(about.st_ino) + " ";
+        all +=
+            std::to_string(fd) + ":" + std::to_string(::fcntl(fd, F_GETFD)) + ":" + std::to_string(about.st_ino) + " ";
     }
     ::closedir(d);
     return all;

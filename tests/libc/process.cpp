@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <clocale>
 #include <climits>
+#include <clocale>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -27,8 +27,9 @@ void environment() {
         int result = -2;
         char* seen = nullptr;
         run(e, [&] {
-            result = CALL(setenv, "TUTTI_A", "new", 0) + CALL(setenv, "TUTTI_A", "newer", 1) + CALL(setenv, "TUTTI_B", "b", 1) +
-                     CALL(unsetenv, "TUTTI_A") + CALL(setenv, "TUTTI_A", "last", 1) + CALL(putenv, put);
+            result = CALL(setenv, "TUTTI_A", "new", 0) + CALL(setenv, "TUTTI_A", "newer", 1) +
+                     CALL(setenv, "TUTTI_B", "b", 1) + CALL(unsetenv, "TUTTI_A") + CALL(setenv, "TUTTI_A", "last", 1) +
+                     CALL(putenv, put);
             seen = CALL(getenv, "TUTTI_A");
         });
         if (e == ending::cancel) {

@@ -23,9 +23,10 @@ std::mt19937 random_source{4711};
 std::size_t below(std::size_t n) { return random_source() % n; }
 
 std::string some_format() {
-    static const char* const parts[] = {"%d",   "%5d",  "%ld",  "%hhx", "%hi",   "%u",     "%o",    "%lf",  "%f",  "%Lf", "%s",
-                                        "%3s",  "%c",   "%4c",  "%[a-z]", "%5[^,]", "%[]x]", "%n",  "%hhn", "%ln", "%*d", "%*s",
-                                        "%ls",  "%lc",  "%p",   "%%",   " ",     ",",      "x",     "%a",   "%'d", "%lld"};
+    static const char* const parts[] = {"%d",    "%5d", "%ld",  "%hhx", "%hi", "%u",  "%o",     "%lf",
+                                        "%f",    "%Lf", "%s",   "%3s",  "%c",  "%4c", "%[a-z]", "%5[^,]",
+                                        "%[]x]", "%n",  "%hhn", "%ln",  "%*d", "%*s", "%ls",    "%lc",
+                                        "%p",    "%%",  " ",    ",",    "x",   "%a",  "%'d",    "%lld"};
     std::string all;
     for (std::size_t i = 1 + below(5); i-- != 0;) {
         all += parts[below(std::size(parts))];
@@ -35,8 +36,10 @@ std::string some_format() {
 }
 
 std::string some_input() {
-    static const char* const parts[] = {"12", "-7", "0x1f", "abc", "x", ",", " ", "\n", "3.25e2", "99999999999999999999", "]x", "nan",
-                                        "%", "1,234", "zzzzzzzzzzzzzzzz", "0", "\xc3\xa4", "-"};
+    static const char* const parts[] = {"12", "-7",       "0x1f", "abc",    "x",
+                                        ",",  " ",        "\n",   "3.25e2", "99999999999999999999",
+                                        "]x", "nan",      "%",    "1,234",  "zzzzzzzzzzzzzzzz",
+                                        "0",  "\xc3\xa4", "-"};
     std::string all;
     for (std::size_t i = below(below(10) == 0 ? 60 : 8); i-- != 0;) {
         all += parts[below(std::size(parts))];
@@ -67,8 +70,8 @@ void strings() {
             continue;
         }
         if (result != wanted || errno != error || !(found == expected)) {
-            std::fprintf(stderr, "\"%s\" of \"%s\": %d instead of %d, errno %d instead of %d\n", f, s, result, wanted, errno,
-                         error);
+            std::fprintf(stderr, "\"%s\" of \"%s\": %d instead of %d, errno %d instead of %d\n", f, s, result, wanted,
+                         errno, error);
             std::exit(1);
         }
     }
@@ -101,11 +104,15 @@ void files() {
             }
             errno = 0;
             run(e == ending::cancel ? ending::commit : e, [&] { result = CALL(fscanf, b, f, PLACES(found)); });
-            const bool same = result == wanted && errno == error && found == expected && std::ftell(a) == std::ftell(b) &&
-                              std::feof(a) == std::feof(b) && std::ferror(a) == std::ferror(b);
+            const bool same = result == wanted && errno == error && found == expected &&
+                              std::ftell(a) == std::ftell(b) && std::feof(a) == std::feof(b) &&
+                              std::ferror(a) == std::ferror(b);
             if (!same) {
-                std::fprintf(stderr, "\"%s\" of \"%s\": %d instead of %d, errno %d instead of %d, at %ld instead of %ld, %d %d\n", f,
-                             input.c_str(), result, wanted, errno, error, std::ftell(b), std::ftell(a), std::feof(b), std::feof(a));
+                std::fprintf(
+                    stderr,
+                    "\"%s\" of \"%s\": %d instead of %d, errno %d instead of %d, at %ld instead of %ld, %d %d\n", f,
+                    input.c_str(), result, wanted, errno, error, std::ftell(b), std::ftell(a), std::feof(b),
+                    std::feof(a));
                 std::exit(1);
             }
         }
@@ -140,7 +147,9 @@ void allocated() {
         int n = 0;
         char* last = nullptr;
         int result = -99;
-        run(e, [&] { result = CALL(sscanf, "hello abc,wide 1", "%ms %m[a-c],%mls %d%ms", &word, &set, &wide, &n, &last); });
+        run(e, [&] {
+            result = CALL(sscanf, "hello abc,wide 1", "%ms %m[a-c],%mls %d%ms", &word, &set, &wide, &n, &last);
+        });
         if (e == ending::cancel) {
             EXPECT(word == nullptr && set == nullptr && wide == nullptr);
             continue;
