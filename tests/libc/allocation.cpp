@@ -54,7 +54,7 @@ void growing() {
             now = static_cast<char*>(CALL(reallocarray, now, 3, 1));
         });
         if (e == ending::cancel) now = old;
-        EXPECT(std::memcmp(now, "hel", 3) == 0);
+        EXPECT(std::memcmp(now, "hello", 3) == 0);
         if (e == ending::cancel) EXPECT(std::strcmp(now, "hello") == 0);
         run(e, [&] { CALL(free, now); });
         if (e == ending::cancel) std::free(now);
@@ -63,11 +63,13 @@ void growing() {
 
 void nothing_is_lost() {
     for (const ending e : every_ending) {
-        const auto round = [e] {
+        void* seen = nullptr;  // else the compiler makes nothing of an allocation that goes at once
+        const auto round = [&] {
             run(e, [&] {
                 void* p = CALL(malloc, 1000);
                 p = CALL(realloc, p, 2000);
                 void* const q = CALL(aligned_alloc, 64, 1024);
+                seen = q;
                 CALL(free, p);
                 CALL(free, q);
             });
