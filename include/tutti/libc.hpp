@@ -16,14 +16,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
+#include <cwchar>
+#include <cwctype>
 
-#include <sys/time.h>
 #include <sys/types.h>
-#include <time.h>
-#include <wchar.h>
-#include <wctype.h>
 
 #include "tutti/tx.hpp"
+
+struct timeval;
 
 namespace tutti::libc {
 

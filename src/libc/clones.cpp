@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include <cstdarg>
 
@@ -58,6 +59,9 @@ __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
     TUTTI_LIBC(size, result, name, parameters, arguments)
 #include "libc/functions.def"
 #undef TUTTI_LIBC
+#define TUTTI_LIBC_PURE(name) extern "C" void tutti_address_of_##name() __asm__(#name);
+#include "libc/pure.def"
+#undef TUTTI_LIBC_PURE
 
 namespace {
 
@@ -68,8 +72,11 @@ struct pair {
 
 #define TUTTI_LIBC(size, result, name, parameters, arguments) \
     {tutti_address_of_##name, tutti_address_of_clone_of_##name},
+// A pure function is its own clone.
+#define TUTTI_LIBC_PURE(name) {tutti_address_of_##name, tutti_address_of_##name},
 pair table[] = {
 #include "libc/functions.def"
+#include "libc/pure.def"
 };
 
 [[gnu::constructor]] void bring_table() {
