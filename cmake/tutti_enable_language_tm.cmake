@@ -16,10 +16,11 @@ function(tutti_enable_language_tm target)
                           "CMAKE_${lang}_COMPILER is ${CMAKE_${lang}_COMPILER}")
     endif()
   endforeach()
-  # The second avoids an internal error of GCC 12. A block may return twice to its begin, as setjmp does, and GCC warns
+  # The second and the third avoid internal errors of GCC 12. A block may return twice to its begin, as setjmp does, and GCC warns
   # of every variable around it. Checked memory functions of the C library have no transactional clones.
   target_compile_options(
-    ${target} PRIVATE -fgnu-tm -fno-isolate-erroneous-paths-dereference -Wno-clobbered -U_FORTIFY_SOURCE)
+    ${target} PRIVATE -fgnu-tm -fno-isolate-erroneous-paths-dereference -fno-tree-builtin-call-dce -Wno-clobbered
+                      -U_FORTIFY_SOURCE)
   target_link_libraries(${target} PRIVATE tutti::language)
   if(arg_LIBC)
     if(NOT TARGET tutti::libc)

@@ -18,17 +18,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <cwchar>
+#include <cwctype>
 
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/types.h>
-#include <time.h>
-#include <wchar.h>
-#include <wctype.h>
 
 #include "tutti/tx.hpp"
+
+struct timeval;
 
 namespace tutti::libc {
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -89,6 +90,9 @@ private:
 #define TUTTI_LIBC_ALIAS(size, other, of_size, of) TUTTI_LIBC(size, , other, , )
 #include "libc/functions.def"
 #undef TUTTI_LIBC
+#define TUTTI_LIBC_PURE(name) extern "C" void tutti_address_of_##name() __asm__(#name);
+#include "libc/pure.def"
+#undef TUTTI_LIBC_PURE
 
 namespace {
 
@@ -99,8 +103,11 @@ struct pair {
 
 #define TUTTI_LIBC(size, result, name, parameters, arguments) \
     {tutti_address_of_##name, tutti_address_of_clone_of_##name},
+// A pure function is its own clone.
+#define TUTTI_LIBC_PURE(name) {tutti_address_of_##name, tutti_address_of_##name},
 pair table[] = {
 #include "libc/functions.def"
+#include "libc/pure.def"
 };
 
 [[gnu::constructor]] void bring_table() {

@@ -59,8 +59,9 @@ Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*,
             base = 8;
         }
     }
+    if (base == 0) base = 10;
     std::size_t significant = 0;
-    for (int d = digit(at.peek()); d < base && (base != 0 || d < 10); d = digit(at.peek())) {
+    for (int d = digit(at.peek()); d < base; d = digit(at.peek())) {
         const C c = at.next();
         behind = at.at();
         if (significant == 0 && d == 0) {
@@ -69,7 +70,6 @@ Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*,
         } else if (significant++ < most_digits) {
             *out++ = c;
         }
-        if (base == 0) base = 10;
     }
     *out = 0;
     errno = error;

@@ -1,6 +1,8 @@
 // Strings of wide characters: what <wchar.h> does with them.
 #include <wchar.h>
 
+#include <cerrno>
+
 #include "libc/strings.hpp"
 #include "libc/text.hpp"
 
@@ -70,7 +72,10 @@ std::size_t wcscspn(tx& t, const wchar_t* s, const wchar_t* set) {
 
 wchar_t* wcstok(tx& t, wchar_t* s, const wchar_t* delimiters, wchar_t** rest) {
     if (s == nullptr) s = read(t, rest);
-    if (s == nullptr) return nullptr;
+    if (s == nullptr) {
+        errno = EINVAL;  // as glibc
+        return nullptr;
+    }
     wchar_t* const token = first_of(t, s, delimiters, false);
     wchar_t* behind = nullptr;
     const bool is_one = read(t, token) != 0;

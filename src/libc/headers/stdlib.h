@@ -1,4 +1,11 @@
+/* In C++ abs and div are overloaded behind the C library's own header: libstdc++ is asked for that one alone first. */
+#if defined(__cplusplus) && !defined(_GLIBCXX_INCLUDE_NEXT_C_HEADERS)
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include_next <stdlib.h>
+#undef _GLIBCXX_INCLUDE_NEXT_C_HEADERS
+#else
+#include_next <stdlib.h>
+#endif
 
 #include "tutti-wrap.h"
 
@@ -49,5 +56,33 @@ TUTTI_BUILTIN(14, posix_memalign)
 #ifdef __USE_ISOC11
 TUTTI_BUILTIN(13, aligned_alloc)
 #endif
+TUTTI_PURE(abs)
+TUTTI_PURE(labs)
+TUTTI_PURE(div)
+TUTTI_PURE(ldiv)
+TUTTI_WRAPPED(4, atoi)
+TUTTI_WRAPPED(4, atol)
+TUTTI_WRAPPED(4, atof)
+TUTTI_WRAPPED(6, strtol)
+TUTTI_WRAPPED(7, strtoul)
+TUTTI_WRAPPED(6, strtod)
+TUTTI_WRAPPED(5, qsort)
+TUTTI_WRAPPED(7, bsearch)
+#ifdef __USE_ISOC99
+TUTTI_PURE(llabs)
+TUTTI_PURE(lldiv)
+TUTTI_WRAPPED(5, atoll)
+TUTTI_WRAPPED(7, strtoll)
+TUTTI_WRAPPED(8, strtoull)
+TUTTI_WRAPPED(6, strtof)
+TUTTI_WRAPPED(7, strtold)
+#endif
+#ifdef __USE_GNU
+TUTTI_WRAPPED(7, qsort_r)
+#endif
 TUTTI_WRAP_END
+#endif
+
+#if defined(__cplusplus) && !defined(_GLIBCXX_INCLUDE_NEXT_C_HEADERS)
+#include_next <stdlib.h>
 #endif
