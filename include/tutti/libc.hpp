@@ -116,8 +116,8 @@ TUTTI_EXPORT void explicit_bzero(tx& t, void* to, std::size_t size);
 
 /// @name Strings
 /// What is compared or searched is read no further than the result needs. Memory that strdup and strndup allocate goes
-/// back with a roll-back. strtok, in a block of the language, makes the transaction irrevocable, for where it stopped is
-/// known to glibc alone; here is strtok_r. strerror and strsignal need no form of their own.
+/// back with a roll-back. strtok, in a block of the language, makes the transaction irrevocable, for where it stopped
+/// is known to glibc alone; here is strtok_r. strerror and strsignal need no form of their own.
 /// @{
 TUTTI_EXPORT std::size_t strlen(tx& t, const char* s);
 TUTTI_EXPORT std::size_t strnlen(tx& t, const char* s, std::size_t limit);
@@ -231,9 +231,9 @@ TUTTI_EXPORT void* bsearch(tx& t, const void* key, const void* base, std::size_t
 /// @}
 
 /// @name Results in memory
-/// All else of <math.h>, of <ctype.h> and <wctype.h>, abs and div, htonl and the like, ffs, getpid, clock and strerror touch
-/// none of the program's memory: they are called as they are, in blocks of either kind. The functions here store something,
-/// or read a name. The clock is read at each attempt.
+/// All else of <math.h>, of <ctype.h> and <wctype.h>, abs and div, htonl and the like, ffs, getpid, clock and strerror
+/// touch none of the program's memory: they are called as they are, in blocks of either kind. The functions here store
+/// something, or read a name. The clock is read at each attempt.
 /// @{
 TUTTI_EXPORT int clock_gettime(tx& t, clockid_t clock, timespec* to);
 TUTTI_EXPORT int clock_getres(tx& t, clockid_t clock, timespec* to);

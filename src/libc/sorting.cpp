@@ -1,5 +1,6 @@
-// qsort and bsearch. The program's comparison may leave by a jump: restart its block, or throw. glibc's qsort would lose
-// the memory that it holds then, so the sort is one of our own, on a private copy, and what has moved is written back.
+// qsort and bsearch. The program's comparison may leave by a jump: restart its block, or throw. glibc's qsort would
+// lose the memory that it holds then, so the sort is one of our own, on a private copy, and what has moved is written
+// back.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

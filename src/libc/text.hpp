@@ -119,9 +119,9 @@ C* first_of(tx& t, const C* in, const C* set, bool in_set = true) {
     return const_cast<C*>(at.at());
 }
 
-/// Where `needle` begins, or null. Of `in` at most `limit` characters are looked at, and none behind a zero if `in` is a
-/// `string`. Linear, and each character is read once (Knuth, Morris and Pratt, "Fast pattern matching in strings", SIAM
-/// J. Comput. 6(2), 1977).
+/// Where `needle` begins, or null. Of `in` at most `limit` characters are looked at, and none behind a zero if `in` is
+/// a `string`. Linear, and each character is read once (Knuth, Morris and Pratt, "Fast pattern matching in strings",
+/// SIAM J. Comput. 6(2), 1977).
 template <class C, class Fold = exactly>
 C* search(tx& t, const C* in, std::size_t limit, bool string, const C* needle, std::size_t size, Fold fold = {}) {
     if (size == 0) return const_cast<C*>(in);

@@ -125,7 +125,8 @@ bool sleeps(pid_t thread) {
     return behind_name != nullptr && behind_name[2] == 'S';
 }
 
-[[gnu::noinline, gnu::transaction_unsafe]] void keep_another_waiting(const std::atomic<pid_t>& other, std::atomic<bool>& go) {
+[[gnu::noinline, gnu::transaction_unsafe]] void keep_another_waiting(const std::atomic<pid_t>& other,
+                                                                     std::atomic<bool>& go) {
     go = true;
     while (other == 0 || !sleeps(other)) std::this_thread::yield();
 }

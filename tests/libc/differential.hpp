@@ -1,6 +1,6 @@
 // One call of the C library, made in every way: plainly, which says what is right, and in blocks of the language and of
-// the library: committed, restarted, cancelled, and in a nested block that is cancelled first. Its result, errno and the
-// memory behind it have to be the same; after a cancel the memory is as before.
+// the library: committed, restarted, cancelled, and in a nested block that is cancelled first. Its result, errno and
+// the memory behind it have to be the same; after a cancel the memory is as before.
 #pragma once
 
 #include <cerrno>

@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
             fprintf(f, "%d: ", i);
             snprintf(line, sizeof line, "%s", i % 2 == 0 ? "kept" : "not kept");
             fputs(line, f);
-            printf("\n"); /* GCC makes a putchar of it, */
+            printf("\n");     /* GCC makes a putchar of it, */
             fprintf(f, "\n"); /* and an fputc of this */
             if (i % 2 != 0) __transaction_cancel;
         }
