@@ -285,8 +285,8 @@ TUTTI_EXPORT std::size_t malloc_usable_size(tx& t, void* memory);
 /// A descriptor is made at once, and a roll-back closes it, and removes the file if that was made for it. Opening a
 /// file that is not empty with O_TRUNC, a device (other than /dev/null and its like) or a pipe by its name makes the
 /// transaction irrevocable first. What is closed stays open until the commit, but is closed for the functions of this
-/// header; its number is not given out again before the commit. dup2 onto an open descriptor keeps that one aside until
-/// the commit. Locks of fcntl are lost with a duplicate, as POSIX has it, and do not come back.
+/// header; its number is not given out again before the commit. dup2 onto an open descriptor keeps that one aside
+/// until the commit. Locks of fcntl are lost with a duplicate, as POSIX has it, and do not come back.
 /// @{
 TUTTI_EXPORT int openat(tx& t, int folder, const char* path, int flags, mode_t mode);
 TUTTI_EXPORT int open(tx& t, const char* path, int flags, mode_t mode);
@@ -335,9 +335,9 @@ TUTTI_EXPORT int truncate(tx& t, const char* path, off_t size);
 /// @}
 
 /// @name Scanning
-/// As C99 has it: `%a` is a number. A string is read no further than the scan comes, in pieces of 64 bytes and more. From
-/// a stream, bytes are taken as by fgetc. What is stored is written transactionally; what `%m` allocates goes back with a
-/// roll-back.
+/// As C99 has it: `%a` is a number. A string is read no further than the scan comes, in pieces of 64 bytes and more.
+/// From a stream, bytes are taken as by fgetc. What is stored is written transactionally; what `%m` allocates goes
+/// back with a roll-back.
 /// @{
 TUTTI_EXPORT int vsscanf(tx& t, const char* s, const char* format, va_list arguments);
 TUTTI_EXPORT int vfscanf(tx& t, FILE* f, const char* format, va_list arguments);
@@ -348,10 +348,10 @@ TUTTI_EXPORT int vscanf(tx& t, const char* format, va_list arguments);
 /// @}
 
 /// @name Streams that come and go
-/// A stream is opened at once, and a roll-back closes it, and removes the file if that was made for it. Opening a file that
-/// is not empty to write it anew, or a device, makes the transaction irrevocable first. fclose waits for the commit; where
-/// output of the transaction's own is pending it makes it irrevocable first, so that an error of writing is its result.
-/// freopen, setvbuf, setbuf and perror make it irrevocable.
+/// A stream is opened at once, and a roll-back closes it, and removes the file if that was made for it. Opening a file
+/// that is not empty to write it anew, or a device, makes the transaction irrevocable first. fclose waits for the
+/// commit; where output of the transaction's own is pending it makes it irrevocable first, so that an error of writing
+/// is its result. freopen, setvbuf, setbuf and perror make it irrevocable.
 /// @{
 TUTTI_EXPORT FILE* fopen(tx& t, const char* path, const char* mode);
 TUTTI_EXPORT FILE* fdopen(tx& t, int fd, const char* mode);
@@ -403,8 +403,8 @@ TUTTI_EXPORT int sem_post(tx& t, sem_t* s);
 /// @}
 
 /// @name The environment
-/// A change is made at once and undone by a roll-back; transactions that look and one that changes exclude each other to
-/// their ends. A string for putenv that the transaction has written and that is not in memory yet is copied.
+/// A change is made at once and undone by a roll-back; transactions that look and one that changes exclude each other
+/// to their ends. A string for putenv that the transaction has written and that is not in memory yet is copied.
 /// @{
 TUTTI_EXPORT char* getenv(tx& t, const char* name);
 TUTTI_EXPORT int setenv(tx& t, const char* name, const char* value, int overwrite);
@@ -413,9 +413,9 @@ TUTTI_EXPORT int putenv(tx& t, char* string);
 /// @}
 
 /// @name Random numbers
-/// A roll-back puts the generator back. One transaction at a time uses rand and random; a thread that calls them outside of
-/// transactions while a transaction uses them for the first time, or is rolled back, may disturb both. The state of the
-/// drand48 family is memory like any.
+/// A roll-back puts the generator back. One transaction at a time uses rand and random; a thread that calls them
+/// outside of transactions while a transaction uses them for the first time, or is rolled back, may disturb both. The
+/// state of the drand48 family is memory like any.
 /// @{
 TUTTI_EXPORT long random(tx& t);
 TUTTI_EXPORT int rand(tx& t);
@@ -432,8 +432,8 @@ TUTTI_EXPORT void srand48(tx& t, long seed);
 /// @}
 
 /// @name The process
-/// exit, _exit, atexit, setlocale with a locale and all that sleeps make the transaction irrevocable. At an exit what was
-/// put off to the commit is lost. syslog is put off to the commit, its text made at once.
+/// exit, _exit, atexit, setlocale with a locale and all that sleeps make the transaction irrevocable. At an exit what
+/// was put off to the commit is lost. syslog is put off to the commit, its text made at once.
 /// @{
 TUTTI_EXPORT void exit(tx& t, int status);
 TUTTI_EXPORT void _exit(tx& t, int status);

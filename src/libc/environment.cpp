@@ -1,6 +1,6 @@
-// The environment. environ and its strings are plain memory that glibc changes without barriers, so transactions exclude
-// each other by an abstract lock: one that changes the environment, and those that read it. A change is made at once, and
-// a roll-back puts the very string back that was there, which glibc keeps for good.
+// The environment. environ and its strings are plain memory that glibc changes without barriers, so transactions
+// exclude each other by an abstract lock: one that changes the environment, and those that read it. A change is made
+// at once, and a roll-back puts the very string back that was there, which glibc keeps for good.
 #include <unistd.h>
 
 #include <cerrno>

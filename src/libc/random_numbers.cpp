@@ -1,11 +1,11 @@
 // Random numbers: a roll-back puts the generator back, so that a seed leads to the same numbers however often blocks
 // started over.
 //
-// The drand48 family and rand_r keep their state in plain memory that no lock guards, and it is treated as memory of the
-// program's. random and rand keep theirs behind a lock that only glibc takes. One transaction at a time uses it, under
-// an abstract lock; the first use in a block saves the state and a roll-back of the block puts it back, with initstate
-// and setstate. A thread that calls random outside of transactions at that very moment may get a number of another
-// sequence.
+// The drand48 family and rand_r keep their state in plain memory that no lock guards, and it is treated as memory of
+// the program's. random and rand keep theirs behind a lock that only glibc takes. One transaction at a time uses it,
+// under an abstract lock; the first use in a block saves the state and a roll-back of the block puts it back, with
+// initstate and setstate. A thread that calls random outside of transactions at that very moment may get a number of
+// another sequence.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>

@@ -54,7 +54,7 @@ void growing() {
             now = static_cast<char*>(CALL(reallocarray, now, 3, 1));
         });
         if (e == ending::cancel) now = old;
-        EXPECT(std::memcmp(now, "hel", 3) == 0);
+        EXPECT(std::memcmp(now, "hello", 3) == 0);
         if (e == ending::cancel) EXPECT(std::strcmp(now, "hello") == 0);
         run(e, [&] { CALL(free, now); });
         if (e == ending::cancel) std::free(now);

@@ -82,13 +82,13 @@ void a_whole_life() {
         FILE* f = nullptr;
         run(e, [&] {
             f = CALL(fopen, "out", "w");
-            CALL(fputs_unlocked, "hel", f);
-            CALL(putc_unlocked, 'l', f);
-            CALL(fputc_unlocked, 'o', f);
+            CALL(fputs_unlocked, "tak", f);
+            CALL(putc_unlocked, 'e', f);
+            CALL(fputc_unlocked, 'n', f);
             CALL(fwrite_unlocked, "!!", 1, 2, f);
         });
         EXPECT(exists("out") == (e != ending::cancel));
-        if (e != ending::cancel) EXPECT(std::fclose(f) == 0 && contents("out") == "hello!!");
+        if (e != ending::cancel) EXPECT(std::fclose(f) == 0 && contents("out") == "taken!!");
         EXPECT(open_descriptors() == before);
     }
 }
