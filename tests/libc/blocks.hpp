@@ -6,6 +6,8 @@
 // that runs. What a body finds out it leaves in variables around it, which a cancelled one of the language puts back.
 #pragma once
 
+#include <sched.h>
+
 #include "language/expect.hpp"
 
 #ifdef TUTTI_TEST_LIBRARY
@@ -24,6 +26,13 @@ enum class ending {
 constexpr ending every_ending[] = {ending::commit, ending::restarts, ending::cancel, ending::nested};
 
 inline thread_local int attempts_left = 0;
+/// Others may run now.
+#ifndef TUTTI_TEST_LIBRARY
+[[gnu::transaction_pure, gnu::noinline]]
+#endif
+inline void let_others_run() {
+    ::sched_yield();
+}
 /// Not undone by a restart.
 #ifdef TUTTI_TEST_LIBRARY
 inline bool goes_again() { return attempts_left-- > 0; }
