@@ -95,6 +95,12 @@ TUTTI_ITM_RANGES(memcpy, copy_in, copy_out, copy)
 TUTTI_ITM_RANGES(memmove, move_in, move_out, copy)
 
 // The ABI returns nothing here, and GCC 12 takes the result of the program's memset from where it would be.
-TUTTI_ITM void* _ITM_memsetW(void* to, int value, std::size_t size) noexcept { return tutti::itm::fill(to, value, size); }
-TUTTI_ITM void* _ITM_memsetWaR(void* to, int value, std::size_t size) noexcept { return tutti::itm::fill(to, value, size); }
-TUTTI_ITM void* _ITM_memsetWaW(void* to, int value, std::size_t size) noexcept { return tutti::itm::fill(to, value, size); }
+TUTTI_ITM void* _ITM_memsetW(void* to, int value, std::size_t size) noexcept {
+    return tutti::itm::fill(to, value, size);
+}
+TUTTI_ITM void* _ITM_memsetWaR(void* to, int value, std::size_t size) noexcept {
+    return tutti::itm::fill(to, value, size);
+}
+TUTTI_ITM void* _ITM_memsetWaW(void* to, int value, std::size_t size) noexcept {
+    return tutti::itm::fill(to, value, size);
+}

@@ -25,8 +25,8 @@ class last_on_page {
 public:
     last_on_page() {
         page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-        memory_ = static_cast<char*>(
-            mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        memory_ =
+            static_cast<char*>(mmap(nullptr, 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         if (memory_ == MAP_FAILED || mprotect(memory_ + page_, page_, PROT_NONE) != 0) std::abort();
     }
     ~last_on_page() { munmap(memory_, 2 * page_); }
@@ -42,13 +42,45 @@ private:
 };
 
 std::string number() {
-    static const std::vector<std::string> parts{
-        "0", "1", "7", "9", "00", "12", "0x", "0X", "x", "z", "A", "f", "-", "+", ".", ",", "e", "E", "p", "inf", "INFINITY", "infi",
-        "nan", "nan(", "NaN(1a_)", ")", " ", "\t", "\n", "99999999999999999999", "18446744073709551615", "-9223372036854775808",
-        "1e400", "4.9e-324", "0.0000000000000000000001", "\xe9"};
+    static const std::vector<std::string> parts{"0",
+                                                "1",
+                                                "7",
+                                                "9",
+                                                "00",
+                                                "12",
+                                                "0x",
+                                                "0X",
+                                                "x",
+                                                "z",
+                                                "A",
+                                                "f",
+                                                "-",
+                                                "+",
+                                                ".",
+                                                ",",
+                                                "e",
+                                                "E",
+                                                "p",
+                                                "inf",
+                                                "INFINITY",
+                                                "infi",
+                                                "nan",
+                                                "nan(",
+                                                "NaN(1a_)",
+                                                ")",
+                                                " ",
+                                                "\t",
+                                                "\n",
+                                                "99999999999999999999",
+                                                "18446744073709551615",
+                                                "-9223372036854775808",
+                                                "1e400",
+                                                "4.9e-324",
+                                                "0.0000000000000000000001",
+                                                "\xe9"};
     std::string s;
-    for (const auto& part : *rc::gen::container<std::vector<std::string>>(*rc::gen::inRange<std::size_t>(0, 6),
-                                                                         rc::gen::elementOf(parts)))
+    for (const auto& part :
+         *rc::gen::container<std::vector<std::string>>(*rc::gen::inRange<std::size_t>(0, 6), rc::gen::elementOf(parts)))
         s += part;
     if (*rc::gen::inRange(0, 10) == 0) s += std::string(700, '3');
     // What ends it: a zero, or what no number has.
@@ -64,16 +96,16 @@ void converts(const char* name, Call call, Library library, bool is_pure = false
         [&](tutti::tx& t, arena& a) { return library(t, reinterpret_cast<char**>(a.bytes)); }, is_pure);
 }
 
-#define CHECK_INTEGER(name, C)                                                                                 \
-    converts(                                                                                                  \
-        #name, [&](char** end) { return ::name(s, reinterpret_cast<C**>(end), base); },                        \
+#define CHECK_INTEGER(name, C)                                                          \
+    converts(                                                                           \
+        #name, [&](char** end) { return ::name(s, reinterpret_cast<C**>(end), base); }, \
         [&](tutti::tx& t, char** end) { return tutti::libc::name(t, s, reinterpret_cast<C**>(end), base); })
-#define CHECK_REAL(name, C)                                                                          \
-    converts(                                                                                        \
-        #name, [&](char** end) { return ::name(s, reinterpret_cast<C**>(end)); },                    \
+#define CHECK_REAL(name, C)                                                       \
+    converts(                                                                     \
+        #name, [&](char** end) { return ::name(s, reinterpret_cast<C**>(end)); }, \
         [&](tutti::tx& t, char** end) { return tutti::libc::name(t, s, reinterpret_cast<C**>(end)); })
-#define CHECK_SHORT(name)                                   \
-    converts(                                               \
+#define CHECK_SHORT(name) \
+    converts(             \
         #name, [&](char**) { return ::name(s); }, [&](tutti::tx& t, char**) { return tutti::libc::name(t, s); }, true)
 
 void narrow(const char* s, int base) {

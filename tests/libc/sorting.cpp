@@ -81,19 +81,14 @@ int main() {
     const bool holds = rc::check([] {
         const auto count = *rc::gen::inRange<std::size_t>(0, 100);
         arena w{};
-        for (std::size_t i = 0; i != count; ++i)
-            elements(w)[i] = {*rc::gen::inRange(0, 20), static_cast<int>(i)};
+        for (std::size_t i = 0; i != count; ++i) elements(w)[i] = {*rc::gen::inRange(0, 20), static_cast<int>(i)};
         const auto zero = [](const arena&, int) { return 0; };
         check(
             "qsort", w, zero, [&](arena& a) { return ::qsort(a.bytes, count, sizeof(element), by_key), 0; },
-            [&](tutti::tx& t, arena& a) {
-                return tutti::libc::qsort(t, a.bytes, count, sizeof(element), by_key), 0;
-            });
+            [&](tutti::tx& t, arena& a) { return tutti::libc::qsort(t, a.bytes, count, sizeof(element), by_key), 0; });
         check(
             "qsort_r", w, zero,
-            [&](arena& a) {
-                return ::qsort_r(a.bytes, count, sizeof(element), by_key_and_count, &a.bytes[1000]), 0;
-            },
+            [&](arena& a) { return ::qsort_r(a.bytes, count, sizeof(element), by_key_and_count, &a.bytes[1000]), 0; },
             [&](tutti::tx& t, arena& a) {
                 std::pair<tutti::tx*, int*> place{&t, reinterpret_cast<int*>(&a.bytes[1000])};
                 return tutti::libc::qsort_r(t, a.bytes, count, sizeof(element), with_the_argument_at, &place), 0;

@@ -34,14 +34,14 @@
 #define TUTTI_WRAP_BEGIN extern "C" {
 #define TUTTI_WRAP_END }
 #define TUTTI_INLINE extern "C++" inline __attribute__((always_inline, gnu_inline))
-#define TUTTI_OVERLOADED(size, name, type, parameters, arguments)                                      \
-    type* tutti_plain_##name(const type* in, TUTTI_LISTED parameters) __asm__(#name);                  \
-    TUTTI_CLONE(size, name, tutti_plain_##name, tutti_clone_##name)                                    \
-    TUTTI_INLINE type* name(type* in, TUTTI_LISTED parameters) __THROW {                               \
-        return tutti_plain_##name(in, TUTTI_LISTED arguments);                                         \
-    }                                                                                                  \
-    TUTTI_INLINE const type* name(const type* in, TUTTI_LISTED parameters) __THROW {                   \
-        return tutti_plain_##name(in, TUTTI_LISTED arguments);                                         \
+#define TUTTI_OVERLOADED(size, name, type, parameters, arguments)                     \
+    type* tutti_plain_##name(const type* in, TUTTI_LISTED parameters) __asm__(#name); \
+    TUTTI_CLONE(size, name, tutti_plain_##name, tutti_clone_##name)                   \
+    TUTTI_INLINE type* name(type* in, TUTTI_LISTED parameters) __THROW {              \
+        return tutti_plain_##name(in, TUTTI_LISTED arguments);                        \
+    }                                                                                 \
+    TUTTI_INLINE const type* name(const type* in, TUTTI_LISTED parameters) __THROW {  \
+        return tutti_plain_##name(in, TUTTI_LISTED arguments);                        \
     }
 #define TUTTI_LISTED(...) __VA_ARGS__
 #ifdef __OPTIMIZE__
