@@ -33,12 +33,12 @@ void copy_over(tx& t, void* to, const void* from, std::size_t size);
 template <class T>
 T read(tx& t, const T* from) {
     T value;
-    copy_in(t, &value, from, sizeof value);
+    copy_in(t, static_cast<void*>(&value), static_cast<const void*>(from), sizeof value);
     return value;
 }
 template <class T>
 void write(tx& t, T* to, const T& value) {
-    copy_out(t, to, &value, sizeof value);
+    copy_out(t, static_cast<void*>(to), static_cast<const void*>(&value), sizeof value);
 }
 
 /// Memory of the transaction's own until its outermost block ends. Null, and errno is ENOMEM: there is none.

@@ -15,8 +15,10 @@
 namespace tutti::libc {
 namespace {
 
+std::wint_t code(wchar_t c) noexcept { return static_cast<std::wint_t>(c); }
+
 bool is_space(char c) noexcept { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-bool is_space(wchar_t c) noexcept { return std::iswspace(static_cast<std::wint_t>(c)) != 0; }
+bool is_space(wchar_t c) noexcept { return std::iswspace(code(c)) != 0; }
 
 /// Of a letter or a digit; as large as no base for any other character.
 int digit(char c) noexcept {
@@ -26,7 +28,7 @@ int digit(char c) noexcept {
 }
 int digit(wchar_t c) noexcept {
     if (c >= L'0' && c <= L'9') return c - L'0';
-    const auto letter = static_cast<std::wint_t>(c);
+    const std::wint_t letter = code(c);
     if (std::iswalpha(letter) == 0) return 99;
     const auto value = static_cast<std::int64_t>(std::towupper(letter)) - 'A' + 10;
     return value >= 0 && value < 99 ? static_cast<int>(value) : 99;

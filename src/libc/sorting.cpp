@@ -1,7 +1,8 @@
 // qsort and bsearch. The program's comparison may leave by a jump: restart its block, or throw. glibc's qsort would
 // lose the memory that it holds then, so the sort is one of our own, on a private copy, and what has moved is written
 // back.
-#include <cstdint>
+#include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -31,13 +32,13 @@ void merge_sort(const char** elements, std::size_t count, const char** room, con
     const std::size_t half = count / 2;
     merge_sort(elements, half, room, compare);
     merge_sort(elements + half, count - half, room, compare);
-    std::memcpy(room, elements, half * sizeof *room);
+    std::copy_n(elements, half, room);
     const char** out = elements;
     std::size_t left = 0;
     std::size_t right = half;
     while (left != half && right != count)
         *out++ = compare(room[left], elements[right]) <= 0 ? room[left++] : elements[right++];
-    std::memcpy(out, room + left, (half - left) * sizeof *out);
+    std::copy_n(room + left, half - left, out);
 }
 
 /// False: there is no memory.
