@@ -1,5 +1,5 @@
 # libtutti-c.so: the C library inside transactions (src/libc), for blocks of the language by its transactional clones
-# and for blocks of the library by tutti/libc.hpp.
+# and for blocks of the library by tutti/libc/functions.hpp.
 #
 #   tutti_c     the library, in a folder of its own beside libitm.so.1, with the headers by which GCC finds its clones
 #

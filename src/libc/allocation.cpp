@@ -7,7 +7,7 @@
 
 #include "api/language.hpp"
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 namespace {

@@ -24,7 +24,7 @@
 
 #include "libc/context.hpp"
 #include "libc/strings.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 extern "C" {
 __attribute__((weak)) void _ITM_registerTMCloneTable(void* entries, std::size_t count) noexcept;

@@ -10,7 +10,7 @@
 
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 #include "tutti/open_nesting.hpp"
 
 namespace tutti::libc {

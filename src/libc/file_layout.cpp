@@ -1,6 +1,5 @@
 #include "libc/file_layout.hpp"
 
-#include <gnu/libc-version.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -33,11 +32,13 @@ bool looks_right() noexcept {
 
 bool test() noexcept {
     if (looks_right()) return true;
+    char version[40] = "glibc";
+    ::confstr(_CS_GNU_LIBC_VERSION, version, sizeof version);
     char message[200];
     const int size = std::snprintf(message, sizeof message,
-                                   "tutti: glibc %s has another FILE than the one Tutti was built for: transactions "
-                                   "that use streams run one at a time; rebuild Tutti\n",
-                                   ::gnu_get_libc_version());
+                                   "tutti: %s has another FILE than the one Tutti was built for: transactions that use "
+                                   "streams run one at a time; rebuild Tutti\n",
+                                   version);
     if (size > 0 && ::write(STDERR_FILENO, message, static_cast<std::size_t>(size)) < 0) return false;
     return false;
 }

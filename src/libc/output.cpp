@@ -9,7 +9,7 @@
 #include "libc/file.hpp"
 #include "libc/formatting.hpp"
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 

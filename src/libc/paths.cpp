@@ -8,7 +8,7 @@
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
 #include "libc/opening.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 namespace {

@@ -2,7 +2,7 @@
 // a seek (paper 004, figure 3). With output that is not written yet it has to be written first, irrevocably.
 #include "libc/file.hpp"
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 

@@ -6,7 +6,7 @@
 #include "libc/descriptor_table.hpp"
 #include "libc/formatting.hpp"
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 

@@ -11,7 +11,7 @@
 #include "libc/effects.hpp"
 #include "libc/formatting.hpp"
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 

@@ -6,7 +6,7 @@
 #include <wctype.h>
 
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 extern "C" __attribute__((weak)) void* _ITM_getTMCloneOrIrrevocable(void*);
 

@@ -13,7 +13,7 @@
 #include "libc/file_layout.hpp"
 #include "libc/memory.hpp"
 #include "libc/opening.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 namespace {

@@ -7,7 +7,7 @@
 #include <climits>
 
 #include "libc/effects.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 

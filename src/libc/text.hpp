@@ -8,7 +8,7 @@
 #include <cwctype>
 
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 

@@ -9,7 +9,7 @@
 #include "libc/descriptor_table.hpp"
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {
 namespace {

@@ -106,14 +106,16 @@ void as_biased_owner(actor& me) {
     }
 }
 
+/// An algorithm that runs one transaction at a time opens no such block: there an ordinary one does the same.
 template <int Times>
 void alone_from_the_begin(actor& me) {
     for (int i = 0; i < Times; ++i) {
-        me.transact_alone([](block& b) {
+        const bool alone = me.transact_alone([](block& b) {
             b.read_directly(p);
             b.write_directly(p);
             b.write_directly(q);
         });
+        if (!alone) update_p_q(me);
     }
 }
 

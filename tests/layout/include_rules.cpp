@@ -47,6 +47,7 @@ std::optional<include_line> parse_include(std::string_view line) {
     skip_space();
     if (!line.starts_with("include")) return std::nullopt;
     line.remove_prefix(7);
+    if (line.starts_with("_next")) line.remove_prefix(5);
     skip_space();
     if (line.empty()) return include_line{};
     const bool angled = line.front() == '<';

@@ -110,6 +110,8 @@ TEST(include_rules, an_include_is_found_however_it_is_spaced) {
     const auto found =
         check_file(parse_table(small_table), "src/low/a.hpp", "  #  include \"middle/b.hpp\"", small_tree);
     EXPECT_EQ(found.size(), 1U);
+    EXPECT_FALSE(
+        check_file(parse_table(small_table), "src/low/a.hpp", "#include_next \"middle/b.hpp\"", small_tree).empty());
     EXPECT_NE(verdict("src/low/a.hpp", "SOME_MACRO"), "");
     EXPECT_NE(verdict("src/low/a.hpp", "\"nowhere.hpp\""), "");
 }

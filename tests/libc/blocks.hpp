@@ -11,7 +11,7 @@
 #include "language/expect.hpp"
 
 #ifdef TUTTI_TEST_LIBRARY
-#include <tutti/libc.hpp>
+#include <tutti/libc/functions.hpp>
 #include <tutti/open_nesting.hpp>
 #include <tutti/tutti.hpp>
 #endif

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "tutti/libc.hpp"
+#include "tutti/libc/functions.hpp"
 #include "tutti/tutti.hpp"
 
 extern "C" [[gnu::transaction_pure]] void _ITM_abortTransaction(int why);

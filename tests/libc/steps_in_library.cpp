@@ -1,4 +1,4 @@
-#include <tutti/libc.hpp>
+#include <tutti/libc/functions.hpp>
 #include <tutti/tutti.hpp>
 
 #include "steps.hpp"

@@ -1,6 +1,6 @@
 #include_next <sys/stat.h>
 
-#include "../tutti-wrap.h"
+#include "tutti-wrap.h"
 
 #ifndef TUTTI_SYS_STAT_H
 #define TUTTI_SYS_STAT_H
