@@ -1,5 +1,5 @@
-// Of the functions of strings those that are no part of tutti/libc/functions.hpp: how they act in a block of the library would be
-// wrong, or their name is glibc's own.
+// Of the functions of strings those that are no part of tutti/libc/functions.hpp: how they act in a block of the
+// library would be wrong, or their name is glibc's own.
 #pragma once
 
 #include <cstddef>
