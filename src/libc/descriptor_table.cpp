@@ -49,7 +49,7 @@ bool usable(tx& t, int fd) noexcept {
     return false;
 }
 
-bool close_at_commit(tx& t, int fd, const struct stat& about) noexcept {
+bool close_at_commit(tx& t, int fd, const struct stat& about) {
     context_state* const s = state_of(descriptor::of(t));
     if (s == nullptr) return false;
     pending_close* noted = nullptr;

@@ -36,7 +36,7 @@ pending_close* find_closing(tx& t, int fd) noexcept;
 [[nodiscard]] bool usable(tx& t, int fd) noexcept;
 
 /// Has the commit close it; `about` is what fstat says of it. False: there is no memory to remember it.
-[[nodiscard]] bool close_at_commit(tx& t, int fd, const struct stat& about) noexcept;
+[[nodiscard]] bool close_at_commit(tx& t, int fd, const struct stat& about);
 
 /// From here to the end of the transaction no other one moves a position in the file or changes its size, nor, unless
 /// `shared`, looks at it by a call of this folder. May wait, restart the block. False, and errno is ENOMEM or, where

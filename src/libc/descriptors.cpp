@@ -35,7 +35,7 @@ struct give_back_number {
 
 /// A call that makes one descriptor.
 template <class Call>
-int made(tx& t, Call call) noexcept {
+int made(tx& t, Call call) {
     auto* const undo = prepare_undo<close_one>(t);
     if (undo == nullptr) return -1;
     const int fd = call();

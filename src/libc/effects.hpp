@@ -39,9 +39,9 @@ private:
     std::optional<Undo> undo_;
 };
 
-/// Null, and errno is ENOMEM: there is no memory to remember it; then the call must not be made.
+/// May leave the frame. Null, and errno is ENOMEM: there is no memory to remember it; then the call must not be made.
 template <class Undo>
-undoing<Undo>* prepare_undo(tx& t) noexcept {
+undoing<Undo>* prepare_undo(tx& t) {
     try {
         auto made = std::make_unique<undoing<Undo>>();
         auto* const at = made.get();
@@ -53,9 +53,9 @@ undoing<Undo>* prepare_undo(tx& t) noexcept {
     }
 }
 
-/// `f` runs at `point`, a part of the commit. False, and errno is ENOMEM: it will not.
+/// `f` runs at `point`, a part of the commit. May leave the frame. False, and errno is ENOMEM: it will not.
 template <class F>
-[[nodiscard]] bool put_off(tx& t, detail::handler_point point, F f) noexcept {
+[[nodiscard]] bool put_off(tx& t, detail::handler_point point, F f) {
     try {
         detail::access::add(t, point, std::make_unique<detail::handler_of<F>>(std::move(f)));
         return true;

@@ -88,7 +88,7 @@ class undo final : public detail::handler {
 public:
     explicit undo(const touch& t) noexcept : touch_{t} {}
     void run(tx& t, abort_cause) override {
-        if (touch_.inert) return;
+        if (!touch_.armed) return;
         if (!touch_.final) restore(touch_);
         drop_newest(descriptor::of(t));
         if (touch_.outermost) ::funlockfile(touch_.file);
@@ -119,35 +119,49 @@ touch* find(const context_state& s, const FILE* f) noexcept {
     return at;
 }
 
-/// Throws std::bad_alloc, and then has registered nothing.
-touch* note_touch(tx& t, context_state& s, FILE* f, bool outermost) {
-    descriptor& d = descriptor::of(t);
-    auto handler = std::make_unique<undo>(
-        touch{f, d.deferred_log.size(), place_of(f), false, false, outermost, false, 0, s.newest});
-    touch* const made = &handler->touch_;
-    detail::access::add(t, detail::handler_point::on_abort, std::move(handler));
-    s.newest = made;
-    return made;
-}
-
-/// Null where memory runs out: then nothing has changed.
-touch* first_touch(tx& t, context_state& s, FILE* f) {
-    tutti::store(t, &conflict_word_of(f).value, std::uint64_t{1});
-    lock(t, f);
-    // Nothing from here on leaves the frame but by the exception below.
-    touch* made = nullptr;
+/// Registers what will undo a touch, while there is nothing to undo: registering may leave the frame. Null: there is no
+/// memory for it.
+touch* prepare_touch(tx& t, FILE* f, bool outermost) {
     try {
-        made = note_touch(t, s, f, true);
-        t.at_commit([f] { ::funlockfile(f); });
+        touch fresh{};
+        fresh.file = f;
+        fresh.index = descriptor::of(t).deferred_log.size();
+        fresh.outermost = outermost;
+        auto handler = std::make_unique<undo>(fresh);
+        touch* const made = &handler->touch_;
+        detail::access::add(t, detail::handler_point::on_abort, std::move(handler));
+        if (outermost) {
+            t.at_commit([made] {
+                if (made->armed) ::funlockfile(made->file);
+            });
+        }
         return made;
     } catch (const std::bad_alloc&) {
-        if (made != nullptr) {
-            made->inert = true;
-            s.newest = made->older;
-        }
-        ::funlockfile(f);
         return nullptr;
     }
+}
+
+/// From here on it is undone. REQUIRES: the transaction holds glibc's lock.
+touch* arm(context_state& s, touch* prepared) noexcept {
+    prepared->before = place_of(prepared->file);
+    prepared->older = s.newest;
+    prepared->armed = true;
+    s.newest = prepared;
+    return prepared;
+}
+
+/// Null: there is no memory for it.
+touch* first_touch(tx& t, context_state& s, FILE* f) {
+    touch* const prepared = prepare_touch(t, f, true);
+    if (prepared == nullptr) return nullptr;
+    tutti::store(t, &conflict_word_of(f).value, std::uint64_t{1});
+    lock(t, f);
+    return arm(s, prepared);  // nothing between the two leaves the frame
+}
+
+touch* inner_touch(tx& t, context_state& s, FILE* f) {
+    touch* const prepared = prepare_touch(t, f, false);
+    return prepared != nullptr ? arm(s, prepared) : nullptr;
 }
 
 /// What glibc's unlocked functions do to it is what is described in the header.
@@ -166,7 +180,7 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     }
     touch* at = find(*s, f);
     if (at == nullptr) at = first_touch(t, *s, f);
-    else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = note_touch(t, *s, f, false);
+    else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = inner_touch(t, *s, f);
     if (at != nullptr && is_ordinary(f)) {
         touch_ = at;
         return;

@@ -54,7 +54,7 @@ struct touch {
     bool moved;  ///< the kernel's position may have changed since
     bool final;  ///< F4
     bool outermost;
-    bool inert;        ///< its registration failed half way: it undoes nothing
+    bool armed;        ///< there is something to undo
     off64_t position;  ///< of the program in the file, at the touch; valid if `moved`
     touch* older;
 };

@@ -30,7 +30,7 @@ struct cut_back {
 };
 
 /// Where the position is, which a roll-back restores. -1: it has none, or there is no memory.
-off_t remember_position(tx& t, int fd) noexcept {
+off_t remember_position(tx& t, int fd) {
     const off_t position = ::lseek(fd, 0, SEEK_CUR);
     if (position < 0) return -1;
     auto* const undo = prepare_undo<seek_back>(t);
