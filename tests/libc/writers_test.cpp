@@ -1,7 +1,8 @@
 // Threads that share a stream: no line is torn, lines stand in the order in which their transactions committed, and
 // what a thread outside of transactions prints stands between them whole.
 //
-// Catches a stream that is given up before the commit, and one whose lock a transaction does not take.
+// Catches a stream that is given up before the commit, one whose lock a transaction does not take, and a touch that is
+// undone although a restart came before it.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -43,10 +44,11 @@ written read_back(FILE* f) {
     return w;
 }
 
-void run(void (*write_line)(FILE*, int)) {
+void run(void (*write_line)(FILE*, int), int buffering) {
     constexpr unsigned threads = 8;
-    const std::size_t lines = tutti::support::rounds(2000);
+    const std::size_t lines = tutti::support::rounds(buffering == _IOFBF ? 2000 : 400);
     FILE* const f = std::tmpfile();
+    std::setvbuf(f, nullptr, buffering, BUFSIZ);
     line_number = 0;
     tutti::support::crew(threads, [=](unsigned t) {
         for (std::size_t i = 0; i != lines; ++i) {
@@ -62,9 +64,12 @@ void run(void (*write_line)(FILE*, int)) {
     std::fclose(f);
 }
 
-TEST(writers, of_the_library_share_a_stream) { run(write_line_in_library); }
+TEST(writers, of_the_library_share_a_stream) { run(write_line_in_library, _IOFBF); }
+// The end of each line is written irrevocably, after a conflict over the stream.
+TEST(writers, of_the_library_share_a_stream_of_lines) { run(write_line_in_library, _IOLBF); }
 #if defined(TUTTI_TESTS_LANGUAGE)
-TEST(writers, of_the_language_share_a_stream) { run(write_line_in_language); }
+TEST(writers, of_the_language_share_a_stream) { run(write_line_in_language, _IOFBF); }
+TEST(writers, of_the_language_share_a_stream_of_lines) { run(write_line_in_language, _IOLBF); }
 #endif
 
 }  // namespace
