@@ -71,6 +71,13 @@ public:
         rest_.copy(reinterpret_cast<char*>(&value), sizeof value);
         rest_.remove_prefix(sizeof value);
     }
+    /// A byte that is neither 0 nor 1 is no value.
+    void operator()(bool& value) noexcept {
+        std::uint8_t byte = 0;
+        (*this)(byte);
+        value = byte == 1;
+        if (byte > 1) refuse();
+    }
     void operator()(std::string& bytes) {
         std::uint32_t length = 0;
         (*this)(length);
@@ -100,11 +107,12 @@ public:
 
 private:
     bool has(std::size_t bytes) noexcept {
-        if (bytes > rest_.size()) {
-            sound_ = false;
-            rest_ = {};
-        }
+        if (bytes > rest_.size()) refuse();
         return sound_;
+    }
+    void refuse() noexcept {
+        sound_ = false;
+        rest_ = {};
     }
 
     std::string_view rest_;
