@@ -106,7 +106,7 @@ ssize_t give(void* cookie, char* to, std::size_t size) noexcept {
     auto& s = *static_cast<source*>(cookie);
     const std::size_t n = std::min(size, s.left);
     s.at_end = s.at_end || (n == 0 && size != 0);
-    std::memcpy(to, s.at, n);
+    std::copy_n(s.at, n, to);
     s.at += n;
     s.left -= n;
     s.given += n;
@@ -188,7 +188,7 @@ std::size_t scan::room_for(std::size_t size) const noexcept {
 }
 
 void scan::place(char* room, std::size_t size, unsigned char filling) noexcept {
-    std::memset(room, filling, size);
+    std::fill_n(room, size, static_cast<char>(filling));  // a format may have no place
     for (std::size_t i = 0; i != count_; ++i) pointers_[i] = room + targets_[i].offset;
 }
 

@@ -22,11 +22,11 @@ public:
             const std::size_t room = 2 * (size_ + size + 1);
             auto* const larger = static_cast<char*>(private_memory(t_, room));
             if (larger == nullptr) return false;
-            std::memcpy(larger, at_, size_);
+            std::copy_n(at_, size_, larger);
             at_ = larger;
             room_ = room;
         }
-        std::memcpy(at_ + size_, bytes, size);
+        std::copy_n(bytes, size, at_ + size_);
         size_ += size;
         at_[size_] = 0;
         return true;
