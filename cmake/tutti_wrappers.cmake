@@ -4,8 +4,8 @@ if(NOT tutti_language)
   return()
 endif()
 
-# tutti_wrapper(<name> <CC or CXX> <compiler>): it finds the library by its own place, because whoever installs may
-# choose another prefix than whoever configured.
+# tutti_wrapper(<name> <CC or CXX> <compiler>): it finds the library by its own place, because an installation may
+# have another prefix than the one that was configured.
 function(tutti_wrapper name lang compiler)
   set(libc no)
   if(tutti_libc)

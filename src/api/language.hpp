@@ -22,8 +22,8 @@ TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;
 [[nodiscard]] TUTTI_EXPORT bool open_as_biased_owner(core::descriptor& d, detail::frame& f,
                                                            detail::call_site where, const options& how);
 
-/// The same for a block that has to run alone, whoever else begins one; see core/modes/serial.hpp. False: something
-/// special is asked of this block or of every one; it is not open.
+/// The same for a block that has to run alone, whatever other contexts begin; see core/modes/serial.hpp. False:
+/// something special is asked of this block or of every one; it is not open.
 [[nodiscard]] TUTTI_EXPORT bool open_alone(core::descriptor& d, detail::frame& f, detail::call_site where,
                                                  const options& how);
 

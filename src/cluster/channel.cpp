@@ -60,7 +60,7 @@ void line::answer(std::uint64_t number, node_number from, std::string_view body)
     if (missing_.fetch_sub(1, std::memory_order_release) == 1) base::futex_wake_all(missing_);
 }
 
-/// Nobody waits for that node any more, nor for the others: the transaction cannot go on.
+/// No caller waits for that node any more, nor for the others: the transaction cannot go on.
 void line::give_up_on(node_number node) {
     const std::lock_guard hold{guard_};
     const bool waits = std::ranges::any_of(calls_, [node](const call& c) { return c.to == node && !c.answered; });

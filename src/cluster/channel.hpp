@@ -44,7 +44,7 @@ private:
     std::uint64_t first_ = 0;
     std::uint64_t count_ = 1;
     std::uint64_t random_ = 0;
-    /// Release by whoever brings the last answer, acquire by the thread that waits for it.
+    /// Release by the thread that brings the last answer, acquire by the thread that waits for it.
     std::atomic<std::uint32_t> missing_{0};
 };
 

@@ -1,8 +1,8 @@
 // Descriptors of files, as a transaction sees them.
 //
-// A descriptor that the transaction makes is made at once: the kernel hands its number to nobody else, and a roll-back
-// closes it. One that it closes stays open until the commit, because nobody could promise to get its number back; until
-// then every function of this folder takes it for closed.
+// A descriptor that the transaction makes is made at once: the kernel hands its number to no other call, and a
+// roll-back closes it. One that it closes stays open until the commit, because its number could not be had back for
+// certain; until then every function of this folder takes it for closed.
 //
 // What two transactions conflict on is the file (its device and inode): descriptors that were duplicated share a
 // position, and different ones of a file share its size. Paper 004, figure 3, has a conflict word for each descriptor.

@@ -4,12 +4,12 @@
 // place, and none of its fields and none of its buffered bytes needs a barrier:
 //
 //   against other transactions   a conflict word beside each FILE (paper 004, III.D, figure 3: OS_fpos), which the
-//                                first touch writes: the contention manager decides who goes on
+//                                first touch writes: the contention manager decides which of them goes on
 //   against everybody else       glibc's own lock of the FILE, which the first touch takes and the end gives back
 //
 // What it did is undone by putting back the FILE's pointers, as they stood when the innermost block that can be rolled
-// back alone first touched it. Bytes behind the pointers need no undoing: nobody reads them. That is all there is to
-// undo as long as no system call was made. Three things make one:
+// back alone first touched it. Bytes behind the pointers need no undoing: glibc reads none of them. That is all there
+// is to undo as long as no system call was made. Three things make one:
 //
 //   the buffer is full, or has to be flushed   what earlier transactions left in it is written, which nothing will
 //                                              undo; if that does not make room, the transaction becomes irrevocable

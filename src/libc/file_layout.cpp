@@ -17,7 +17,7 @@ bool holds(const FILE* f, const char* buffer, std::size_t size, std::size_t writ
            f->_IO_write_end == buffer + size && f->_fileno >= 0 && f->_mode == -1;
 }
 
-/// Writes to a stream whose buffer nobody else has, and looks at its fields.
+/// Writes to a stream with a buffer of its own, and looks at its fields.
 bool looks_right() noexcept {
     FILE* const f = std::fopen("/dev/null", "r+e");
     if (f == nullptr) return true;  // no descriptor is free, which says nothing of the layout

@@ -5,8 +5,8 @@
 //   S1  An object is `here` on at most one node, apart from the time between a decision and its arrival at the former
 //       owner, when the former owner holds it locked: nobody reads it there.
 //   S2  Its version grows with every commit that wrote it, and is no higher than the clock of the node that it is on.
-//   S3  A write lock excludes every other lock; read locks share. Nobody waits for a lock: who does not get one gives
-//       up, so there is no deadlock.
+//   S3  A write lock excludes every other lock; read locks share. No transaction waits for a lock: one that does not
+//       get it gives up, so there is no deadlock.
 //   S4  A view that says `here` was taken while nobody held the write lock, and the node's clock said `valid_at` or
 //       more by then.
 //
@@ -49,7 +49,7 @@ public:
     /// An object arrives. REQUIRES: the decision is made, and its former owner still holds it locked, or has let it go
     /// by this decision.
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version);
-    /// Somebody says who owns it. Ignored where something newer is known.
+    /// A node says which one owns it. Ignored where something newer is known.
     void point(const object_id& id, node_number owner, std::uint64_t version);
 
     /// A node is gone: what its transactions have locked stays so, and is in doubt. Until then `is_lost` is false.

@@ -23,9 +23,9 @@ class network {
 public:
     virtual ~network() = default;
     /// Sends all of them and waits for all answers. Raises the node's clock to that of each answer, and counts as one
-    /// round trip. May send a question again: whoever answers does so by its name (voter.hpp, V2).
+    /// round trip. May send a question again: the node that answers does so by its name (voter.hpp, V2).
     virtual void exchange(std::span<call> calls) = 0;
-    /// Sends what nobody answers. It arrives, once or more, unless a node is lost.
+    /// Sends what asks for no answer. It arrives, once or more, unless a node is lost.
     virtual void post(node_number to, wire::kind kind, std::string body) = 0;
     /// Waits for a moment that grows with `turn`, because something is busy.
     virtual void pause(unsigned turn) = 0;

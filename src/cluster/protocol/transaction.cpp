@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t scanned = 16;
 /// Pointers followed for one object before it is looked for from its home again.
 constexpr unsigned most_hops = 8;
-/// How often a busy or moving object is asked for before the attempt gives way to whoever holds it.
+/// How often a busy or moving object is asked for before the attempt gives way to its holder.
 constexpr unsigned most_looks = 24;
 
 }  // namespace
@@ -149,7 +149,7 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
         time_ = std::max(time_, to);
         return outcome::good;
     }
-    // Rule C: whoever is asked below has a clock of `to` or more before it looks.
+    // Rule C: a node that is asked below has a clock of `to` or more before it looks.
     site_.clock.raise_to(to);
     if (beside_ != nullptr && !beside_->stand(to)) return outcome::conflict;
     std::vector<std::pair<node_number, wire::validate>> asks;

@@ -104,7 +104,7 @@ bool comes_to_be_alone(descriptor& d) noexcept {
         return false;
     }
     if (make_the_world_stand(d, how)) return true;
-    wake_sleepers(d);  // who waits for d's end as the owner
+    wake_sleepers(d);  // those that wait for d's end as the owner
     return false;
 }
 
@@ -128,7 +128,7 @@ void become_serial(descriptor& d) noexcept {
     if (d.algorithm->one_at_a_time) return;
     const token_taken how = seize_serial_token(d);
     wake_sleepers(d);                    // the one that it was seized from, which may sleep for d
-    (void)make_the_world_stand(d, how);  // nobody seizes it from who has the slot
+    (void)make_the_world_stand(d, how);  // no other seizes it from the one in the slot
 }
 
 bool yield_to_serial(descriptor& d) {

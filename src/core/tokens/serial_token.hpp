@@ -27,7 +27,7 @@
 //       decides: one that comes first makes the other fail, and one that comes later finds them down and fences.
 //   T3  Every change of the word is a read-modify-write, or a store by an owner that is alone, which has acquired what
 //       was there. So who finds no owner, and who becomes it, acquires what every owner before did.
-//   T4  While `still` is up nobody runs but who stands aside: the owner that raised it was alone, and a begin since
+//   T4  While `still` is up only contexts run that stand aside: the owner that raised it was alone, and a begin since
 //       then has seen the word, because it has seen `fencing` (T1), and goes on only by the exchange that takes `still`
 //       down. A taker's exchange comes before that one, which then fails and finds the owner, or after it, and finds
 //       `still` down.
