@@ -1,5 +1,6 @@
-// Streams of the C library that threads share (paper 004, VI, figure 4): a block writes or reads a record by one or
-// more calls. The file is in memory, so that no disk is measured. An engine says how a record is kept whole.
+// Streams of the C library (paper 004, VI, figure 4): a block writes or reads a record by one or more calls. A thread
+// has a stream of its own, or all share one. Files are in memory, so that no disk is measured. An engine says how a
+// record is kept whole.
 #pragma once
 
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/cases.hpp"
 #include "harness/crew.hpp"
@@ -42,29 +44,40 @@ private:
     FILE* f_;
 };
 
+/// Whether all threads use one stream.
+enum class stream_is : std::uint8_t { own, shared };
+
+inline std::vector<record_file> files_for(const plan& how, stream_is which) {
+    return std::vector<record_file>(which == stream_is::shared ? 1 : how.threads);
+}
+inline FILE* stream_of(const std::vector<record_file>& files, unsigned index) {
+    return files[index % files.size()].stream();
+}
+
 /// Each operation writes a record by `write(f)`, all of them behind those that are there.
 template <class E, class Write>
-outcome run_writers(const plan& how, Write write) {
-    const record_file file;
-    FILE* const f = file.stream();
-    std::fseek(f, 0, SEEK_END);
-    outcome result = timed_round(how, [f, write](unsigned, const stop_flag& stop) {
+outcome run_writers(const plan& how, stream_is which, Write write) {
+    const std::vector<record_file> files = files_for(how, which);
+    for (const record_file& file : files) std::fseek(file.stream(), 0, SEEK_END);
+    outcome result = timed_round(how, [&files, write](unsigned index, const stop_flag& stop) {
+        FILE* const f = stream_of(files, index);
         tally done;
         done.operations = repeat(stop, [f, write] { E::run(f, [f, write] { write(f); }); });
         return done;
     });
-    const auto written = static_cast<long>(result.operations) * record_bytes;
-    if (file.bytes() != records_in_file * record_bytes + written) result.broken = "the file has another size";
+    long bytes = static_cast<long>(result.operations) * record_bytes;
+    for (const record_file& file : files) bytes += records_in_file * record_bytes - file.bytes();
+    if (bytes != 0) result.broken = "the files have another size";
     return result;
 }
 
 /// Each operation reads a record by `read(f)`, which says how many bytes there were, and goes back to the begin where
 /// there is none left.
 template <class E, class Read>
-outcome run_readers(const plan& how, Read read) {
-    const record_file file;
-    FILE* const f = file.stream();
-    outcome result = timed_round(how, [f, read](unsigned, const stop_flag& stop) {
+outcome run_readers(const plan& how, stream_is which, Read read) {
+    const std::vector<record_file> files = files_for(how, which);
+    outcome result = timed_round(how, [&files, read](unsigned index, const stop_flag& stop) {
+        FILE* const f = stream_of(files, index);
         tally done;
         done.operations = repeat(stop, [f, read, &done] {
             unsigned bytes = 0;
@@ -82,39 +95,47 @@ outcome run_readers(const plan& how, Read read) {
 
 inline constexpr char record_text[] = "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr\n";
 
+/// Adds the workload `name` on streams of the threads' own, and on one that they share.
+template <class E, class Run>
+void add_stream_case(std::string_view family, const std::string& name, Run run) {
+    add_case<E>(family, name, [run](const plan& how) { return run(how, stream_is::own); });
+    add_case<E>(family, name + "-shared", [run](const plan& how) { return run(how, stream_is::shared); });
+}
+
 template <class E>
 void add_streams(std::string_view family) {
-    add_case<E>(family, "fputc", [](const plan& how) {
-        return run_writers<E>(how, [](FILE* f) {
+    add_stream_case<E>(family, "fputc", [](const plan& how, stream_is which) {
+        return run_writers<E>(how, which, [](FILE* f) {
             for (unsigned i = 0; i != record_bytes; ++i) fputc(record_text[i], f);
         });
     });
-    add_case<E>(family, "fputs",
-                [](const plan& how) { return run_writers<E>(how, [](FILE* f) { fputs(record_text, f); }); });
-    add_case<E>(family, "fwrite", [](const plan& how) {
-        return run_writers<E>(how, [](FILE* f) { fwrite(record_text, 1, record_bytes, f); });
+    add_stream_case<E>(family, "fputs", [](const plan& how, stream_is which) {
+        return run_writers<E>(how, which, [](FILE* f) { fputs(record_text, f); });
     });
-    add_case<E>(family, "fgetc", [](const plan& how) {
-        return run_readers<E>(how, [](FILE* f) {
+    add_stream_case<E>(family, "fwrite", [](const plan& how, stream_is which) {
+        return run_writers<E>(how, which, [](FILE* f) { fwrite(record_text, 1, record_bytes, f); });
+    });
+    add_stream_case<E>(family, "fgetc", [](const plan& how, stream_is which) {
+        return run_readers<E>(how, which, [](FILE* f) {
             unsigned n = 0;
             while (n != record_bytes && fgetc(f) != EOF) ++n;
             return n;
         });
     });
-    add_case<E>(family, "fgets", [](const plan& how) {
-        return run_readers<E>(how, [](FILE* f) {
+    add_stream_case<E>(family, "fgets", [](const plan& how, stream_is which) {
+        return run_readers<E>(how, which, [](FILE* f) {
             char record[record_bytes + 1];
             return fgets(record, sizeof record, f) != nullptr ? record_bytes : 0U;
         });
     });
-    add_case<E>(family, "fread", [](const plan& how) {
-        return run_readers<E>(how, [](FILE* f) {
+    add_stream_case<E>(family, "fread", [](const plan& how, stream_is which) {
+        return run_readers<E>(how, which, [](FILE* f) {
             char record[record_bytes];
             return static_cast<unsigned>(fread(record, 1, sizeof record, f));
         });
     });
-    add_case<E>(family, "fseek", [](const plan& how) {
-        return run_readers<E>(how, [](FILE* f) {
+    add_stream_case<E>(family, "fseek", [](const plan& how, stream_is which) {
+        return run_readers<E>(how, which, [](FILE* f) {
             char record[record_bytes];
             const long at = ftell(f);
             const long next = (at + 17 * record_bytes) % (records_in_file * record_bytes);
