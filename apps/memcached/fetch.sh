@@ -15,11 +15,17 @@ command -v apt-get >/dev/null || cannot "there is no apt-get; it comes from Debi
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [[ -e $keyring ]] || cannot "$keyring is missing (package debian-archive-keyring)"
 
+# From where this machine's apt has its packages.
+# shellcheck disable=SC2016  # these are apt's
+mirror=${TUTTI_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
+    sed -n 's/ bookworm$//p' | head -n 1)}
+[[ -n $mirror ]] || cannot "apt knows no mirror of Debian 12 (bookworm); name one in TUTTI_DEBIAN_MIRROR"
+
 mkdir -p "$folder/apt"/{parts,state,lists/partial,cache/archives/partial}
 folder=$(cd "$folder" && pwd)
 cat >"$folder/apt/parts/source.sources" <<EOF
 Types: deb-src
-URIs: ${TUTTI_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+URIs: $mirror
 Suites: bookworm
 Components: main
 Signed-By: $keyring
