@@ -1,5 +1,6 @@
-// Threads that share a stream: no line is torn, lines stand in the order in which their transactions committed, and
-// what a thread outside of transactions prints stands between them whole.
+// Threads that share a stream: no line is torn, and lines stand in the order in which their transactions committed. What
+// a thread outside of transactions prints stands between them whole, beside blocks of the library; one of the language
+// may run without barriers, where its calls are glibc's own and another thread's call comes between two of them.
 //
 // Catches a stream that is given up before the commit, one whose lock a transaction does not take, and a touch that is
 // undone although a restart came before it.
@@ -44,7 +45,7 @@ written read_back(FILE* f) {
     return w;
 }
 
-void run(void (*write_line)(FILE*, int), int buffering) {
+void run(void (*write_line)(FILE*, int), int buffering, bool has_outsider) {
     constexpr unsigned threads = 8;
     const std::size_t lines = tutti::support::rounds(buffering == _IOFBF ? 2000 : 400);
     FILE* const f = std::tmpfile();
@@ -52,24 +53,24 @@ void run(void (*write_line)(FILE*, int), int buffering) {
     line_number = 0;
     tutti::support::crew(threads, [=](unsigned t) {
         for (std::size_t i = 0; i != lines; ++i) {
-            if (t == 0) std::fprintf(f, "from outside, in %s call\n", "one");
+            if (t == 0 && has_outsider) std::fprintf(f, "from outside, in %s call\n", "one");
             else write_line(f, static_cast<int>(t));
         }
     });
     const written w = read_back(f);
     EXPECT_EQ(w.torn, 0U);
-    EXPECT_EQ(w.outsiders, lines);
-    ASSERT_EQ(w.numbers.size(), lines * (threads - 1));
+    EXPECT_EQ(w.outsiders, has_outsider ? lines : 0);
+    ASSERT_EQ(w.numbers.size(), lines * (threads - (has_outsider ? 1 : 0)));
     for (std::size_t i = 0; i != w.numbers.size(); ++i) ASSERT_EQ(w.numbers[i], static_cast<long>(i));
     std::fclose(f);
 }
 
-TEST(writers, of_the_library_share_a_stream) { run(write_line_in_library, _IOFBF); }
+TEST(writers, of_the_library_share_a_stream) { run(write_line_in_library, _IOFBF, true); }
 // The end of each line is written irrevocably, after a conflict over the stream.
-TEST(writers, of_the_library_share_a_stream_of_lines) { run(write_line_in_library, _IOLBF); }
+TEST(writers, of_the_library_share_a_stream_of_lines) { run(write_line_in_library, _IOLBF, true); }
 #if defined(TUTTI_TESTS_LANGUAGE)
-TEST(writers, of_the_language_share_a_stream) { run(write_line_in_language, _IOFBF); }
-TEST(writers, of_the_language_share_a_stream_of_lines) { run(write_line_in_language, _IOLBF); }
+TEST(writers, of_the_language_share_a_stream) { run(write_line_in_language, _IOFBF, false); }
+TEST(writers, of_the_language_share_a_stream_of_lines) { run(write_line_in_language, _IOLBF, false); }
 #endif
 
 }  // namespace
