@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include <fmt/format.h>
@@ -20,15 +21,20 @@ using clock = std::chrono::steady_clock;
 using tutti::cluster::node;
 using tutti::cluster::ref;
 
-/// Waits until all nodes have come here as often as this one.
+/// Waits until all nodes have come here as often as this one. One that is killed on its way never comes, and nothing else
+/// may need it: so the wait has an end.
 void meet(node& here, const char* where) {
+    constexpr std::chrono::seconds longest{20};
+    const clock::time_point late = clock::now() + longest;
     const ref<unsigned> arrived{here, where};
     tutti::atomically([&](tutti::tx& t) {
         if (arrived.find(t) == nullptr) arrived.publish(t, 1);
         else arrived.write(t) += 1;
     });
-    while (tutti::atomically([&](tutti::tx& t) { return arrived.read(t); }) < here.nodes())
+    while (tutti::atomically([&](tutti::tx& t) { return arrived.read(t); }) < here.nodes()) {
+        if (clock::now() > late) throw std::runtime_error{fmt::format("not all nodes have come to '{}'", where)};
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
 }
 
 measured run_threads(const program_options& how, node& here, workload& work) {
