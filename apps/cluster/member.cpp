@@ -21,10 +21,10 @@ using clock = std::chrono::steady_clock;
 using tutti::cluster::node;
 using tutti::cluster::ref;
 
-/// Waits until all nodes have come here as often as this one. One that is killed on its way never comes, and nothing else
-/// may need it: so the wait has an end.
+/// Waits until all nodes have come here as often as this one. One that is killed on its way never comes, and nothing
+/// else may need it: so the wait has an end.
 void meet(node& here, const char* where) {
-    constexpr std::chrono::seconds longest{20};
+    constexpr std::chrono::seconds longest{45};
     const clock::time_point late = clock::now() + longest;
     const ref<unsigned> arrived{here, where};
     tutti::atomically([&](tutti::tx& t) {

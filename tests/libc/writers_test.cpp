@@ -1,6 +1,7 @@
-// Threads that share a stream: no line is torn, and lines stand in the order in which their transactions committed. What
-// a thread outside of transactions prints stands between them whole, beside blocks of the library; one of the language
-// may run without barriers, where its calls are glibc's own and another thread's call comes between two of them.
+// Threads that share a stream: no line is torn, and lines stand in the order in which their transactions committed.
+// What a thread outside of transactions prints stands between them whole, beside blocks of the library; one of the
+// language may run without barriers, where its calls are glibc's own and another thread's call comes between two of
+// them.
 //
 // Catches a stream that is given up before the commit, one whose lock a transaction does not take, and a touch that is
 // undone although a restart came before it.
