@@ -34,8 +34,8 @@ struct timeval;
 namespace tutti::libc {
 
 /// @name Output to streams
-/// What the stream's buffer takes is undone by a roll-back. Where it lacks room, what earlier transactions left in it is
-/// written; if that does not help, or the stream is unbuffered, or a line ends in one that is buffered by lines, the
+/// What the stream's buffer takes is undone by a roll-back. Where it lacks room, what earlier transactions left in it
+/// is written; if that does not help, or the stream is unbuffered, or a line ends in one that is buffered by lines, the
 /// transaction becomes irrevocable first. One transaction at a time owns a stream, from its first call to its end, and
 /// threads outside of transactions wait for it in glibc's own lock; a block of the language that runs alone owns none.
 /// @{
