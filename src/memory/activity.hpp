@@ -60,6 +60,10 @@ struct alignas(128) activity {
     detail::shared<std::uint32_t> sleepers{0};
     /// The running transaction may be looking at plain memory; see core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> plain{0};
+    /// How often others have asked the running transaction to show that its reads are current, and up to which of those
+    /// times it has shown it; see core/privatization/quiescence.hpp.
+    detail::shared<std::uint32_t> asked{0};
+    detail::shared<std::uint32_t> answered{0};
     std::uint32_t id = 0;
     /// The version of the commit that is publishing or waits in quiescence, a bound below that of one that is about to,
     /// or 0; see core/privatization/quiescence.hpp. On a line of its own: readers of plain memory look at it, and only

@@ -56,6 +56,8 @@ std::vector<expectation> expectations() {
            {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_still_read", fault::privatize_without_waiting, "privatize_from_an_unlogged_reader",
            "not opaque", {"wb_etl"});
+    expect("private_memory_is_read_by_who_did_not_look", fault::answer_without_refreshing, "privatize_from_a_writer",
+           "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_handed_over_too_early", fault::receive_without_waiting, "hand_over_to_a_block",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_announced_too_late", fault::announce_after_drawing, "hand_over_to_the_second_block",

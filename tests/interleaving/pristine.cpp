@@ -39,6 +39,8 @@ void reset(descriptor& d, clock_state clock) {
     d.quiescing.steps_walked = 0;
     d.swept_at = 0;
     d.random = 1;
+    d.asked.reset(0);
+    d.answered.reset(0);
     d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {
         d.kept.clock.counted = version_clock::window - 1;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/fence.hpp"
+#include "core/lifecycle/answering.hpp"
 #include "core/lifecycle/commit.hpp"
 #include "core/lifecycle/ends.hpp"
 #include "core/lifecycle/execution.hpp"
@@ -163,6 +164,10 @@ private:
         if constexpr (Place::plain && A::privatizes_by_waiting) {
             if ((d.slow_commit & slow_commit_plain) == 0) [[unlikely]]
                 enter_plain(d);
+        }
+        if constexpr (A::privatizes_by_waiting) {
+            if (is_asked(d)) [[unlikely]]
+                answer_with_current_reads(d);
         }
     }
     template <class Place>

@@ -99,7 +99,7 @@ void quiesce(descriptor& self) noexcept {
         if (other.plain.load(std::memory_order_seq_cst) == 0) return;
         // seq_cst, as above: partners are the exchanges in enter_plain and open_plainly, the fence in attempt_start.
         const word state = other.state.load(std::memory_order_seq_cst);
-        if (memory::is_running(state)) wait_for(self, other, state);
+        if (memory::is_running(state)) wait_for_current_reads(self, other, state);
     });
     end_publication(self);
 }

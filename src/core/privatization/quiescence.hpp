@@ -12,6 +12,18 @@
 // finds that taken or published: then the transaction either has read nothing that the commit changed (and finds the
 // memory unreachable, like any transaction that starts later) or aborts before it touches the memory.
 //
+// A transaction need not end for that. It is enough that it refreshes its snapshot: then it has come through the second
+// case. So a commit that has waited for a while asks for it:
+//
+//   the commit:             asked += 1 (seq_cst); closes the other's bounds; waits for its end, or `answered`
+//   the other, in a barrier: reads `asked` (acquire); refreshes, or aborts; answered = what it has read (release)
+//
+// The request came after the commit had published, so the refresh finds every read of the other's that the commit has
+// overwritten; and of a link that the commit has cut the other has read what it was. What it has written in place is
+// under orecs of its own, which it has reached by reads that are current. Strict and irrevocable transactions do not
+// answer: their end comes first in any case. One that misses the closing, because it opens its bounds at that instant,
+// answers at its next barrier that is not inlined, or ends.
+//
 // A commit looks at the members of the set in quiescence_set.hpp, which a transaction enters before its exchange. One
 // that the commit's walk misses, because it enters later, does its exchange later still; and its refresh finds what the
 // commit has taken or published, as above.

@@ -1,0 +1,21 @@
+#include "core/lifecycle/answering.hpp"
+
+#include "core/ports/algorithm.hpp"
+#include "core/rollback/signal.hpp"
+#include "core/state/fault.hpp"
+#include "core/state/sleepers.hpp"
+
+namespace tutti::core {
+
+void answer_with_current_reads(descriptor& d) {
+    if (d.strict() || d.prevails() || !d.logging) return;
+    const std::uint32_t asked = d.asked.load(std::memory_order_acquire);  // partner: wait_for_current_reads
+    if (!broken(fault::answer_without_refreshing)) d.algorithm->refresh(d);
+    d.set_bounds();
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // a killer may have closed them before; it asked before that
+    attempt_abort_if_doomed(d);
+    d.answered.store(asked, std::memory_order_release);
+    wake_sleepers(d);
+}
+
+}  // namespace tutti::core
