@@ -1,6 +1,8 @@
 #include "api/configuration.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -21,8 +23,22 @@
 namespace tutti {
 namespace {
 
+/// `wanted`, or what runs in its place on a machine that lacks what it needs; says so once.
+const core::instance& served(const core::instance& wanted) {
+    if (wanted.is_served == nullptr || wanted.is_served()) return wanted;
+    const core::instance& otherwise = *algorithms::all().front();
+    static std::atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!said.test_and_set()) {
+        const std::string line = "tutti: this processor has no hardware transactions (RTM); " +
+                                 std::string{otherwise.name} + " runs in the place of " + std::string{wanted.name} +
+                                 '\n';
+        std::fputs(line.c_str(), stderr);
+    }
+    return otherwise;
+}
+
 const core::instance& algorithm_named(std::string_view name, const char* given_by) {
-    if (const core::instance* found = algorithms::find(name)) return *found;
+    if (const core::instance* found = algorithms::find(name)) return served(*found);
     std::string message =
         "tutti: " + std::string{given_by} + ": unknown algorithm '" + std::string{name} + "'; valid are";
     for (const core::instance* i : algorithms::all()) message += ' ' + std::string{i->name};

@@ -78,6 +78,13 @@ private:
         out_.field("p50_nanoseconds", duration_percentile(s, 0.5))
             .field("p99_nanoseconds", duration_percentile(s, 0.99));
         out_.field("deadlines_met", in_all(s.deadlines_met)).field("deadlines_missed", in_all(s.deadlines_missed));
+        out_.key("hardware_aborts").begin_array();
+        for (std::size_t i = 0; i < s.hardware_aborts.size(); ++i) {
+            if (s.hardware_aborts[i] == 0) continue;
+            out_.begin_object().field("reason", name_of(static_cast<hardware_abort>(i)));
+            out_.field("times", s.hardware_aborts[i]).end_object();
+        }
+        out_.end_array();
         out_.key("aborts").begin_array();
         for (std::size_t i = 0; i < s.aborts_by_cause.size(); ++i) {
             std::uint64_t unexplained = s.aborts_by_cause[i];
