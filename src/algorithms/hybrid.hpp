@@ -45,8 +45,8 @@
 //      their begin. That hardware attempts also watch the token ends them at once, which shortens that wait.
 //   8  Kills: the request is a store to a word that the attempt reads with each barrier, or it is read in the commit.
 //   9  Privatization by a software commit: it has ended all hardware attempts by 1 when it publishes. By a hardware
-//      commit: its announcement (core/privatization/quiescence.hpp) is part of the step; who reads what was published
-//      has a snapshot whose sum holds it, and so finds the announcement.
+//      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the set;
+//      who reads what was published has a snapshot whose sum holds it, and so finds the announcement.
 #pragma once
 
 #include "algorithms/norec.hpp"
@@ -182,6 +182,7 @@ private:
         while (h.tries_left != 0 && (d.slow_commit & core::slow_commit_handlers) == 0) {
             --h.tries_left;
             core::attempt_abort_if_doomed(d);
+            if (core::plain_memory_is_used() && !core::is_enlisted(d)) core::enlist(d);
             static_cast<void>(software::stable(d));  // a software commit under way would end the attempt at once
             const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::holder_mask) != 0;
             if (H::begin(d)) {
@@ -222,10 +223,11 @@ private:
     /// The last part of a hardware attempt that writes; its steps are one.
     static core::hardware_verdict store(descriptor& d) noexcept {
         if (!broken(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
+        // The process has begun to use plain memory meanwhile. No lock is taken in hardware: the next try enters the set.
+        if (core::plain_memory_is_used() && !core::is_enlisted(d)) return hardware_abort::busy;
         if (!broken(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);
         core::announce_publication(d, d.snapshot_bound);
-        core::come_into_sight(d);
         for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
         return std::nullopt;
     }

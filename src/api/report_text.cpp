@@ -49,7 +49,7 @@ public:
     }
 
     std::string write(bool live) {
-        out_.begin_object().field("format", "tutti-report").field("version", std::uint64_t{3});
+        out_.begin_object().field("format", "tutti-report").field("version", std::uint64_t{4});
         out_.field("program", path_of_program()).field("process", static_cast<std::uint64_t>(::getpid()));
         out_.field("algorithm", std::string_view{algorithm()}).field("policy", policy_in_force());
         out_.field("nanoseconds", static_cast<std::uint64_t>((base::real_now() - began).count()));

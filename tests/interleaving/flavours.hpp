@@ -18,7 +18,7 @@ struct flavour {
     unsigned hardware_fails = 0;          ///< one step of a hardware attempt in so many; 0: none
 };
 
-inline constexpr std::array<flavour, 22> flavours{{
+inline constexpr std::array<flavour, 21> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
@@ -30,7 +30,6 @@ inline constexpr std::array<flavour, 22> flavours{{
     {"norec", "norec"},
     {"hytm", "hytm"},
     {"hytm_failing", "hytm", clock_state::counting, "patient", false, 2},
-    {"htm", "htm"},
     {"htm_failing", "htm", clock_state::counting, "patient", false, 2},
     {"serial", "serial"},
     {"global_lock", "global-lock"},
