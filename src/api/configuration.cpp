@@ -23,9 +23,12 @@
 namespace tutti {
 namespace {
 
+/// Whether this machine has what it needs.
+bool is_served(const core::instance& i) noexcept { return i.is_served == nullptr || i.is_served(); }
+
 /// `wanted`, or what runs in its place on a machine that lacks what it needs; says so once.
 const core::instance& served(const core::instance& wanted) {
-    if (wanted.is_served == nullptr || wanted.is_served()) return wanted;
+    if (is_served(wanted)) return wanted;
     const core::instance& otherwise = *algorithms::all().front();
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
     if (!said.test_and_set()) {
@@ -169,7 +172,9 @@ std::string_view algorithm() { return core::chosen_instance().name; }
 
 std::vector<algorithm_description> available_algorithms() {
     std::vector<algorithm_description> all;
-    for (const core::instance* i : algorithms::all()) all.push_back({i->name, i->summary});
+    for (const core::instance* i : algorithms::all()) {
+        if (is_served(*i)) all.push_back({i->name, i->summary});
+    }
     return all;
 }
 

@@ -164,7 +164,6 @@ TEST_F(hardware, lets_an_exception_leave_without_effect) {
 }
 
 TEST_F(hardware, does_not_commit_beside_an_irrevocable_transaction) {
-    if (algorithm() == "htm") return;  // whose block would have to wait
     var<int> x{0};
     std::atomic<bool> runs{false};
     std::atomic<bool> failed{false};
@@ -190,7 +189,7 @@ class hardware_that_fails : public counted {};
 TEST_F(hardware_that_fails, makes_each_call_once) {
     var<int> x{0};
     std::atomic<int> calls{0};
-    const auto times = static_cast<int>(rounds(2000));
+    const auto times = static_cast<int>(rounds(20000));
     support::crew(3, [&](unsigned) {
         for (int i = 0; i < times; ++i) {
             atomically({.name = "calls"}, [&](tx& t) {
@@ -214,7 +213,7 @@ TEST_F(hardware_that_fails, keeps_the_sum) {
     std::atomic<long> torn{0};
     support::crew(4, [&](unsigned me) {
         std::uint64_t random = me * 0x9e3779b97f4a7c15U + 1;
-        for (std::size_t i = 0; i < rounds(3000); ++i) {
+        for (std::size_t i = 0; i < rounds(30000); ++i) {
             random = random * 6364136223846793005U + 1442695040888963407U;
             const std::size_t from = (random >> 33) % accounts;
             const std::size_t to = (random >> 43) % accounts;
@@ -242,7 +241,7 @@ TEST_F(hardware_that_fails, keeps_the_sum) {
 
 TEST_F(hardware_that_fails, wakes_who_sleeps) {
     var<int> turn{0};
-    const auto times = static_cast<int>(rounds(300));
+    const auto times = static_cast<int>(rounds(3000));
     support::crew(2, [&](unsigned me) {
         for (int i = 0; i < times; ++i) {
             atomically([&](tx& t) {
