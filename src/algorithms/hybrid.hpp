@@ -187,6 +187,7 @@ private:
             const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::holder_mask) != 0;
             if (H::begin(d)) {
                 h.runs_in = place::hardware;
+                // Without handlers: those that it registers are taken back with it (core/rollback/deferred.cpp).
                 d.logging = false;  // so that what needs a log of the reads asks for it: core::need_current_reads
                 if (broken(fault::subscribe_before_begin)) {
                     if (is_locked) H::abort(d, hardware_abort::busy);

@@ -65,6 +65,9 @@ inline bool concurrent() {
     return algorithm() != "serial" && algorithm() != "global-lock" && algorithm() != "htm";
 }
 
+/// Whether the engine compares values and lets one commit write back at a time: `norec`, alone and beside hardware.
+inline bool commits_one_by_one() { return algorithm() == "norec" || algorithm() == "hytm" || algorithm() == "htm"; }
+
 /// Counts what must never happen. Bodies that jump cannot hold GoogleTest's objects, and an attempt that is rolled
 /// back must not lose what it saw.
 class violations {
