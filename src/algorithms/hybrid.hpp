@@ -1,10 +1,11 @@
 // hytm and htm: a block runs in a hardware transaction, and in software where that does not serve.
 //
-// The software half is NOrec (norec.hpp), with which hardware needs least in common: one word. An orec for each variable
-// would put a second line into the hardware's read set for every first one, and stamping orecs at the commit a third
-// into its write set; capacity is what hardware attempts fail by. Dalessandro, Carouge, White, Lev, Moir, Scott, Spear:
-// "Hybrid NOrec: A Case Study in the Effectiveness of Best Effort Hardware Transactional Memory", ASPLOS 2011: this is
-// its variant with two locations, so that hardware commits, which all read the one, do not end each other by writing it.
+// The software half is NOrec (norec.hpp), with which hardware needs least in common: one word. An orec for each
+// variable would put a second line into the hardware's read set for every first one, and stamping orecs at the commit
+// a third into its write set; capacity is what hardware attempts fail by. Dalessandro, Carouge, White, Lev, Moir,
+// Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness of Best Effort Hardware Transactional Memory",
+// ASPLOS 2011: this is its variant with two locations, so that hardware commits, which all read the one, do not end
+// each other by writing it.
 //
 //   sequence            locked by a software commit while it writes back (norec.hpp)
 //   hardware_commits    how many commits there were in hardware
@@ -19,14 +20,14 @@
 // `htm` it becomes irrevocable at its first access, so there is one such block at a time, beside which nobody commits.
 //
 // A hardware attempt begins at the first access of the block, not at its begin: the context has said by then that a
-// transaction runs, which nobody would see if it were said in hardware, and all that waits for transactions (reclamation,
-// serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block that is left by an exception, a
-// cancel or a restart ends its attempt (`leave`) after none of its writes has left the write set, and goes on in
-// software, so all kinds of nesting work in hardware, too. What needs a log of the reads, a vote, an undo, or a
-// transaction inside the transaction runs in software from its begin on: core::leave_hardware.
+// transaction runs, which nobody would see if it were said in hardware, and all that waits for transactions
+// (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block that is left
+// by an exception, a cancel or a restart ends its attempt (`leave`) after none of its writes has left the write set,
+// and goes on in software, so all kinds of nesting work in hardware, too. What needs a log of the reads, a vote, an
+// undo, or a transaction inside the transaction runs in software from its begin on: core::leave_hardware.
 //
-// Why it is opaque. Hardware promises that what an attempt has read is current at each of its instructions, and that all
-// its stores take effect at one, its end.
+// Why it is opaque. Hardware promises that what an attempt has read is current at each of its instructions, and that
+// all its stores take effect at one, its end.
 //   1  A hardware attempt sees no part of a software commit. It watches the sequence, which it found unlocked, so no
 //      software commit has stored anything since then without ending it.
 //   2  A hardware attempt sees all or nothing of a hardware commit, which is one step. So all it reads is of one
@@ -36,8 +37,8 @@
 //   4  A software attempt accepts a value only while the sum is that of its snapshot, so no commit of either kind has
 //      taken effect between its snapshot and the look (norec.hpp, at the top): a hardware commit counts itself in the
 //      step in which it stores.
-//   5  A software commit takes the lock at the sequence of its snapshot. By 3 the count of hardware commits stands still
-//      under the lock; the commit looks at it there. So all it has read is current when it writes back.
+//   5  A software commit takes the lock at the sequence of its snapshot. By 3 the count of hardware commits stands
+//      still under the lock; the commit looks at it there. So all it has read is current when it writes back.
 //   6  Visible and irrevocable transactions: a hardware commit finds their slot taken, in the step in which it commits,
 //      and does not; or they take it later, and the snapshot that they take after that (norec.hpp) has the commit.
 //      Those that only read need not look.
@@ -224,7 +225,8 @@ private:
     /// The last part of a hardware attempt that writes; its steps are one.
     static core::hardware_verdict store(descriptor& d) noexcept {
         if (!broken(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
-        // The process has begun to use plain memory meanwhile. No lock is taken in hardware: the next try enters the set.
+        // The process has begun to use plain memory meanwhile. No lock is taken in hardware: the next try enters the
+        // set.
         if (core::plain_memory_is_used() && !core::is_enlisted(d)) return hardware_abort::busy;
         if (!broken(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);

@@ -228,9 +228,7 @@ private:
     /// values. seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or
     /// has let it go under another sequence. In refresh, the same with the flag of core/privatization/quiescence.hpp;
     /// in unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
-    static bool stands(const descriptor& d) noexcept {
-        return now(std::memory_order_seq_cst) == d.snapshot_bound;
-    }
+    static bool stands(const descriptor& d) noexcept { return now(std::memory_order_seq_cst) == d.snapshot_bound; }
 
     struct comparison {
         std::size_t first_different;  ///< or the number of reads

@@ -71,7 +71,8 @@ void print_hardware(std::ostream& to, const std::vector<site_statistics>& all) {
                       std::to_string(api::in_all(s.hardware_aborts)).c_str());
         to << line;
         for (std::size_t i = 0; i < s.hardware_aborts.size(); ++i) {
-            if (s.hardware_aborts[i] != 0) to << ' ' << name_of(static_cast<hardware_abort>(i)) << ' ' << s.hardware_aborts[i];
+            if (s.hardware_aborts[i] != 0)
+                to << ' ' << name_of(static_cast<hardware_abort>(i)) << ' ' << s.hardware_aborts[i];
         }
         to << '\n';
     }

@@ -1,9 +1,10 @@
 // Intel's Restricted Transactional Memory as the port core/ports/hardware.hpp. Intel: "64 and IA-32 Architectures
 // Software Developer's Manual", volume 1, chapter 16.
 //
-// XBEGIN names the address to go on at after an abort; EAX then says why. Everything else, registers and memory, is as
-// it was at XBEGIN, the frames below it included, which have been left and overwritten meanwhile: their stores were part
-// of the transaction. So `begin` may return while the transaction runs, and returns again from the same frame.
+// XBEGIN names the address to go on at after an abort; EAX then says why. Everything else, registers and memory, is
+// as it was at XBEGIN, the frames below it included, which have been left and overwritten meanwhile: their stores
+// were part of the transaction. So `begin` may return while the transaction runs, and returns again from the same
+// frame.
 //
 // The instructions are written as such, not as the compiler's intrinsics, so that no file needs a target of its own.
 // Elsewhere than on x86-64 there are none, and `exists` says so.

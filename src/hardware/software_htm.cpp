@@ -64,9 +64,9 @@ std::uint64_t draw(machine& m) noexcept {
 core::hardware_verdict mishap() noexcept {
     machine& m = the_machine();
     if (m.now.one_in == 0 || draw(m) % m.now.one_in != 0) return std::nullopt;
-    constexpr hardware_abort of_processors[] = {hardware_abort::conflict, hardware_abort::conflict,
-                                                hardware_abort::interrupt, hardware_abort::interrupt,
-                                                hardware_abort::capacity, hardware_abort::debug, hardware_abort::nested};
+    constexpr hardware_abort of_processors[] = {
+        hardware_abort::conflict, hardware_abort::conflict, hardware_abort::interrupt, hardware_abort::interrupt,
+        hardware_abort::capacity, hardware_abort::debug,    hardware_abort::nested};
     return of_processors[draw(m) % std::size(of_processors)];
 }
 

@@ -61,9 +61,7 @@ auto run(const flavour& f, F&& body) {
 
 /// Whether two transactions of this process can be under way at once. Where they cannot, a body that waits for another
 /// thread's transaction waits for ever. Under `htm` they can until hardware has failed one of them.
-inline bool concurrent() {
-    return algorithm() != "serial" && algorithm() != "global-lock" && algorithm() != "htm";
-}
+inline bool concurrent() { return algorithm() != "serial" && algorithm() != "global-lock" && algorithm() != "htm"; }
 
 /// Whether the engine compares values and lets one commit write back at a time: `norec`, alone and beside hardware.
 inline bool commits_one_by_one() { return algorithm() == "norec" || algorithm() == "hytm" || algorithm() == "htm"; }

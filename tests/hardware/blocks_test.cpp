@@ -1,4 +1,5 @@
-// What users see of blocks that run in hardware: the same as of any other, and by the counters why they went to software.
+// What users see of blocks that run in hardware: the same as of any other, and by the counters why they went to
+// software.
 //
 // Runs on the library with faults, whose hardware is src/hardware/software_htm.hpp. Catches a call that is made before
 // the commit which it was put off to, an attempt that stays in hardware where it must not, and a hardware commit that
@@ -145,8 +146,7 @@ TEST_F(hardware, nests) {
                      }),
                      std::string);
         EXPECT_EQ(y.get(t), 0);
-        or_else(
-            t, [&](tx& a) { retry(a); }, [&](tx& b) { y.set(b, 4); });
+        or_else(t, [&](tx& a) { retry(a); }, [&](tx& b) { y.set(b, 4); });
     });
     EXPECT_EQ(x.load(), 1);
     EXPECT_EQ(y.load(), 4);

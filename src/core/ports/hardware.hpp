@@ -5,8 +5,8 @@
 // `hardware`: hardware/rtm.hpp is the processor's, hardware/software_htm.hpp stands in for it in tests.
 //
 //   exists()             whether this machine has it. The others may be called only then.
-//   begin(d)             true: from here on d runs in hardware. False: an attempt has ended, or does not begin; all that
-//                        was stored after the `begin` of that attempt is undone.
+//   begin(d)             true: from here on d runs in hardware. False: an attempt has ended, or does not begin; all
+//                        that was stored after the `begin` of that attempt is undone.
 //   read(d, place)       what is in memory. Ends the attempt where it is in conflict.
 //   watch(d, word)       the same for a word of the engine's: a store to it by another context ends the attempt.
 //   commit(d, last)      calls `last`, which stores what is to be seen, or says why that must not happen. True: all
