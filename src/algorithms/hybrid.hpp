@@ -231,7 +231,7 @@ private:
         if (!broken(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);
         core::announce_publication(d, d.snapshot_bound);
-        for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
+        redo::store_values(d);
         return std::nullopt;
     }
 

@@ -108,7 +108,7 @@ struct norec_beside {
                                    d.snapshot_bound + one_commit);  // no other snapshot has it while d holds the lock
         core::come_into_sight(d);
         if (broken(fault::release_before_publish)) let_go(d, one_commit);
-        for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
+        redo::store_values(d);
         if (d.kept.holds_lock) let_go(d, one_commit);
         d.kept.index.clear();
     }
