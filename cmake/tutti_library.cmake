@@ -19,6 +19,7 @@ file(
   "${PROJECT_SOURCE_DIR}/src/observe/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/memory/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/core/*/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/hardware/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/algorithms/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/policies/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/api/*.cpp")

@@ -53,7 +53,7 @@ class reader {
 public:
     explicit reader(const json& from) : from_{from} {
         if (text(from, "format") != "tutti-report") refuse("format", "'tutti-report'");
-        if (number(from, "version") != 3) refuse("version", "3, which is the one that this command reads");
+        if (number(from, "version") != 4) refuse("version", "4, which is the one that this command reads");
     }
 
     report_figures read() {
@@ -106,7 +106,11 @@ private:
                        .deadlines_met = number(from, "deadlines_met"),
                        .deadlines_missed = number(from, "deadlines_missed"),
                        .deadlines_refused = number(from, "deadlines_refused"),
+                       .hardware_commits = number(from, "hardware_commits"),
+                       .hardware_aborts = {},
                        .aborts = {}};
+        for (const json& h : list(from, "hardware_aborts"))
+            s.hardware_aborts.push_back({text(h, "reason"), number(h, "times")});
         for (const json& a : list(from, "aborts")) {
             s.aborts.push_back({.cause = text(a, "cause"),
                                 .partial = false,

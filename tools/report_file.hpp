@@ -57,6 +57,12 @@ struct block_figures {
     std::vector<switch_count> switches;
 };
 
+/// Why hardware attempts of a block ended.
+struct hardware_count {
+    std::string reason;
+    std::uint64_t times = 0;
+};
+
 /// A block of the library.
 struct site_figures {
     std::string name;  ///< or empty
@@ -74,6 +80,8 @@ struct site_figures {
     std::uint64_t deadlines_met = 0;
     std::uint64_t deadlines_missed = 0;
     std::uint64_t deadlines_refused = 0;
+    std::uint64_t hardware_commits = 0;
+    std::vector<hardware_count> hardware_aborts;
     std::vector<abort_count> aborts;
 };
 

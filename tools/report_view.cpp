@@ -117,6 +117,12 @@ private:
         if (s.deadlines_met + s.deadlines_missed + s.deadlines_refused != 0)
             v.notes.push_back(fmt::format("deadlines: {} met, {} missed, {} refused", s.deadlines_met,
                                           s.deadlines_missed, s.deadlines_refused));
+        if (s.hardware_commits != 0 || !s.hardware_aborts.empty()) {
+            std::string note = counted(s.hardware_commits, "commit") + " in hardware; attempts there that failed:";
+            for (const hardware_count& h : s.hardware_aborts) note += fmt::format(" {} {}", h.reason, h.times);
+            if (s.hardware_aborts.empty()) note += " none";
+            v.notes.push_back(std::move(note));
+        }
         sort_lines(v.aborts);
         hint_at_conflicts(v, s.aborts, report_.sites);
         return v;

@@ -14,10 +14,12 @@ namespace tutti {
 /// @throws usage_error  for an unknown name (the message lists the valid ones) or once a transaction has begun
 TUTTI_EXPORT void use_algorithm(std::string_view name);
 
-/// The algorithm in force.
+/// The algorithm in force: the default where one was chosen that this processor cannot run (`hytm` and `htm`, without
+/// hardware transactions).
 [[nodiscard]] TUTTI_EXPORT std::string_view algorithm();
 
-/// Every name that `use_algorithm` and TUTTI_ALGORITHM take, with a line on each.
+/// Every algorithm that this machine can run, by the name that `use_algorithm` and TUTTI_ALGORITHM take, with a line on
+/// each.
 struct algorithm_description {
     std::string_view name;
     std::string_view summary;

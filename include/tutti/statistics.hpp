@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tutti/errors.hpp"
+#include "tutti/hardware.hpp"
 #include "tutti/mode.hpp"
 
 namespace tutti {
@@ -50,6 +51,10 @@ struct site_statistics {
     std::array<std::uint64_t, mode_count> deadlines_met{};
     std::array<std::uint64_t, mode_count> deadlines_missed{};
     std::uint64_t deadlines_refused = 0;  ///< times that a block threw deadline_missed
+    std::uint64_t hardware_commits = 0;   ///< of `commits`, those of hardware attempts (`hytm`, `htm`)
+    /// Hardware attempts that ended without effect, by hardware_abort. The block went on, so they are no aborts; one
+    /// that made the whole block start over is counted there, too.
+    std::array<std::uint64_t, hardware_abort_count> hardware_aborts{};
 };
 
 /// One committed attempt in so many is timed, so that the clock costs a short transaction little.

@@ -16,6 +16,11 @@
 // One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
 // revalidation waits for it.
 //
+// The same code is the software half of the hybrids (hybrid.hpp), whose hardware commits take no lock and count
+// themselves: `Beside` says how many there were. What is called "the sequence" above is then the sum of both, `now()`.
+// Neither falls, so two equal sums are of equal parts; and two loads stand for one instant: where both parts are those
+// of the snapshot, both were so when the first of them was loaded.
+//
 // The commit of an open nested block meets the transactions around it, too, but they are in the middle of its frames
 // and can neither be waited for nor killed. What it needs of them depends on what their mode promises:
 //   visible       that it seldom starts over, not that it reads unvalidated. The commit moves the sequence, so the next
@@ -46,9 +51,14 @@
 
 namespace tutti::algorithms {
 
-struct norec {
-    static constexpr std::string_view name = "norec";
-    static constexpr std::string_view summary = "one sequence lock, validation by value, no ownership records";
+/// No transactions run in hardware.
+struct software_alone {
+    static constexpr bool has_hardware = false;
+    static word commits() noexcept { return 0; }
+};
+
+template <class Beside>
+struct norec_beside {
     /// Reads look at the sequence only after the memory, which its new owner may have unmapped by then.
     static constexpr bool privatizes_by_waiting = true;
     static constexpr bool in_place = false;
@@ -80,7 +90,7 @@ struct norec {
             descriptor* const other = stranger(d, doomed);
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
-            let_go(d, d.snapshot_bound);  // nothing was stored: the sequence may be the same again
+            let_go(d, 0);  // nothing was stored: the sequence may be the same again
             // A sleeper for the sequence must not sleep for us while we wait for another transaction.
             d.set_status(d.mode);
             core::wake_sleepers(d);
@@ -97,16 +107,16 @@ struct norec {
         core::announce_publication(d,
                                    d.snapshot_bound + one_commit);  // no other snapshot has it while d holds the lock
         core::come_into_sight(d);
-        if (broken(fault::release_before_publish)) let_go(d, d.snapshot_bound + one_commit);
-        for (const memory::write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
-        if (d.kept.holds_lock) let_go(d, d.snapshot_bound + one_commit);
+        if (broken(fault::release_before_publish)) let_go(d, one_commit);
+        redo::store_values(d);
+        if (d.kept.holds_lock) let_go(d, one_commit);
         d.kept.index.clear();
     }
 
     static void end(descriptor&) noexcept {}
 
     static void roll_back(descriptor& d) noexcept {
-        if (d.kept.holds_lock) let_go(d, d.snapshot_bound);
+        if (d.kept.holds_lock) let_go(d, 0);
         d.writes.clear();
         d.overwritten.clear();
         d.kept.index.clear();
@@ -131,7 +141,36 @@ struct norec {
         for (;;) {
             const word before = stable(d);
             const word value = cell.value.load(std::memory_order_acquire);
-            if (lock_.sequence.load(std::memory_order_relaxed) == before) return value;
+            if (now(std::memory_order_relaxed) == before) return value;
+        }
+    }
+
+    // --- for hybrid.hpp
+
+    static constexpr word one_commit = word{1} << 21;
+    static constexpr word holder_mask = one_commit - 1;
+    static_assert(memory::max_activities < one_commit);
+
+    [[nodiscard]] static const memory::orec& sequence() noexcept { return lock_.sequence; }
+    /// What the snapshot bound of an attempt that sees all commits until now is; with a holder in it, of none. `order`
+    /// is that of the load of the sequence.
+    [[nodiscard]] static word now(std::memory_order order) noexcept {
+        const word own = lock_.sequence.load(order);
+        return own + Beside::commits();
+    }
+    /// The sequence while no commit writes back.
+    static word stable(descriptor& d) noexcept {
+        for (;;) {
+            // seq_cst: the reader's half of the protocol above.
+            const word seen = lock_.sequence.load(std::memory_order_seq_cst);
+            if ((seen & holder_mask) == 0) return seen + Beside::commits();
+            if (core::spin_while(lock_.sequence, seen)) continue;
+            descriptor& other =
+                descriptor::of(memory::activity_of(static_cast<std::uint32_t>((seen & holder_mask) - 1)));
+            const word state = other.state.load(std::memory_order_acquire);
+            // Only if it still holds the lock does the state belong to the transaction that took it.
+            if (lock_.sequence.load(std::memory_order_acquire) != seen) continue;
+            core::wait_for(d, other, state, lock_.sequence, seen);
         }
     }
 
@@ -165,7 +204,7 @@ private:
     static word read_shared(descriptor& d, const Place& place) {
         word value = place.read();
         // Acquire on both: the value is at least as old as the look that follows.
-        while (lock_.sequence.load(std::memory_order_acquire) != d.snapshot_bound && !broken(fault::single_orec_load)) {
+        while (now(std::memory_order_acquire) != d.snapshot_bound && !broken(fault::single_orec_load)) {
             if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
             if (broken(fault::extend_without_validation)) {
                 d.snapshot_bound = stable(d);
@@ -185,29 +224,11 @@ private:
         return {place.location(), place.size(), value, &place.orec()};
     }
 
-    /// The sequence while no commit writes back.
-    static word stable(descriptor& d) noexcept {
-        for (;;) {
-            // seq_cst: the reader's half of the protocol above.
-            const word seen = lock_.sequence.load(std::memory_order_seq_cst);
-            if ((seen & holder_mask) == 0) return seen;
-            if (core::spin_while(lock_.sequence, seen)) continue;
-            descriptor& other =
-                descriptor::of(memory::activity_of(static_cast<std::uint32_t>((seen & holder_mask) - 1)));
-            const word state = other.state.load(std::memory_order_acquire);
-            // Only if it still holds the lock does the state belong to the transaction that took it.
-            if (lock_.sequence.load(std::memory_order_acquire) != seen) continue;
-            core::wait_for(d, other, state, lock_.sequence, seen);
-        }
-    }
-
     /// Whether the snapshot is current, whatever it holds: no commit has taken the lock since all reads had their
     /// values. seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or
     /// has let it go under another sequence. In refresh, the same with the flag of core/privatization/quiescence.hpp;
     /// in unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
-    static bool stands(const descriptor& d) noexcept {
-        return lock_.sequence.load(std::memory_order_seq_cst) == d.snapshot_bound;
-    }
+    static bool stands(const descriptor& d) noexcept { return now(std::memory_order_seq_cst) == d.snapshot_bound; }
 
     struct comparison {
         std::size_t first_different;  ///< or the number of reads
@@ -221,7 +242,7 @@ private:
                    (broken(fault::skip_validation) || memory::load_bytes(r->from, r->size) == r->value)) {
                 ++r;
             }
-            if (lock_.sequence.load(std::memory_order_acquire) != sequence) continue;
+            if (now(std::memory_order_acquire) != sequence) continue;
             return {static_cast<std::size_t>(r - d.kept.values.begin()), sequence};
         }
     }
@@ -241,15 +262,25 @@ private:
     }
 
     static bool take(descriptor& d) noexcept {
-        word expected = d.snapshot_bound;
-        if (!lock_.sequence.compare_exchange(expected, d.snapshot_bound | (d.id + 1), std::memory_order_seq_cst))
-            return false;
+        const word in_hardware = Beside::commits();
+        const word own = d.snapshot_bound - in_hardware;
+        word expected = own;
+        if (!lock_.sequence.compare_exchange(expected, own | (d.id + 1), std::memory_order_seq_cst)) return false;
         d.kept.holds_lock = true;
+        if constexpr (Beside::has_hardware) {
+            // Under the lock no hardware attempt commits (hybrid.hpp, 3): one that did came before, and shows here.
+            if (Beside::commits() != in_hardware && !broken(fault::take_without_second_look)) {
+                let_go(d, 0);
+                return false;
+            }
+        }
         return true;
     }
-    static void let_go(descriptor& d, word sequence) noexcept {
+    /// `more` is one_commit where something was published.
+    static void let_go(descriptor& d, word more) noexcept {
         d.kept.holds_lock = false;
-        lock_.sequence.store(sequence, std::memory_order_release);
+        const word own = lock_.sequence.load(std::memory_order_relaxed) & ~holder_mask;
+        lock_.sequence.store(own + more, std::memory_order_release);
     }
 
     /// An occupant of a slot that this commit has to meet first, or null.
@@ -277,14 +308,15 @@ private:
         });
     }
 
-    static constexpr word one_commit = word{1} << 21;
-    static constexpr word holder_mask = one_commit - 1;
-    static_assert(memory::max_activities < one_commit);
-
     struct alignas(128) sequence_lock {
         memory::orec sequence;
     };
     static inline constinit sequence_lock lock_{};
+};
+
+struct norec : norec_beside<software_alone> {
+    static constexpr std::string_view name = "norec";
+    static constexpr std::string_view summary = "one sequence lock, validation by value, no ownership records";
 };
 
 }  // namespace tutti::algorithms

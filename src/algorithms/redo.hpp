@@ -106,6 +106,12 @@ void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noe
     }
 }
 
+/// Stores the values, for algorithms without orecs. Not inlined: the more places there are that call store_masked, the
+/// less of it the compiler inlines into the `publish` below, which is the default's.
+TUTTI_NOINLINE inline void store_values(const descriptor& d) noexcept {
+    for (const write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
+}
+
 /// Stores the values and releases the orecs under d.kept.commit_version. REQUIRES: all orecs are held.
 TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
     const auto release = [&d](const write_entry& e) {

@@ -1,6 +1,7 @@
 #include "algorithms/table.hpp"
 
 #include "algorithms/exclusive.hpp"
+#include "algorithms/hybrid.hpp"
 #include "algorithms/norec.hpp"
 #include "algorithms/wb_ctl.hpp"
 #include "algorithms/wb_etl.hpp"
@@ -28,6 +29,10 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     i.privatizes_by_waiting = A::privatizes_by_waiting;
     i.in_place = A::in_place;
     i.one_at_a_time = A::one_at_a_time;
+    if constexpr (requires { A::leave_hardware; }) {
+        i.leave_hardware = A::leave_hardware;
+        i.is_served = A::is_served;
+    }
     i.roll_back = [](core::descriptor& d) noexcept { A::roll_back(d); };
     i.rewind = [](core::descriptor& d, const detail::savepoint& mark) noexcept { A::rewind(d, mark); };
     i.unchanged = [](core::descriptor& d) { return A::unchanged(d); };
@@ -44,6 +49,7 @@ constinit const core::instance plain = make<A, false>(&guarded<A>);
 
 #define TUTTI_ALGORITHM(type, its_name) \
     static_assert(type::name == std::string_view{its_name}, "the name in list.def is that of the type");
+#define TUTTI_HARDWARE_ALGORITHM TUTTI_ALGORITHM
 #include "algorithms/list.def"
 #undef TUTTI_ALGORITHM
 
@@ -51,6 +57,7 @@ constexpr const core::instance* instances[] = {
 #define TUTTI_ALGORITHM(type, its_name) &plain<type>,
 #include "algorithms/list.def"
 #undef TUTTI_ALGORITHM
+#undef TUTTI_HARDWARE_ALGORITHM
 };
 
 }  // namespace

@@ -82,6 +82,10 @@ const char* tutti_strerror(int result) {
     }
 }
 
+const char* tutti_hardware_abort_name(tutti_hardware_abort why) {
+    return tutti::name_of(static_cast<tutti::hardware_abort>(why)).data();
+}
+
 const char* tutti_abort_cause_name(tutti_abort_cause cause) {
     // The names are literals, which end with a zero beyond the view.
     return tutti::name_of(static_cast<tutti::abort_cause>(cause)).data();

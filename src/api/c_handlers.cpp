@@ -3,6 +3,7 @@
 
 #include "api/c_boundary.hpp"
 #include "core/lifecycle/footing.hpp"
+#include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 
@@ -45,6 +46,8 @@ H& put(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
         tutti::core::put_off(d, point, static_cast<tutti::detail::handler*>(made.get()), nullptr);
         H* const put = made.release();  // the log owns it now
         if (point == deferred::kind::at_commit && d.healthy()) tutti::core::need_current_reads(d);
+        if (point == deferred::kind::on_abort && d.healthy())
+            tutti::core::leave_hardware(d, tutti::hardware_abort::system_call);
         return put;
     });
 }

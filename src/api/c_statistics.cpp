@@ -37,6 +37,7 @@ int tutti_statistics(void (*visit)(const tutti_site_statistics*, void*), void* a
             site.restart_classes = s.commits_by_restarts.size();
             site.duration_classes = s.durations.size();
             site.modes = mode_count;
+            site.hardware_abort_reasons = s.hardware_aborts.size();
 #define TUTTI_SITE_COUNTER(name) site.name = s.name;
 #define TUTTI_SITE_COUNTERS(name) site.name = s.name.data();
 #include "observe/site_counters.def"

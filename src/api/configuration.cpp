@@ -1,6 +1,8 @@
 #include "api/configuration.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -21,8 +23,25 @@
 namespace tutti {
 namespace {
 
+/// Whether this machine has what it needs.
+bool is_served(const core::instance& i) noexcept { return i.is_served == nullptr || i.is_served(); }
+
+/// `wanted`, or what runs in its place on a machine that lacks what it needs; says so once.
+const core::instance& served(const core::instance& wanted) {
+    if (is_served(wanted)) return wanted;
+    const core::instance& otherwise = *algorithms::all().front();
+    static std::atomic_flag said = ATOMIC_FLAG_INIT;
+    if (!said.test_and_set()) {
+        const std::string line = "tutti: this processor has no hardware transactions (RTM); " +
+                                 std::string{otherwise.name} + " runs in the place of " + std::string{wanted.name} +
+                                 '\n';
+        std::fputs(line.c_str(), stderr);
+    }
+    return otherwise;
+}
+
 const core::instance& algorithm_named(std::string_view name, const char* given_by) {
-    if (const core::instance* found = algorithms::find(name)) return *found;
+    if (const core::instance* found = algorithms::find(name)) return served(*found);
     std::string message =
         "tutti: " + std::string{given_by} + ": unknown algorithm '" + std::string{name} + "'; valid are";
     for (const core::instance* i : algorithms::all()) message += ' ' + std::string{i->name};
@@ -153,7 +172,9 @@ std::string_view algorithm() { return core::chosen_instance().name; }
 
 std::vector<algorithm_description> available_algorithms() {
     std::vector<algorithm_description> all;
-    for (const core::instance* i : algorithms::all()) all.push_back({i->name, i->summary});
+    for (const core::instance* i : algorithms::all()) {
+        if (is_served(*i)) all.push_back({i->name, i->summary});
+    }
     return all;
 }
 

@@ -1,5 +1,6 @@
 #include "tutti/errors.hpp"
 
+#include "tutti/hardware.hpp"
 #include "tutti/interrupt.hpp"
 
 namespace tutti {
@@ -16,6 +17,16 @@ std::string_view name_of(abort_cause cause) noexcept {
 #define TUTTI_NAME(name, NAME) \
     case abort_cause::name: return #name;
         TUTTI_ABORT_CAUSES(TUTTI_NAME)
+#undef TUTTI_NAME
+    }
+    return "unknown";
+}
+
+std::string_view name_of(hardware_abort why) noexcept {
+    switch (why) {
+#define TUTTI_NAME(name, NAME) \
+    case hardware_abort::name: return #name;
+        TUTTI_HARDWARE_ABORTS(TUTTI_NAME)
 #undef TUTTI_NAME
     }
     return "unknown";

@@ -49,7 +49,7 @@ public:
     }
 
     std::string write(bool live) {
-        out_.begin_object().field("format", "tutti-report").field("version", std::uint64_t{3});
+        out_.begin_object().field("format", "tutti-report").field("version", std::uint64_t{4});
         out_.field("program", path_of_program()).field("process", static_cast<std::uint64_t>(::getpid()));
         out_.field("algorithm", std::string_view{algorithm()}).field("policy", policy_in_force());
         out_.field("nanoseconds", static_cast<std::uint64_t>((base::real_now() - began).count()));
@@ -78,6 +78,13 @@ private:
         out_.field("p50_nanoseconds", duration_percentile(s, 0.5))
             .field("p99_nanoseconds", duration_percentile(s, 0.99));
         out_.field("deadlines_met", in_all(s.deadlines_met)).field("deadlines_missed", in_all(s.deadlines_missed));
+        out_.key("hardware_aborts").begin_array();
+        for (std::size_t i = 0; i < s.hardware_aborts.size(); ++i) {
+            if (s.hardware_aborts[i] == 0) continue;
+            out_.begin_object().field("reason", name_of(static_cast<hardware_abort>(i)));
+            out_.field("times", s.hardware_aborts[i]).end_object();
+        }
+        out_.end_array();
         out_.key("aborts").begin_array();
         for (std::size_t i = 0; i < s.aborts_by_cause.size(); ++i) {
             std::uint64_t unexplained = s.aborts_by_cause[i];

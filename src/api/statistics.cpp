@@ -54,7 +54,31 @@ void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) 
     }
 }
 
-/// The third table, if any block met another one.
+/// The third table, if any block has run in hardware.
+void print_hardware(std::ostream& to, const std::vector<site_statistics>& all) {
+    bool titled = false;
+    for (const site_statistics& s : all) {
+        if (s.hardware_commits == 0 && api::in_all(s.hardware_aborts) == 0) continue;
+        char line[256];
+        if (!titled) {
+            std::snprintf(line, sizeof line, "%-28s %12s %12s  %s\n", "site in hardware", "commits", "aborts",
+                          "by reason");
+            to << line;
+        }
+        titled = true;
+        std::snprintf(line, sizeof line, "%-28s %12s %12s ", label(s).c_str(),
+                      std::to_string(s.hardware_commits).c_str(),
+                      std::to_string(api::in_all(s.hardware_aborts)).c_str());
+        to << line;
+        for (std::size_t i = 0; i < s.hardware_aborts.size(); ++i) {
+            if (s.hardware_aborts[i] != 0)
+                to << ' ' << name_of(static_cast<hardware_abort>(i)) << ' ' << s.hardware_aborts[i];
+        }
+        to << '\n';
+    }
+}
+
+/// The fourth table, if any block met another one.
 void print_rivals(std::ostream& to, const std::vector<site_statistics>& all) {
     char line[256];
     const auto row = [&](const auto&... columns) {
@@ -136,6 +160,7 @@ void print_statistics(std::ostream& to) {
             microseconds(0.5).c_str(), microseconds(0.99).c_str());
     }
     print_deadlines(to, all);
+    print_hardware(to, all);
     print_rivals(to, all);
 }
 

@@ -11,8 +11,9 @@ namespace tutti::api {
 /// The upper edge of the bucket in which the fraction q of the samples is reached, in nanoseconds; 0: there are none.
 [[nodiscard]] std::uint64_t duration_percentile(const site_statistics& s, double q) noexcept;
 
-[[nodiscard]] inline std::uint64_t in_all(const std::array<std::uint64_t, mode_count>& by_mode) noexcept {
-    return std::accumulate(by_mode.begin(), by_mode.end(), std::uint64_t{0});
+template <std::size_t Kinds>
+[[nodiscard]] std::uint64_t in_all(const std::array<std::uint64_t, Kinds>& by_kind) noexcept {
+    return std::accumulate(by_kind.begin(), by_kind.end(), std::uint64_t{0});
 }
 
 }  // namespace tutti::api

@@ -39,6 +39,7 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
     static_cast<void>(h.release());
     if (!d.healthy()) core::examine(d);
     else if (point == detail::handler_point::at_commit) core::need_current_reads(d);
+    else if (point == detail::handler_point::on_abort) core::leave_hardware(d, hardware_abort::system_call);
 }
 
 void tx::join(participant& p) {

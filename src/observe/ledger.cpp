@@ -88,6 +88,14 @@ void ledger::count_refusal(const block& where) noexcept {
     if (counters* const c = at(where)) c->deadlines_refused.add_one();
 }
 
+void ledger::count_hardware_commit(const block& where) noexcept {
+    if (counters* const c = at(where)) c->hardware_commits.add_one();
+}
+
+void ledger::count_hardware_abort(const block& where, hardware_abort why) noexcept {
+    if (counters* const c = at(where)) c->hardware_aborts[static_cast<std::size_t>(why)].add_one();
+}
+
 /// f(counter, sum) for every counter but those by rival, and the member of site_statistics that sums it up.
 template <class F>
 void ledger::pair_up(counters& c, site_statistics& s, F&& f) {

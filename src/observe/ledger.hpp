@@ -57,6 +57,8 @@ public:
     /// A block with a deadline committed in mode `m`.
     void count_deadline(const block& where, mode m, bool met) noexcept;
     void count_refusal(const block& where) noexcept;
+    void count_hardware_commit(const block& where) noexcept;
+    void count_hardware_abort(const block& where, hardware_abort why) noexcept;
 
     /// Adds the counters to those of the same site number in `sums`, of which those beyond the end are left out.
     void add_to(std::vector<site_statistics>& sums) const;

@@ -28,7 +28,7 @@ TEST_F(commuting_counter, counts_for_one) {
 
 // Both have added before either commits; if they conflicted, one would run again.
 TEST_F(commuting_counter, additions_do_not_conflict) {
-    if (!concurrent() || algorithm() == "norec") GTEST_SKIP() << "every commit is a conflict there";
+    if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "every commit is a conflict there";
     const support::watchdog dog{test_name()};
     counter c;
     std::atomic<int> added{0};

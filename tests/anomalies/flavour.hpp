@@ -60,8 +60,11 @@ auto run(const flavour& f, F&& body) {
 }
 
 /// Whether two transactions of this process can be under way at once. Where they cannot, a body that waits for another
-/// thread's transaction waits for ever.
-inline bool concurrent() { return algorithm() != "serial" && algorithm() != "global-lock"; }
+/// thread's transaction waits for ever. Under `htm` they can until hardware has failed one of them.
+inline bool concurrent() { return algorithm() != "serial" && algorithm() != "global-lock" && algorithm() != "htm"; }
+
+/// Whether the engine compares values and lets one commit write back at a time: `norec`, alone and beside hardware.
+inline bool commits_one_by_one() { return algorithm() == "norec" || algorithm() == "hytm" || algorithm() == "htm"; }
 
 /// Counts what must never happen. Bodies that jump cannot hold GoogleTest's objects, and an attempt that is rolled
 /// back must not lose what it saw.

@@ -197,7 +197,7 @@ TEST_F(open_nesting, a_visible_block_whose_reads_it_changes_starts_over_or_is_to
             own_.set(t, seen + 1);
         });
     };
-    if (algorithm() == "norec") {
+    if (commits_one_by_one()) {
         block();
         EXPECT_EQ(attempts, 2);
         EXPECT_EQ(own_.load(), 1);

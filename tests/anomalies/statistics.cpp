@@ -126,7 +126,7 @@ TEST_F(statistics_suite, name_who_was_in_the_way) {
         }
         own.set(t, seen.get(t));
     });
-    if (!concurrent() || algorithm() == "norec") return;
+    if (!concurrent() || commits_one_by_one()) return;
     const auto s = row("overtaken");
     expect_sound(s);
     ASSERT_EQ(s.rivals.size(), 1u);

@@ -89,6 +89,18 @@ std::vector<expectation> expectations() {
            "not opaque", {"wt_etl"});
     expect("the_bias_was_revoked", fault::bias_although_revoked, "the_biased_owner_again_and_again", "not opaque",
            {"wt_etl"});
+    expect("hardware_sees_half_a_software_commit", fault::hardware_without_subscription, "write_skew", "not opaque",
+           {"hytm_failing", "htm_failing"});
+    expect("hardware_looks_too_early", fault::subscribe_before_begin, "lost_update_of_three", "not opaque",
+           {"hytm_failing", "htm_failing"});
+    expect("software_does_not_see_a_hardware_commit", fault::commit_uncounted, "snapshot_is_extended", "not opaque",
+           {"hytm_failing", "htm_failing"});
+    expect("software_commits_over_a_hardware_commit", fault::take_without_second_look, "lost_update_of_three",
+           "not opaque", {"hytm_failing", "htm_failing"});
+    expect("hardware_commits_under_an_irrevocable_block", fault::ignore_visible_readers, "irrevocable_late", "",
+           {"hytm"});
+    expect("software_beside_hardware_does_not_validate", fault::skip_validation, "write_skew", "not opaque",
+           {"hytm_failing"});
     return all;
 }
 

@@ -15,9 +15,10 @@ struct flavour {
     clock_state clock = clock_state::counting;
     std::string_view policy = "patient";  ///< any other one runs the programs about conflicts only
     bool in_line = false;                 ///< under `adaptive`: every block stands in the line of its place
+    unsigned hardware_fails = 0;          ///< one step of a hardware attempt in so many; 0: none
 };
 
-inline constexpr std::array<flavour, 18> flavours{{
+inline constexpr std::array<flavour, 21> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
@@ -27,6 +28,9 @@ inline constexpr std::array<flavour, 18> flavours{{
     {"wb_ctl", "wb-ctl"},
     {"wb_ctl_switching", "wb-ctl", clock_state::about_to_switch},
     {"norec", "norec"},
+    {"hytm", "hytm"},
+    {"hytm_failing", "hytm", clock_state::counting, "patient", false, 2},
+    {"htm_failing", "htm", clock_state::counting, "patient", false, 2},
     {"serial", "serial"},
     {"global_lock", "global-lock"},
     {"wb_etl_aggressive", "wb-etl", clock_state::counting, "aggressive"},

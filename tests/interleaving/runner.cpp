@@ -9,6 +9,7 @@
 
 #include "api/configuration.hpp"
 #include "core/lifecycle/registry.hpp"
+#include "hardware/software_htm.hpp"
 #include "policies/adaptive.hpp"
 #include "pristine.hpp"
 #include "tutti/policy.hpp"
@@ -94,8 +95,8 @@ void look_back(int number) {
 /// Executions of one program.
 class laboratory {
 public:
-    laboratory(const program& what, clock_state clock, bool in_line)
-        : program_{what}, clock_{clock}, in_line_{in_line} {
+    laboratory(const program& what, clock_state clock, bool in_line, unsigned hardware_fails)
+        : program_{what}, clock_{clock}, in_line_{in_line}, hardware_fails_{hardware_fails} {
         for (int i = 0; i < static_cast<int>(what.threads.size()); ++i) {
             threads_.emplace_back([this, i] { live(program_, i); });
         }
@@ -104,6 +105,7 @@ public:
 
     trial run(strategy& how) {
         make_engine_pristine(clock_);
+        tutti::hardware::software_htm::set({.one_in = hardware_fails_});
         using tutti::policies::longest_wait;
         tutti::policies::enqueue_for_test(in_line_ ? longest_wait::until_the_end : longest_wait::as_measured);
         next_world(journal_);
@@ -137,6 +139,7 @@ private:
     const program& program_;
     clock_state clock_;
     bool in_line_;
+    unsigned hardware_fails_;
     scheduler scheduler_;
     journal journal_;
     std::vector<std::function<void()>> threads_;
@@ -171,7 +174,7 @@ result run_program(const program& what, const flavour& under, const limits& how_
     tutti::core::choose_algorithm_for_test(under.algorithm);
     tutti::use_policy(under.policy);
     tutti::core::injected_fault = broken;
-    laboratory lab{what, under.clock, under.in_line};
+    laboratory lab{what, under.clock, under.in_line, under.hardware_fails};
     result found;
     if (const char* const only_this = environment("TUTTI_INTERLEAVE_REPLAY")) {
         if (environment("TUTTI_INTERLEAVE_POINTS") != nullptr) lab.show_switches();

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/futex.hpp"
+#include "hardware/software_htm.hpp"
 
 namespace interleaving {
 namespace {
@@ -221,6 +222,7 @@ void scheduler::observe(observer o, void* context) noexcept {
 namespace tutti::detail {
 
 void interleaving_point() noexcept {
+    if (hardware::within_a_step()) return;
     if (interleaving::inside()) interleaving::active->pass_on(true, __builtin_return_address(0));
 }
 

@@ -100,13 +100,13 @@ refuse() {
 }
 good=$(echo "$work"/[0-9]*.json)
 head -c 300 "$good" >cut.json
-sed 's/"version":3/"version":7/' "$good" >newer.json
+sed 's/"version":4/"version":7/' "$good" >newer.json
 sed 's/"with":[0-9][0-9]*/"with":99999/' "$good" >astray.json
 sed 's/"executions":/"execution":/' "$good" >lacking.json
 sed 's/"executions":[0-9]*/"executions":-1/' "$good" >negative.json
 echo '[]' >list.json
 refuse 1 "cut.json is not JSON: " report cut.json
-refuse 1 "newer.json is not a report of a program: 'version' is not 3" report newer.json
+refuse 1 "newer.json is not a report of a program: 'version' is not 4" report newer.json
 refuse 1 "astray.json is not .*: 'with' is not the number of anything" report astray.json
 refuse 1 "lacking.json is not .*: it lacks 'executions'" report lacking.json
 refuse 1 "negative.json is not .*: 'executions' is not a whole number" report negative.json

@@ -21,5 +21,6 @@
     X(exception, EXCEPTION) /* an exception left the block */ \
     X(participant_veto, PARTICIPANT_VETO) /* a participant voted against the commit */ \
     X(allocation, ALLOCATION) /* memory for the transaction's own logs ran out */ \
-    X(usage, USAGE) /* an error of use was diagnosed */
+    X(usage, USAGE) /* an error of use was diagnosed */ \
+    X(hardware, HARDWARE) /* a hardware attempt had to start over as a whole; most do so unseen by the block */
 // clang-format on

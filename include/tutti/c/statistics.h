@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tutti/c/base.h"
+#include "tutti/c/hardware_aborts.h"
 
 TUTTI_C_BEGIN
 
@@ -14,6 +15,16 @@ typedef struct tutti_rival_statistics {
     tutti_abort_cause cause;
     uint64_t aborts;
 } tutti_rival_statistics;
+
+/// Why a hardware attempt ended: TUTTI_HARDWARE_CONFLICT and so on; tutti/c/hardware_aborts.h says what each means.
+typedef enum tutti_hardware_abort {
+#define TUTTI_ENUMERATOR(name, NAME) TUTTI_HARDWARE_##NAME,
+    TUTTI_HARDWARE_ABORTS(TUTTI_ENUMERATOR)
+#undef TUTTI_ENUMERATOR
+} tutti_hardware_abort;
+
+/// Its name as statistics print it, `capacity` for one. Never null.
+TUTTI_API const char* tutti_hardware_abort_name(tutti_hardware_abort why);
 
 /// What happened at one atomic block. Made by the library, which may add members at the end.
 typedef struct tutti_site_statistics {
@@ -46,6 +57,10 @@ typedef struct tutti_site_statistics {
     const tutti_rival_statistics* rivals;  ///< worst first
     size_t rival_count;
     uint64_t lost_nanoseconds;  ///< in attempts that were rolled back, estimated from those that were timed
+    uint64_t hardware_commits;  ///< of `commits`, those of hardware attempts (hytm, htm)
+    /// Hardware attempts that ended without effect, indexed by tutti_hardware_abort.
+    const uint64_t* hardware_aborts;
+    size_t hardware_abort_reasons;  ///< how many of those there are
 } tutti_site_statistics;
 
 /// Starts or stops counting. Off at start unless the environment variable TUTTI_STATISTICS lists `on`, `report` (which

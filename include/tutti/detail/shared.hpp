@@ -3,6 +3,9 @@
 // Every word that two transactions may touch at once is a `shared<T>`: its accesses name their memory order, and in
 // the interleaving build (TUTTI_INTERLEAVE) each of them first offers the scheduler a switch. In every other build it
 // is std::atomic and nothing else.
+//
+// (The library with faults of tests/mutations runs hardware transactions in software (src/hardware/software_htm.hpp):
+// there an access is kept out of their commits, which a processor would make one step.)
 #pragma once
 
 #include <atomic>
@@ -15,8 +18,25 @@ namespace tutti::detail {
 #if defined(TUTTI_INTERLEAVE)
 /// Defined by the interleaving scheduler: another transaction may run here.
 void interleaving_point() noexcept;
+struct access_turn {
+    access_turn() noexcept { interleaving_point(); }
+};
+#elif defined(TUTTI_FAULTS)
+/// While it lives, no commit of another thread's hardware transaction takes effect.
+class access_turn {
+public:
+    access_turn() noexcept;
+    ~access_turn();
+    access_turn(const access_turn&) = delete;
+    access_turn& operator=(const access_turn&) = delete;
+
+private:
+    bool holds_;
+};
+inline void interleaving_point() noexcept { const access_turn after_those_under_way; }
 #else
 TUTTI_ALWAYS_INLINE void interleaving_point() noexcept {}
+struct access_turn {};
 #endif
 
 template <class T>
@@ -26,32 +46,32 @@ public:
     constexpr explicit shared(T initial) noexcept : value_{initial} {}
 
     [[nodiscard]] TUTTI_ALWAYS_INLINE T load(std::memory_order order) const noexcept {
-        interleaving_point();
+        [[maybe_unused]] const access_turn turn;
         return value_.load(order);
     }
     TUTTI_ALWAYS_INLINE void store(T desired, std::memory_order order) noexcept {
-        interleaving_point();
+        [[maybe_unused]] const access_turn turn;
         value_.store(desired, order);
     }
     TUTTI_ALWAYS_INLINE T exchange(T desired, std::memory_order order) noexcept {
-        interleaving_point();
+        [[maybe_unused]] const access_turn turn;
         return value_.exchange(desired, order);
     }
     /// On failure `expected` receives what was found.
     TUTTI_ALWAYS_INLINE bool compare_exchange(T& expected, T desired, std::memory_order success) noexcept {
-        interleaving_point();
+        [[maybe_unused]] const access_turn turn;
         return value_.compare_exchange_strong(expected, desired, success, std::memory_order_acquire);
     }
     TUTTI_ALWAYS_INLINE T fetch_add(T operand, std::memory_order order) noexcept {
-        interleaving_point();
+        [[maybe_unused]] const access_turn turn;
         return value_.fetch_add(operand, order);
     }
     TUTTI_ALWAYS_INLINE T fetch_or(T operand, std::memory_order order) noexcept {
-        interleaving_point();
+        [[maybe_unused]] const access_turn turn;
         return value_.fetch_or(operand, order);
     }
     TUTTI_ALWAYS_INLINE T fetch_and(T operand, std::memory_order order) noexcept {
-        interleaving_point();
+        [[maybe_unused]] const access_turn turn;
         return value_.fetch_and(operand, order);
     }
 

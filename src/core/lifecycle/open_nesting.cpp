@@ -40,6 +40,7 @@ bool threw_after_open_nested_commit(const tx& t) noexcept {
 bool nests_closed(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
+    core::leave_hardware(d, hardware_abort::software);  // which would take the inner commit back with the outer attempt
     return d.is_irrevocable() || d.algorithm->one_at_a_time;
 }
 

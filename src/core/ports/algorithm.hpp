@@ -34,6 +34,7 @@
 #include <string_view>
 
 #include "core/state/descriptor.hpp"
+#include "tutti/hardware.hpp"
 
 namespace tutti::core {
 
@@ -76,6 +77,10 @@ struct instance : detail::operations {
     bool privatizes_by_waiting;
     bool in_place;
     bool one_at_a_time;
+    // Ends a hardware attempt, which then runs in software. Null where there are none.
+    void (*leave_hardware)(descriptor&, hardware_abort);
+    // Whether this machine has what it needs. Null where it needs nothing.
+    bool (*is_served)() noexcept;
     void (*roll_back)(descriptor&) noexcept;
     void (*rewind)(descriptor&, const detail::savepoint&) noexcept;
     bool (*unchanged)(descriptor&);
@@ -83,6 +88,13 @@ struct instance : detail::operations {
     void (*refresh)(descriptor&);
     word (*load_outside)(descriptor&, const detail::cell&);
 };
+
+/// d is about to do what cannot be done in hardware: if it runs there it starts over in software, and this does not
+/// return. What it does next may then be done.
+inline void leave_hardware(descriptor& d, hardware_abort why) {
+    if (d.kept.hardware.runs_in == hardware_state::place::hardware) [[unlikely]]
+        d.algorithm->leave_hardware(d, why);
+}
 
 /// The instance that new descriptors get.
 [[nodiscard]] const instance& chosen_instance() noexcept;

@@ -20,7 +20,8 @@ bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::o
 /// What a roll-back does to an entry at once, whatever the block.
 void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     if (e.what == deferred::kind::constructed) e.destroy(e.object);
-    if (e.what == deferred::kind::on_abort) handler_of(e)->run(d, cause);
+    // What was registered in hardware is taken back with it, on a processor before anybody could look.
+    if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
     if (is_handler(e.what)) delete handler_of(e);
 }
 

@@ -121,6 +121,7 @@ void attempt_abort(descriptor& d, abort_cause cause) { raise(d, signal::restart,
 
 void need_current_reads(descriptor& d) {
     if (d.logging) return;
+    leave_hardware(d, hardware_abort::software);
     d.run.log_reads = true;
     attempt_abort(d, abort_cause::mode_switch);
 }

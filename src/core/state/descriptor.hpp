@@ -119,6 +119,17 @@ struct clock_view {
     word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
 };
 
+/// An attempt of an algorithm that may run it in hardware; see algorithms/hybrid.hpp.
+struct hardware_state {
+    enum class place : std::uint8_t {
+        software,   // the attempt runs there, as all attempts of all other algorithms do
+        undecided,  // it has neither read nor written
+        hardware
+    };
+    place runs_in = place::software;
+    std::uint8_t tries_left = 0;  // of this execution
+};
+
 /// What some algorithms keep and others do not.
 struct algorithm_state {
     explicit algorithm_state(std::uint32_t& slow_commit) noexcept : values{slow_commit, slow_commit_large} {}
@@ -128,6 +139,7 @@ struct algorithm_state {
     memory::write_index index;       // those that cannot find a write by its orec; large only beside the write set
     memory::log<value_read> values;  // those that read by value, in place of the read log
     bool holds_lock = false;         // those with one lock for all
+    hardware_state hardware;         // those that run in hardware
 };
 
 /// What it knows of quiescence; see core/privatization.

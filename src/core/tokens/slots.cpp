@@ -211,6 +211,8 @@ descriptor* occupant(unsigned slot) noexcept {
     return id == 0 ? nullptr : &descriptor::of(memory::activity_of(id - 1));
 }
 
+bool any_occupant() noexcept { return occupant(0) != nullptr || visible_readers() != 0; }
+
 unsigned visible_readers() noexcept {
     unsigned count = 0;
     for (unsigned slot = 1; slot < slot_count; ++slot) {

@@ -54,5 +54,7 @@ void forget_other_occupants(const descriptor* self) noexcept;
 [[nodiscard]] descriptor* occupant(unsigned slot) noexcept;
 /// How many visible readers there are. For algorithms without orecs.
 [[nodiscard]] unsigned visible_readers() noexcept;
+/// Whether there is one, or the irrevocable transaction.
+[[nodiscard]] bool any_occupant() noexcept;
 
 }  // namespace tutti::core

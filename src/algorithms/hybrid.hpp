@@ -1,0 +1,266 @@
+// hytm and htm: a block runs in a hardware transaction, and in software where that does not serve.
+//
+// The software half is NOrec (norec.hpp), with which hardware needs least in common: one word. An orec for each
+// variable would put a second line into the hardware's read set for every first one, and stamping orecs at the commit
+// a third into its write set; capacity is what hardware attempts fail by. Dalessandro, Carouge, White, Lev, Moir,
+// Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness of Best Effort Hardware Transactional Memory",
+// ASPLOS 2011: this is its variant with two locations, so that hardware commits, which all read the one, do not end
+// each other by writing it.
+//
+//   sequence            locked by a software commit while it writes back (norec.hpp)
+//   hardware_commits    how many commits there were in hardware
+//
+//   hardware attempt    begin; watch the sequence: locked? abort. Reads are loads; writes wait in the write set, as in
+//                       software. Commit: a slot is taken? abort; hardware_commits + 1; store the values; end
+//   software attempt    as in norec.hpp, where "the sequence" is the sum of both
+//   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
+//
+// What differs is where a block goes when hardware has failed it (attempts_in_hardware times, or once where another try
+// would fail as well): under `hytm` it runs as any optimistic transaction of NOrec, beside others of both kinds. Under
+// `htm` it becomes irrevocable at its first access, so there is one such block at a time, beside which nobody commits.
+//
+// A hardware attempt begins at the first access of the block, not at its begin: the context has said by then that a
+// transaction runs, which nobody would see if it were said in hardware, and all that waits for transactions
+// (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block that is left
+// by an exception, a cancel or a restart ends its attempt (`leave`) after none of its writes has left the write set,
+// and goes on in software, so all kinds of nesting work in hardware, too. What needs a log of the reads, a vote, an
+// undo, or a transaction inside the transaction runs in software from its begin on: core::leave_hardware.
+//
+// Why it is opaque. Hardware promises that what an attempt has read is current at each of its instructions, and that
+// all its stores take effect at one, its end.
+//   1  A hardware attempt sees no part of a software commit. It watches the sequence, which it found unlocked, so no
+//      software commit has stored anything since then without ending it.
+//   2  A hardware attempt sees all or nothing of a hardware commit, which is one step. So all it reads is of one
+//      instant: its commit if it writes, or its last read.
+//   3  While a software commit holds the sequence no hardware attempt commits: one that watches it has ended, and one
+//      that begins finds it locked.
+//   4  A software attempt accepts a value only while the sum is that of its snapshot, so no commit of either kind has
+//      taken effect between its snapshot and the look (norec.hpp, at the top): a hardware commit counts itself in the
+//      step in which it stores.
+//   5  A software commit takes the lock at the sequence of its snapshot. By 3 the count of hardware commits stands
+//      still under the lock; the commit looks at it there. So all it has read is current when it writes back.
+//   6  Visible and irrevocable transactions: a hardware commit finds their slot taken, in the step in which it commits,
+//      and does not; or they take it later, and the snapshot that they take after that (norec.hpp) has the commit.
+//      Those that only read need not look.
+//   7  Serial-irrevocable transactions wait for all that run, those in hardware included, and later ones stand aside at
+//      their begin. That hardware attempts also watch the token ends them at once, which shortens that wait.
+//   8  Kills: the request is a store to a word that the attempt reads with each barrier, or it is read in the commit.
+//   9  Privatization by a software commit: it has ended all hardware attempts by 1 when it publishes. By a hardware
+//      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the set;
+//      who reads what was published has a snapshot whose sum holds it, and so finds the announcement.
+#pragma once
+
+#include "algorithms/norec.hpp"
+#include "core/modes/mode_switch.hpp"
+#include "core/tokens/serial_token.hpp"
+#include "hardware/aborts.hpp"
+#include "hardware/in_use.hpp"
+
+namespace tutti::algorithms {
+
+/// What hardware commits leave for software to see. One for all hybrids, of which a process uses one.
+struct hardware_commits {
+    static constexpr bool has_hardware = true;
+    static word commits() noexcept { return count_.value.load(std::memory_order_seq_cst); }
+    /// REQUIRES: called in a hardware attempt.
+    static void count_one(word one) noexcept {
+        count_.value.store(count_.value.load(std::memory_order_relaxed) + one, std::memory_order_relaxed);
+    }
+
+private:
+    struct alignas(128) line {
+        detail::shared<word> value;
+    };
+    static inline constinit line count_{};
+};
+
+/// `Kind` has the name and the summary, and says in `falls_back_alone` what follows on hardware.
+template <class Kind, core::hardware H>
+struct hybrid {
+    using software = norec_beside<hardware_commits>;
+
+    static constexpr std::string_view name = Kind::name;
+    static constexpr std::string_view summary = Kind::summary;
+    static constexpr bool privatizes_by_waiting = software::privatizes_by_waiting;
+    static constexpr bool in_place = false;
+    static constexpr bool one_at_a_time = false;
+
+    [[nodiscard]] static bool is_served() noexcept { return H::exists(); }
+
+    static void begin(descriptor& d) noexcept {
+        if (d.run.attempt == 1) d.kept.hardware.tries_left = hardware::attempts_in_hardware;
+        if (!may_run_in_hardware(d)) {
+            d.kept.hardware.runs_in = place::software;
+            return software::begin(d);
+        }
+        d.kept.hardware.runs_in = place::undecided;
+        d.kept.values.clear();
+        d.inlined = false;
+        d.close_bounds();
+    }
+
+    template <class Place>
+    static word read(descriptor& d, const Place& at) {
+        if (d.kept.hardware.runs_in == place::undecided) decide(d);
+        if (!in_hardware(d)) return software::read(d, at);
+        return redo::read_indexed(d, at, [&] { return H::read(d, at); });
+    }
+
+    template <class Place>
+    static void write(descriptor& d, const Place& at, word value) {
+        if (d.kept.hardware.runs_in == place::undecided) decide(d);
+        redo::write_indexed(d, at, value);
+    }
+
+    static abort_cause prepare(descriptor& d) {
+        if (!in_hardware(d)) return software::prepare(d);
+        if (broken(fault::replay_before_commit)) replay(d);
+        return H::commit(d, [&d] { return store(d); }) ? abort_cause::none : abort_cause::hardware;
+    }
+
+    static void publish(descriptor& d) noexcept {
+        if (!in_hardware(d)) return software::publish(d);
+        d.kept.index.clear();
+        close(d);
+    }
+
+    static void end(descriptor& d) noexcept {
+        if (!in_hardware(d)) return;
+        // Who waits for what it has received needs a snapshot that holds all it can have seen.
+        if (core::plain_memory_is_used()) d.snapshot_bound = software::now(std::memory_order_relaxed);
+        H::leave(d);
+        close(d);
+    }
+
+    static void roll_back(descriptor& d) noexcept {
+        if (in_hardware(d)) H::leave(d);
+        d.kept.hardware.runs_in = place::software;
+        software::roll_back(d);
+    }
+    static void rewind(descriptor& d, const detail::savepoint& mark) noexcept { software::rewind(d, mark); }
+    static void draw_again(descriptor&) noexcept {}
+
+    static bool unchanged(descriptor& d) {
+        return d.kept.hardware.runs_in != place::software || software::unchanged(d);
+    }
+    static bool become(descriptor& d, memory::status s) {
+        if (in_hardware(d)) return false;
+        if (d.kept.hardware.runs_in == place::undecided) take_software_snapshot(d);
+        return software::become(d, s);
+    }
+    static void refresh(descriptor& d) {
+        switch (d.kept.hardware.runs_in) {
+            case place::undecided: return;  // its snapshot is still to be taken
+            case place::hardware: return H::refresh(d);
+            case place::software: return software::refresh(d);
+        }
+    }
+    static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
+        return software::load_outside(d, cell);
+    }
+
+    /// core::leave_hardware.
+    static void leave_hardware(descriptor& d, hardware_abort why) { H::abort(d, why); }
+
+private:
+    using place = core::hardware_state::place;
+    using fault = core::fault;
+    static bool broken(fault f) noexcept { return core::broken(f); }
+
+    static bool in_hardware(const descriptor& d) noexcept { return d.kept.hardware.runs_in == place::hardware; }
+
+    /// Not a context that can be preempted: being switched away ends every hardware attempt, and whoever evicts it must
+    /// be able to roll it back. Not a transaction inside another's, nor an undo. Handlers may have to vote.
+    static bool may_run_in_hardware(const descriptor& d) noexcept {
+        return d.kept.hardware.tries_left != 0 && d.mode == memory::status::active && !d.serial && !d.run.log_reads &&
+               d.hooks == nullptr && d.outer == nullptr && !d.compensating && d.frame_->receive == nullptr &&
+               (d.slow_commit & core::slow_commit_handlers) == 0 && H::exists();
+    }
+
+    /// The first access of the attempt.
+    TUTTI_NOINLINE static void decide(descriptor& d) {
+        core::hardware_state& h = d.kept.hardware;
+        while (h.tries_left != 0 && (d.slow_commit & core::slow_commit_handlers) == 0) {
+            --h.tries_left;
+            core::attempt_abort_if_doomed(d);
+            if (core::plain_memory_is_used() && !core::is_enlisted(d)) core::enlist(d);
+            static_cast<void>(software::stable(d));  // a software commit under way would end the attempt at once
+            const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::holder_mask) != 0;
+            if (H::begin(d)) {
+                h.runs_in = place::hardware;
+                // Without handlers: those that it registers are taken back with it (core/rollback/deferred.cpp).
+                d.logging = false;  // so that what needs a log of the reads asks for it: core::need_current_reads
+                if (broken(fault::subscribe_before_begin)) {
+                    if (is_locked) H::abort(d, hardware_abort::busy);
+                } else if (!broken(fault::hardware_without_subscription)) {
+                    subscribe(d);
+                }
+                return;
+            }
+        }
+        take_software_snapshot(d);
+        if constexpr (Kind::falls_back_alone) be_alone(d);
+    }
+
+    static void subscribe(descriptor& d) {
+        if ((H::watch(d, software::sequence()) & software::holder_mask) != 0) H::abort(d, hardware_abort::busy);
+        const descriptor* const alone = core::serial_owner_in(H::watch(d, core::serial_token));
+        if (alone != nullptr && alone != &d) H::abort(d, hardware_abort::busy);
+    }
+
+    static void take_software_snapshot(descriptor& d) noexcept {
+        d.kept.hardware.runs_in = place::software;
+        d.snapshot_bound = software::stable(d);
+    }
+
+    static void be_alone(descriptor& d) {
+        if (d.hooks != nullptr || d.outer != nullptr || d.compensating || d.mode != memory::status::active) return;
+        constexpr const char* reason = "hardware transactions failed";
+        d.run.hurried = true;
+        d.run.irrevocable_reason = reason;
+        core::become_strict(d, memory::status::irrevocable, abort_cause::irrevocable_switch);
+        if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
+    }
+
+    /// The last part of a hardware attempt that writes; its steps are one.
+    static core::hardware_verdict store(descriptor& d) noexcept {
+        if (!broken(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
+        // The process has begun to use plain memory meanwhile. No lock is taken in hardware: the next try enters the
+        // set.
+        if (core::plain_memory_is_used() && !core::is_enlisted(d)) return hardware_abort::busy;
+        if (!broken(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
+        d.snapshot_bound = software::now(std::memory_order_relaxed);
+        core::announce_publication(d, d.snapshot_bound);
+        redo::store_values(d);
+        return std::nullopt;
+    }
+
+    /// It has ended well.
+    static void close(descriptor& d) noexcept {
+        d.kept.hardware.runs_in = place::software;
+        if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_hardware_commit(d.run.block());
+    }
+
+    static void replay(descriptor& d) {
+        for (const core::deferred& e : d.deferred_log) {
+            if (e.what == core::deferred::kind::on_commit)
+                static_cast<detail::handler*>(e.object)->run(d, abort_cause::none);
+        }
+    }
+};
+
+struct hytm_kind {
+    static constexpr std::string_view name = "hytm";
+    static constexpr std::string_view summary = "hardware transactions beside norec";
+    static constexpr bool falls_back_alone = false;
+};
+struct htm_kind {
+    static constexpr std::string_view name = "htm";
+    static constexpr std::string_view summary = "hardware transactions, or alone";
+    static constexpr bool falls_back_alone = true;
+};
+
+using hytm = hybrid<hytm_kind, hardware::in_use>;
+using htm = hybrid<htm_kind, hardware::in_use>;
+
+}  // namespace tutti::algorithms

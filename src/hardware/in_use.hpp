@@ -1,0 +1,18 @@
+// The hardware transactions of this build.
+#pragma once
+
+#if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
+#include "hardware/software_htm.hpp"
+#else
+#include "hardware/rtm.hpp"
+#endif
+
+namespace tutti::hardware {
+
+#if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
+using in_use = software_htm;
+#else
+using in_use = rtm;
+#endif
+
+}  // namespace tutti::hardware

@@ -1,0 +1,257 @@
+// What users see of blocks that run in hardware: the same as of any other, and by the counters why they went to
+// software.
+//
+// Runs on the library with faults, whose hardware is src/hardware/software_htm.hpp. Catches a call that is made before
+// the commit which it was put off to, an attempt that stays in hardware where it must not, and a hardware commit that
+// tears an invariant. `TUTTI_SOFTWARE_HTM` says how much goes wrong by itself: nothing in the first suite.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+
+#include "support/crew.hpp"
+#include "support/effort.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti {
+namespace {
+
+using support::rounds;
+
+site_statistics figures_of(std::string_view name) {
+    for (site_statistics& s : statistics()) {
+        if (s.name == name) return std::move(s);
+    }
+    return {};
+}
+
+std::uint64_t ended(const site_statistics& s, hardware_abort why) {
+    return s.hardware_aborts[static_cast<std::size_t>(why)];
+}
+std::uint64_t ended_in_all(const site_statistics& s) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t n : s.hardware_aborts) sum += n;
+    return sum;
+}
+
+class counted : public testing::Test {
+protected:
+    counted() {
+        enable_statistics(true);
+        reset_statistics();
+    }
+    ~counted() override { enable_statistics(false); }
+};
+
+class hardware : public counted {};
+
+TEST_F(hardware, runs_a_block) {
+    var<int> x{1};
+    var<int> y{0};
+    for (int i = 0; i < 10; ++i) atomically({.name = "runs"}, [&](tx& t) { y.set(t, y.get(t) + x.get(t)); });
+    EXPECT_EQ(y.load(), 10);
+    EXPECT_EQ(atomically({.name = "reads", .read_only = true}, [&](tx& t) { return x.get(t) + y.get(t); }), 11);
+    EXPECT_EQ(figures_of("runs").hardware_commits, 10U);
+    EXPECT_EQ(figures_of("runs").commits, 10U);
+    EXPECT_EQ(figures_of("reads").hardware_commits, 1U);
+    EXPECT_EQ(ended_in_all(figures_of("runs")), 0U);
+}
+
+TEST_F(hardware, ends_at_its_capacity_and_goes_on_in_software) {
+    std::vector<var<int>> many(100);
+    const auto write_all = [&](tx& t) {
+        for (var<int>& v : many) v.set(t, v.get(t) + 1);
+    };
+    atomically({.name = "large"}, write_all);
+    EXPECT_EQ(many.front().load(), 1);
+    EXPECT_EQ(many.back().load(), 1);
+    const site_statistics s = figures_of("large");
+    EXPECT_EQ(ended(s, hardware_abort::capacity), 1U);  // another try would fail as well
+    EXPECT_EQ(s.hardware_commits, 0U);
+    EXPECT_EQ(s.commits, 1U);
+}
+
+TEST_F(hardware, makes_calls_that_were_put_off_after_its_commit) {
+    var<int> x{0};
+    int seen = -1;
+    atomically({.name = "put off"}, [&](tx& t) {
+        x.set(t, 7);
+        t.on_commit([&] { seen = x.load(); });
+    });
+    EXPECT_EQ(seen, 7);
+    EXPECT_EQ(figures_of("put off").hardware_commits, 1U);
+}
+
+TEST_F(hardware, is_left_before_a_call_that_has_to_be_undone) {
+    var<int> x{0};
+    int calls = 0;
+    int undone = 0;
+    atomically({.name = "system call"}, [&](tx& t) {
+        x.set(t, x.get(t) + 1);
+        t.on_abort([&](abort_cause) { ++undone; });
+        ++calls;  // never in hardware: made once
+    });
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(undone, 0);  // it was registered in the attempt that ended
+    const site_statistics s = figures_of("system call");
+    EXPECT_EQ(ended(s, hardware_abort::system_call), 1U);
+    EXPECT_EQ(s.hardware_commits, 0U);
+    EXPECT_EQ(x.load(), 1);
+}
+
+TEST_F(hardware, is_left_for_what_software_alone_does) {
+    var<int> x{0};
+    struct witness final : participant {
+        vote prepare() override { return vote::commit; }
+        void commit() noexcept override { ++committed; }
+        void abort() noexcept override {}
+        int committed = 0;
+    } w;
+    atomically({.name = "vote"}, [&](tx& t) {
+        x.set(t, x.get(t) + 1);
+        t.join(w);
+    });
+    atomically({.name = "apart"}, [&](tx& t) {
+        x.set(t, x.get(t) + 1);
+        open_nested(t, [&](tx& inner) { (void)inner; }, [](tx&) {});
+    });
+    atomically({.name = "strict"}, [&](tx& t) {
+        x.set(t, x.get(t) + 1);
+        t.become_irrevocable("a test");
+    });
+    EXPECT_EQ(w.committed, 1);
+    EXPECT_EQ(x.load(), 3);
+    EXPECT_EQ(ended(figures_of("vote"), hardware_abort::software), 1U);
+    EXPECT_EQ(ended(figures_of("apart"), hardware_abort::software), 1U);
+    for (const char* name : {"vote", "apart", "strict"}) {
+        EXPECT_EQ(figures_of(name).hardware_commits, 0U) << name;
+        EXPECT_EQ(figures_of(name).commits, 1U) << name;
+    }
+}
+
+TEST_F(hardware, nests) {
+    var<int> x{0};
+    var<int> y{0};
+    atomically({.name = "nests"}, [&](tx& t) {
+        x.set(t, 1);
+        EXPECT_FALSE(try_atomically([&](tx& inner) {
+            x.set(inner, 2);
+            y.set(inner, 2);
+            cancel(inner);
+        }));
+        EXPECT_EQ(x.get(t), 1);
+        EXPECT_THROW(atomically([&](tx& inner) {
+                         y.set(inner, 3);
+                         throw std::string{"out"};
+                     }),
+                     std::string);
+        EXPECT_EQ(y.get(t), 0);
+        or_else(t, [&](tx& a) { retry(a); }, [&](tx& b) { y.set(b, 4); });
+    });
+    EXPECT_EQ(x.load(), 1);
+    EXPECT_EQ(y.load(), 4);
+    EXPECT_EQ(figures_of("nests").commits, 1U);
+}
+
+TEST_F(hardware, lets_an_exception_leave_without_effect) {
+    var<int> x{0};
+    EXPECT_THROW(atomically([&](tx& t) {
+                     x.set(t, 1);
+                     throw std::string{"out"};
+                 }),
+                 std::string);
+    EXPECT_EQ(x.load(), 0);
+}
+
+TEST_F(hardware, does_not_commit_beside_an_irrevocable_transaction) {
+    var<int> x{0};
+    std::atomic<bool> runs{false};
+    std::atomic<bool> failed{false};
+    std::thread other{[&] {
+        while (!runs.load()) std::this_thread::yield();
+        atomically({.name = "beside"}, [&](tx& t) { x.set(t, x.get(t) + 1); });
+        failed.store(true);
+    }};
+    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+        const int before = x.get(t);
+        runs.store(true);
+        while (ended(figures_of("beside"), hardware_abort::strict) == 0) std::this_thread::yield();
+        EXPECT_EQ(x.get(t), before);
+        EXPECT_FALSE(failed.load());
+    });
+    other.join();
+    EXPECT_EQ(x.load(), 1);
+}
+
+/// With a hardware that ends attempts as it likes.
+class hardware_that_fails : public counted {};
+
+TEST_F(hardware_that_fails, makes_each_call_once) {
+    var<int> x{0};
+    std::atomic<int> calls{0};
+    const auto times = static_cast<int>(rounds(20000));
+    support::crew(3, [&](unsigned) {
+        for (int i = 0; i < times; ++i) {
+            atomically({.name = "calls"}, [&](tx& t) {
+                x.set(t, x.get(t) + 1);
+                t.on_commit([&] { ++calls; });
+            });
+        }
+    });
+    EXPECT_EQ(x.load(), 3 * times);
+    EXPECT_EQ(calls.load(), 3 * times);
+    const site_statistics s = figures_of("calls");
+    EXPECT_GT(ended_in_all(s), 0U);
+    EXPECT_GT(s.hardware_commits, 0U);
+    EXPECT_GT(s.commits, s.hardware_commits);
+}
+
+TEST_F(hardware_that_fails, keeps_the_sum) {
+    constexpr std::size_t accounts = 12;
+    std::vector<var<long>> balance(accounts);
+    std::vector<long> plain(accounts);
+    std::atomic<long> torn{0};
+    support::crew(4, [&](unsigned me) {
+        std::uint64_t random = me * 0x9e3779b97f4a7c15U + 1;
+        for (std::size_t i = 0; i < rounds(30000); ++i) {
+            random = random * 6364136223846793005U + 1442695040888963407U;
+            const std::size_t from = (random >> 33) % accounts;
+            const std::size_t to = (random >> 43) % accounts;
+            if (random >> 60 == 0) {
+                long sum = 0;
+                atomically({.read_only = true}, [&](tx& t) {
+                    sum = 0;
+                    for (std::size_t a = 0; a < accounts; ++a) sum += balance[a].get(t) + load(t, &plain[a]);
+                });
+                if (sum != 0) ++torn;
+                continue;
+            }
+            atomically({.mode = random >> 58 == 1 ? mode::irrevocable : mode::optimistic}, [&](tx& t) {
+                balance[from].set(t, balance[from].get(t) - 1);
+                store(t, &plain[to], load(t, &plain[to]) + 1);
+                if (random >> 61 == 2) balance[to].set(t, balance[to].get(t));
+            });
+        }
+    });
+    EXPECT_EQ(torn.load(), 0);
+    long sum = 0;
+    for (std::size_t a = 0; a < accounts; ++a) sum += balance[a].load() + plain[a];
+    EXPECT_EQ(sum, 0);
+}
+
+TEST_F(hardware_that_fails, wakes_who_sleeps) {
+    var<int> turn{0};
+    const auto times = static_cast<int>(rounds(3000));
+    support::crew(2, [&](unsigned me) {
+        for (int i = 0; i < times; ++i) {
+            atomically([&](tx& t) {
+                if (turn.get(t) % 2 != static_cast<int>(me)) retry(t);
+                turn.set(t, turn.get(t) + 1);
+            });
+        }
+    });
+    EXPECT_EQ(turn.load(), 2 * times);
+}
+
+}  // namespace
+}  // namespace tutti

@@ -1,0 +1,76 @@
+// The instructions of RTM, and what they leave behind.
+//
+// Where the processor has none they are run under valgrind, which knows them and ends every transaction as it begins.
+// Catches a status that is read wrongly, an instruction that is written wrongly, and a `begin` that takes the second
+// return for the first.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/lifecycle/registry.hpp"
+#include "hardware/rtm.hpp"
+
+namespace tutti::hardware {
+namespace {
+
+using namespace instructions;
+
+TEST(rtm, says_why_a_transaction_ended) {
+    EXPECT_EQ(reason_of(0), hardware_abort::interrupt);
+    EXPECT_EQ(reason_of(0b10), hardware_abort::interrupt);
+    EXPECT_EQ(reason_of(0b100), hardware_abort::conflict);
+    EXPECT_EQ(reason_of(0b110), hardware_abort::conflict);
+    EXPECT_EQ(reason_of(0b1000), hardware_abort::capacity);
+    EXPECT_EQ(reason_of(0b1100), hardware_abort::capacity);
+    EXPECT_EQ(reason_of(0b10000), hardware_abort::debug);
+    EXPECT_EQ(reason_of(0b100000), hardware_abort::nested);
+    for (std::uint32_t code = 0; code < hardware_abort_count; ++code)
+        EXPECT_EQ(reason_of(code << 24 | 1), static_cast<hardware_abort>(code));
+    EXPECT_EQ(reason_of(0xff000001), hardware_abort::interrupt);  // another's XABORT
+    EXPECT_EQ(reason_of(0x07000000), hardware_abort::interrupt);  // no XABORT: the code says nothing
+}
+
+/// Where there are such instructions: the processor's, or valgrind's.
+class rtm_instructions : public testing::Test {};
+
+TEST_F(rtm_instructions, begin_and_end) {
+    volatile int stored = 0;
+    const std::uint32_t status = xbegin();
+    if (status == has_begun) {
+        stored = 1;
+        const bool inside = xtest();
+        xend();
+        EXPECT_TRUE(inside);
+        EXPECT_EQ(stored, 1);
+    } else {
+        EXPECT_EQ(stored, 0);
+    }
+    EXPECT_FALSE(xtest());
+}
+
+TEST_F(rtm_instructions, an_abort_takes_everything_back) {
+    volatile int stored = 0;
+    const std::uint32_t status = xbegin();
+    if (status == has_begun) {
+        stored = 1;
+        xabort<static_cast<std::uint8_t>(hardware_abort::strict)>();
+    }
+    EXPECT_NE(status, has_begun);
+    EXPECT_EQ(stored, 0);
+    xabort<1>();  // outside of a transaction: nothing
+}
+
+TEST_F(rtm_instructions, begin_notes_why_it_failed) {
+    core::descriptor& d = core::acquire_descriptor();
+    d.kept.hardware.tries_left = attempts_in_hardware;
+    if (rtm::begin(d)) rtm::abort(d, hardware_abort::capacity);
+    // Here after the abort, of the processor's own or ours.
+    EXPECT_LE(d.kept.hardware.tries_left, attempts_in_hardware);
+    if (std::getenv("TUTTI_UNDER_VALGRIND") != nullptr) {
+        EXPECT_EQ(d.kept.hardware.tries_left, 0);  // which calls it a lack of capacity
+    }
+    core::release_descriptor(d);
+}
+
+}  // namespace
+}  // namespace tutti::hardware
