@@ -14,6 +14,11 @@
 namespace tutti::libc {
 
 std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
+    if (touched_last(t, f) && size <= room_at_once(f)) {
+        std::memcpy(f->_IO_write_ptr, bytes, size);
+        f->_IO_write_ptr += size;
+        return size;
+    }
     file to{t, f};
     if (!to.owned()) return ::fwrite(bytes, 1, size, f);
     if (!to.before_output(bytes, size)) return 0;
@@ -65,7 +70,7 @@ int vprintf(tx& t, const char* format, va_list arguments) { return libc::vfprint
 
 int fflush(tx& t, FILE* f) {
     if (f == nullptr) {  // all of them
-        become_irrevocable(t, "fflush of all streams");
+        become_irrevocable(t, "a flush of all streams", "name the stream, and flush after the block");
         return ::fflush(nullptr);
     }
     file of{t, f};
