@@ -13,20 +13,30 @@
 
 namespace tutti::libc {
 
+namespace {
+
+/// False: it takes more than a copy.
+bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
+    if (size > room_at_once(f)) return false;
+    std::memcpy(f->_IO_write_ptr, bytes, size);
+    f->_IO_write_ptr += size;
+    return true;
+}
+
+}  // namespace
+
 std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
-    if (touched_last(t, f) && size <= room_at_once(f)) {
-        std::memcpy(f->_IO_write_ptr, bytes, size);
-        f->_IO_write_ptr += size;
-        return size;
-    }
+    if (touched_last(t, f) && put_at_once(f, bytes, size)) return size;
     file to{t, f};
     if (!to.owned()) return ::fwrite(bytes, 1, size, f);
     if (!to.before_output(bytes, size)) return 0;
-    return ::fwrite_unlocked(bytes, 1, size, f);
+    return put_at_once(f, bytes, size) ? size : ::fwrite_unlocked(bytes, 1, size, f);
 }
 
 int fputc(tx& t, int c, FILE* f) {
     const char byte = static_cast<char>(c);
+    if (touched_last(t, f) && room_at_once(f) != 0)
+        return static_cast<unsigned char>(*f->_IO_write_ptr++ = byte);
     return put(t, f, &byte, 1) == 1 ? static_cast<unsigned char>(byte) : EOF;
 }
 int putc(tx& t, int c, FILE* f) { return libc::fputc(t, c, f); }
