@@ -73,8 +73,11 @@ std::size_t fwrite(tx& t, const void* from, std::size_t size, std::size_t count,
 
 int vfprintf(tx& t, FILE* f, const char* format, va_list arguments) {
     text_of_format text{t};
-    if (!text.format(format, arguments)) return -1;
-    return put(t, f, text.begin(), text.size()) == text.size() ? static_cast<int>(text.size()) : -1;
+    const bool complete = text.format(format, arguments);
+    const int error = errno;
+    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // as in glibc, also what is incomplete
+    if (printed && !complete) errno = error;
+    return printed && complete ? static_cast<int>(text.size()) : -1;
 }
 int vprintf(tx& t, const char* format, va_list arguments) { return libc::vfprintf(t, stdout, format, arguments); }
 
