@@ -74,7 +74,7 @@ sums add_up() {
 
 const char* name_of_reason(switch_reason r) noexcept {
     constexpr const char* names[switch_reason_count] = {"unsafe-operation", "no-clone", "from-begin", "restarts",
-                                                          "library-call"};
+                                                        "library-call"};
     return names[static_cast<std::size_t>(r)];
 }
 

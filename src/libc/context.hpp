@@ -41,8 +41,7 @@ inline constexpr const char* instead_in_general = "call it after the block, or i
 /// From here on the transaction commits, so that the caller may do what cannot be undone. A block of the language runs
 /// alone and without barriers then; a block of the library is irrevocable, and others run beside it. May restart the
 /// block. `why`, and what to do `instead`, are literals, for the report.
-inline void become_irrevocable(tx& t, const char* why,
-                               const char* instead = instead_in_general) {
+inline void become_irrevocable(tx& t, const char* why, const char* instead = instead_in_general) {
     if (in_language(t)) tutti_itm_run_alone(why, instead);
     else t.become_irrevocable(why);
 }

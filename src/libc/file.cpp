@@ -285,8 +285,9 @@ bool file::before_output(const char* bytes, std::size_t size) {
 bool file::before_flush() {
     if (touch_->final || pending() == 0) return true;
     if (pending() == committed()) return write_committed();
-    before_finality("a flush of output of this block",
-                    "flush after the block, or in a commit action: what it has written reaches the buffer by its commit");
+    before_finality(
+        "a flush of output of this block",
+        "flush after the block, or in a commit action: what it has written reaches the buffer by its commit");
     return true;
 }
 
@@ -319,9 +320,10 @@ void file::before_moving() {
     constexpr int flushes = unbuffered | line_buffered;
     if (pending() != 0 && pending() == committed()) write_committed();  // glibc says so if that fails, as it would
     if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || !is_regular()) {
-        return before_finality("input or output that the stream's buffer does not serve",
-                               "read from a pipe, a terminal or a stream without a buffer before the block, and write to "
-                               "it after the block");
+        return before_finality(
+            "input or output that the stream's buffer does not serve",
+            "read from a pipe, a terminal or a stream without a buffer before the block, and write to "
+            "it after the block");
     }
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
     // Of the older touches, too: this one may become part of theirs, and what they remember of the buffer goes with it.

@@ -57,7 +57,7 @@ struct touch {
     bool outermost;
     bool armed;           ///< there is something to undo
     conflict_word* word;  ///< what it has to give back, or null
-    off64_t position;  ///< of the program in the file, at the touch; valid if `moved`
+    off64_t position;     ///< of the program in the file, at the touch; valid if `moved`
     touch* older;
 };
 

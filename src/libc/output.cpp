@@ -35,8 +35,7 @@ std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
 
 int fputc(tx& t, int c, FILE* f) {
     const char byte = static_cast<char>(c);
-    if (touched_last(t, f) && room_at_once(f) != 0)
-        return static_cast<unsigned char>(*f->_IO_write_ptr++ = byte);
+    if (touched_last(t, f) && room_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_write_ptr++ = byte);
     return put(t, f, &byte, 1) == 1 ? static_cast<unsigned char>(byte) : EOF;
 }
 int putc(tx& t, int c, FILE* f) { return libc::fputc(t, c, f); }
