@@ -14,8 +14,8 @@
 // commit, at whose decision it is validated once more (core/lifecycle/transaction.hpp, decide).
 //
 // No cycle of sleepers. A transaction that owns a word, or has written, never sleeps for a word: it kills the owner or
-// starts over (core::meet_outside). So a sleeper for a word owns nothing that another could sleep for. An owner of words
-// may sleep for an orec, but that orec's owner has written, so it never sleeps.
+// starts over (core::meet_outside). So a sleeper for a word owns nothing that another could sleep for. An owner of
+// words may sleep for an orec, but that orec's owner has written, so it never sleeps.
 #pragma once
 
 #include "core/state/descriptor.hpp"
