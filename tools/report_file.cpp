@@ -142,14 +142,19 @@ private:
     }
 
     switch_count switches(const json& from) const {
-        return {text(from, "reason"),
+        const std::string reason = text(from, "reason");
+        const bool is_call = reason == "library-call";
+        return {reason,
                 number(from, "times"),
                 number(from, "accesses"),
                 number(from, "timed"),
                 number(from, "nanoseconds_before"),
                 number(from, "nanoseconds_whole"),
                 where(from, "where"),
-                where(from, "callee")};
+                where(from, "callee"),
+                is_call ? text(from, "function") : std::string{},
+                is_call ? text(from, "why") : std::string{},
+                is_call ? text(from, "instead") : std::string{}};
     }
 
     block_figures block(const json& from) const {

@@ -34,6 +34,10 @@ struct switch_count {
     std::uint64_t nanoseconds_whole = 0;   ///< and altogether
     std::optional<place> where;            ///< the code behind the operation
     std::optional<place> callee;
+    // Of a "library-call", otherwise empty.
+    std::string function;
+    std::string why;
+    std::string instead;
 };
 
 /// Time that a block waited for another, which ran alone.

@@ -206,6 +206,10 @@ private:
             v.switches.push_back({s.times, "from its begin on: every way through the block is unsafe" + names});
             for (const called_code& c : calls) hint_at_call(v, c);
             v.hints.push_back("write it as __transaction_atomic once: the compiler then names each unsafe operation");
+        } else if (s.reason == "library-call") {
+            v.switches.push_back({s.times, fmt::format("{}{}: {}, {}", s.function, at, s.why, lateness(s))});
+            v.hints.push_back(fmt::format("{}: {}", s.function, s.instead));
+            return;  // what to do instead is known
         } else if (s.reason == "restarts") {
             v.switches.push_back({s.times, "restarted too often"});
         } else {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/panic.hpp"
+#include "core/conflict/conflict.hpp"
 #include "core/conflict/rival.hpp"
 #include "core/lifecycle/footing.hpp"
 #include "core/lifecycle/fork.hpp"
@@ -92,6 +93,10 @@ void enter_language(core::descriptor& d) {
 
 const core::descriptor* rival_of(const core::descriptor& d, abort_cause cause) noexcept {
     return core::rival_of(d, cause);
+}
+
+void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more) {
+    core::meet_outside(d, owner, state, owns_more);
 }
 
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {

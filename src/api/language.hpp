@@ -39,6 +39,9 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 [[nodiscard]] TUTTI_EXPORT const core::descriptor* rival_of(const core::descriptor& d,
                                                                   abort_cause cause) noexcept;
 
+/// core::meet_outside.
+TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more);
+
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);
 

@@ -53,6 +53,12 @@ struct exception_object {
 class journal;
 struct switch_key;
 
+/// A call of a library that has transactional clones, for the report: its clone notes it (src/libc/context.hpp).
+struct library_call {
+    const char* function = nullptr;  ///< a literal
+    const void* where = nullptr;     ///< where it returns to, in the program
+};
+
 struct side {
     block first;
     block* outermost = &first;  ///< what the next outermost block will be
@@ -60,6 +66,7 @@ struct side {
     const std::atomic<bool>& counting = api::counting();
     bool direct = false;
     const char* why = nullptr;
+    library_call call;  ///< the latest; nothing but the report asks for it
     std::uint64_t ids = no_transaction;
     unsigned caught = 0;  ///< exceptions caught in the transaction and still being handled
     memory::log<exception_object> thrown;
@@ -111,4 +118,7 @@ const char* describe(const void* address, char* into, std::size_t size) noexcept
 
 extern "C" {
 [[noreturn]] void tutti_itm_return_again(std::uint32_t actions, const tutti::itm::registers* from) noexcept;
+/// As _ITM_changeTransactionMode, by the call that `side::call` names, for `why`; the report says what to do `instead`.
+/// Both are literals of an object that is never unloaded.
+TUTTI_EXPORT __attribute__((weak)) void tutti_itm_run_alone(const char* why, const char* instead);
 }

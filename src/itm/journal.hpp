@@ -25,8 +25,9 @@ enum class switch_reason : std::uint8_t {
     no_clone,          ///< a call of a function without a transactional clone
     from_begin,        ///< every way through the block is unsafe, or it has no instrumented code
     restarts,          ///< it was restarted too often
+    library_call,      ///< a call of a library that says so itself
 };
-inline constexpr std::size_t switch_reason_count = 4;
+inline constexpr std::size_t switch_reason_count = 5;
 
 struct abort_key {
     abort_cause cause;
@@ -39,6 +40,10 @@ struct switch_key {
     switch_reason reason;
     const void* where;   ///< the code address behind the operation, or null
     const void* callee;  ///< the function without a clone, or null
+    // Literals, of a library_call.
+    const char* function = nullptr;
+    const char* why = nullptr;
+    const char* instead = nullptr;
     bool operator==(const switch_key&) const = default;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "api/report.hpp"
@@ -24,10 +26,16 @@ struct block_sum {
     std::uint64_t executions = 0, commits = 0, cancelled = 0, only_one = 0, nested = 0, lost = 0, alone = 0;
     std::map<const void*, std::uint64_t> waits;
     std::map<std::tuple<abort_cause, bool, const void*>, std::uint64_t> aborts;
-    std::map<std::tuple<switch_reason, const void*, const void*>, switch_sum> switches;
+    std::vector<std::pair<switch_key, switch_sum>> switches;  // few
 };
 
 using sums = std::map<const void*, block_sum>;
+
+switch_sum& sum_of(std::vector<std::pair<switch_key, switch_sum>>& all, const switch_key& key) {
+    for (auto& [known, sum] : all)
+        if (known == key) return sum;
+    return all.emplace_back(key, switch_sum{}).second;
+}
 
 sums add_up() {
     sums all;
@@ -48,7 +56,7 @@ sums add_up() {
         });
         a.switches.for_each([&](const switch_key& k, const switch_count& c) {
             if (c.times.get() == 0) return;
-            switch_sum& s = to.switches[{k.reason, k.where, k.callee}];
+            switch_sum& s = sum_of(to.switches, k);
             s.times += c.times.get();
             s.accesses += c.accesses.get();
             s.timed += c.timed.get();
@@ -65,7 +73,8 @@ sums add_up() {
 }
 
 const char* name_of_reason(switch_reason r) noexcept {
-    constexpr const char* names[switch_reason_count] = {"unsafe-operation", "no-clone", "from-begin", "restarts"};
+    constexpr const char* names[switch_reason_count] = {"unsafe-operation", "no-clone", "from-begin", "restarts",
+                                                        "library-call"};
     return names[static_cast<std::size_t>(r)];
 }
 
@@ -104,18 +113,24 @@ private:
             out_.field("times", times).end_object();
         }
         out_.end_array().key("switches").begin_array();
-        for (const auto& [key, s] : b.switches) write_switch(std::get<0>(key), std::get<1>(key), std::get<2>(key), s);
+        for (const auto& [key, s] : b.switches) write_switch(key, s);
         out_.end_array().end_object();
     }
 
-    void write_switch(switch_reason reason, const void* where, const void* callee, const switch_sum& s) {
-        out_.begin_object().field("reason", name_of_reason(reason)).field("times", s.times);
+    void write_switch(const switch_key& k, const switch_sum& s) {
+        out_.begin_object().field("reason", name_of_reason(k.reason)).field("times", s.times);
         out_.field("accesses", s.accesses).field("timed", s.timed);
         out_.field("nanoseconds_before", nanoseconds(s.before)).field("nanoseconds_whole", nanoseconds(s.whole));
-        write_place("where", where);
-        write_place("callee", callee);
+        if (k.reason == switch_reason::library_call) {
+            out_.field("function", text_of(k.function)).field("why", text_of(k.why));
+            out_.field("instead", text_of(k.instead));
+        }
+        write_place("where", k.where);
+        write_place("callee", k.callee);
         out_.end_object();
     }
+
+    static std::string_view text_of(const char* text) noexcept { return text != nullptr ? text : ""; }
 
     /// Which block of the list it is, or null.
     void write_other(const void* with) {

@@ -264,3 +264,9 @@ TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
     run_alone(current(), "an operation that is not transaction-safe",
               {switch_reason::unsafe_operation, __builtin_return_address(0), nullptr});
 }
+
+TUTTI_EXPORT void tutti_itm_run_alone(const char* why, const char* instead) {
+    descriptor& d = current();
+    const library_call& by = side_of(d).call;
+    run_alone(d, why, {switch_reason::library_call, by.where, nullptr, by.function, why, instead});
+}

@@ -10,8 +10,6 @@
 
 #include "itm/block.hpp"
 
-extern "C" __attribute__((weak)) void _ITM_changeTransactionMode(std::uint32_t) noexcept;
-
 namespace tutti::libc {
 
 using core::descriptor;
@@ -25,19 +23,26 @@ inline bool runs_plainly(const tx& t) noexcept {
     return itm::is_block(d.frame_) && itm::side_of(d).direct;
 }
 
-/// The transaction that a clone runs in, or null where the C library's own function does: outside of transactions, and
-/// in a block that runs without barriers.
-inline tx* surrounding() noexcept {
+/// The transaction that the clone `of` runs in, or null where the C library's own function does: outside of
+/// transactions, and in a block that runs without barriers. The report names the call if it makes the block run alone.
+inline tx* surrounding(const itm::library_call& of) noexcept {
     tx* const t = detail::current_transaction;
-    if (t == nullptr || !detail::access::running(*t) || runs_plainly(*t)) return nullptr;
+    if (t == nullptr || !detail::access::running(*t)) return nullptr;
+    if (in_language(*t)) {
+        itm::side& side = itm::side_of(static_cast<const descriptor&>(*t));
+        if (side.direct) return nullptr;
+        side.call = of;
+    }
     return t;
 }
 
+inline constexpr const char* instead_in_general = "call it after the block, or in a commit action";
+
 /// From here on the transaction commits, so that the caller may do what cannot be undone. A block of the language runs
 /// alone and without barriers then; a block of the library is irrevocable, and others run beside it. May restart the
-/// block. `why` is a literal.
-inline void become_irrevocable(tx& t, const char* why) {
-    if (in_language(t)) _ITM_changeTransactionMode(0);
+/// block. `why`, and what to do `instead`, are literals, for the report.
+inline void become_irrevocable(tx& t, const char* why, const char* instead = instead_in_general) {
+    if (in_language(t)) tutti_itm_run_alone(why, instead);
     else t.become_irrevocable(why);
 }
 

@@ -7,39 +7,18 @@
 #include <cstring>
 #include <ctime>
 
+#include "api/language.hpp"
 #include "base/futex.hpp"
 #include "libc/context_state.hpp"
 #include "libc/file_layout.hpp"
+#include "libc/pooled_handler.hpp"
 #include "tutti/detail/runtime.hpp"
-#include "tutti/memory.hpp"
 
 // glibc exports it, but names it in no header.
 extern "C" void _IO_doallocbuf(FILE*);
 
 namespace tutti::libc {
 namespace {
-
-// Of glibc's libio.h, which is not installed; is_known_layout() looks whether they mean what they are taken for.
-enum flag : int {
-    unbuffered = 0x0002,
-    in_backup = 0x0100,
-    line_buffered = 0x0200,
-    in_error = 0x0020,
-    putting = 0x0800,
-    appending = 0x1000,
-    of_buffer = unbuffered | line_buffered | 0x0001,  // what allocating a buffer decides
-};
-
-/// One for each FILE, or for several: then two transactions conflict that need not.
-struct alignas(64) conflict_word {
-    std::uint64_t value;
-};
-conflict_word conflict_words[512];
-
-conflict_word& conflict_word_of(const FILE* f) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(f);
-    return conflict_words[((address >> 4) * 0x9e3779b97f4a7c15U) >> 55];
-}
 
 file_place place_of(const FILE* f) noexcept {
     return {f->_flags,         f->_IO_read_ptr,  f->_IO_read_end,  f->_IO_read_base,
@@ -84,17 +63,42 @@ void drop_newest(descriptor& d) noexcept {
 }
 
 /// A touch lives in the handler that undoes it, which the log of handlers owns.
-class undo final : public detail::handler {
+class undo final : public pooled_handler<undo> {
 public:
     explicit undo(const touch& t) noexcept : touch_{t} {}
     void run(tx& t, abort_cause) override {
-        if (!touch_.armed) return;
-        if (!touch_.final) restore(touch_);
-        drop_newest(descriptor::of(t));
-        if (touch_.outermost) ::funlockfile(touch_.file);
+        if (touch_.armed) {
+            if (!touch_.final) restore(touch_);
+            drop_newest(descriptor::of(t));
+            if (touch_.outermost) ::funlockfile(touch_.file);
+        }
+        if (touch_.word != nullptr) give_back(*touch_.word);
     }
     touch touch_;
 };
+
+/// Gives the FILE back. REQUIRES: the touch, the outermost one, stands before it in the log of handlers.
+class release final : public pooled_handler<release> {
+public:
+    explicit release(const touch& t) noexcept : touch_{t} {}
+    void run(tx&, abort_cause) override {
+        if (touch_.armed) ::funlockfile(touch_.file);
+        if (touch_.word != nullptr) give_back(*touch_.word);
+    }
+
+private:
+    const touch& touch_;
+};
+
+struct file_pools {
+    handler_pool<undo> undos;
+    handler_pool<release> releases;
+};
+/// Throws std::bad_alloc. For good, as the context's state.
+file_pools& pools_of(context_state& s) {
+    if (s.pools == nullptr) s.pools = new file_pools;
+    return *static_cast<file_pools*>(s.pools);
+}
 
 /// glibc's lock, in vain: a thread outside of transactions holds it, in a call or by flockfile. Then the transaction
 /// gives back what it owns, because that thread may be waiting for it, and starts over.
@@ -121,20 +125,17 @@ touch* find(const context_state& s, const FILE* f) noexcept {
 
 /// Registers what will undo a touch, while there is nothing to undo: registering may leave the frame. Null: there is no
 /// memory for it.
-touch* prepare_touch(tx& t, FILE* f, bool outermost) {
+touch* prepare_touch(tx& t, context_state& s, FILE* f, bool outermost) {
     try {
+        file_pools& pools = pools_of(s);
         touch fresh{};
         fresh.file = f;
         fresh.index = descriptor::of(t).deferred_log.size();
         fresh.outermost = outermost;
-        auto handler = std::make_unique<undo>(fresh);
+        auto handler = pools.undos.make(fresh);
         touch* const made = &handler->touch_;
         detail::access::add(t, detail::handler_point::on_abort, std::move(handler));
-        if (outermost) {
-            t.at_commit([made] {
-                if (made->armed) ::funlockfile(made->file);
-            });
-        }
+        if (outermost) detail::access::add(t, detail::handler_point::at_commit, pools.releases.make(*made));
         return made;
     } catch (const std::bad_alloc&) {
         return nullptr;
@@ -152,15 +153,22 @@ touch* arm(context_state& s, touch* prepared) noexcept {
 
 /// Null: there is no memory for it.
 touch* first_touch(tx& t, context_state& s, FILE* f) {
-    touch* const prepared = prepare_touch(t, f, true);
+    descriptor& d = descriptor::of(t);
+    // Leaves by a signal that is due.
+    if (!d.healthy()) static_cast<void>(api::goes_on(d));
+    touch* const prepared = prepare_touch(t, s, f, true);
     if (prepared == nullptr) return nullptr;
-    tutti::store(t, &conflict_word_of(f).value, std::uint64_t{1});
+    conflict_word& word = conflict_word_of(f);
+    if (take(d, word, s.newest != nullptr)) {
+        prepared->word = &word;  // its handlers give it back from here on
+        refresh_snapshot(d);
+    }
     lock(t, f);
     return arm(s, prepared);  // nothing between the two leaves the frame
 }
 
 touch* inner_touch(tx& t, context_state& s, FILE* f) {
-    touch* const prepared = prepare_touch(t, f, false);
+    touch* const prepared = prepare_touch(t, s, f, false);
     return prepared != nullptr ? arm(s, prepared) : nullptr;
 }
 
@@ -175,7 +183,7 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     descriptor& d = descriptor::of(t);
     context_state* const s = d.hooks == nullptr && is_known_layout() ? state_of(d) : nullptr;
     if (s == nullptr) {
-        libc::become_irrevocable(t, "a stream of the C library");
+        libc::become_irrevocable(t, "a stream, where transactions can own none", "use streams outside of blocks here");
         return;
     }
     touch* at = find(*s, f);
@@ -186,7 +194,8 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
         return;
     }
     if (at != nullptr) at->final = true;
-    libc::become_irrevocable(t, "a stream of the C library that has no plain buffer");
+    libc::become_irrevocable(t, "a stream of wide characters, of memory, or with characters put back",
+                             "use an ordinary stream of bytes, or this one outside of blocks");
 }
 
 bool file::has_room(const char* bytes, std::size_t size) noexcept {
@@ -268,14 +277,17 @@ bool file::before_output(const char* bytes, std::size_t size) {
         if (!write_committed()) return false;
         if (has_room(bytes, size)) return true;
     }
-    before_finality("output that the stream's buffer has no room for");
+    before_finality("output that the stream's buffer has no room for",
+                    "give the stream a larger buffer by setvbuf, or write less in one block");
     return true;
 }
 
 bool file::before_flush() {
     if (touch_->final || pending() == 0) return true;
     if (pending() == committed()) return write_committed();
-    before_finality("a flush of output");
+    before_finality(
+        "a flush of output of this block",
+        "flush after the block, or in a commit action: what it has written reaches the buffer by its commit");
     return true;
 }
 
@@ -293,8 +305,8 @@ bool file::fill() {
     return true;
 }
 
-void file::before_finality(const char* why) {
-    libc::become_irrevocable(t_, why);
+void file::before_finality(const char* why, const char* instead) {
+    libc::become_irrevocable(t_, why, instead);
     // F4: a block of the library inside this one may still be cancelled, and one of the language that runs alone has no
     // way back in any case.
     for (touch* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {
@@ -308,7 +320,10 @@ void file::before_moving() {
     constexpr int flushes = unbuffered | line_buffered;
     if (pending() != 0 && pending() == committed()) write_committed();  // glibc says so if that fails, as it would
     if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || !is_regular()) {
-        return before_finality("input or output of the C library that its buffer does not serve");
+        return before_finality(
+            "input or output that the stream's buffer does not serve",
+            "read from a pipe, a terminal or a stream without a buffer before the block, and write to "
+            "it after the block");
     }
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
     // Of the older touches, too: this one may become part of theirs, and what they remember of the buffer goes with it.

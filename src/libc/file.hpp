@@ -3,8 +3,7 @@
 // The transaction owns the FILE from its first touch to its end, so glibc's own unlocked functions may work on it in
 // place, and none of its fields and none of its buffered bytes needs a barrier:
 //
-//   against other transactions   a conflict word beside each FILE (paper 004, III.D, figure 3: OS_fpos), which the
-//                                first touch writes: the contention manager decides which of them goes on
+//   against other transactions   a conflict word beside each FILE (conflict_word.hpp), which the first touch takes
 //   against everybody else       glibc's own lock of the FILE, which the first touch takes and the end gives back
 //
 // What it did is undone by putting back the FILE's pointers, as they stood when the innermost block that can be rolled
@@ -22,7 +21,8 @@
 // Invariants
 //   F1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
 //       that of the descriptor
-//   F2  the outermost touch of a FILE holds its lock; at_commit (ownership is still held) or on_abort gives it back
+//   F2  the outermost touch of a FILE holds its lock and its conflict word, which another touch may hold for it if
+//       their words are one; at_commit (the decision is made) or on_abort gives both back
 //   F3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
 //       or to one inside it that has been merged: its roll-back is exactly that of what the block did
 //   F4  a final touch restores nothing: bytes went out, or came in, that cannot be taken back
@@ -34,7 +34,8 @@
 
 #include <cstdio>
 
-#include "libc/context.hpp"
+#include "libc/conflict_word.hpp"
+#include "libc/context_state.hpp"
 
 namespace tutti::libc {
 
@@ -54,10 +55,42 @@ struct touch {
     bool moved;  ///< the kernel's position may have changed since
     bool final;  ///< F4
     bool outermost;
-    bool armed;        ///< there is something to undo
-    off64_t position;  ///< of the program in the file, at the touch; valid if `moved`
+    bool armed;           ///< there is something to undo
+    conflict_word* word;  ///< what it has to give back, or null
+    off64_t position;     ///< of the program in the file, at the touch; valid if `moved`
     touch* older;
 };
+
+// Of glibc's libio.h, which is not installed; is_known_layout() looks whether they mean what they are taken for.
+enum file_flag : int {
+    unbuffered = 0x0002,
+    in_backup = 0x0100,
+    line_buffered = 0x0200,
+    in_error = 0x0020,
+    putting = 0x0800,
+    appending = 0x1000,
+    of_buffer = unbuffered | line_buffered | 0x0001,  // what allocating a buffer decides
+};
+
+/// Whether the innermost block has touched `f` last of all, so that its touch undoes what is done now, too.
+inline bool touched_last(tx& t, const FILE* f) noexcept {
+    const auto& d = static_cast<const descriptor&>(t);
+    const auto* const s = static_cast<const context_state*>(d.c_library);
+    if (s == nullptr || s->sequence != d.own_sequence || s->newest == nullptr || s->newest->file != f) return false;
+    return d.frame_->parent == nullptr || s->newest->index >= d.frame_->mark.deferred;
+}
+
+/// Of a stream of bytes with an ordinary buffer: what is between `from` and the end can be put there, or taken.
+/// REQUIRES: touched_last.
+inline std::size_t room_at_once(const FILE* f) noexcept {
+    constexpr int asked = unbuffered | line_buffered | in_backup | putting;
+    if ((f->_flags & asked) != putting || f->_mode >= 0) return 0;
+    return static_cast<std::size_t>(f->_IO_write_end - f->_IO_write_ptr);
+}
+inline std::size_t available_at_once(const FILE* f) noexcept {
+    if ((f->_flags & (putting | in_backup)) != 0 || f->_mode >= 0) return 0;
+    return static_cast<std::size_t>(f->_IO_read_end - f->_IO_read_ptr);
+}
 
 /// What a transaction may do with a FILE.
 class file {
@@ -87,7 +120,7 @@ public:
     /// the transaction irrevocable where that cannot be undone.
     void before_moving();
     /// Before a call that cannot be undone.
-    void before_finality(const char* why);
+    void before_finality(const char* why, const char* instead = instead_in_general);
 
 private:
     [[nodiscard]] bool has_room(const char* bytes, std::size_t size) noexcept;

@@ -41,11 +41,11 @@ struct text_of_format::conversion {
 
 namespace {
 
-/// The number at `at`, which it passes; 0 if there is none.
+/// The number at `at`, which it passes; 0 if there is none, INT_MAX if it is no smaller.
 int number(const char*& at) noexcept {
     int n = 0;
     while (*at >= '0' && *at <= '9') {
-        if (n < INT_MAX / 10 - 1) n = 10 * n + (*at - '0');
+        n = n < INT_MAX / 10 ? 10 * n + (*at - '0') : INT_MAX;
         ++at;
     }
     return n;
@@ -106,7 +106,7 @@ bool text_of_format::print_as(const char* spec, T printed) {
 bool text_of_format::print_string(const char* spec, const conversion& c, const void* string) {
     if (string == nullptr) return print_as(spec, string);
     const std::size_t limit = c.precision >= 0 ? static_cast<std::size_t>(c.precision) : SIZE_MAX;
-    if ((c.type & ~PA_FLAG_MASK) == PA_WSTRING) {
+    if (c.letter == 'S' || c.length[0] == 'l') {  // of which glibc says that it takes characters
         const auto* const wide = static_cast<const wchar_t*>(string);
         const std::size_t n = length(t_, wide, limit);  // a character is a byte at least
         const private_array<wchar_t> copy{t_, n + 1};
@@ -169,7 +169,8 @@ bool text_of_format::print(const conversion& c, const value* values, int error) 
         case PA_DOUBLE: return (c.type & PA_FLAG_LONG_DOUBLE) != 0 ? print_as(spec, v.ld) : print_as(spec, v.d);
         default: break;
     }
-    if ((c.type & (PA_FLAG_LONG | PA_FLAG_LONG_LONG)) != 0) return print_as(spec, v.ll);
+    const bool is_long_long = c.length[0] == 'L' || c.length[0] == 'q';
+    if (is_long_long || (c.type & (PA_FLAG_LONG | PA_FLAG_LONG_LONG)) != 0) return print_as(spec, v.ll);
     return print_as(spec, v.i);
 }
 
@@ -192,11 +193,9 @@ bool text_of_format::format(const char* format, va_list arguments) {
         } else if (type == PA_DOUBLE || type == PA_FLOAT) {
             if ((types.at[i] & PA_FLAG_LONG_DOUBLE) != 0) v.ld = va_arg(arguments, long double);
             else v.d = va_arg(arguments, double);
-        } else if ((types.at[i] & (PA_FLAG_LONG | PA_FLAG_LONG_LONG)) != 0) {
-            v.ll = va_arg(arguments, long long);
         } else {
-            v.ll = 0;
-            v.i = va_arg(arguments, int);
+            // On x86-64 an int has the room of a long long. glibc says of %Ld and %qd that they take an int.
+            v.ll = va_arg(arguments, long long);
         }
     }
     int next = 0;
@@ -230,6 +229,10 @@ bool text_of_format::format(const char* format, va_list arguments) {
             } else {
                 star(c.precision_from, c.precision);
             }
+        }
+        if (c.width == INT_MAX || c.precision == INT_MAX) {
+            errno = EOVERFLOW;
+            return false;
         }
         for (std::size_t n = 0; *at != 0 && std::strchr("hlLqjzZt", *at) != nullptr; ++at) {
             if (n + 1 < sizeof c.length) c.length[n++] = *at;

@@ -15,7 +15,8 @@ public:
     text_of_format(const text_of_format&) = delete;
     text_of_format& operator=(const text_of_format&) = delete;
 
-    /// False, and errno says why: the text is too long, there is no memory, or glibc refuses a conversion.
+    /// False, and errno says why: the text is too long, there is no memory, or glibc refuses a conversion. What comes
+    /// before that is the text.
     [[nodiscard]] bool format(const char* format, va_list arguments);
 
     /// Not terminated.

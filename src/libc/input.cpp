@@ -72,6 +72,7 @@ bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
 }  // namespace
 
 int fgetc(tx& t, FILE* f) {
+    if (touched_last(t, f) && available_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_read_ptr++);
     file from{t, f};
     if (!from.owned()) return ::fgetc(f);
     if (from.available() == 0) from.before_moving();

@@ -116,8 +116,12 @@ std::size_t length(tx& t, const C* of, std::size_t limit = static_cast<std::size
 /// REQUIRES: `room` outlives the use of what is returned.
 template <class C, std::size_t Room>
 const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) {
-    size = length(t, of);
-    C* const copy = size < Room ? room : static_cast<C*>(private_memory(t, (size + 1) * sizeof(C)));
+    cursor c{t, of};
+    for (size = 0; size != Room; ++size) {
+        if ((room[size] = c.next()) == 0) return room;
+    }
+    size += length(t, of + size);
+    C* const copy = static_cast<C*>(private_memory(t, (size + 1) * sizeof(C)));
     if (copy == nullptr) return nullptr;
     copy_in(t, copy, of, size * sizeof(C));
     copy[size] = 0;

@@ -86,7 +86,9 @@ int openat(tx& t, int folder, const char* path, int flags, mode_t mode) {
         // A symbolic link that leads nowhere, or somebody was faster.
         if (fd < 0 && errno == EEXIST && (flags & O_EXCL) == 0) what = opening::final;
     }
-    if (what == opening::final) become_irrevocable(t, "open of a file that is not empty, or of a device");
+    if (what == opening::final)
+        become_irrevocable(t, "a file that is not empty, or a device, is opened to be overwritten",
+                           "open it before the block, or append to it");
     if (what != opening::creates) fd = opened(t, folder, p, flags, mode);
     if (fd >= 0) errno = error;
     return fd;

@@ -13,15 +13,29 @@
 
 namespace tutti::libc {
 
+namespace {
+
+/// False: it takes more than a copy.
+bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
+    if (size > room_at_once(f)) return false;
+    std::memcpy(f->_IO_write_ptr, bytes, size);
+    f->_IO_write_ptr += size;
+    return true;
+}
+
+}  // namespace
+
 std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
+    if (touched_last(t, f) && put_at_once(f, bytes, size)) return size;
     file to{t, f};
     if (!to.owned()) return ::fwrite(bytes, 1, size, f);
     if (!to.before_output(bytes, size)) return 0;
-    return ::fwrite_unlocked(bytes, 1, size, f);
+    return put_at_once(f, bytes, size) ? size : ::fwrite_unlocked(bytes, 1, size, f);
 }
 
 int fputc(tx& t, int c, FILE* f) {
     const char byte = static_cast<char>(c);
+    if (touched_last(t, f) && room_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_write_ptr++ = byte);
     return put(t, f, &byte, 1) == 1 ? static_cast<unsigned char>(byte) : EOF;
 }
 int putc(tx& t, int c, FILE* f) { return libc::fputc(t, c, f); }
@@ -58,14 +72,17 @@ std::size_t fwrite(tx& t, const void* from, std::size_t size, std::size_t count,
 
 int vfprintf(tx& t, FILE* f, const char* format, va_list arguments) {
     text_of_format text{t};
-    if (!text.format(format, arguments)) return -1;
-    return put(t, f, text.begin(), text.size()) == text.size() ? static_cast<int>(text.size()) : -1;
+    const bool complete = text.format(format, arguments);
+    const int error = errno;
+    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // as in glibc, also what is incomplete
+    if (printed && !complete) errno = error;
+    return printed && complete ? static_cast<int>(text.size()) : -1;
 }
 int vprintf(tx& t, const char* format, va_list arguments) { return libc::vfprintf(t, stdout, format, arguments); }
 
 int fflush(tx& t, FILE* f) {
     if (f == nullptr) {  // all of them
-        become_irrevocable(t, "fflush of all streams");
+        become_irrevocable(t, "a flush of all streams", "name the stream, and flush after the block");
         return ::fflush(nullptr);
     }
     file of{t, f};

@@ -1,4 +1,4 @@
-// printf into memory, and into a descriptor.
+// printf into memory, and into a descriptor. As in glibc, what comes before a conversion that fails is printed.
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -12,13 +12,15 @@ namespace tutti::libc {
 
 int vsnprintf(tx& t, char* to, std::size_t size, const char* format, va_list arguments) {
     text_of_format text{t};
-    if (!text.format(format, arguments)) return -1;
+    const bool complete = text.format(format, arguments);
+    const int error = errno;
     if (size != 0) {
         const std::size_t fits = std::min(size - 1, text.size());
         copy_out(t, to, text.begin(), fits);
         write(t, to + fits, '\0');
     }
-    return static_cast<int>(text.size());
+    errno = error;
+    return complete ? static_cast<int>(text.size()) : -1;
 }
 
 int vsprintf(tx& t, char* to, const char* format, va_list arguments) {
@@ -38,14 +40,17 @@ int vasprintf(tx& t, char** to, const char* format, va_list arguments) {
 
 int vdprintf(tx& t, int fd, const char* format, va_list arguments) {
     text_of_format text{t};
-    if (!text.format(format, arguments)) return -1;
+    const bool complete = text.format(format, arguments);
+    const int error = errno;
     std::size_t n = 0;
     while (n != text.size()) {
         const ssize_t written = write_private(t, fd, text.begin() + n, text.size() - n);
         if (written < 0) return -1;
         n += static_cast<std::size_t>(written);
     }
-    return static_cast<int>(n);
+    if (complete) return static_cast<int>(n);
+    errno = error;
+    return -1;
 }
 
 }  // namespace tutti::libc

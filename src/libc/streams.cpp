@@ -99,7 +99,9 @@ FILE* fopen(tx& t, const char* path, const char* mode) {
         f = created(t, p, size, m);
         if (f == nullptr && errno == EEXIST && (flags & O_EXCL) == 0) what = opening::final;
     }
-    if (what == opening::final) become_irrevocable(t, "fopen of a file that is not empty, or of a device");
+    if (what == opening::final)
+        become_irrevocable(t, "a file that is not empty, or a device, is opened to be overwritten",
+                           "open it before the block, or append to it");
     if (what != opening::creates) f = opened(t, p, m);
     if (f != nullptr) errno = error;
     return f;

@@ -84,7 +84,7 @@ std::size_t strcspn(tx& t, const char* s, const char* set) { return static_cast<
 
 char* strtok(tx& t, char* s, const char* delimiters) {
     // Where the last call stopped is glibc's secret, so it does this one, too.
-    become_irrevocable(t, "strtok (strtok_r can be undone)");
+    become_irrevocable(t, "where strtok stands in its string is hidden in the C library", "use strtok_r");
     return std::strtok(s, delimiters);
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 template <class E, class... Arguments>
 [[noreturn]] void throw_in_block(Arguments... arguments) {
-    const tutti::tx* const t = tutti::libc::surrounding();
+    const tutti::tx* const t = tutti::libc::surrounding({});
     if (t == nullptr || !tutti::libc::in_language(*t)) throw E(arguments...);
     auto* const place = static_cast<E*>(_ITM_cxa_allocate_exception(sizeof(E)));
     ::new (place) E(arguments...);

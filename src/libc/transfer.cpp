@@ -59,7 +59,7 @@ ssize_t in_parts(tx& t, void* to, std::size_t count, Part part) {
 /// One call of read, whose bytes are gone if nobody takes them: at most as many as are taken at once.
 template <class Read>
 ssize_t read_finally(tx& t, void* to, std::size_t count, Read read) {
-    become_irrevocable(t, "input from a descriptor that cannot be read twice");
+    become_irrevocable(t, "input from a descriptor that cannot be read twice", "read before the block");
     if (runs_plainly(t)) return read(to, count);
     return in_parts(t, to, std::min(count, part_at_once),
                     [&](void* bytes, std::size_t size, std::size_t) { return read(bytes, size); });
@@ -78,7 +78,8 @@ bool takes_output(tx& t, int fd) noexcept {
 template <class Write>
 ssize_t write_finally(tx& t, int fd, const void* from, std::size_t count, Write write) {
     if (!takes_output(t, fd)) return -1;
-    become_irrevocable(t, "output to a descriptor");
+    become_irrevocable(t, "output to a descriptor",
+                       "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
     if (runs_plainly(t)) return write(from, count);
     struct stat about;
     if (::fstat(fd, &about) != 0 || (S_ISREG(about.st_mode) && !lock_file(t, about, false))) return -1;
@@ -120,7 +121,8 @@ ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from) {
 
 ssize_t write_private(tx& t, int fd, const void* from, std::size_t count) {
     if (!takes_output(t, fd)) return -1;
-    become_irrevocable(t, "output to a descriptor");
+    become_irrevocable(t, "output to a descriptor",
+                       "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
     return ::write(fd, from, count);
 }
 

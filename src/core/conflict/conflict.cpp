@@ -31,6 +31,7 @@ struct encounter {
     abort_cause where;
     const orec* at;  // which then read `seen`; null if there is no orec to look at
     word seen;
+    bool owns_more = false;  // d does, besides orecs
 };
 
 /// A nested block of the other's may let go of the orec before its transaction ends, and the other may then sleep for
@@ -75,7 +76,7 @@ verdict decide(descriptor& d, const encounter& e) noexcept {
 verdict judge(descriptor& d, const encounter& e) noexcept {
     if (d.is_irrevocable()) return verdict::kill_other;
     const verdict v = decide(d, e);
-    return v == verdict::wait && !may_wait(d, e.where) ? verdict::abort_self : v;
+    return v == verdict::wait && (e.owns_more || !may_wait(d, e.where)) ? verdict::abort_self : v;
 }
 
 /// True if the other was killed.
@@ -129,6 +130,12 @@ bool meet_readers(descriptor& d, const orec& r, word seen, word others) {
 
 void meet(descriptor& d, descriptor& other, word state, abort_cause where) {
     carry_out(d, {other, state, where, nullptr, 0});
+}
+
+void meet_outside(descriptor& d, descriptor& owner, word state, bool owns_more) {
+    attempt_abort_if_doomed(d);
+    const encounter e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more};
+    if (carry_out(d, e)) wait_out(d, e);  // doomed: it gives the thing back when it notices
 }
 
 void wait_out(descriptor& self, const orec& r, word seen) noexcept {

@@ -23,6 +23,10 @@ void wait_out(descriptor& self, const orec& r, word seen) noexcept;
 /// `other` stands in the way of d as a whole (no orec to look at): a verdict for it, carried out.
 void meet(descriptor& d, descriptor& other, word state, abort_cause where);
 
+/// The same for something that is no orec, which `owner` owns until its end, and d wants to own. `owns_more`: d owns
+/// another such thing, for which others may sleep, so it does not sleep itself.
+void meet_outside(descriptor& d, descriptor& owner, word state, bool owns_more);
+
 /// Looks base::spin_turns times. True if the orec no longer reads `seen`.
 bool spin_while(const orec& r, word seen) noexcept;
 

@@ -1,0 +1,67 @@
+#include "libc/conflict_word.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "api/language.hpp"
+#include "base/futex.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/state/ancestry.hpp"
+
+namespace tutti::libc {
+namespace {
+
+constexpr unsigned words_log2 = 9;
+constinit conflict_word words[1U << words_log2];
+
+/// True: it has changed.
+bool spin_while_owned(const conflict_word& w, const core::descriptor* by) noexcept {
+    for (int turn = 0; turn < base::spin_turns; ++turn) {
+        if (w.owner.load(std::memory_order_relaxed) != by) return true;
+        base::spin_turn();
+    }
+    return false;
+}
+
+/// Owners in other threads of the parent do not exist here.
+void forget_other_owners() noexcept {
+    const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
+    for (conflict_word& w : words) {
+        const core::descriptor* const owner = w.owner.load(std::memory_order_relaxed);
+        if (owner != nullptr && !core::is_of(*owner, self)) w.owner.store(nullptr, std::memory_order_relaxed);
+    }
+}
+
+[[gnu::constructor]] void arrange() { ::pthread_atfork(nullptr, nullptr, forget_other_owners); }
+
+}  // namespace
+
+conflict_word& conflict_word_of(const void* thing) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(thing);
+    return words[((address >> 4) * 0x9e3779b97f4a7c15U) >> (64 - words_log2)];
+}
+
+bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
+    for (;;) {
+        core::descriptor* seen = w.owner.load(std::memory_order_relaxed);
+        if (seen == &d) return false;
+        if (seen == nullptr) {
+            // Partner: release in give_back.
+            if (w.owner.compare_exchange(seen, &d, std::memory_order_acquire)) return true;
+            continue;
+        }
+        if (spin_while_owned(w, seen)) continue;
+        const detail::word state = seen->state.load(std::memory_order_acquire);
+        // Only if it still owns the word does the state belong to the transaction that took it.
+        if (w.owner.load(std::memory_order_acquire) != seen) continue;
+        // It is over but for undo actions, and gives the word back in one of them; nobody is told.
+        if (!memory::is_running(state)) ::sched_yield();
+        else api::meet_outside(d, *seen, state, owns_more);
+    }
+}
+
+void refresh_snapshot(core::descriptor& d) { d.algorithm->refresh(d); }
+
+void give_back(conflict_word& w) noexcept { w.owner.store(nullptr, std::memory_order_release); }
+
+}  // namespace tutti::libc
