@@ -251,11 +251,14 @@ void tm_count_at_commit(uint64_t* counter, int64_t by) {
         for (; by > 0; by--) _ITM_addUserCommitAction(add_one, any_transaction, counter);
 }
 
+/* All threads add to these. */
+static void add(uint64_t* total, int64_t by) { __atomic_fetch_add(total, (uint64_t)by, __ATOMIC_RELAXED); }
+
 static void count_item(void* argument) {
     const int64_t bytes = (intptr_t)argument;
-    tm_count(&stats_state.curr_bytes, bytes);
-    tm_count(&stats_state.curr_items, bytes > 0 ? 1 : -1);
-    if (bytes > 0) tm_count(&stats.total_items, 1);
+    add(&stats_state.curr_bytes, bytes);
+    add(&stats_state.curr_items, bytes > 0 ? 1 : -1);
+    if (bytes > 0) add(&stats.total_items, 1);
 }
 
 void tm_count_item(int64_t bytes) {
