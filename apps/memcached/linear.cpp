@@ -131,20 +131,36 @@ private:
     std::uint64_t uniques_[keys] = {};
 };
 
-/// Stores values of all sizes in more keys than there is memory for.
+/// Stores values of many sizes in more keys than there is memory for, and has pages moved between slab classes.
 void press(const settings& of, unsigned number, const std::atomic<bool>& over) {
+    constexpr unsigned batch = 16;
     engine random(of.seed + 1000 + number);
     mc::connection server(of.socket);
-    while (!over) {
-        const unsigned size = below(random, 20) == 0 ? below(random, 500000) : below(random, 4000);
-        const std::string key = "p" + std::to_string(below(random, 100000));
-        const std::string answer =
-            server.ask("set " + key + " 0 0 " + std::to_string(size) + "\r\n" + std::string(size, 'p') + "\r\n");
-        if (answer == "STORED") server.ask("touch " + key + " 0\r\n");
-        else if (!answer.starts_with("SERVER_ERROR out of memory"))
-            throw wrong_history("a set under pressure was answered: " + answer);
-        else server.line();  // the value, which the server takes for a command
+    for (unsigned count = 0; !over; ++count) {
+        std::string requests;
+        for (unsigned request = 0; request < batch; ++request) {
+            // First small ones, of which so many fit that the hash table has to grow.
+            const unsigned size = below(random, count < 1000 ? 60 : below(random, 500) == 0 ? 100000 : 1500);
+            requests += "set p" + std::to_string(below(random, 100000)) + " 0 0 " + std::to_string(size) + "\r\n" +
+                        std::string(size, 'p') + "\r\n";
+        }
+        server.send(requests);
+        for (unsigned request = 0; request < batch; ++request)
+            if (const std::string answer = server.line();
+                answer != "STORED" && !answer.starts_with("SERVER_ERROR out of memory"))
+                throw wrong_history("a set under pressure was answered: " + answer);
+        // If that is impossible just now, the answer says so.
+        if (count % 50 == 49) server.ask("slabs reassign -1 " + std::to_string(1 + below(random, 15)) + "\r\n");
     }
+}
+
+/// What the server counts under `name`.
+std::uint64_t statistic(mc::connection& server, const std::string& name) {
+    std::uint64_t found = 0;
+    server.send("stats\r\n");
+    for (std::string line = server.line(); line != "END"; line = server.line())
+        if (line.starts_with("STAT " + name + " ")) found = std::stoull(line.substr(name.size() + 6));
+    return found;
 }
 
 /// Hangs up after part of some commands, without waiting for what they are answered.
@@ -156,7 +172,11 @@ void be_rude(const settings& of, unsigned number, const std::atomic<bool>& over)
         mc::connection server(of.socket);
         std::string sent;
         while (below(random, 4) != 0) sent += commands;
-        server.send(sent + commands.substr(0, below(random, static_cast<unsigned>(commands.size()))));
+        try {
+            server.send(sent + commands.substr(0, below(random, static_cast<unsigned>(commands.size()))));
+        } catch (const std::system_error&) {
+            // The server has hung up first, as it does where it finds no memory for answers.
+        }
     }
 }
 
@@ -179,6 +199,8 @@ std::string describe(const std::vector<command>& history) {
 class run {
 public:
     explicit run(const settings& of) : settings_(of), meet_(static_cast<std::ptrdiff_t>(of.clients), check{*this}) {
+        mc::connection server(of.socket);
+        hash_power_ = statistic(server, "hash_power_level");
         for (unsigned number = 0; number < of.clients; ++number)
             clients_.push_back(std::make_unique<client>(of, number, clock_));
     }
@@ -199,11 +221,22 @@ public:
         for (auto& one : crew) one.join();
         for (auto& one : others) one.join();
         if (!failure_.empty()) throw wrong_history(failure_);
-        std::printf("%u clients, %" PRIu64 " rounds: every history of the %u keys of each is linearizable\n",
-                    settings_.clients, round_, keys);
+        std::printf("%s%u clients, %" PRIu64 " rounds: every history of the %u keys of each is linearizable\n",
+                    pressed_.c_str(), settings_.clients, round_, keys);
     }
 
 private:
+    /// Whether what the pressure is for has happened. A run that ends before would have shown nothing.
+    bool was_pressed() {
+        if (settings_.pressure == 0) return true;
+        mc::connection server(settings_.socket);
+        const std::uint64_t evictions = statistic(server, "evictions"), moved = statistic(server, "slabs_moved"),
+                            hash_power = statistic(server, "hash_power_level");
+        pressed_ = std::to_string(evictions) + " values evicted, " + std::to_string(moved) +
+                   " slab pages moved, a hash table of 2^" + std::to_string(hash_power) + " buckets; ";
+        return evictions > 0 && moved > 0 && hash_power > hash_power_;
+    }
+
     /// Runs while all clients wait for the next round.
     struct check {
         run& self;
@@ -229,9 +262,16 @@ private:
             fail(error.what());
         }
         ++round_;
+        if (failed() || is_over()) over_ = true;
+    }
+
+    bool is_over() noexcept {
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
-        if (failed() || (settings_.seconds > 0 ? took.count() >= settings_.seconds : round_ >= settings_.rounds))
-            over_ = true;
+        if (settings_.seconds > 0 ? took.count() < settings_.seconds : round_ < settings_.rounds) return false;
+        bool pressed = true;
+        guarded([&] { pressed = was_pressed(); });
+        if (!pressed && took.count() > settings_.seconds + 60) fail("the pressure has not had its effects: " + pressed_);
+        return pressed || failed();
     }
 
     template <typename F>
@@ -257,7 +297,8 @@ private:
     std::atomic<bool> over_ = false;
     std::uint64_t round_ = 0;
     std::mutex mutex_;
-    std::string failure_;
+    std::string failure_, pressed_;
+    std::uint64_t hash_power_;  // at the begin
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     std::barrier<check> meet_;
 };

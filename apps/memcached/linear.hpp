@@ -110,8 +110,9 @@ inline std::optional<value> apply(const command& c, const value& before, bool ot
     return when(c.answer == "STORED", stored(before, text));
 }
 
-/// `may_vanish`: the server may have thrown the value away at any time, for want of memory. At most 64 commands.
-inline bool is_linearizable(const std::vector<command>& history, bool may_vanish = false) {
+/// `under_pressure`: at any time the server may have thrown the value away for want of memory, or moved it to another
+/// slab page, which gives it another unique number. At most 64 commands.
+inline bool is_linearizable(const std::vector<command>& history, bool under_pressure = false) {
     if (history.size() > 64) throw std::invalid_argument("a history has at most 64 commands");
     std::set<std::tuple<std::uint64_t, value>> tried;
     std::vector<std::tuple<std::uint64_t, value>> open{{0, value{}}};
@@ -126,7 +127,10 @@ inline bool is_linearizable(const std::vector<command>& history, bool may_vanish
         const auto go_on = [&](std::uint64_t done, const value& after) {
             if (tried.emplace(done, after).second) open.emplace_back(done, after);
         };
-        if (may_vanish && now.there) go_on(taken, detail::gone(now));
+        if (under_pressure && now.there) {
+            go_on(taken, detail::gone(now));
+            go_on(taken, detail::stored(now, now.text));
+        }
         for (std::uint64_t left = all & ~taken; left != 0; left &= left - 1) {
             const auto index = static_cast<unsigned>(std::countr_zero(left));
             if (history[index].called > first_answer) continue;
