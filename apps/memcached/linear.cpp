@@ -180,11 +180,19 @@ void be_rude(const settings& of, unsigned number, const std::atomic<bool>& over)
     }
 }
 
+/// memcached's own: an increment that makes a new item gives the number of that to the old one, too, whose readers may
+/// still be about to send it. What a `gets` beside an increment says of the number proves nothing.
 void note_overlaps(std::vector<command>& history) {
-    for (command& flush : history)
-        flush.overlapped = std::any_of(history.begin(), history.end(), [&](const command& c) {
-            return &c != &flush && c.called < flush.answered && flush.called < c.answered;
-        });
+    for (command& one : history) {
+        const auto beside = [&](const command& c) {
+            return &c != &one && c.called < one.answered && one.called < c.answered;
+        };
+        one.overlapped = std::any_of(history.begin(), history.end(), beside);
+        if (one.what == kind::gets && std::any_of(history.begin(), history.end(), [&](const command& c) {
+                return (c.what == kind::incr || c.what == kind::decr) && beside(c);
+            }))
+            one.what = kind::get;
+    }
 }
 
 std::string describe(const std::vector<command>& history) {

@@ -96,8 +96,9 @@ inline std::optional<value> apply(const command& c, const value& before, bool ot
         case kind::remove: return when(c.answer == (before.there ? "DELETED" : "NOT_FOUND"), gone(before));
         case kind::cas:
             if (!before.there) return when(c.answer == "NOT_FOUND", before);
-            // What nobody has seen yet is newer than what this client has.
-            if (before.unique != c.unique) return when(c.answer == "EXISTS", before);
+            // What nobody has seen yet is newer than what this client has, unless only a look that proves nothing saw it.
+            if (before.unique != c.unique && !(before.unique == 0 && c.unique > before.largest && c.answer == "STORED"))
+                return when(c.answer == "EXISTS", before);
             return when(c.answer == "STORED", stored(before, c.argument));
         case kind::replace:
         case kind::append:
