@@ -121,7 +121,7 @@ private:
         if (!(words >> word >> key >> flags >> size)) throw wrong_history("a get was answered: " + c.answer);
         words >> c.unique;
         c.answer = server_.data(size);
-        if (server_.line() != "END") throw wrong_history("a get's answer has no END");
+        if (server_.line() != "END") throw wrong_history("an answer to a get has no END");
     }
 
     const settings& settings_;

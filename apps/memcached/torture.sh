@@ -14,6 +14,7 @@ shift 3
 source "$here/server.sh"
 
 # Beside the checker, clients that are killed in the middle of their batches until it ends.
+# shellcheck disable=SC2317 # with_server calls it
 check_while_killing() {
     local checker status=0
     timeout "$((seconds + 120))" "$programs/tutti-mc-linear" --seconds "$seconds" --evictions --pressure 2 --rude 1 --no-flushes "$@" &
