@@ -39,14 +39,12 @@ struct wrong_history : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-const char* const names[] = {"get",     "gets", "set",  "add",  "replace", "append",   "prepend",
-                             "cas",     "incr", "decr", "touch", "delete", "flush_all"};
+const char* const names[] = {"get", "gets", "set",  "add",   "replace", "append",   "prepend",
+                             "cas", "incr", "decr", "touch", "delete",  "flush_all"};
 
 using engine = std::mt19937_64;
 
-unsigned below(engine& random, unsigned bound) {
-    return std::uniform_int_distribution<unsigned>(0, bound - 1)(random);
-}
+unsigned below(engine& random, unsigned bound) { return std::uniform_int_distribution<unsigned>(0, bound - 1)(random); }
 
 class client {
 public:
@@ -166,8 +164,9 @@ std::uint64_t statistic(mc::connection& server, const std::string& name) {
 /// Hangs up after part of some commands, without waiting for what they are answered.
 void be_rude(const settings& of, unsigned number, const std::atomic<bool>& over) {
     engine random(of.seed + 2000 + number);
-    const std::string commands = "set rude 0 0 5\r\nrudex\r\nincr rude 1\r\nget rude rude rude\r\nmg rude v k t\r\n"
-                                 "append rude 0 0 3\r\nabc\r\nms rude 4\r\nabcd\r\nmd rude\r\nma rude\r\ngat 9 rude\r\n";
+    const std::string commands =
+        "set rude 0 0 5\r\nrudex\r\nincr rude 1\r\nget rude rude rude\r\nmg rude v k t\r\n"
+        "append rude 0 0 3\r\nabc\r\nms rude 4\r\nabcd\r\nmd rude\r\nma rude\r\ngat 9 rude\r\n";
     while (!over) {
         mc::connection server(of.socket);
         std::string sent;
@@ -262,8 +261,8 @@ private:
                 note_overlaps(all);
                 if (!is_linearizable(all, settings_.evictions)) {
                     std::sort(all.begin(), all.end(), [](auto& a, auto& b) { return a.called < b.called; });
-                    fail("the history of a key in round " + std::to_string(round_) + " is not linearizable:" +
-                         describe(all));
+                    fail("the history of a key in round " + std::to_string(round_) +
+                         " is not linearizable:" + describe(all));
                 }
             }
         } catch (const std::exception& error) {
@@ -278,7 +277,8 @@ private:
         if (settings_.seconds > 0 ? took.count() < settings_.seconds : round_ < settings_.rounds) return false;
         bool pressed = true;
         guarded([&] { pressed = was_pressed(); });
-        if (!pressed && took.count() > settings_.seconds + 60) fail("the pressure has not had its effects: " + pressed_);
+        if (!pressed && took.count() > settings_.seconds + 60)
+            fail("the pressure has not had its effects: " + pressed_);
         return pressed || failed();
     }
 

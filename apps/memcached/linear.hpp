@@ -52,8 +52,7 @@ inline bool is_number(const std::string& text) {
 inline std::optional<value> counted(const command& c, const value& before, bool pads) {
     if (!before.there) return c.answer == "NOT_FOUND" ? std::optional(before) : std::nullopt;
     const std::string digits = before.text.substr(0, before.text.find(' '));
-    if (!is_number(digits))
-        return c.answer.starts_with("CLIENT_ERROR") ? std::optional(before) : std::nullopt;
+    if (!is_number(digits)) return c.answer.starts_with("CLIENT_ERROR") ? std::optional(before) : std::nullopt;
     const std::uint64_t old = std::stoull(digits), by = std::stoull(c.argument);
     std::string now = std::to_string(c.what == kind::incr ? old + by : old > by ? old - by : 0);
     if (c.answer != now) return std::nullopt;
