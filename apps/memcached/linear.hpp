@@ -1,5 +1,5 @@
-// Is the history of one key linearizable? Commands overlap; the history is right if each can be given an instant between
-// its call and its answer such that the answers are those of a single client sending them in that order.
+// Is the history of one key linearizable? Commands overlap; the history is right if each can be given an instant
+// between its call and its answer such that the answers are those of a single client sending them in that order.
 //
 // The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993) with Lowe's memory of what has
 // been tried ("Testing for Linearizability", 2017): it takes any command that was called before the first answer among
@@ -73,8 +73,8 @@ inline std::optional<value> seen(const command& c, const value& before) {
 }  // namespace detail
 
 /// What the key holds after `c`, or nothing if the answer is wrong for what it held before. memcached leaves two things
-/// open, which `other` chooses between: whether a number that got shorter is filled up with blanks, which depends on who
-/// else is looking at it; and whether a value survives a flush_all that came while a command was storing it, because
+/// open, which `other` chooses between: whether a number that got shorter is filled up with blanks, which depends on
+/// who else is looking at it; and whether a value survives a flush_all that came while a command was storing it, because
 /// flush_all takes no lock: it only draws a number that older values lack.
 inline std::optional<value> apply(const command& c, const value& before, bool other = false) {
     using detail::gone, detail::stored;
@@ -95,7 +95,8 @@ inline std::optional<value> apply(const command& c, const value& before, bool ot
         case kind::remove: return when(c.answer == (before.there ? "DELETED" : "NOT_FOUND"), gone(before));
         case kind::cas:
             if (!before.there) return when(c.answer == "NOT_FOUND", before);
-            // What nobody has seen yet is newer than what this client has, unless only a look that proves nothing saw it.
+            // What nobody has seen yet is newer than what this client has, unless only a look that proves nothing has
+            // seen it.
             if (before.unique != c.unique && !(before.unique == 0 && c.unique > before.largest && c.answer == "STORED"))
                 return when(c.answer == "EXISTS", before);
             return when(c.answer == "STORED", stored(before, c.argument));

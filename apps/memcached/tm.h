@@ -35,8 +35,8 @@
 #define TM_ATOMIC __transaction_atomic
 #endif
 
-/* What a failed assertion and a log entry may do inside a block: the first ends the process, so there is nothing to
- * take back; the second is put off until the block has committed. */
+/* Blocks may fail an assertion and log. The first ends the process, so nobody has to take anything back; tm_fprintf puts
+ * the second off until the block has committed. */
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
 int tm_fprintf(FILE* to, const char* format, ...) TM_PURE __attribute__((format(printf, 2, 3)));
 void tm_perror(const char* what) TM_PURE;
@@ -53,8 +53,8 @@ void tm_leave(const int* scope) TM_PURE;
 #define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------
- * What a thread holds while it sleeps, sends, or calls what no block may call. Taking and giving back are blocks; who
- * has to wait sleeps until the commit of the block that gives it back. */
+ * A thread holds a token while it sleeps, sends, or calls what no block may call. Blocks take tokens and give them back;
+ * a thread that has to wait sleeps until the block that gives the token back has committed. */
 typedef struct tm_token {
     unsigned held;   /* only blocks touch it */
     unsigned asleep; /* only outside of blocks */
@@ -66,8 +66,8 @@ void tm_token_give(tm_token* token) TM_SAFE;
 /* Returns when `token` may have become free. */
 void tm_token_wait(tm_token* token);
 
-/* A condition is a count of signals: who waits for it sleeps until the count has changed. A signal inside a block takes
- * effect with it. */
+/* A condition is a count of signals: a thread that waits for it sleeps until the count has changed. A signal inside a
+ * block takes effect when the block commits. */
 typedef struct tm_condition {
     unsigned signals;
     unsigned asleep;

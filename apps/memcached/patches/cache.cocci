@@ -1,8 +1,8 @@
 // The locks of the items' buckets, of the LRU lists, of CAS ids and of the buffers of bumps.
 
 // ---- the bucket of an item ---------------------------------------------------------------------------------------
-// Who holds a bucket across functions, or while it sends, keeps a token (tm.h); a block that meets one leaves and
-// waits.
+// A thread that holds a bucket across functions, or while it sends, keeps a token (tm.h). A block that meets a token
+// leaves and waits.
 
 // A deletion holds the bucket across two functions, and answers the client while it does. The answer comes after the
 // block, because a response cannot be taken back.
@@ -438,7 +438,7 @@ do_add_delta(...) {
   ...>
 }
 
-// What becomes of the copy does not concern other threads, and a block that starts over makes it anew.
+// No other thread sees the copy, and a block that starts over makes it anew.
 @@
 expression T, F, N;
 @@
