@@ -74,8 +74,8 @@ inline std::optional<value> seen(const command& c, const value& before) {
 
 /// What the key holds after `c`, or nothing if the answer is wrong for what it held before. memcached leaves two things
 /// open, which `other` chooses between: whether a number that got shorter is filled up with blanks, which depends on
-/// who else is looking at it; and whether a value survives a flush_all that came while a command was storing it, because
-/// flush_all takes no lock: it only draws a number that older values lack.
+/// who else is looking at it; and whether a value survives a flush_all that came while a command was storing it. That
+/// command takes a lock and flush_all none: it only draws a number that older values lack.
 inline std::optional<value> apply(const command& c, const value& before, bool other = false) {
     using detail::gone, detail::stored;
     const auto when = [&](bool right, value after) { return right ? std::optional(after) : std::nullopt; };

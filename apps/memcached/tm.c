@@ -149,8 +149,8 @@ void tm_log(logger* to, enum log_entry_type event, const void* about, ...) {
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------
- * A thread that waits for a word to change sleeps in the kernel. A block that changes the word wakes the sleepers when it
- * commits, as finding 7 asks: so no thread is woken early, and none by a block that is rolled back.
+ * A thread that waits for a word to change sleeps in the kernel. A block that changes the word wakes the sleepers when
+ * it commits, as finding 7 asks: so it wakes no thread early, and none if it is rolled back.
  *
  * No wake-up is lost. The sleeper counts itself (A), then the kernel compares the word (B) and sleeps. The action of a
  * commit runs when the word has been changed (C), and then looks at the count (D). The fences order A before B and C

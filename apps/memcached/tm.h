@@ -35,8 +35,8 @@
 #define TM_ATOMIC __transaction_atomic
 #endif
 
-/* Blocks may fail an assertion and log. The first ends the process, so nobody has to take anything back; tm_fprintf puts
- * the second off until the block has committed. */
+/* Blocks may fail an assertion and log. The first ends the process, so nobody has to take anything back; tm_fprintf
+ * puts the second off until the block has committed. */
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
 int tm_fprintf(FILE* to, const char* format, ...) TM_PURE __attribute__((format(printf, 2, 3)));
 void tm_perror(const char* what) TM_PURE;
@@ -53,8 +53,8 @@ void tm_leave(const int* scope) TM_PURE;
 #define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------
- * A thread holds a token while it sleeps, sends, or calls what no block may call. Blocks take tokens and give them back;
- * a thread that has to wait sleeps until the block that gives the token back has committed. */
+ * A thread holds a token while it sleeps, sends, or calls what no block may call. Blocks take tokens and give them
+ * back; a thread that has to wait sleeps until the block that gives the token back has committed. */
 typedef struct tm_token {
     unsigned held;   /* only blocks touch it */
     unsigned asleep; /* only outside of blocks */
