@@ -231,8 +231,8 @@ private:
 
     static void hint_at_callee(block_view& v, const std::string& callee) {
         v.hints.push_back(
-            fmt::format("annotate {} with __attribute__((transaction_callable)), or with transaction_safe if nothing "
-                        "in it is unsafe, and compile it with -fgnu-tm",
+            fmt::format("annotate {} with __attribute__((transaction_safe)) and compile it with -fgnu-tm; "
+                        "transaction_callable, if something in it is unsafe, helps only in the file that defines it",
                         callee));
     }
 

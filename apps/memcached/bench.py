@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-BUILDS = ["baseline", "cache-naive", "cache", "slabs", "stats", "cache+stats", "all", "all:system"]
+BUILDS = ["baseline", "copies", "cache-naive", "cache", "slabs", "stats", "cache+stats", "all-steps", "all", "all:system"]
 SYSTEM_LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 
 
@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--load", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--builds", type=lambda text: text.split(","), default=BUILDS,
                         help="a,b; the first is what others are compared to")
-    parser.add_argument("--threads", type=numbers, default=[1, 2, 4], help="threads of the server")
+    parser.add_argument("--threads", type=numbers, default=[1, 2, 4, 8], help="threads of the server")
     parser.add_argument("--sets", type=numbers, default=[10, 50], help="percent of requests that store")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2)

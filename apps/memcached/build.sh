@@ -14,7 +14,7 @@ known=$(grep -oE '^[a-z+-]+' "$here/builds.txt")
 
 "$here/fetch.sh" "$folder"
 folder=$(cd "$folder" && pwd)
-inputs=$(cat "$here"/patches/* "$here"/tm* "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
+inputs=$(cat "$here"/patches/* "$here"/*.h "$here"/tm.c "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
 
 make_build() {
     local build=$1 at=$folder/$1 definition compiler=gcc flags=-D_GNU_SOURCE shim=()
@@ -22,7 +22,7 @@ make_build() {
     cp -a "$folder/source" "$at"
     "$here/convert.sh" "$build" "$at"
     cd "$at"
-    if [[ $build != baseline ]]; then
+    if grep -q "^$build .*volatiles" "$here/builds.txt"; then
         definition=$(awk -v build="$build" '$1 == build { print $3 }' "$here/builds.txt")
         # The stand-ins of tm.h suffice, and a program without our C library runs on GCC's libitm, too, to be compared.
         compiler="$wrapper --no-libc"

@@ -1,11 +1,9 @@
 // tutti-mc-check: is what memcached answers right? Clients send generated commands at once.
 //
-// - Keys of one client's own: each answer is the one that a model gives, exactly.
-// - Keys of all clients: `shared-sum` is incremented by all, `shared-cas` through gets and cas, `shared-list` is
-// appended
-//   to. In the end, sum and successes and appended bytes must be what the clients counted together; the numbers that
-// one
-//   client sees in `shared-sum` grow, because nobody decrements it, and no two clients are answered the same sum.
+// - Each client has keys of its own: a model gives each answer exactly.
+// - All clients share three keys. They increment `shared-sum`, swap `shared-cas` by gets and cas, and append to
+//   `shared-list`. At the end the sum, the swaps and the appended bytes must be what the clients counted together. The
+//   sums that one client is answered grow, because no client decrements, and no two clients are answered the same sum.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>

@@ -17,6 +17,7 @@ patches=${patches#=}
 cd "$folder"
 sources=(assoc.c bipbuffer.c cache.c crawler.c items.c logger.c memcached.c proto_bin.c proto_text.c slabs.c
     stats_prefix.c thread.c memcached.h)
+[[ ,$patches, != *,copies,* ]] || sed -i "/ntokens is overwritten here/r $here/item_answer.h" proto_text.c
 for patch in ${patches//,/ }; do
     spatch --very-quiet --no-show-diff --macro-file "$here/patches/macros.h" --sp-file "$here/patches/$patch.cocci" \
         --in-place "${sources[@]}" 2>"$patch.log" || {
@@ -25,6 +26,8 @@ for patch in ${patches//,/ }; do
         exit 1
     }
 done
+
+[[ ,$patches, == *,volatiles,* ]] || exit 0 # locks
 
 # Declarations and definitions of the functions that blocks call (finding 5). Not by a semantic patch, because
 # Coccinelle 1.1 adds no attribute to a prototype.
@@ -46,6 +49,8 @@ extern const unsigned tm_hashpower __asm__("hashpower");' assoc.c
     -e 's/^static (TM_(SAFE|CALLED) )?((void|void \*)\s*\*?(do_slabs_(alloc|free)|do_item_(un)?link_q|item_(un)?link_q)\()/\1\3/' \
     -e 's/^(TM_(SAFE|CALLED) )static (void \*?(do_slabs_(alloc|free)|do_item_(un)?link_q)\()/\1\3/' \
     -e 's/^(TM_(SAFE|CALLED) )(static )?(void \*?(slabs_(alloc|free)|item_(un)?link_q)\()/\4/' items.c slabs.c slabs.h
+[[ ,$patches, != *,release,* ]] ||
+    sed -i 's/^void  *item_remove(item \*it);/&\nenum store_item_type store_item_and_release(item*, int comm, conn*);/' memcached.h
 # What hashes a key reads memory that does not change, as tm_same_key does.
 sed -i 's/^\(typedef uint32_t (\*hash_func)(.*)\);/\1 TM_PURE;/' hash.h
 # Coccinelle cannot follow the X macros between these two.

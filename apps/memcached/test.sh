@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# test.sh <folder> <tutti-mc-check> <build>...: memcached's own tests, and ours, on builds that build.sh has made.
+# test.sh <folder> <programs' folder> <build>...: memcached's own tests, and ours, on builds that build.sh has made.
 #
 # A test of memcached's counts if the baseline passes it; what fails there tests what this build of the baseline lacks.
 # A converted build has to pass all that count.
 set -euo pipefail
 
 folder=$(cd "$1" && pwd)
-check=$(readlink -f "$2")
+programs=$(cd "$2" && pwd)
 shift 2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=apps/memcached/server.sh
+source "$here/server.sh"
 jobs=${TUTTI_JOBS:-$(nproc)}
 
 # passed <build>: the tests of memcached's that it passes.
@@ -16,30 +19,6 @@ passed() {
     (cd "$folder/$build" && prove -j "$jobs" t/*.t >"$folder/$build.prove" 2>&1) || true
     (cd "$folder/$build" && printf '%s\n' t/*.t) |
         grep -vxFf <(grep -oE '^t/[^ ]+ +\(Wstat' "$folder/$build.prove" | cut -d' ' -f1) || true
-}
-
-# run_check <build> <server's options> -- <checker's options>
-run_check() {
-    local build=$1 server=() socket process status=0
-    shift
-    while [[ $1 != -- ]]; do
-        server+=("$1")
-        shift
-    done
-    shift
-    socket=$(mktemp -u /tmp/tutti-mc.XXXXXX)
-    "$folder/$build/memcached-debug" -u "$(id -un)" -s "$socket" "${server[@]}" &
-    process=$!
-    for _ in $(seq 100); do
-        [[ ! -S $socket ]] || break
-        kill -0 "$process" 2>/dev/null || break
-        sleep 0.1
-    done
-    timeout 300 "$check" --socket "$socket" "$@" || status=$?
-    kill -INT "$process"
-    wait "$process" || status=1
-    rm -f "$socket"
-    return "$status"
 }
 
 failures=0
@@ -59,16 +38,31 @@ if [[ ${TUTTI_MEMCACHED_SAMPLE:-} == "" ]]; then
             failures=1
         fi
     done
-    commands=50000
+    commands=50000 rounds=20000 torture=20
 else
-    commands=1500
+    commands=1500 rounds=1500 torture=4
 fi
 for build in "$@"; do
+    server=("$folder/$build/memcached-debug" -t 4 -m 1024)
+    check=(timeout 300 "$programs/tutti-mc-check" --commands "$commands")
     echo "answers of $build against a model"
-    run_check "$build" -t 4 -m 1024 -- --commands "$commands" || failures=1
-    run_check "$build" -t 4 -m 1024 -o no_lru_crawler,no_lru_maintainer -- --commands "$commands" || failures=1
+    with_server "${server[@]}" -- "${check[@]}" || failures=1
+    with_server "${server[@]}" -o no_lru_crawler,no_lru_maintainer -- "${check[@]}" || failures=1
     # A hash table that grows while commands run.
-    run_check "$build" -t 4 -m 1024 -o hashpower=13 -- --commands "$commands" --fill 30000 || failures=1
+    with_server "${server[@]}" -o hashpower=13 -- "${check[@]}" --fill 30000 || failures=1
+    echo "histories of $build"
+    with_server "${server[@]}" -- timeout 300 "$programs/tutti-mc-linear" --rounds "$rounds" || failures=1
 done
+"$here/torture.sh" "$folder" "$programs" "$torture" "$@" || failures=1
+if [[ -x $folder/broken/memcached ]]; then
+    echo "histories of a server whose increments take no lock"
+    if with_server "$folder/broken/memcached" -t 4 -- \
+        timeout 300 "$programs/tutti-mc-linear" --seconds 60 >"$folder/broken.history" 2>&1; then
+        echo "    FAILED: nothing was found wrong with them"
+        failures=1
+    else
+        echo "    found wrong, as they should be: $(grep -c '\.\.' "$folder/broken.history") commands of one key"
+    fi
+fi
 ((failures == 0)) && echo "all is well"
 exit "$failures"

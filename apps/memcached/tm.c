@@ -149,8 +149,8 @@ void tm_log(logger* to, enum log_entry_type event, const void* about, ...) {
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------
- * Who waits for a word to change sleeps in the kernel. A block that changes it wakes the sleepers when it commits: a
- * signal inside a block is deferred (finding 7), so it is neither lost with a block that is rolled back nor early.
+ * A thread that waits for a word to change sleeps in the kernel. A block that changes the word wakes the sleepers when
+ * it commits, as finding 7 asks: so it wakes no thread early, and none if it is rolled back.
  *
  * No wake-up is lost. The sleeper counts itself (A), then the kernel compares the word (B) and sleeps. The action of a
  * commit runs when the word has been changed (C), and then looks at the count (D). The fences order A before B and C
@@ -251,11 +251,14 @@ void tm_count_at_commit(uint64_t* counter, int64_t by) {
         for (; by > 0; by--) _ITM_addUserCommitAction(add_one, any_transaction, counter);
 }
 
+/* All threads add to these. */
+static void add(uint64_t* total, int64_t by) { __atomic_fetch_add(total, (uint64_t)by, __ATOMIC_RELAXED); }
+
 static void count_item(void* argument) {
     const int64_t bytes = (intptr_t)argument;
-    tm_count(&stats_state.curr_bytes, bytes);
-    tm_count(&stats_state.curr_items, bytes > 0 ? 1 : -1);
-    if (bytes > 0) tm_count(&stats.total_items, 1);
+    add(&stats_state.curr_bytes, bytes);
+    add(&stats_state.curr_items, bytes > 0 ? 1 : -1);
+    if (bytes > 0) add(&stats.total_items, 1);
 }
 
 void tm_count_item(int64_t bytes) {

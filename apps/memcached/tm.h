@@ -35,8 +35,8 @@
 #define TM_ATOMIC __transaction_atomic
 #endif
 
-/* What a failed assertion and a log entry may do inside a block: the first ends the process, so there is nothing to
- * take back; the second is put off until the block has committed. */
+/* Blocks may fail an assertion and log. The first ends the process, so nobody has to take anything back; tm_fprintf
+ * puts the second off until the block has committed. */
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
 int tm_fprintf(FILE* to, const char* format, ...) TM_PURE __attribute__((format(printf, 2, 3)));
 void tm_perror(const char* what) TM_PURE;
@@ -53,8 +53,8 @@ void tm_leave(const int* scope) TM_PURE;
 #define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------
- * What a thread holds while it sleeps, sends, or calls what no block may call. Taking and giving back are blocks; who
- * has to wait sleeps until the commit of the block that gives it back. */
+ * A thread holds a token while it sleeps, sends, or calls what no block may call. Blocks take tokens and give them
+ * back; a thread that has to wait sleeps until the block that gives the token back has committed. */
 typedef struct tm_token {
     unsigned held;   /* only blocks touch it */
     unsigned asleep; /* only outside of blocks */
@@ -66,8 +66,8 @@ void tm_token_give(tm_token* token) TM_SAFE;
 /* Returns when `token` may have become free. */
 void tm_token_wait(tm_token* token);
 
-/* A condition is a count of signals: who waits for it sleeps until the count has changed. A signal inside a block takes
- * effect with it. */
+/* A condition is a count of signals: a thread that waits for it sleeps until the count has changed. A signal inside a
+ * block takes effect when the block commits. */
 typedef struct tm_condition {
     unsigned signals;
     unsigned asleep;
@@ -114,15 +114,17 @@ tm_token* tm_item_token(uint32_t hv) TM_PURE;
 #define TM_SLABS_RELAXED() TM_SCOPE __transaction_relaxed
 #define TM_STATS_RELAXED() TM_SCOPE __transaction_relaxed
 
-/* Numbers that only have to differ and to grow: taken at once, and not given back by a block that is rolled back. */
-/* Additions to what only counts: they commute. The second is for blocks, and adds when the block has committed. */
+/* A thread adds to a count of its own, which other threads read. Inside a block the second form does it, when the block
+ * has committed. */
 static inline void tm_count(uint64_t* counter, int64_t by) {
-    __atomic_fetch_add(counter, (uint64_t)by, __ATOMIC_RELAXED);
+    __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + (uint64_t)by, __ATOMIC_RELAXED);
 }
 TM_PURE void tm_count_at_commit(uint64_t* counter, int64_t by);
 /* An item of so many bytes has been linked, or, if negative, unlinked. */
 TM_PURE void tm_count_item(int64_t bytes);
 
+/* These two take and set a number at once, and a block that is rolled back does not give it back: it only has to differ
+ * from all others and to grow. */
 TM_PURE uint64_t tm_next(uint64_t* number);
 TM_PURE void tm_set(uint64_t* number, uint64_t to);
 
@@ -131,6 +133,9 @@ TM_PURE void tm_set(uint64_t* number, uint64_t to);
 /* The key of an item that is in the table does not change until it has left the table and every block that could still
  * see it has ended, so it is compared without barriers. */
 TM_PURE bool tm_same_key(const void* a, const void* b, size_t size);
+/* The block reads `from` with barriers, and writes `to` without: it is the thread's own, and nobody reads it after a
+ * roll-back. REQUIRES: a block. */
+void* tm_copy_out(void* to, const void* from, size_t size) __asm__("_ITM_memcpyRtWn") TM_PURE;
 TM_SAFE bool tm_parse_number(const char* text, uint64_t* number);
 TM_SAFE size_t tm_strlen(const char* text);
 TM_SAFE void* tm_realloc(void* old, size_t size);

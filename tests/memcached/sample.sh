@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# sample.sh <memcached's folder in the source> <folder to build in> <tutti-cc> <tutti-mc-check>: the build of
-# memcached that has no lock left compiles, imports none, and answers rightly while several clients send commands.
+# sample.sh <memcached's folder in the source> <folder to build in> <tutti-cc> <programs' folder>: the build of
+# memcached that has no lock left compiles, imports none, and answers rightly while several clients send commands,
+# under memory pressure, too, and while clients are killed.
 # Skipped, and says so, where the source or what converts it cannot be had.
 set -euo pipefail
 
 programs=$1
 folder=$2
 wrapper=$3
-check=$4
+checkers=$4
 
 skip() {
     printf 'SKIPPED: memcached is not tested: %s\n' "$*" | tee /dev/stderr
@@ -26,4 +27,4 @@ if nm -u "$folder/all/memcached" | grep -E 'pthread_(mutex|cond|rwlock|spin)|sem
     echo "memcached imports locks, which it should not need any more"
     exit 1
 fi
-TUTTI_MEMCACHED_SAMPLE=1 "$programs/test.sh" "$folder" "$check" all
+TUTTI_MEMCACHED_SAMPLE=1 "$programs/test.sh" "$folder" "$checkers" all

@@ -1,8 +1,8 @@
 // The locks of the items' buckets, of the LRU lists, of CAS ids and of the buffers of bumps.
 
 // ---- the bucket of an item ---------------------------------------------------------------------------------------
-// Who holds a bucket across functions, or while it sends, keeps a token (tm.h); a block that meets one leaves and
-// waits.
+// A thread that holds a bucket across functions, or while it sends, keeps a token (tm.h). A block that meets a token
+// leaves and waits.
 
 // A deletion holds the bucket across two functions, and answers the client while it does. The answer comes after the
 // block, because a response cannot be taken back.
@@ -135,7 +135,7 @@ memcached_thread_init(...) {
 // The rest of item access, and the maintainer's bumps.
 @@
 iterator name TM_ITEM;
-identifier f =~ "^(item_get|item_touch|item_link|item_remove|item_unlink|add_delta|store_item|lru_maintainer_bumps)$";
+identifier f =~ "^(item_get|item_touch|item_link|item_remove|item_unlink|add_delta|store_item|item_answer|lru_maintainer_bumps)$";
 expression H;
 @@
 f(...) {
@@ -438,6 +438,22 @@ do_add_delta(...) {
   ...>
 }
 
+// No other thread sees the copy, and a block that starts over makes it anew.
+@@
+expression T, F, N;
+@@
+item_answer(...) {
+  <...
+  item *it = assoc_find(...);
+  if (it != NULL) {
+    <...
+-   memcpy(T, F, N)
++   tm_copy_out(T, F, N)
+    ...>
+  }
+  ...>
+}
+
 // Log entries are written when the block has committed.
 @@
 identifier f =~ "^(do_item_get|do_store_item|lru_pull_tail)$";
@@ -453,7 +469,7 @@ f(...) {
 // What only changes while every worker is paused, or without regard to blocks, is read without barriers: the settings,
 // the clock, and the table of buckets.
 @@
-identifier f =~ "^(do_item_.*|item_is_flushed|do_store_item|do_add_delta|lru_pull_tail|slabs_clsid|do_slabs_newslab)$";
+identifier f =~ "^(do_item_.*|item_is_flushed|item_answer|do_store_item|do_add_delta|lru_pull_tail|slabs_clsid|do_slabs_newslab)$";
 identifier F;
 @@
 f(...) {

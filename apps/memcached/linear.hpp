@@ -1,0 +1,146 @@
+// Is the history of one key linearizable? Commands overlap; the history is right if each can be given an instant
+// between its call and its answer such that the answers are those of a single client sending them in that order.
+//
+// The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993) with Lowe's memory of what has
+// been tried ("Testing for Linearizability", 2017): it takes any command that was called before the first answer among
+// those that are left, and remembers each pair of commands taken and value reached. Exponential at worst; histories of
+// a few dozen commands of four clients take microseconds.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace mc::linear {
+
+enum class kind { get, gets, set, add, replace, append, prepend, cas, incr, decr, touch, remove, flush };
+
+struct command {
+    kind what = kind::get;
+    std::string argument;      // the value to store or to add
+    std::uint64_t unique = 0;  // of `cas`; what `gets` was answered
+    bool expired = false;      // of `set` and `touch`: with a time in the past
+    std::string answer;        // the value or the line; empty: a get that found nothing
+    std::uint64_t called = 0, answered = 0;
+    bool overlapped = false;  // of `flush`: another command was under way
+};
+
+/// What a key holds. `unique` is 0 until a client has seen it; a new one exceeds all that were seen before.
+struct value {
+    bool there = false;
+    std::string text;
+    std::uint64_t unique = 0, largest = 0;
+
+    auto operator<=>(const value&) const = default;
+};
+
+namespace detail {
+
+inline value stored(const value& before, std::string text) { return {true, std::move(text), 0, before.largest}; }
+inline value gone(const value& before) { return {false, {}, 0, before.largest}; }
+
+inline bool is_number(const std::string& text) {
+    return !text.empty() && text.size() < 20 && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+inline std::optional<value> counted(const command& c, const value& before, bool pads) {
+    if (!before.there) return c.answer == "NOT_FOUND" ? std::optional(before) : std::nullopt;
+    const std::string digits = before.text.substr(0, before.text.find(' '));
+    if (!is_number(digits)) return c.answer.starts_with("CLIENT_ERROR") ? std::optional(before) : std::nullopt;
+    const std::uint64_t old = std::stoull(digits), by = std::stoull(c.argument);
+    std::string now = std::to_string(c.what == kind::incr ? old + by : old > by ? old - by : 0);
+    if (c.answer != now) return std::nullopt;
+    if (pads) now.resize(std::max(now.size(), before.text.size()), ' ');
+    return stored(before, now);
+}
+
+inline std::optional<value> seen(const command& c, const value& before) {
+    if (!before.there) return c.answer.empty() ? std::optional(before) : std::nullopt;
+    if (c.answer != before.text) return std::nullopt;
+    if (c.what == kind::get) return before;
+    value after = before;
+    if (before.unique == 0 ? c.unique <= before.largest : c.unique != before.unique) return std::nullopt;
+    after.unique = after.largest = c.unique;
+    return after;
+}
+
+}  // namespace detail
+
+/// What the key holds after `c`, or nothing if the answer is wrong for what it held before. memcached leaves two things
+/// open, which `other` chooses between: whether a number that got shorter is filled up with blanks, which depends on
+/// who else is looking at it; and whether a value survives a flush_all that came while a command was storing it. That
+/// command takes a lock and flush_all none: it only draws a number that older values lack.
+inline std::optional<value> apply(const command& c, const value& before, bool other = false) {
+    using detail::gone, detail::stored;
+    const auto when = [&](bool right, value after) { return right ? std::optional(after) : std::nullopt; };
+    switch (c.what) {
+        case kind::get:
+        case kind::gets: return detail::seen(c, before);
+        case kind::set: return when(c.answer == "STORED", c.expired ? gone(before) : stored(before, c.argument));
+        case kind::add:
+            if (before.there) return when(c.answer == "NOT_STORED", before);
+            return when(c.answer == "STORED", stored(before, c.argument));
+        case kind::incr:
+        case kind::decr: return detail::counted(c, before, !other);
+        case kind::flush: return when(c.answer == "OK", other && c.overlapped ? before : gone(before));
+        case kind::touch:
+            if (!before.there) return when(c.answer == "NOT_FOUND", before);
+            return when(c.answer == "TOUCHED", c.expired ? gone(before) : before);
+        case kind::remove: return when(c.answer == (before.there ? "DELETED" : "NOT_FOUND"), gone(before));
+        case kind::cas:
+            if (!before.there) return when(c.answer == "NOT_FOUND", before);
+            // What nobody has seen yet is newer than what this client has, unless only a look that proves nothing has
+            // seen it.
+            if (before.unique != c.unique && !(before.unique == 0 && c.unique > before.largest && c.answer == "STORED"))
+                return when(c.answer == "EXISTS", before);
+            return when(c.answer == "STORED", stored(before, c.argument));
+        case kind::replace:
+        case kind::append:
+        case kind::prepend: break;
+    }
+    if (!before.there) return when(c.answer == "NOT_STORED", before);
+    const std::string text = c.what == kind::replace  ? c.argument
+                             : c.what == kind::append ? before.text + c.argument
+                                                      : c.argument + before.text;
+    return when(c.answer == "STORED", stored(before, text));
+}
+
+/// `under_pressure`: at any time the server may have thrown the value away for want of memory, or moved it to another
+/// slab page, which gives it another unique number. At most 64 commands.
+inline bool is_linearizable(const std::vector<command>& history, bool under_pressure = false) {
+    if (history.size() > 64) throw std::invalid_argument("a history has at most 64 commands");
+    std::set<std::tuple<std::uint64_t, value>> tried;
+    std::vector<std::tuple<std::uint64_t, value>> open{{0, value{}}};
+    const std::uint64_t all = history.size() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << history.size()) - 1;
+    while (!open.empty()) {
+        const auto [taken, now] = open.back();
+        open.pop_back();
+        if (taken == all) return true;
+        std::uint64_t first_answer = ~std::uint64_t{0};
+        for (std::uint64_t left = all & ~taken; left != 0; left &= left - 1)
+            first_answer = std::min(first_answer, history[static_cast<unsigned>(std::countr_zero(left))].answered);
+        const auto go_on = [&](std::uint64_t done, const value& after) {
+            if (tried.emplace(done, after).second) open.emplace_back(done, after);
+        };
+        if (under_pressure && now.there) {
+            go_on(taken, detail::gone(now));
+            go_on(taken, detail::stored(now, now.text));
+        }
+        for (std::uint64_t left = all & ~taken; left != 0; left &= left - 1) {
+            const auto index = static_cast<unsigned>(std::countr_zero(left));
+            if (history[index].called > first_answer) continue;
+            for (const bool other : {false, true})
+                if (const auto after = apply(history[index], now, other))
+                    go_on(taken | std::uint64_t{1} << index, *after);
+        }
+    }
+    return false;
+}
+
+}  // namespace mc::linear
