@@ -165,7 +165,17 @@ void add_options(CLI::App& serve, serve_words& words) {
                      "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
     serve.add_flag("--check", options.only_checks,
                    "Load the object and look whether it could be served with these options, and end");
-    serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
+    CLI::Option* const quiet =
+        serve.add_flag("--quiet", options.quiet, "Say nothing but warnings and errors: --level warning");
+    const std::map<std::string, server::severity> levels{{"info", server::severity::info},
+                                                         {"warning", server::severity::warning},
+                                                         {"error", server::severity::error}};
+    serve.add_option("--level", options.least, "Say nothing below this: info, warning or error")
+        ->transform(CLI::CheckedTransformer(levels).description(""))
+        ->type_name("LEVEL")
+        ->default_str("info")
+        ->excludes(quiet);
+    serve.add_flag("--json", options.json, "Say what is said in lines of JSON: time, level, message");
 }
 
 serve_options options_of(serve_words words) {

@@ -43,7 +43,7 @@ settings checked(settings how) {
     need(how.log.file.empty() || how.log.max_pending >= how.max_request, "log.max_pending has room for a request");
     how.log.answers = how.remembered;
     how.log.answers_for = how.remember_for;
-    if (!how.notice) how.notice = [](const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
+    if (!how.notice) how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
     need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
     return how;
 }
@@ -151,12 +151,15 @@ void service::body::check() {
 /// The data as they were, before anybody calls.
 void service::body::recover_from_log() {
     if (how.log.file.empty()) return;
-    log_ = std::make_unique<journal::journal>(how.log);
-    for (const std::string& f : log_->file().findings()) how.notice(f);
+    log_ = std::make_unique<journal::journal>(how.log, [this](bool failed, const std::string& line) {
+        how.notice(failed ? severity::error : severity::info, line);
+    });
+    for (const std::string& f : log_->file().findings()) how.notice(severity::warning, f);
     const recovered r = recover(*log_, procedures, how.log.replay_limit);
     if (r.calls != 0 || r.pieces != 0) {
-        how.notice("the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
-                   (r.pieces == 0 ? "no snapshot" : "a snapshot of " + std::to_string(r.pieces) + " pieces"));
+        how.notice(severity::info,
+                   "the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
+                       (r.pieces == 0 ? "no snapshot" : "a snapshot of " + std::to_string(r.pieces) + " pieces"));
     }
     const instant now = std::chrono::steady_clock::now();
     const auto today = std::chrono::system_clock::now();
@@ -168,7 +171,8 @@ void service::body::recover_from_log() {
             answers_.keep(a.key, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
     });
     log_->begin();
-    snapshots_ = std::make_unique<snapshots>(*log_, procedures, how.notice);
+    snapshots_ = std::make_unique<snapshots>(
+        *log_, procedures, [this](const std::string& line) { how.notice(severity::error, line); });
 }
 
 void service::body::start() {

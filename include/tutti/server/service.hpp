@@ -49,6 +49,9 @@ struct preemption_settings {
     bool migrate = false;         ///< a preempted call may go on on another worker
 };
 
+/// How much an operator should care for a line.
+enum class severity : std::uint8_t { info, warning, error };
+
 /// When a log is written through to the disk.
 enum class log_sync : std::uint8_t {
     always,        ///< before an answer goes out
@@ -115,7 +118,7 @@ struct settings {
     std::size_t remembered = 10'000;
     std::chrono::milliseconds remember_for{600'000};
     /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw.
-    std::function<void(const std::string&)> notice{};
+    std::function<void(severity, const std::string&)> notice{};
     log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
     /// Bytes of requests and answers that the server holds for all clients together. Beyond it no call of a client
     /// begins: each is answered BUSY. What runs already may make it more.

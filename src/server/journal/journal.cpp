@@ -35,7 +35,8 @@ std::size_t pending(const slip& s) noexcept {
 
 }  // namespace
 
-journal::journal(const log_settings& how) : how_{how}, store_{how.file} {}
+journal::journal(const log_settings& how, std::function<void(bool, const std::string&)> tell)
+    : how_{how}, tell_{std::move(tell)}, store_{how.file} {}
 
 journal::~journal() {
     end();
@@ -307,21 +308,30 @@ void journal::pass_on() noexcept {
 
 void journal::enter_trouble(const store_error& why) noexcept {
     if (!why.may_try_again()) broken_ = true;
-    in_trouble_.store(true);
-    const std::scoped_lock lock{mutex_};
+    const bool known = in_trouble_.exchange(true) && why.may_try_again();
     try {
-        why_ = why.what();
-        if (broken_) why_ += "; nothing is written any more until the server is started again";
+        std::string line = why.what();
+        if (broken_) line += "; nothing is written any more until the server is started again";
+        if (!known) tell_(true, line);
+        const std::scoped_lock lock{mutex_};
+        why_ = std::move(line);
     } catch (const std::bad_alloc&) {
-        why_.clear();
+        // There is no memory for words.
     }
 }
 
 void journal::leave_trouble() noexcept {
     if (!in_trouble_.load()) return;
     in_trouble_.store(false);
-    const std::scoped_lock lock{mutex_};
-    why_.clear();
+    {
+        const std::scoped_lock lock{mutex_};
+        why_.clear();
+    }
+    try {
+        tell_(false, "the log can be written again; nothing of it was lost");
+    } catch (const std::bad_alloc&) {
+        // as above
+    }
 }
 
 }  // namespace tutti::server::journal

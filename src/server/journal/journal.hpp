@@ -33,6 +33,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -81,8 +82,8 @@ struct figures {
 
 class journal {
 public:
-    /// @throws store_error
-    explicit journal(const log_settings& how);
+    /// `tell` is called on the journal's thread when the disk fails, and when it works again. @throws store_error
+    journal(const log_settings& how, std::function<void(bool failed, const std::string&)> tell);
     ~journal();
     journal(const journal&) = delete;
     journal& operator=(const journal&) = delete;
@@ -141,6 +142,7 @@ private:
     void leave_trouble() noexcept;
 
     const log_settings how_;
+    const std::function<void(bool, const std::string&)> tell_;
     store store_;
 
     alignas(64) std::atomic<std::uint64_t> next_{1};

@@ -42,7 +42,7 @@ struct common {
     std::vector<entrance> entrances;
     client_directory& directory;
     remembered& answers;
-    journal::journal* log;  ///< null: calls are not logged
+    journal::journal* log = nullptr;  ///< null: calls are not logged
     byte_budget bytes{how.max_held};
     std::atomic<std::size_t> clients{0};
 };

@@ -48,7 +48,7 @@ protected:
         settings how{.workers = 4};
         how.log.file = file();
         how.log.sync = sync;
-        how.notice = [this](const std::string& line) {
+        how.notice = [this](severity, const std::string& line) {
             const std::scoped_lock lock{mutex_};
             notices_ += line + '\n';
         };
@@ -225,6 +225,7 @@ TEST_F(durability, full_disk) {
         faulty_disk::repair();
         EXPECT_EQ(held.receive(), "OK");
         while (b.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
+        EXPECT_NE(notices().find("full"), std::string::npos) << notices();
         EXPECT_EQ(other({"CALL", "put", "1", "4"}), "OK");
         b.serves.drain();
         before = b.cells();
