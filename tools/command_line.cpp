@@ -125,7 +125,8 @@ command parse_command_line(int argc, const char* const* argv) {
     if (ours > 1 && words[1] == "serve") words = with_configuration(std::move(words));
     std::vector<const char*> given;
     for (const std::string& w : words) given.push_back(w.c_str());
-    if (const auto help = cli::parse(app, static_cast<int>(given.size()), given.data(), "tutti --help lists the commands, and each has --help"))
+    if (const auto help = cli::parse(app, static_cast<int>(given.size()), given.data(),
+                                     "tutti --help lists the commands, and each has --help"))
         return *help;
     return std::ranges::find_if(all, [](const subcommand& s) { return s.parser->parsed(); })->wanted();
 }

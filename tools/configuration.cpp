@@ -32,8 +32,7 @@ std::optional<std::string> take_file(std::vector<std::string>& words) {
 }
 
 bool gives(const std::vector<std::string>& words, const std::string& name) {
-    return std::ranges::any_of(
-        words, [&](const std::string& w) { return w == name || w.starts_with(name + '='); });
+    return std::ranges::any_of(words, [&](const std::string& w) { return w == name || w.starts_with(name + '='); });
 }
 
 std::string at(const std::string& file, const toml::node& n) {

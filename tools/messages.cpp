@@ -37,7 +37,8 @@ void messages::say(server::severity how, const std::string& line) const {
     if (how < least_) return;
     std::FILE* const to = how == server::severity::info ? stdout : stderr;
     // In one piece: others write, too.
-    const std::string whole = as_json_ ? as_json(how, line) + '\n' : how == server::severity::info ? line + '\n' : "tutti: " + line + '\n';
+    const bool plain = how == server::severity::info;
+    const std::string whole = (as_json_ ? as_json(how, line) : plain ? line : "tutti: " + line) + '\n';
     std::fwrite(whole.data(), 1, whole.size(), to);
     std::fflush(to);
 }

@@ -167,9 +167,8 @@ void add_options(CLI::App& serve, serve_words& words) {
                    "Load the object and look whether it could be served with these options, and end");
     CLI::Option* const quiet =
         serve.add_flag("--quiet", options.quiet, "Say nothing but warnings and errors: --level warning");
-    const std::map<std::string, server::severity> levels{{"info", server::severity::info},
-                                                         {"warning", server::severity::warning},
-                                                         {"error", server::severity::error}};
+    const std::map<std::string, server::severity> levels{
+        {"info", server::severity::info}, {"warning", server::severity::warning}, {"error", server::severity::error}};
     serve.add_option("--level", options.least, "Say nothing below this: info, warning or error")
         ->transform(CLI::CheckedTransformer(levels).description(""))
         ->type_name("LEVEL")

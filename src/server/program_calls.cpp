@@ -41,8 +41,7 @@ private:
     const std::vector<std::string> text_;
 };
 
-program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known,
-                             journal::journal* log)
+program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log)
     : how_{how},
       runs_{runs},
       log_{log},

@@ -29,8 +29,7 @@ public:
     using answer_taker = std::function<void(std::string_view)>;
 
     /// `known`: the procedures that there are. `log`: where calls are logged, or null.
-    program_calls(const settings& how, executor& runs, const std::deque<entry>& known,
-                  journal::journal* log = nullptr);
+    program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log = nullptr);
     /// REQUIRES: stopped, if it was ever called.
     ~program_calls();
 

@@ -43,7 +43,8 @@ settings checked(settings how) {
     need(how.log.file.empty() || how.log.max_pending >= how.max_request, "log.max_pending has room for a request");
     how.log.answers = how.remembered;
     how.log.answers_for = how.remember_for;
-    if (!how.notice) how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
+    if (!how.notice)
+        how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
     need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
     return how;
 }
@@ -171,8 +172,8 @@ void service::body::recover_from_log() {
             answers_.keep(a.key, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
     });
     log_->begin();
-    snapshots_ = std::make_unique<snapshots>(
-        *log_, procedures, [this](const std::string& line) { how.notice(severity::error, line); });
+    snapshots_ = std::make_unique<snapshots>(*log_, procedures,
+                                             [this](const std::string& line) { how.notice(severity::error, line); });
 }
 
 void service::body::start() {

@@ -56,7 +56,8 @@ enum class severity : std::uint8_t { info, warning, error };
 enum class log_sync : std::uint8_t {
     always,        ///< before an answer goes out
     every_second,  ///< so often that a crash loses at most what was answered within one second
-    never,         ///< when the system likes; after the end of the process alone, at most some tenths of a second are lost
+    /// When the system likes; the end of the process alone loses at most some tenths of a second.
+    never,
 };
 
 /// Of durability: a log of the calls that have committed, from which a start makes the data again.

@@ -83,11 +83,10 @@ void run_as_one(const invocation& i, const call& how, std::span<const std::strin
 }
 
 /// As one that is known to be read-only, and needs no place in the log.
-void run_reading(const invocation& i, const call& how, std::span<const std::string_view> arguments,
-                 std::string& answer, const entry*& at) {
-    tutti::atomically(
-        {.name = i.which->what.name.c_str(), .read_only = true, .deadline = how.deadline},
-        [&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
+void run_reading(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
+                 const entry*& at) {
+    tutti::atomically({.name = i.which->what.name.c_str(), .read_only = true, .deadline = how.deadline},
+                      [&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
 }
 
 /// A number for each call, of which nobody can guess the next (SplitMix64: Steele, Lea, Flood, OOPSLA 2014, section 5,
@@ -154,8 +153,8 @@ bool takes(const entry& which, std::size_t arguments, reply& to) {
     return false;
 }
 
-ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
-           std::string& answer, logging& logged) noexcept {
+ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments, std::string& answer,
+           logging& logged) noexcept {
     const procedure& p = i.which->what;
     reply to{answer, i.spoken};
     const auto start_over = [&] {
@@ -202,8 +201,7 @@ bool only_reads(const invocation& i) noexcept {
     return std::ranges::all_of(i.parts, [](const invocation::part& p) { return p.which->what.options.read_only; });
 }
 
-void run_again(const invocation& i, const call& how, std::span<const std::string_view> arguments,
-               std::string& answer) {
+void run_again(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer) {
     const entry* at = nullptr;
     try {
         tutti::atomically([&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });

@@ -1,9 +1,9 @@
 // How a call gets into the log: with the transaction that it is, or not at all.
 //
-// A logged call is one transaction, from its procedure's begin to its end; blocks inside are nested in it. At the end of
-// its body it joins as a participant, if it has written something, and takes its place in the log by its vote: after
-// every lock is held, and before the reads are validated for the last time (journal.hpp, J3). So there is never half a
-// call in the log, nor one that had no effect.
+// A logged call is one transaction, from its procedure's begin to its end; blocks inside are nested in it. At the end
+// of its body it joins as a participant, if it has written something, and takes its place in the log by its vote:
+// after every lock is held, and before the reads are validated for the last time (journal.hpp, J3). So there is never
+// half a call in the log, nor one that had no effect.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // A call that an executor runs for one that waits for its answer: a client, or the program itself. What both have
 // in common: its clock, its probes, how it ended, and what becomes of it when it runs for too long.
 //
-//   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
+//   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait for the disk
+//        -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
 //                   \-> refused by its owner
 //
 // Thread safety: between submit and ended() it is the executor's, but for `keep_limit` and `keeps_worker`, which one
@@ -106,7 +107,7 @@ private:
         ended();
     }
     std::atomic<bool> has_ended_{false};  // its answer may wait for the disk
-    std::atomic<bool> overdue_{false};  // it is to be ended where it stands
+    std::atomic<bool> overdue_{false};    // it is to be ended where it stands
 
     // Of keeps_worker.
     std::uint64_t seen_turn_ = 0;

@@ -23,7 +23,7 @@ std::int64_t microseconds_of_day() {
 }
 
 template <class T>
-void push(std::atomic<T*>& on, T& what, T* T::*next) noexcept {
+void push(std::atomic<T*>& on, T& what, T* T::* next) noexcept {
     T* top = on.load(std::memory_order_relaxed);
     do what.*next = top;
     while (!on.compare_exchange_weak(top, &what));
@@ -71,8 +71,8 @@ void journal::hand_over(std::unique_ptr<slip> s) noexcept {
     if (how_.sync != log_sync::always) ring();
 }
 
-// Partner of asleep_: as in io_thread.cpp. Who pushes looks at asleep_ afterwards; the journal's thread sets it and then
-// looks for what was pushed. All sequentially consistent, so one of them sees the other.
+// Partner of asleep_: as in io_thread.cpp. Who pushes looks at asleep_ afterwards; the journal's thread sets it and
+// then looks for what was pushed. All sequentially consistent, so one of them sees the other.
 void journal::ring() noexcept {
     if (!asleep_.load() || !asleep_.exchange(false)) return;
     {

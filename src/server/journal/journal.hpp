@@ -11,7 +11,7 @@
 // J3  The order of conflicting calls is that in which they serialize. A call draws when its transaction holds every
 //     lock that it will hold, and after that validates all its reads; it hands over before it releases a lock
 //     (calls/logged.hpp). Let A serialize before B.
-//       a. B reads or overwrites what A wrote: B could only after A's release, so after A's draw, and B's draw is later.
+//       a. B reads or overwrites what A wrote: B could only after A's release, so after A's draw; B's draw is later.
 //       b. A read what B overwrites. Suppose B's draw came first. Both are read-modify-writes of one word, so B's lock,
 //          taken before its draw, happens before A's draw, and before A's validation, which would have found it.
 //     So running them again in the order of their positions, one after the other, gives what they gave.

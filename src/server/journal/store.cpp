@@ -48,8 +48,8 @@ public:
         what_ = owned_;
     }
     statement(store& of, sqlite3_stmt*& kept, const char* sql) : of_{of} {
-        if (kept == nullptr && sqlite3_prepare_v3(of.db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept, nullptr) !=
-                                   SQLITE_OK) {
+        if (kept == nullptr &&
+            sqlite3_prepare_v3(of.db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept, nullptr) != SQLITE_OK) {
             of.fail("prepare");
         }
         what_ = kept;
@@ -161,8 +161,8 @@ store::store(const std::string& file) : file_{file} {
                 fail("be brought up to date");
             const auto complete = static_cast<std::uint64_t>(frames);
             if (complete < frames_of_log_) {
-                findings_.push_back("the end of the log " + file_ + " was torn: " +
-                                    std::to_string(frames_of_log_ - complete) +
+                findings_.push_back("the end of the log " + file_ +
+                                    " was torn: " + std::to_string(frames_of_log_ - complete) +
                                     " pages of a group that was never acknowledged as written were cut off");
             }
         }
@@ -243,8 +243,12 @@ void store::tidy() {
 
 void store::forget_answers(std::int64_t before, std::size_t most) {
     change([&] {
-        statement{*this, "DELETE FROM answers WHERE at < ?"}.bind(static_cast<std::uint64_t>(before)).step("be written");
-        statement{*this, "DELETE FROM answers WHERE key IN (SELECT key FROM answers ORDER BY at DESC LIMIT -1 OFFSET ?)"}
+        statement{*this, "DELETE FROM answers WHERE at < ?"}
+            .bind(static_cast<std::uint64_t>(before))
+            .step("be written");
+        statement{*this,
+                  "DELETE FROM answers WHERE key IN"
+                  " (SELECT key FROM answers ORDER BY at DESC LIMIT -1 OFFSET ?)"}
             .bind(std::uint64_t{most})
             .step("be written");
     });

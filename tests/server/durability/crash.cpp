@@ -4,13 +4,13 @@
 //   always    nothing that was answered is lost
 //   everysec  nothing that was answered more than a second before is lost
 //   all       what is there is a beginning of what was committed: of each client its calls up to one, each whole
-#include <CLI/CLI.hpp>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cstdio>
@@ -122,9 +122,12 @@ private:
     std::vector<std::string> command() {
         // Small ones, so that there are many kinds of files.
         const std::string snapshot_after = random_() % 2 == 0 ? "20000" : "0";
-        return {given_.tutti, "serve",   given_.procedures, "--quiet",      "--no-tcp",   "--unix",
-                socket_,      "--log",   folder_ + "/log",  "--fsync",      given_.sync,  "--snapshot-after",
-                snapshot_after, "--workers", "2",           "--executor",   given_.executor};
+        return {given_.tutti,   "serve",        given_.procedures,
+                "--quiet",      "--no-tcp",     "--unix",
+                socket_,        "--log",        folder_ + "/log",
+                "--fsync",      given_.sync,    "--snapshot-after",
+                snapshot_after, "--workers",    "2",
+                "--executor",   given_.executor};
     }
 
     void await(process& server) {
@@ -198,8 +201,7 @@ private:
         await(server);
         compare();
         std::vector<std::thread> callers;
-        for (std::size_t i = 0; i < clients; ++i)
-            callers.emplace_back([this, i] { call_until_it_ends(i, told_[i]); });
+        for (std::size_t i = 0; i < clients; ++i) callers.emplace_back([this, i] { call_until_it_ends(i, told_[i]); });
         const std::uint64_t longest = given_.sync == "always" ? 40'000 : random_() % 4 == 0 ? 1'500'000 : 100'000;
         std::this_thread::sleep_for(std::chrono::microseconds{random_() % longest});
         ended_well_ = random_() % 8 == 0;

@@ -11,11 +11,11 @@ public:
     /// All at once as good as new.
     static void repair();
 
-    static inline std::atomic<bool> is_full{false};      ///< writes fail for want of room
-    static inline std::atomic<bool> loses{false};        ///< fsync fails
-    static inline std::atomic<bool> holds_sync{false};   ///< fsync waits until this is false again
-    static inline std::atomic<int> syncs{0};             ///< that have come back
-    static inline std::atomic<int> held{0};              ///< that wait, or have waited
+    static inline std::atomic<bool> is_full{false};        ///< writes fail for want of room
+    static inline std::atomic<bool> loses{false};          ///< fsync fails
+    static inline std::atomic<bool> holds_sync{false};     ///< fsync waits until this is false again
+    static inline std::atomic<int> syncs{0};               ///< that have come back
+    static inline std::atomic<int> held{0};                ///< that wait, or have waited
     static inline std::atomic<int> writes_until_full{-1};  ///< so many more writes succeed; -1: any number
 
     /// Before the first log is opened. Idempotent.

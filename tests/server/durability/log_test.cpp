@@ -371,7 +371,10 @@ std::string why_not(settings how) {
 }
 
 TEST_F(durability, what_is_not_in_the_log_is_found) {
-    { bank b{with_log()}; b.raw("clock", {"1"}); }
+    {
+        bank b{with_log()};
+        b.raw("clock", {"1"});
+    }
     EXPECT_NE(why_not(with_log()).find("call 1 of the log, clock, cannot be run again: it answers otherwise"),
               std::string::npos)
         << why_not(with_log());
