@@ -51,8 +51,7 @@ template <class T>
 TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value) noexcept {
     const orec& r = orec_at(from);
     const word before = r.load(std::memory_order_acquire);
-    const word bound = d.logged_bound_.load(std::memory_order_relaxed);
-    if (before < bound) [[likely]] {
+    if (detail::access::is_logged(d, before)) [[likely]] {
         const orec** const next = d.read_next_;
         if (next == d.read_end_) [[unlikely]]
             return false;
@@ -65,7 +64,8 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value)
         return true;
     }
     // What a nested block reads under an orec of ours has to be logged in some cases: the algorithm knows which.
-    if (bound == 0 || !d.owns(before) || d.frame_->parent != nullptr) return false;
+    if (!d.owns(before) || d.frame_->parent != nullptr || d.logged_bound_.load(std::memory_order_relaxed) == 0)
+        return false;
     value = copy_of<T>(from);
     return true;
 }
@@ -100,10 +100,9 @@ TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
 TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
-    const word bound = d.logged_bound_.load(std::memory_order_relaxed);
     word* const whole = word_of(at);
     const std::uint8_t bytes = bytes_of(at, size);
-    if (seen < bound) [[likely]] {
+    if (detail::access::is_logged(d, seen)) [[likely]] {
         d.writes.reserve_one();
         // seq_cst: algorithms/version_clock.hpp, 1.
         if (!r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[unlikely]]
@@ -111,7 +110,7 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
         d.writes.push_reserved({whole, &r, copy_of<word>(whole), seen, memory::no_entry, bytes, false});
         return true;
     }
-    if (bound == 0 || !d.owns(seen)) return false;
+    if (!d.owns(seen) || d.logged_bound_.load(std::memory_order_relaxed) == 0) return false;
     const std::uint32_t entry = memory::entry_of(seen);
     const memory::write_entry& e = d.writes[entry];
     return e.address == whole && (e.bytes & bytes) == bytes && !d.is_of_parent(entry);
