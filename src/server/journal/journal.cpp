@@ -67,14 +67,15 @@ void journal::hand_over(std::unique_ptr<slip> s) noexcept {
     // First, so that the figure is never less than what is there.
     if (pending_bytes_.fetch_add(pending(*s)) == 0) oldest_.store(clock::now().time_since_epoch().count());
     push(handed_over_, *s.release(), &slip::next);
-    // Answers ring for themselves where they wait.
-    if (how_.sync != log_sync::always) ring();
+    // Answers ring for themselves where they wait. A record ends a rest without end only: it costs a system call, which
+    // is one for each group and not one for each record.
+    if (how_.sync != log_sync::always && asleep_.load() == sleep::for_anything) ring();
 }
 
 // Partner of asleep_: as in io_thread.cpp. Who pushes looks at asleep_ afterwards; the journal's thread sets it and
 // then looks for what was pushed. All sequentially consistent, so one of them sees the other.
 void journal::ring() noexcept {
-    if (!asleep_.load() || !asleep_.exchange(false)) return;
+    if (asleep_.load() == sleep::none || asleep_.exchange(sleep::none) == sleep::none) return;
     {
         const std::scoped_lock lock{mutex_};
         rung_ = true;
@@ -140,26 +141,17 @@ void journal::rest() {
         // What is missing is on its way. Nobody rings for it.
         changed_.wait_for(lock, for_a_gap, called);
     } else {
-        asleep_.store(true);
+        asleep_.store(sleep::for_anything);
         // Under `always` only a call that waits is worth a group; a record alone belongs to a call that has not ended.
         const bool asked = held_.load() != nullptr || (how_.sync != log_sync::always && has_work());
         if (!asked) changed_.wait(lock, called);
-        asleep_.store(false);
-        // Many in one group.
-        if (how_.sync != log_sync::always && held_.load() == nullptr) {
+        asleep_.store(sleep::none);
+        if (how_.sync != log_sync::always) {
+            // Many in one group, unless an answer waits.
             rung_ = false;
-            asleep_.store(true);
-            if (held_.load() == nullptr) {
-                changed_.wait_for(lock, between_groups, [this] {
-                    if (ending_ || to_keep_) return true;
-                    if (!rung_) return false;
-                    rung_ = false;
-                    if (held_.load() != nullptr) return true;
-                    asleep_.store(true);  // it was a record, which waits for others
-                    return held_.load() != nullptr;
-                });
-            }
-            asleep_.store(false);
+            asleep_.store(sleep::for_a_waiter);
+            if (held_.load() == nullptr) changed_.wait_for(lock, between_groups, called);
+            asleep_.store(sleep::none);
         }
     }
     rung_ = false;

@@ -131,6 +131,8 @@ private:
     using clock = std::chrono::steady_clock;
     void work();
     void rest();
+    /// What the journal's thread waits for.
+    enum class sleep : std::uint8_t { none, for_anything, for_a_waiter };
     void ring() noexcept;
     [[nodiscard]] bool has_work() const noexcept;
     void collect() noexcept;
@@ -154,7 +156,7 @@ private:
     std::atomic<bool> in_trouble_{false};
     std::atomic<std::uint64_t> not_in_snapshot_{1};  // the first position that a call has drawn or will draw
     std::atomic<bool> hurried_{false};
-    std::atomic<bool> asleep_{false};
+    std::atomic<sleep> asleep_{sleep::none};
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
 
     // Of the journal's thread.
