@@ -9,7 +9,7 @@ usage: ./dev bench [family]... [options]
        ./dev bench policies|deadlines [options]
        ./dev bench growth [options]
        ./dev bench preempt [milliseconds]
-       ./dev bench serving redis [options]
+       ./dev bench serving redis|durability [options]
 
   family                 sets, bank, costs, plain, alone, nesting, nesting-costs, containers, counter, libc
                          (default: all)
@@ -50,6 +50,7 @@ usage: ./dev bench [family]... [options]
 
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
   serving redis          the transaction server beside redis-server; two minutes; --help lists options
+  serving durability     what its log costs, beside that of redis-server; a minute or two; --help lists options
 
 bench/README.md says how to read the result.
 EOF
@@ -127,13 +128,12 @@ bench_serving() {
         step "build release" build_preset release "tutti-command redis-comparison tutti-bench-mix" -DTUTTI_SERVER=ON \
             -DTUTTI_BENCH=ON
     } >&2 # standard output is for the tables
-    exec python3 -B bench/serving/redis.py --programs build/release/bin "$@"
+    exec python3 -B "bench/serving/$1.py" --programs build/release/bin "${@:2}"
 }
 
 command_bench() {
-    if [[ "${1:-} ${2:-}" == "serving redis" ]]; then
-        shift 2
-        bench_serving "$@"
+    if [[ ${1:-} == serving ]] && is_among "${2:-}" redis durability; then
+        bench_serving "${@:2}"
     fi
     case " $* " in
         *" --help "* | *" -h "*)

@@ -99,7 +99,7 @@ step() {
 packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
-    nlohmann-json3-dev)
+    libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev)
 # Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
 packages_cluster=(libasio-dev libcereal-dev)
 packages_redis=(redis-server redis-tools)
@@ -137,6 +137,8 @@ installed() {
         systemtap-sdt-dev) has_header sys/sdt.h || has_header "$(uname -m)-linux-gnu/sys/sdt.h" ;;
         libssl-dev) has_header openssl/ssl.h ;;
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
+        libtomlplusplus-dev) has_header toml++/toml.h ;;
+        libsqlite3-dev) has_header sqlite3.h ;;
         nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
         libhiredis-dev) has_header hiredis/hiredis.h ;;
         coccinelle) command -v spatch ;;

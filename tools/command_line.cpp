@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "configuration.hpp"
 #include "subcommand.hpp"
 
 namespace tutti::tools {
@@ -120,7 +121,12 @@ command parse_command_line(int argc, const char* const* argv) {
     const subcommand all[] = {add_serve(app),    add_top(app),
                               add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
                               add_report(app),   add_stat(app)};
-    if (const auto help = cli::parse(app, ours, argv, "tutti --help lists the commands, and each has --help"))
+    std::vector<std::string> words{argv, argv + ours};
+    if (ours > 1 && words[1] == "serve") words = with_configuration(std::move(words));
+    std::vector<const char*> given;
+    for (const std::string& w : words) given.push_back(w.c_str());
+    if (const auto help = cli::parse(app, static_cast<int>(given.size()), given.data(),
+                                     "tutti --help lists the commands, and each has --help"))
         return *help;
     return std::ranges::find_if(all, [](const subcommand& s) { return s.parser->parsed(); })->wanted();
 }

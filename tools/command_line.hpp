@@ -17,7 +17,9 @@ struct serve_options {
     std::vector<std::pair<std::string, std::string>> settings;  ///< for the procedures
     std::string port_file;  ///< to write the port to once it is listened on; empty: none
     bool quiet = false;
-    bool only_checks = false;  ///< whether it could serve; it listens nowhere
+    bool json = false;                                ///< messages are lines of JSON
+    server::severity least = server::severity::info;  ///< of messages
+    bool only_checks = false;                         ///< whether it could serve; it listens nowhere
 };
 
 /// Where a running server is to be found.

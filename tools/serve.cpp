@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "messages.hpp"
 #include "supervisor.hpp"
 #include "tutti/statistics.hpp"
 
@@ -73,18 +74,15 @@ void write_port(const std::string& file, std::uint16_t port) {
 }  // namespace
 
 void serve(const serve_options& options) {
-    const auto say = [&](const std::string& line) {
-        if (options.quiet) return;
-        // It may have no reader any more, and clients do not need it.
-        std::puts(line.c_str());
-        std::fflush(stdout);
-    };
+    const messages operators{options.json, options.quiet ? server::severity::warning : options.least};
+    const auto say = [&](const std::string& line) { operators.say(server::severity::info, line); };
     ::signal(SIGPIPE, SIG_IGN);
     std::optional<supervisor> starter{std::in_place};  // before there is another thread
     end_signals signals;
     raise_descriptor_limit();
     server::settings how = options.how;
     how.report_crashes = true;
+    how.notice = [&](server::severity level, const std::string& line) { operators.say(level, line); };
     server::service service{how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
     service.load(options.shared_object);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -17,6 +18,7 @@ struct serve_words {
     std::optional<std::uint16_t> port;
     std::vector<std::string> settings;
     std::vector<const CLI::Option*> of_preemption;
+    std::vector<const CLI::Option*> of_log;
 };
 
 constexpr std::uint16_t usual_port = 7411;
@@ -47,12 +49,14 @@ void add_milliseconds(CLI::App& to, const std::string& name, std::chrono::millis
 }
 
 void add_options(CLI::App& serve, serve_words& words) {
-    auto& [options, password_file, no_tcp, port, settings, of_preemption] = words;
+    auto& [options, password_file, no_tcp, port, settings, of_preemption, of_log] = words;
     server::settings& how = options.how;
     const auto counted = [&](const std::string& name, auto& value, const std::string& text) {
         return serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
     };
     serve.add_option("object", options.shared_object, "Shared object with the procedures")->required();
+    serve.add_option("--config", "Take options from this file, too: TOML, with their names without the dashes")
+        ->type_name("FILE");
     serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
         ->type_name("NAME=VALUE");
     serve.add_option("--host", how.host, "Address to listen on")->capture_default_str();
@@ -121,6 +125,26 @@ void add_options(CLI::App& serve, serve_words& words) {
             "Bytes of answers that a client may leave unread before it is not read from");
     counted("--remembered", how.remembered, "Answers of calls with an ID that are remembered");
     add_milliseconds(serve, "--remember-for", how.remember_for, "For so long");
+    serve.add_option("--log", how.log.file, "Log the calls that commit in this file, and make the data again from it")
+        ->type_name("FILE");
+    const std::map<std::string, server::log_sync> policies{{"always", server::log_sync::always},
+                                                           {"everysec", server::log_sync::every_second},
+                                                           {"no", server::log_sync::never}};
+    of_log.push_back(serve
+                         .add_option("--fsync", how.log.sync,
+                                     "When the log is on the disk: always (before an answer), everysec (so often that "
+                                     "a crash loses at most a second), no (when the system likes)")
+                         ->transform(CLI::CheckedTransformer(policies).description(""))
+                         ->type_name("WHEN")
+                         ->default_str("everysec"));
+    of_log.push_back(serve
+                         .add_option("--snapshot-after", how.log.snapshot_after,
+                                     "Take a snapshot when the log has grown by so many bytes; 0: only at the end")
+                         ->check(CLI::NonNegativeNumber)
+                         ->type_name("N")
+                         ->capture_default_str());
+    of_log.push_back(counted("--max-pending", how.log.max_pending,
+                             "Bytes of the log that may wait to be written; beyond, calls are answered BUSY"));
     counted("--max-held", how.max_held,
             "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
     add_milliseconds(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
@@ -141,17 +165,30 @@ void add_options(CLI::App& serve, serve_words& words) {
                      "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
     serve.add_flag("--check", options.only_checks,
                    "Load the object and look whether it could be served with these options, and end");
-    serve.add_flag("--quiet", options.quiet, "Say nothing but errors");
+    CLI::Option* const quiet =
+        serve.add_flag("--quiet", options.quiet, "Say nothing but warnings and errors: --level warning");
+    const std::map<std::string, server::severity> levels{
+        {"info", server::severity::info}, {"warning", server::severity::warning}, {"error", server::severity::error}};
+    serve.add_option("--level", options.least, "Say nothing below this: info, warning or error")
+        ->transform(CLI::CheckedTransformer(levels).description(""))
+        ->type_name("LEVEL")
+        ->default_str("info")
+        ->excludes(quiet);
+    serve.add_flag("--json", options.json, "Say what is said in lines of JSON: time, level, message");
 }
 
 serve_options options_of(serve_words words) {
-    auto& [options, password_file, no_tcp, port, settings, of_preemption] = words;
+    auto& [options, password_file, no_tcp, port, settings, of_preemption, of_log] = words;
     for (const CLI::Option* const o : of_preemption) {
         if (o->count() == 0) continue;
         if (options.how.executor == server::execution::threads)
             throw cli::command_line_error{o->get_name() +
                                           " says how calls are preempted; --executor threads preempts none"};
         options.how.executor = server::execution::preemptive;  // which a build without it refuses
+    }
+    for (const CLI::Option* const o : of_log) {
+        if (o->count() != 0 && options.how.log.file.empty())
+            throw cli::command_line_error{o->get_name() + " says how calls are logged: give --log FILE"};
     }
     options.how.inherited = inherited_sockets();
     const bool inherits = !options.how.inherited.empty();

@@ -14,6 +14,7 @@ class program_calls::one final : public timed_call {
 public:
     one(program_calls& of, const invocation& w, std::vector<std::string> given, answer_taker t)
         : then{std::move(t)}, of_{of}, text_{std::move(given)} {
+        logged.log = of.log_;
         what = w;
         arguments.assign(text_.begin(), text_.end());
         arrived = std::chrono::steady_clock::now();
@@ -31,7 +32,7 @@ private:
         const answer_taker to_tell = of_.finish(*this);
         // No thread finds it in the list any more, so none interrupts it. What it was interrupted for is over: `then`
         // may run transactions.
-        of_.runs_.forget_interruption();
+        if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // else it waited for the disk
         if (to_tell) to_tell(answer);
         delete this;
     }
@@ -40,9 +41,10 @@ private:
     const std::vector<std::string> text_;
 };
 
-program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known)
+program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log)
     : how_{how},
       runs_{runs},
+      log_{log},
       counters_{known.size()},
       tells_of_kept_{how.report_crashes && how.stuck_after.count() > 0} {
     limits_ = std::ranges::any_of(known, [&](const entry& e) {

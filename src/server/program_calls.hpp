@@ -28,8 +28,8 @@ class program_calls {
 public:
     using answer_taker = std::function<void(std::string_view)>;
 
-    /// `known`: the procedures that there are.
-    program_calls(const settings& how, executor& runs, const std::deque<entry>& known);
+    /// `known`: the procedures that there are. `log`: where calls are logged, or null.
+    program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log = nullptr);
     /// REQUIRES: stopped, if it was ever called.
     ~program_calls();
 
@@ -58,6 +58,7 @@ private:
 
     const settings& how_;
     executor& runs_;
+    journal::journal* const log_;
     std::mutex mutex_;  // of all that follows
     std::condition_variable changed_;
     one* first_ = nullptr;

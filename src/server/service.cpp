@@ -1,7 +1,11 @@
 #include "tutti/server/service.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdio>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <stdexcept>
 #include <thread>
@@ -10,6 +14,7 @@
 #include "server/calls/catalog.hpp"
 #include "server/calls/crash_report.hpp"
 #include "server/calls/executors.hpp"
+#include "server/calls/recovery.hpp"
 #include "server/metrics/exposition.hpp"
 #include "server/metrics/snapshot.hpp"
 #include "server/net/fork_guard.hpp"
@@ -35,6 +40,11 @@ settings checked(settings how) {
     need(how.max_pipeline >= 1, "max_pipeline is at least 1");
     need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
     need(how.tls.client_authority.empty() || !how.tls.certificate.empty(), "a client authority needs a certificate");
+    need(how.log.file.empty() || how.log.max_pending >= how.max_request, "log.max_pending has room for a request");
+    how.log.answers = how.remembered;
+    how.log.answers_for = how.remember_for;
+    if (!how.notice)
+        how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
     need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
     return how;
 }
@@ -61,6 +71,7 @@ public:
 private:
     void listen();
     void enter(const handle& listener);
+    void recover_from_log();
     void stop_listening() noexcept;
 
     bool started_ = false;  // there is something to end
@@ -74,6 +85,8 @@ private:
     std::deque<fork_guard> guards_;
     std::optional<tls> tls_;
     std::unique_ptr<timeline> shown_;
+    std::unique_ptr<journal::journal> log_;
+    std::unique_ptr<snapshots> snapshots_;
     std::unique_ptr<executor> executor_;
     std::optional<crash_witness> witness_;
     client_directory clients_;
@@ -128,18 +141,52 @@ void service::body::check() {
     timeline unseen{workers};
     const auto unused = make_executor(chosen, how, workers, procedures, unseen);
     if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
+    if (how.log.file.empty()) return;
+    // The file itself may belong to the server that is to be replaced.
+    const std::filesystem::path folder = std::filesystem::absolute(how.log.file).parent_path();
+    if (::access(folder.c_str(), W_OK | X_OK) != 0)
+        throw std::runtime_error{"the log " + how.log.file + " cannot be written: there is no folder " +
+                                 folder.string() + " where this process may make files"};
+}
+
+/// The data as they were, before anybody calls.
+void service::body::recover_from_log() {
+    if (how.log.file.empty()) return;
+    log_ = std::make_unique<journal::journal>(how.log, [this](bool failed, const std::string& line) {
+        how.notice(failed ? severity::error : severity::info, line);
+    });
+    for (const std::string& f : log_->file().findings()) how.notice(severity::warning, f);
+    const recovered r = recover(*log_, procedures, how.log.replay_limit);
+    if (r.calls != 0 || r.pieces != 0) {
+        how.notice(severity::info,
+                   "the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
+                       (r.pieces == 0 ? "no snapshot" : "a snapshot of " + std::to_string(r.pieces) + " pieces"));
+    }
+    const instant now = std::chrono::steady_clock::now();
+    const auto today = std::chrono::system_clock::now();
+    log_->file().read_answers([&](const journal::kept_answer& a) {
+        const auto age = today - std::chrono::system_clock::time_point{std::chrono::microseconds{a.at}};
+        if (age > how.remember_for) return;
+        std::string unused;
+        if (answers_.begin(a.key, a.call, unused, now) == remembered::state::fresh)
+            answers_.keep(a.key, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
+    });
+    log_->begin();
+    snapshots_ = std::make_unique<snapshots>(*log_, procedures,
+                                             [this](const std::string& line) { how.notice(severity::error, line); });
 }
 
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     procedures.close();
+    recover_from_log();
     if (how.report_crashes) catch_crashes();
     const execution chosen = executor_of(how);
     workers_ = workers_for(how, chosen, std::thread::hardware_concurrency());
     shown_ = std::make_unique<timeline>(workers_);
     executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
     if (how.report_crashes) witness_.emplace(*executor_);
-    own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all());
+    own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), log_.get());
     commands_ = std::make_unique<commands>(procedures, how.password, *shown_, clients_, answers_, how.max_request,
                                            [this] { return to_text(look()); });
     shared_.reset(new common{.how = how,
@@ -147,7 +194,8 @@ void service::body::start() {
                              .runs = *executor_,
                              .entrances = {},
                              .directory = clients_,
-                             .answers = answers_});
+                             .answers = answers_,
+                             .log = log_.get()});
     started_ = true;
     own_calls_->start();
     start_time_ = std::chrono::steady_clock::now();
@@ -167,11 +215,14 @@ void service::body::drain() {
     if (!started_ || drained_.exchange(true)) return;
     stop_listening();
     own_calls_->begin_drain();
+    if (log_) log_->hurry();
     // I/O threads first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : io_threads_) r->begin_drain();
     executor_->end_waits();
     for (const auto& r : io_threads_) r->join();
     executor_->drain();
+    snapshots_.reset();
+    if (log_) log_->end();  // what it holds is among own_calls_
     own_calls_->stop();
     guards_.clear();
     tcp_.close();
@@ -208,6 +259,7 @@ snapshot service::body::look() const {
     for (const auto& r : io_threads_) add(s, r->counted());
     add(s, own_calls_->counted());
     add_transactions(s);
+    if (log_) s.log = log_->look();
     return s;
 }
 

@@ -50,6 +50,10 @@ struct procedure_options {
     bool outlives_client = false;
     /// Whether a client may bring a deadline.
     bool clients_set_deadline = true;
+    /// Promises that the procedure writes nothing. Where calls are logged (log_settings) it then runs as one read-only
+    /// block, is never logged, and runs also while the log cannot be written; a write is answered by EXCEPTION. Without
+    /// a log nothing is different.
+    bool read_only = false;
 };
 
 /// What a procedure may know about the call that it serves, if its first parameter is a `const call&`. Priority and
@@ -58,6 +62,20 @@ struct call {
     int priority = 0;
     tutti::deadline deadline{};
     const std::atomic<bool>* gone = nullptr;  ///< the server's; see abandoned()
+    std::int64_t began = 0;                   ///< microseconds since 1970; 0: as of now. See now()
+    /// A number that differs from call to call, for generators of random numbers. Where calls are logged, one that is
+    /// run again has the one of its first run; what else is random would come out differently.
+    std::uint64_t seed = 0;
+    /// Whether it runs again from the log, because the server has started: for what must not happen twice outside of
+    /// the server's data, as a message that is sent.
+    bool replayed = false;
+
+    /// The time of day, as the call is to see it: where calls are logged that of its begin, also when it is run again
+    /// from the log. What a procedure keeps, or decides by, must come from here and from no other clock.
+    [[nodiscard]] std::chrono::system_clock::time_point now() const noexcept {
+        if (began == 0) return std::chrono::system_clock::now();
+        return std::chrono::system_clock::time_point{std::chrono::microseconds{began}};
+    }
 
     /// Whether the client has gone, so that the answer will not be read. A procedure that takes something for its
     /// client asks at the end of its block, and cancels the block rather than lose it. The client may still go after
@@ -189,6 +207,27 @@ procedure make(std::string name, const procedure_options& options, F f, types<P.
 
 }  // namespace detail
 
+/// Where a procedure's data go for a snapshot, piece by piece.
+class TUTTI_EXPORT snapshot_writer {
+public:
+    snapshot_writer() = default;
+    snapshot_writer(const snapshot_writer&) = delete;
+    snapshot_writer& operator=(const snapshot_writer&) = delete;
+    virtual ~snapshot_writer() = default;
+    virtual void put(std::string_view piece) = 0;
+};
+
+/// And from where they come back, in the same pieces.
+class TUTTI_EXPORT snapshot_reader {
+public:
+    snapshot_reader() = default;
+    snapshot_reader(const snapshot_reader&) = delete;
+    snapshot_reader& operator=(const snapshot_reader&) = delete;
+    virtual ~snapshot_reader() = default;
+    /// The next piece, valid until the next call; none: that was the last.
+    [[nodiscard]] virtual std::optional<std::string_view> next() = 0;
+};
+
 /// Where procedures are registered, before the server starts.
 class TUTTI_EXPORT registry {
 public:
@@ -215,6 +254,16 @@ public:
     /// Runs `f` once the last call has ended, in the order of registration, on the thread that drains the server. What
     /// one throws makes the server end in failure, after the others have run. A server that never started runs none.
     virtual void at_end(std::function<void()> f) = 0;
+    /// For a server that logs its calls: how the data that belong to `name` become a snapshot, and what makes them
+    /// again from it. Without them a start runs all calls again that were ever logged.
+    ///
+    /// `dump` runs while calls run, inside a transaction, which may run it again: all that it reads, it reads by
+    /// transactions of its own or of the library's functions, and it writes nothing. `load` runs before the first call,
+    /// on data as the shared object has made them; it finds no piece where there is no snapshot yet, and is then not
+    /// called. All objects that keep data have to be in it, because the log from before is dropped.
+    /// @throws registration_error  when the name is taken
+    virtual void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
+                             std::function<void(snapshot_reader&)> load) = 0;
 };
 
 }  // namespace tutti::server
@@ -224,8 +273,8 @@ public:
 #define TUTTI_PROCEDURES(registry_name)                                                   \
     TUTTI_UNDISTURBED_STATICS                                                             \
     static void tutti_define_procedures(tutti::server::registry& registry_name);          \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_2(tutti::server::registry* to);  \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_2(tutti::server::registry* to) { \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_3(tutti::server::registry* to);  \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_3(tutti::server::registry* to) { \
         tutti_define_procedures(*to);                                                     \
     }                                                                                     \
     static void tutti_define_procedures(tutti::server::registry& registry_name)

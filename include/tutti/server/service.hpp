@@ -49,6 +49,32 @@ struct preemption_settings {
     bool migrate = false;         ///< a preempted call may go on on another worker
 };
 
+/// How much an operator should care for a line.
+enum class severity : std::uint8_t { info, warning, error };
+
+/// When a log is written through to the disk.
+enum class log_sync : std::uint8_t {
+    always,        ///< before an answer goes out
+    every_second,  ///< so often that a crash loses at most what was answered within one second
+    /// When the system likes; the end of the process alone loses at most some tenths of a second.
+    never,
+};
+
+/// Of durability: a log of the calls that have committed, from which a start makes the data again.
+struct log_settings {
+    std::string file{};  ///< path; empty: nothing is logged
+    log_sync sync = log_sync::every_second;
+    std::size_t max_pending = std::size_t{64} << 20;  ///< bytes that wait to be written; beyond, calls are BUSY
+    /// Where procedures can dump their data: a snapshot takes the place of the log whenever it has grown by so many
+    /// bytes, and when the server ends. Zero: only then.
+    std::size_t snapshot_after = std::size_t{64} << 20;
+    /// A call that takes longer when it is run again ends the start: it waits for something that does not come.
+    std::chrono::milliseconds replay_limit{60'000};
+    // Of `settings`: how many answers of calls with an ID are kept, and for how long.
+    std::size_t answers = 10'000;
+    std::chrono::milliseconds answers_for{600'000};
+};
+
 /// What a server is to be, written with designated initialisers. Without an address it has no socket.
 struct settings {
     std::optional<std::uint16_t> port{};  ///< of TCP; 0: one that the system chooses
@@ -92,6 +118,9 @@ struct settings {
     /// So many answers of calls with an ID are remembered, for so long, and in no more than a quarter of max_held.
     std::size_t remembered = 10'000;
     std::chrono::milliseconds remember_for{600'000};
+    /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw.
+    std::function<void(severity, const std::string&)> notice{};
+    log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
     /// Bytes of requests and answers that the server holds for all clients together. Beyond it no call of a client
     /// begins: each is answered BUSY. What runs already may make it more.
     std::size_t max_held = std::size_t{1} << 30;

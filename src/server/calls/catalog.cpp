@@ -9,7 +9,7 @@
 namespace tutti::server {
 namespace {
 
-constexpr const char* entry_symbol = "tutti_server_procedures_2";
+constexpr const char* entry_symbol = "tutti_server_procedures_3";
 
 bool is_printable(char c) noexcept { return c > ' ' && c < 127; }
 
@@ -41,6 +41,16 @@ void catalog::add(procedure p) {
 void catalog::close() {
     procedure all{.name = "EXEC", .options = {}, .least = 0, .most = 0, .body = {}};  // it is its parts that run
     together_ = &entries_.emplace_back(entries_.size(), std::move(all));
+}
+
+void catalog::at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
+                          std::function<void(snapshot_reader&)> load) {
+    if (name.empty() || dump == nullptr || load == nullptr)
+        throw registration_error{"at_snapshot needs a name, a function that dumps and one that loads"};
+    for (const kept_data& k : kept_) {
+        if (k.name == name) throw registration_error{"the data '" + name + "' are in the snapshot twice"};
+    }
+    kept_.push_back({std::move(name), std::move(dump), std::move(load)});
 }
 
 std::string catalog::setting(std::string_view name, std::string_view otherwise) const {

@@ -19,12 +19,22 @@ struct entry {
     procedure what;
 };
 
+/// What a snapshot holds under a name.
+struct kept_data {
+    std::string name;
+    std::function<void(snapshot_writer&)> dump;
+    std::function<void(snapshot_reader&)> load;
+};
+
 class catalog final : public registry {
 public:
     void add(procedure p) override;
     using registry::add;
     [[nodiscard]] std::string setting(std::string_view name, std::string_view otherwise) const override;
     void at_end(std::function<void()> f) override { closing_.push_back(std::move(f)); }
+    void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
+                     std::function<void(snapshot_reader&)> load) override;
+    [[nodiscard]] const std::vector<kept_data>& kept() const noexcept { return kept_; }
 
     /// Loads a shared object for good and lets it register its procedures.
     /// @throws registration_error  when it is missing or broken, is not one of ours, or its registration fails
@@ -53,6 +63,7 @@ private:
     std::map<std::string, std::string, std::less<>> settings_;
     mutable std::set<std::string, std::less<>> asked_;
     std::vector<std::function<void()>> closing_;
+    std::vector<kept_data> kept_;
     std::vector<const void*> objects_;
     const entry* together_ = nullptr;
 };

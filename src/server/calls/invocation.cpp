@@ -1,7 +1,9 @@
 #include "server/calls/invocation.hpp"
 
 #include <algorithm>
+#include <random>
 
+#include "server/calls/logged.hpp"
 #include "tutti/atomically.hpp"
 #include "tutti/errors.hpp"
 #include "tutti/interrupt.hpp"
@@ -36,6 +38,8 @@ ending explain(const job& of, const std::string& name, reply& to) {
         return error(ending::deadline, "it could not meet its deadline");
     } catch (const tutti::cancelled&) {
         return error(ending::cancelled, "it cancelled its transaction");
+    } catch (const log_unwritable& e) {
+        return error(ending::no_log, e.what());
     } catch (const std::exception& e) {
         return error(ending::exception, e.what());
     } catch (...) {
@@ -43,25 +47,61 @@ ending explain(const job& of, const std::string& name, reply& to) {
     }
 }
 
-/// All of them in one transaction, into a list of their answers. What one of them throws rolls all of them back, and
-/// `at` says which that was; null: none.
-void run_together(const invocation& i, const call& how, std::span<const std::string_view> arguments,
-                  std::string& answer, const entry*& at) {
-    tutti::atomically({.name = "EXEC", .deadline = how.deadline}, [&](tutti::tx&) {
-        answer.clear();  // of the attempt before
-        reply{answer, i.spoken}.list(i.parts.size());
-        auto left = arguments;
-        for (const invocation::part& p : i.parts) {
-            std::string one;
-            reply to{one, i.spoken};
-            at = p.which;
-            p.which->what.body(how, left.first(p.arguments), to);
-            if (!to.complete()) throw std::runtime_error{"the codec of its result did not write one value"};
-            answer += one;
-            left = left.subspan(p.arguments);
-        }
-        at = nullptr;
+constexpr const char* no_single_value = "the codec of its result did not write one value";
+
+/// All parts into a list of their answers, or its one answer. `at` says which of several parts runs; null: none.
+void run_parts(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
+               const entry*& at) {
+    answer.clear();  // of the attempt before
+    reply to{answer, i.spoken};
+    if (i.parts.empty()) {
+        i.which->what.body(how, arguments, to);
+        if (!to.complete()) throw std::runtime_error{no_single_value};
+        return;
+    }
+    to.list(i.parts.size());
+    auto left = arguments;
+    for (const invocation::part& p : i.parts) {
+        std::string one;
+        reply to_one{one, i.spoken};
+        at = p.which;
+        p.which->what.body(how, left.first(p.arguments), to_one);
+        if (!to_one.complete()) throw std::runtime_error{no_single_value};
+        answer += one;
+        left = left.subspan(p.arguments);
+    }
+    at = nullptr;
+}
+
+/// As one transaction, with its place in the log if `in` says so. What a part throws rolls all of them back.
+void run_as_one(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
+                const entry*& at, log_entry* in) {
+    tutti::atomically({.name = i.which->what.name.c_str(), .deadline = how.deadline}, [&](tutti::tx& t) {
+        run_parts(i, how, arguments, answer, at);
+        if (in != nullptr) in->join(t);
     });
+}
+
+/// As one that is known to be read-only, and needs no place in the log.
+void run_reading(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
+                 const entry*& at) {
+    tutti::atomically({.name = i.which->what.name.c_str(), .read_only = true, .deadline = how.deadline},
+                      [&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
+}
+
+/// A number for each call, of which nobody can guess the next (SplitMix64: Steele, Lea, Flood, OOPSLA 2014, section 5,
+/// from a start that the system chose).
+std::uint64_t next_seed() {
+    thread_local std::uint64_t state = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+    state += 0x9e3779b97f4a7c15;
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+std::int64_t time_of_day() {
+    return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 bool refuses_late(const invocation& i) noexcept {
@@ -84,6 +124,8 @@ std::string_view code_of(ending e) noexcept {
         case ending::stack: return "STACK";
         case ending::stranded: return "STRANDED";
         case ending::gone: return "GONE";
+        case ending::no_log: return "NOLOG";
+        case ending::unsaved: return "UNSAVED";
     }
     return "ERR";
 }
@@ -111,8 +153,8 @@ bool takes(const entry& which, std::size_t arguments, reply& to) {
     return false;
 }
 
-ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
-           std::string& answer) noexcept {
+ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments, std::string& answer,
+           logging& logged) noexcept {
     const procedure& p = i.which->what;
     reply to{answer, i.spoken};
     const auto start_over = [&] {
@@ -127,15 +169,22 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         }
         call how = i.how;
         how.gone = &of.abandoned();
-        if (!i.parts.empty()) {
-            run_together(i, how, arguments, answer, at);
-            return ending::ok;
+        how.seed = next_seed();
+        if (logged.log != nullptr && only_reads(i)) {
+            run_reading(i, how, arguments, answer, at);
+        } else if (logged.log != nullptr) {
+            if (logged.log->in_trouble()) throw log_unwritable{logged.log->trouble()};
+            if (logged.log->full()) return run_refused(i, answer);
+            how.began = time_of_day();
+            log_entry in{logged, i, how, arguments, answer};
+            run_as_one(i, how, arguments, answer, at, &in);
+        } else if (!i.parts.empty()) {
+            run_as_one(i, how, arguments, answer, at, nullptr);
+        } else {
+            p.body(how, arguments, to);
+            if (!to.complete()) throw std::runtime_error{no_single_value};
         }
-        p.body(how, arguments, to);
-        if (to.complete()) return ending::ok;
-        start_over();
-        to.error(code_of(ending::exception), p.name + ": the codec of its result did not write one value");
-        return ending::exception;
+        return ending::ok;
     } catch (...) {
         start_over();
         try {
@@ -145,6 +194,36 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
             return ending::exception;
         }
     }
+}
+
+bool only_reads(const invocation& i) noexcept {
+    if (i.parts.empty()) return i.which->what.options.read_only;
+    return std::ranges::all_of(i.parts, [](const invocation::part& p) { return p.which->what.options.read_only; });
+}
+
+void run_again(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer) {
+    const entry* at = nullptr;
+    try {
+        tutti::atomically([&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
+    } catch (const tutti::interrupted&) {
+        throw std::runtime_error{"it waits, or takes too long"};
+    } catch (const std::exception&) {
+        throw;
+    } catch (...) {
+        throw std::runtime_error{"it threw something that is not a std::exception"};
+    }
+}
+
+ending run_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept {
+    answer.clear();
+    try {
+        reply{answer, i.spoken}.error(
+            code_of(ending::unsaved),
+            i.which->what.name + ": it has run, but what it did or saw may not outlive the server: " + why);
+    } catch (...) {
+        answer = "-UNSAVED .\r\n";  // as in `run`
+    }
+    return ending::unsaved;
 }
 
 ending run_refused(const invocation& i, std::string& answer) noexcept {

@@ -12,6 +12,10 @@
 
 namespace tutti::server {
 
+namespace journal {
+class journal;
+}
+
 /// How a call ended. The names are the codes of errors that clients get, but for `ok`.
 enum class ending : std::uint8_t {
     ok,
@@ -24,9 +28,11 @@ enum class ending : std::uint8_t {
     shutdown,
     stack,
     stranded,
-    gone
+    gone,
+    no_log,
+    unsaved
 };
-inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::gone) + 1;
+inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::unsaved) + 1;
 [[nodiscard]] std::string_view code_of(ending e) noexcept;
 
 /// What one call is.
@@ -44,6 +50,14 @@ struct invocation {
     std::vector<part> parts{};  ///< of catalog::together(); their arguments follow each other
 };
 
+/// How a call is logged.
+struct logging {
+    journal::journal* log = nullptr;   ///< null: it is not
+    std::string_view key{};            ///< of CALL ID; empty: none
+    std::uint64_t key_stands_for = 0;  ///< for which call
+    std::uint64_t awaits = 0;          ///< the position after its own, once it has run; 0: it has none
+};
+
 /// Fills in priority and deadline, in which `chosen` goes before the procedure's own.
 /// @throws bad_argument  when a priority or deadline is out of range
 void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono::microseconds> deadline,
@@ -54,7 +68,14 @@ void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono:
 
 /// Runs it on this thread, as `of`. `answer` is empty before and one value after.
 [[nodiscard]] ending run(const job& of, const invocation& i, std::span<const std::string_view> arguments,
-                         std::string& answer) noexcept;
+                         std::string& answer, logging& logged) noexcept;
+
+/// Runs again what a log holds: as one transaction, which nothing that happens now may end in another way. `answer` is
+/// what it answers. @throws std::runtime_error  it did not commit; the message says how it ended
+void run_again(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer);
+
+/// Whether it promises to write nothing.
+[[nodiscard]] bool only_reads(const invocation& i) noexcept;
 
 /// Answers what does not begin, because the server holds too much already.
 [[nodiscard]] ending run_refused(const invocation& i, std::string& answer) noexcept;
@@ -62,6 +83,8 @@ void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono:
 [[nodiscard]] ending run_over(const invocation& i, std::string& answer) noexcept;
 /// The same for what was given up because it did not end when it was interrupted.
 [[nodiscard]] ending run_ended(const invocation& i, std::string& answer) noexcept;
+/// Answers, in place of what it answered, what has run and may not outlive the server.
+[[nodiscard]] ending run_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
 /// Answers for one that has not ended although its time limit has passed.
 void tell_overdue(const invocation& i, std::string& answer);
 

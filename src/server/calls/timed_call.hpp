@@ -1,7 +1,8 @@
 // A call that an executor runs for one that waits for its answer: a client, or the program itself. What both have
 // in common: its clock, its probes, how it ended, and what becomes of it when it runs for too long.
 //
-//   mine -> submitted -> run, or cut off -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
+//   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait for the disk
+//        -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
 //                   \-> refused by its owner
 //
 // Thread safety: between submit and ended() it is the executor's, but for `keep_limit` and `keeps_worker`, which one
@@ -16,10 +17,11 @@
 #include "server/calls/invocation.hpp"
 #include "server/calls/probes.hpp"
 #include "server/calls/run_clock.hpp"
+#include "server/journal/journal.hpp"
 
 namespace tutti::server {
 
-class timed_call : public job {
+class timed_call : public job, private journal::waiter {
 public:
     void run() noexcept final {
         const instant start = std::chrono::steady_clock::now();
@@ -27,7 +29,7 @@ public:
         TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
         // In a string of its own: one that is cut off half written is given up with the stack.
         std::string made;
-        const ending how = may_begin() ? server::run(*this, what, arguments, made) : run_refused(what, made);
+        const ending how = may_begin() ? server::run(*this, what, arguments, made, logged) : run_refused(what, made);
         answer = std::move(made);
         end(how);
     }
@@ -40,6 +42,7 @@ public:
     /// Interrupts it if it has run for `limit`, zero being none, and it is time to do so. Whether that did not help
     /// before: then its waiter is to be answered by tell_overdue. REQUIRES: as executor::interrupt.
     [[nodiscard]] bool keep_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
+        if (has_ended_.load(std::memory_order_relaxed)) return false;
         if (limit.count() == 0 || !clock.is_over(limit, now)) return false;
         runs.interrupt(*this);
         if (clock.interrupts() > interrupts_in_vain) {
@@ -52,6 +55,7 @@ public:
     /// Whether it has kept its worker for `time` on end, zero being none, as far as those who asked this have seen;
     /// true once. REQUIRES: as executor::turn_of; one thread at a time asks.
     [[nodiscard]] bool keeps_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
+        if (has_ended_.load(std::memory_order_relaxed)) return false;
         if (time.count() == 0 || told_ || !clock.has_lasted(time / 4, now)) return false;
         const std::uint64_t turn = runs.turn_of(*this);
         if (turn != seen_turn_) {
@@ -68,6 +72,7 @@ public:
     invocation what;
     std::vector<std::string_view> arguments;
     std::string answer;
+    logging logged;
     instant arrived;
     run_clock clock;
     ending how_it_ended = ending::ok;
@@ -77,6 +82,7 @@ protected:
     /// For another run.
     void forget_overdue() noexcept {
         overdue_.store(false, std::memory_order_relaxed);
+        has_ended_.store(false, std::memory_order_relaxed);
         seen_turn_ = 0;
         told_ = false;
     }
@@ -88,9 +94,20 @@ private:
     void end(ending how) noexcept {
         how_it_ended = how;
         TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how));
+        const bool has_run = how != ending::no_log && how != ending::busy;
+        if (logged.log != nullptr && has_run) {
+            // Before it is the journal's: from there on it may be over. Its limit of time is kept by no one any more.
+            has_ended_.store(true, std::memory_order_relaxed);
+            if (logged.log->holds(*this, logged.awaits)) return;
+        }
         ended();
     }
-    std::atomic<bool> overdue_{false};  // it is to be ended where it stands
+    void pass_on(bool kept) noexcept override {
+        if (!kept) how_it_ended = run_unsaved(what, logged.log->trouble(), answer);
+        ended();
+    }
+    std::atomic<bool> has_ended_{false};  // its answer may wait for the disk
+    std::atomic<bool> overdue_{false};    // it is to be ended where it stands
 
     // Of keeps_worker.
     std::uint64_t seen_turn_ = 0;

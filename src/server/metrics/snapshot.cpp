@@ -79,6 +79,15 @@ std::string to_text(const snapshot& s) {
     line("loans", s.busy.loans);
     line("signals", s.busy.signals);
     line("signals_postponed", s.busy.postponed);
+    if (s.log) {
+        text.append("\r\n# log\r\n");
+        line("log_calls", s.log->calls);
+        line("log_bytes", s.log->bytes);
+        line("log_groups", s.log->groups);
+        line("log_pending_bytes", s.log->pending_bytes);
+        line("log_snapshots", s.log->snapshots);
+        text.append("log_trouble:").append(s.log->trouble).append("\r\n");
+    }
     if (!s.blocks.empty()) {
         snapshot::of_block all;
         for (const auto& [name, block] : s.blocks) {

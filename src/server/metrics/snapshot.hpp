@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "server/journal/journal.hpp"
 #include "server/metrics/counters.hpp"
 #include "tutti/errors.hpp"
 
@@ -40,6 +42,8 @@ struct snapshot {
     // Of all transactions of the process, where they are counted (enable_statistics). By name, which blocks may share,
     // or else by file and line.
     std::map<std::string, of_block> blocks;
+
+    std::optional<journal::figures> log;  // where calls are logged
 };
 
 void add(turnaround_sum& to, const turnaround_sum& more) noexcept;

@@ -42,6 +42,7 @@ struct common {
     std::vector<entrance> entrances;
     client_directory& directory;
     remembered& answers;
+    journal::journal* log = nullptr;  ///< null: calls are not logged
     byte_budget bytes{how.max_held};
     std::atomic<std::size_t> clients{0};
 };
@@ -56,6 +57,7 @@ public:
     void start();
     void give_back(request& done) noexcept override;
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
+    [[nodiscard]] journal::journal* log() noexcept override { return shared_.log; }
     void begin_drain() noexcept;
     void look_for_killed() noexcept override;
     /// Whether it has gone round since the latest time that this was asked, or has come to its end. One thread asks.

@@ -66,8 +66,8 @@ void io_thread::collect() {
 
 void io_thread::remember(const request& r) noexcept {
     // Nothing has run, or its client had gone and may want to wait again.
-    const bool unanswered =
-        r.how_it_ended == ending::busy || r.how_it_ended == ending::shutdown || r.how_it_ended == ending::gone;
+    const bool unanswered = r.how_it_ended == ending::busy || r.how_it_ended == ending::shutdown ||
+                            r.how_it_ended == ending::gone || r.how_it_ended == ending::no_log;
     if (unanswered) return shared_.answers.forget(r.key);
     try {
         shared_.answers.keep(r.key, r.answer, now_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/calls/words.hpp"
+#include "server/journal/record.hpp"
 #include "server/protocol/call_line.hpp"
 #include "server/protocol/client_command.hpp"
 #include "server/protocol/numbers.hpp"
@@ -194,8 +195,12 @@ bool commands::is_first(std::string_view key, request& r) const {
     for (const std::string_view a : r.arguments) add(a);
     add(r.what.spoken == protocol::resp2 ? "2" : "3");
     r.key = key;  // before it is under way: from there on nothing may fail
-    const remembered::state known = answers_.begin(key, std::hash<std::string>{}(all), r.answer, r.arrived);
-    if (known == remembered::state::fresh) return true;
+    const remembered::state known = answers_.begin(key, journal::checksum(all), r.answer, r.arrived);
+    if (known == remembered::state::fresh) {
+        r.logged.key = r.key;
+        r.logged.key_stands_for = journal::checksum(all);
+        return true;
+    }
     r.key.clear();
     reply to{r.answer, r.what.spoken};
     if (known == remembered::state::under_way)

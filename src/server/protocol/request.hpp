@@ -25,6 +25,8 @@ public:
     virtual void give_back(request& done) noexcept = 0;
     /// What the bytes of requests and answers are taken from.
     [[nodiscard]] virtual byte_budget& budget() noexcept = 0;
+    /// Where calls are logged; null: nowhere.
+    [[nodiscard]] virtual journal::journal* log() noexcept { return nullptr; }
 
 protected:
     ~giver() = default;
@@ -32,7 +34,7 @@ protected:
 
 class request final : public timed_call {
 public:
-    explicit request(giver& home) noexcept : home_{home}, share_{home.budget()} {}
+    explicit request(giver& home) noexcept : home_{home}, share_{home.budget()} { logged.log = home.log(); }
 
     /// Copies the arguments, whose bytes will be gone when it runs.
     void keep(std::span<const std::string_view> words) {
@@ -66,6 +68,7 @@ public:
         how_it_ended = ending::ok;
         answered = silent = false;
         key.clear();
+        logged = {.log = logged.log};
         from = nullptr;
         behind = previous = next = nullptr;
     }

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What a log costs: a trivial procedure without one and with --fsync everysec, and --fsync always beside redis-server.
+
+All servers live at the same time, each with its files in a folder of its own on the same disk; rounds alternate, and the
+client is redis-benchmark for all of them.
+"""
+
+import argparse
+import pathlib
+import statistics
+import subprocess
+import sys
+
+from redis import Process, Tutti, free_port
+
+
+class Logged(Tutti):
+    def __init__(self, programs, name, options):
+        self.name = name
+        super().__init__(programs, options)
+
+
+class RedisWithLog(Process):
+    def __init__(self, name, policy):
+        self.name = name
+        port = free_port()
+        # What it logs must not be rewritten in the middle of a round.
+        super().__init__(
+            ["redis-server", "--port", str(port), "--save", "", "--appendonly", "yes", "--appendfsync", policy]
+            + ["--auto-aof-rewrite-percentage", "0"],
+            port,
+        )
+        self.increment = ["INCR", "n"]
+
+
+def throughput(server, requests, clients, pipeline):
+    command = ["redis-benchmark", "-p", server.port, "-n", str(requests), "-c", str(clients), "-P", str(pipeline)]
+    done = subprocess.run([*command, "--csv", *server.increment], capture_output=True, text=True, check=True)
+    return float(done.stdout.splitlines()[-1].split('","')[1].strip('"'))
+
+
+def compare(title, servers, rounds, *load):
+    rates = {s.name: [] for s in servers}
+    for number in range(rounds):
+        # Turned round, so that no server always comes after the same one.
+        for server in servers if number % 2 == 0 else reversed(servers):
+            rates[server.name].append(throughput(server, *load))
+    first = rates[servers[0].name]
+    print(title)
+    for name, r in rates.items():
+        # Of each round beside its own neighbour: what the machine does besides meets both.
+        ratio = statistics.median(mine / other for mine, other in zip(r, first))
+        print(f"  {name:<18}{statistics.median(r):>10.0f} calls a second, {ratio:.2f} of the first   ", end="")
+        print(f"from {min(r):.0f} to {max(r):.0f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of tutti")
+    parser.add_argument("--rounds", type=int, default=7, help="of each (default: 7)")
+    parser.add_argument("--requests", type=int, default=200_000, help="of a round without a wait (default: 200000)")
+    parser.add_argument("--synced", type=int, default=20_000, help="of a round that waits for the disk (default: 20000)")
+    parser.add_argument("--clients", type=int, default=50, help="(default: 50)")
+    parser.add_argument("--pipeline", type=int, default=16, help="where no answer waits (default: 16)")
+    parser.add_argument("options", nargs="*", help="after --: of tutti serve")
+    arguments = parser.parse_args()
+    programs = arguments.programs.resolve()
+    servers = []
+
+    def start(make, *how):
+        servers.append(make(*how))
+        return servers[-1]
+
+    def tutti(name, *how):
+        return start(Logged, programs, name, [*how, *arguments.options])
+
+    try:
+        none = tutti("no log")
+        everysec = tutti("everysec", "--log", "log", "--fsync", "everysec")
+        always = tutti("always", "--log", "log", "--fsync", "always")
+        redis = start(RedisWithLog, "redis, always", "always")
+        load = [arguments.requests, arguments.clients]
+        for pipeline in (arguments.pipeline, 1):
+            compare(
+                f"a trivial procedure, {arguments.clients} clients, {pipeline} requests in each pipeline",
+                [none, everysec],
+                arguments.rounds,
+                *load,
+                pipeline,
+            )
+        compare(
+            f"every answer after its fsync, {arguments.clients} clients, one request each",
+            [redis, always],
+            arguments.rounds,
+            arguments.synced,
+            arguments.clients,
+            1,
+        )
+    except (RuntimeError, OSError, subprocess.CalledProcessError) as failure:
+        print(f"durability.py: {failure}", file=sys.stderr)
+        return 1
+    finally:
+        for server in servers:
+            server.end()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,329 @@
+#include "server/journal/journal.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+namespace tutti::server::journal {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds between_groups{200};  // where no answer waits
+constexpr milliseconds between_attempts{100};
+constexpr milliseconds for_a_gap{1};
+constexpr std::chrono::seconds at_risk{1};
+constexpr std::size_t most_in_group = std::size_t{16} << 20;
+constexpr std::size_t overhead = sizeof(slip);
+
+std::int64_t microseconds_of_day() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+}
+
+template <class T>
+void push(std::atomic<T*>& on, T& what, T* T::* next) noexcept {
+    T* top = on.load(std::memory_order_relaxed);
+    do what.*next = top;
+    while (!on.compare_exchange_weak(top, &what));
+}
+
+std::size_t pending(const slip& s) noexcept {
+    return overhead + s.record.size() + (s.answer ? s.answer->answer.size() + s.answer->key.size() : 0);
+}
+
+}  // namespace
+
+journal::journal(const log_settings& how, std::function<void(bool, const std::string&)> tell)
+    : how_{how}, tell_{std::move(tell)}, store_{how.file} {}
+
+journal::~journal() {
+    end();
+    for (slip* s = early_; s != nullptr;) delete std::exchange(s, s->next);
+}
+
+void journal::begin() {
+    const std::uint64_t next = store_.end();
+    next_.store(next);
+    durable_.store(next);
+    not_in_snapshot_.store(store_.snapshot_position());
+    collected_ = next;
+    bytes_to_replay_.store(store_.bytes());
+    thread_ = std::thread{[this] { work(); }};
+}
+
+void journal::end() noexcept {
+    if (!thread_.joinable()) return;
+    {
+        const std::scoped_lock lock{mutex_};
+        ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+}
+
+void journal::hand_over(std::unique_ptr<slip> s) noexcept {
+    // First, so that the figure is never less than what is there.
+    if (pending_bytes_.fetch_add(pending(*s)) == 0) oldest_.store(clock::now().time_since_epoch().count());
+    push(handed_over_, *s.release(), &slip::next);
+    // Answers ring for themselves where they wait. A record ends a rest without end only: it costs a system call, which
+    // is one for each group and not one for each record.
+    if (how_.sync != log_sync::always && asleep_.load() == sleep::for_anything) ring();
+}
+
+// Partner of asleep_: as in io_thread.cpp. Who pushes looks at asleep_ afterwards; the journal's thread sets it and
+// then looks for what was pushed. All sequentially consistent, so one of them sees the other.
+void journal::ring() noexcept {
+    if (asleep_.load() == sleep::none || asleep_.exchange(sleep::none) == sleep::none) return;
+    {
+        const std::scoped_lock lock{mutex_};
+        rung_ = true;
+    }
+    changed_.notify_all();
+}
+
+bool journal::holds(waiter& w, std::uint64_t awaits) noexcept {
+    if (how_.sync == log_sync::never) return false;
+    w.wrote_ = awaits != 0;
+    if (awaits == 0) awaits = next_.load();
+    if (durable_.load(std::memory_order_acquire) >= awaits) return false;
+    if (how_.sync == log_sync::every_second) {
+        const clock::time_point oldest{clock::duration{oldest_.load()}};
+        if (clock::now() - oldest <= at_risk) return false;  // J4
+    }
+    w.awaits_ = awaits;
+    push(held_, w, &waiter::next_);
+    ring();
+    return true;
+}
+
+std::string journal::trouble() const {
+    const std::scoped_lock lock{mutex_};
+    return why_;
+}
+
+std::string journal::keep(snapshot s) {
+    std::unique_lock lock{mutex_};
+    if (ending_) return "the server is ending";
+    to_keep_ = std::move(s);
+    kept_.reset();
+    rung_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return kept_.has_value(); });
+    return *kept_;
+}
+
+figures journal::look() const {
+    figures f;
+    f.calls = calls_.load(std::memory_order_relaxed);
+    f.bytes = bytes_.load(std::memory_order_relaxed);
+    f.groups = groups_.load(std::memory_order_relaxed);
+    f.snapshots = snapshots_.load(std::memory_order_relaxed);
+    f.drawn = next_.load();
+    f.durable = durable_.load();
+    f.pending_bytes = pending_bytes_.load(std::memory_order_relaxed);
+    f.trouble = trouble();
+    return f;
+}
+
+bool journal::has_work() const noexcept {
+    return held_.load() != nullptr || handed_over_.load() != nullptr || waiting_ != nullptr || early_ != nullptr ||
+           ready_calls_ != 0;
+}
+
+void journal::rest() {
+    std::unique_lock lock{mutex_};
+    const auto called = [this] { return rung_ || ending_ || to_keep_.has_value(); };
+    if (in_trouble_.load()) {
+        changed_.wait_for(lock, between_attempts, [this] { return ending_; });
+    } else if (early_ != nullptr || waiting_ != nullptr) {
+        // What is missing is on its way. Nobody rings for it.
+        changed_.wait_for(lock, for_a_gap, called);
+    } else {
+        asleep_.store(sleep::for_anything);
+        // Under `always` only a call that waits is worth a group; a record alone belongs to a call that has not ended.
+        const bool asked = held_.load() != nullptr || (how_.sync != log_sync::always && has_work());
+        if (!asked) changed_.wait(lock, called);
+        asleep_.store(sleep::none);
+        if (how_.sync != log_sync::always) {
+            // Many in one group, unless an answer waits.
+            rung_ = false;
+            asleep_.store(sleep::for_a_waiter);
+            if (held_.load() == nullptr) changed_.wait_for(lock, between_groups, called);
+            asleep_.store(sleep::none);
+        }
+    }
+    rung_ = false;
+}
+
+void journal::work() {
+    ::pthread_setname_np(::pthread_self(), "tutti-journal");
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    for (bool last = false; !last;) {
+        rest();
+        {
+            const std::scoped_lock lock{mutex_};
+            last = ending_;
+        }
+        do {
+            collected_at_ = clock::now();
+            // Calls before records: what a call awaits has been drawn before it came here.
+            waiter* held = held_.exchange(nullptr);
+            while (held != nullptr) {
+                waiter* const one = std::exchange(held, held->next_);
+                one->next_ = std::exchange(waiting_, one);
+            }
+            collect();
+            write(last || how_.sync != log_sync::never);
+            write_snapshot();
+            pass_on();
+        } while (last && has_work() && !in_trouble_.load());
+    }
+    // The executor has ended every call, so nothing is missing; what is left could not be written.
+    hurried_.store(true);
+    in_trouble_.store(true);
+    pass_on();
+}
+
+void journal::insert(slip* s) noexcept {
+    slip** at = &early_;
+    while (*at != nullptr && (*at)->position < s->position) at = &(*at)->next;
+    s->next = *at;
+    *at = s;
+}
+
+void journal::collect() noexcept {
+    // The newest first, as they lie: so each goes before those that were put in before it, and the walk is short.
+    slip* newest = handed_over_.exchange(nullptr);
+    while (newest != nullptr) insert(std::exchange(newest, newest->next));
+    try {
+        while (early_ != nullptr && early_->position == collected_ && ready_.records.size() < most_in_group) {
+            slip& s = *early_;
+            const std::size_t bytes = pending(s);
+            if (!s.record.empty()) {
+                if (ready_.answers.capacity() == ready_.answers.size())
+                    ready_.answers.reserve(2 * ready_.answers.size() + 1);  // so that what follows cannot fail half way
+                ready_.records.append(s.record);
+                if (s.answer) ready_.answers.push_back(std::move(*s.answer));
+                if (ready_calls_++ == 0) ready_.first = s.position;
+                ready_.last = s.position;
+            }
+            ready_pending_ += bytes;
+            ++collected_;
+            early_ = s.next;
+            delete &s;
+        }
+    } catch (const std::bad_alloc&) {
+        enter_trouble(store_error{"there is no memory for the log", true});
+    }
+}
+
+void journal::write(bool sync) noexcept {
+    if (broken_) return;
+    try {
+        if (ready_calls_ != 0) {
+            store_.add(ready_, sync);
+            calls_ += ready_calls_;
+            bytes_ += ready_.records.size();
+            bytes_to_replay_ += ready_.records.size();
+            ++groups_;
+            ready_.records.clear();
+            ready_.answers.clear();
+            ready_calls_ = 0;
+        }
+        // Before the figure is lowered: whoever finds it zero sets a later time, which has to stand.
+        oldest_.store(collected_at_.time_since_epoch().count());
+        pending_bytes_.fetch_sub(std::exchange(ready_pending_, 0));
+        durable_.store(collected_, std::memory_order_release);
+        store_.tidy();
+        const std::int64_t now = microseconds_of_day();
+        constexpr std::int64_t a_minute = 60'000'000;
+        if (now - answers_forgotten_at_ > a_minute) {
+            answers_forgotten_at_ = now;
+            store_.forget_answers(now - std::chrono::microseconds{how_.answers_for}.count(), how_.answers);
+        }
+        leave_trouble();
+    } catch (const store_error& e) {
+        enter_trouble(e);
+    } catch (const std::exception& e) {
+        enter_trouble(store_error{e.what(), true});
+    }
+}
+
+void journal::write_snapshot() noexcept {
+    {
+        const std::scoped_lock lock{mutex_};
+        // What it holds has to be in the log before: else a start would find it twice, or a gap before it.
+        const bool ready = to_keep_ && (broken_ || in_trouble_.load() || durable_.load() >= to_keep_->position);
+        if (!ready) return;
+    }
+    std::string how;
+    try {
+        if (in_trouble_.load()) {
+            how = trouble();
+        } else {
+            store_.replace_snapshot(*to_keep_);
+            bytes_to_replay_.store(store_.bytes());
+            ++snapshots_;
+            not_in_snapshot_.store(to_keep_->position + 1);  // that one is the dump's own
+        }
+    } catch (const store_error& e) {
+        how = e.what();
+        if (!e.may_try_again()) enter_trouble(e);
+    } catch (const std::exception& e) {
+        how = e.what();
+    }
+    {
+        const std::scoped_lock lock{mutex_};
+        to_keep_.reset();
+        kept_ = std::move(how);
+    }
+    changed_.notify_all();
+}
+
+void journal::pass_on() noexcept {
+    const std::uint64_t durable = durable_.load(std::memory_order_relaxed);
+    const bool troubled = in_trouble_.load();
+    const bool all = broken_ || (troubled && hurried_.load());
+    waiter* left = nullptr;
+    while (waiting_ != nullptr) {
+        waiter* const one = std::exchange(waiting_, waiting_->next_);
+        if (one->awaits_ <= durable) one->pass_on(true);
+        else if (all || (troubled && !one->wrote_)) one->pass_on(false);
+        else one->next_ = std::exchange(left, one);
+    }
+    waiting_ = left;
+}
+
+void journal::enter_trouble(const store_error& why) noexcept {
+    if (!why.may_try_again()) broken_ = true;
+    const bool known = in_trouble_.exchange(true) && why.may_try_again();
+    try {
+        std::string line = why.what();
+        if (broken_) line += "; nothing is written any more until the server is started again";
+        if (!known) tell_(true, line);
+        const std::scoped_lock lock{mutex_};
+        why_ = std::move(line);
+    } catch (const std::bad_alloc&) {
+        // There is no memory for words.
+    }
+}
+
+void journal::leave_trouble() noexcept {
+    if (!in_trouble_.load()) return;
+    in_trouble_.store(false);
+    {
+        const std::scoped_lock lock{mutex_};
+        why_.clear();
+    }
+    try {
+        tell_(false, "the log can be written again; nothing of it was lost");
+    } catch (const std::bad_alloc&) {
+        // as above
+    }
+}
+
+}  // namespace tutti::server::journal

@@ -1,0 +1,182 @@
+// The log of what has been committed: each call that wrote something gets a position in the order in which the
+// transactions serialize, and a thread of the journal's own writes them in that order, many at once.
+//
+// The life of a position:
+//
+//   drawn (draw) -> handed over (hand_over), with its record or as a hole -> written -> durable
+//
+// J1  Positions are consecutive. Each that is drawn is handed over, once, soon: nothing that waits is between the two.
+// J2  What is written ends at a position before which nothing is missing: the file never has a call without those that
+//     it may depend on.
+// J3  The order of conflicting calls is that in which they serialize. A call draws when its transaction holds every
+//     lock that it will hold, and after that validates all its reads; it hands over before it releases a lock
+//     (calls/logged.hpp). Let A serialize before B.
+//       a. B reads or overwrites what A wrote: B could only after A's release, so after A's draw; B's draw is later.
+//       b. A read what B overwrites. Suppose B's draw came first. Both are read-modify-writes of one word, so B's lock,
+//          taken before its draw, happens before A's draw, and before A's validation, which would have found it.
+//     So running them again in the order of their positions, one after the other, gives what they gave.
+// J4  Under `always` no answer goes out before everything that it may have seen is durable: what a call has read was
+//     drawn before the call ended. Under `everysec` no answer goes out while something that was answered more than a
+//     second ago is not durable. So at most what was answered within one second is lost.
+//
+// The waiting is not done by workers or I/O threads: a call that has to wait is left with the journal (holds), whose
+// thread passes it on.
+//
+// Full disk: the group stays in memory and is tried again, and what has committed waits for that; meanwhile `trouble`
+// refuses calls before they run, and what has only read is told that it may have seen what will be lost. A failed fsync
+// is final: nothing is written any more, and what waits is told that nobody knows.
+//
+// Thread safety: any thread but where something else is said.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "server/journal/store.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server::journal {
+
+/// What is logged of one call; a hole if its transaction was rolled back after all.
+struct slip {
+    slip* next = nullptr;
+    std::uint64_t position = 0;
+    std::string record{};  ///< empty: a hole
+    std::optional<kept_answer> answer{};
+};
+
+/// A call that has ended and whose answer waits for the disk.
+class waiter {
+public:
+    /// `kept`: all that it may have seen is on disk. Otherwise that is not known. On the journal's thread; may destroy
+    /// the waiter.
+    virtual void pass_on(bool kept) noexcept = 0;
+
+protected:
+    waiter() = default;
+    ~waiter() = default;
+
+private:
+    friend class journal;
+    waiter* next_ = nullptr;
+    std::uint64_t awaits_ = 0;
+    bool wrote_ = false;
+};
+
+/// As INFO shows it.
+struct figures {
+    std::uint64_t calls = 0, bytes = 0, groups = 0;  ///< written since the start
+    std::uint64_t drawn = 0, durable = 0;            ///< positions: the next one, and the first that is not on disk
+    std::uint64_t pending_bytes = 0;
+    std::uint64_t snapshots = 0;
+    std::string trouble{};  ///< empty: none
+};
+
+class journal {
+public:
+    /// `tell` is called on the journal's thread when the disk fails, and when it works again. @throws store_error
+    journal(const log_settings& how, std::function<void(bool failed, const std::string&)> tell);
+    ~journal();
+    journal(const journal&) = delete;
+    journal& operator=(const journal&) = delete;
+
+    /// For recovery: until begin(), by one thread.
+    [[nodiscard]] store& file() noexcept { return store_; }
+    [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
+    /// From here on it takes calls. @throws std::system_error
+    void begin();
+    /// The server is ending: answers no longer wait for a disk that cannot be written.
+    void hurry() noexcept { hurried_.store(true); }
+    /// Writes and syncs what is left. What cannot be written any more is passed on as not known. Afterwards by no other
+    /// thread. Idempotent.
+    void end() noexcept;
+
+    /// REQUIRES: J3.
+    [[nodiscard]] std::uint64_t draw() noexcept { return next_.fetch_add(1, std::memory_order_seq_cst); }
+    void hand_over(std::unique_ptr<slip> s) noexcept;
+
+    /// Whether the answer of a call that has ended has to wait; then `w` is passed on later. `awaits`: the position
+    /// after its own if it has one, or 0.
+    [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits) noexcept;
+
+    /// Why no call may begin that could write something; empty: it may.
+    [[nodiscard]] std::string trouble() const;
+    [[nodiscard]] bool in_trouble() const noexcept { return in_trouble_.load(std::memory_order_relaxed); }
+    /// More waits to be written than may.
+    [[nodiscard]] bool full() const noexcept {
+        return pending_bytes_.load(std::memory_order_relaxed) > how_.max_pending;
+    }
+
+    /// Keeps a snapshot once all that it holds is written; returns when it is on disk, or why it cannot be.
+    std::string keep(snapshot s);
+    /// Bytes of records that a start would go through.
+    [[nodiscard]] std::uint64_t bytes_to_replay() const noexcept {
+        return bytes_to_replay_.load(std::memory_order_relaxed);
+    }
+
+    /// Whether calls were logged that no snapshot holds.
+    [[nodiscard]] bool has_news() const noexcept { return next_.load() > not_in_snapshot_.load(); }
+
+    [[nodiscard]] figures look() const;
+
+private:
+    using clock = std::chrono::steady_clock;
+    void work();
+    void rest();
+    /// What the journal's thread waits for.
+    enum class sleep : std::uint8_t { none, for_anything, for_a_waiter };
+    void ring() noexcept;
+    [[nodiscard]] bool has_work() const noexcept;
+    void collect() noexcept;
+    void insert(slip* s) noexcept;
+    void write(bool sync) noexcept;
+    void write_snapshot() noexcept;
+    void pass_on() noexcept;
+    void enter_trouble(const store_error& why) noexcept;
+    void leave_trouble() noexcept;
+
+    const log_settings how_;
+    const std::function<void(bool, const std::string&)> tell_;
+    store store_;
+
+    alignas(64) std::atomic<std::uint64_t> next_{1};
+    alignas(64) std::atomic<slip*> handed_over_{nullptr};  // a stack, as `held_`
+    std::atomic<waiter*> held_{nullptr};
+    std::atomic<std::size_t> pending_bytes_{0};
+    alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before it are
+    std::atomic<clock::rep> oldest_{0};                  // not later than the oldest that is not durable
+    std::atomic<bool> in_trouble_{false};
+    std::atomic<std::uint64_t> not_in_snapshot_{1};  // the first position that a call has drawn or will draw
+    std::atomic<bool> hurried_{false};
+    std::atomic<sleep> asleep_{sleep::none};
+    std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
+
+    // Of the journal's thread.
+    slip* early_ = nullptr;        // handed over, by position; before the first of them one is missing
+    std::uint64_t collected_ = 1;  // all positions before it are in `ready_`, or written
+    group ready_;                  // to be written
+    std::size_t ready_calls_ = 0, ready_pending_ = 0;
+    waiter* waiting_ = nullptr;
+    clock::time_point collected_at_{};
+    std::int64_t answers_forgotten_at_ = 0;
+    bool broken_ = false;
+
+    mutable std::mutex mutex_;  // of what follows
+    std::condition_variable changed_;
+    bool rung_ = false;
+    bool ending_ = false;
+    std::string why_;
+    std::optional<snapshot> to_keep_;
+    std::optional<std::string> kept_;  // how it went
+    std::thread thread_;
+};
+
+}  // namespace tutti::server::journal

@@ -1,0 +1,255 @@
+// tutti-crash: a server that logs its calls is killed again and again, at any instant of a commit, of its start, of a
+// snapshot, and what it has after the next start is compared with what clients were told.
+//
+//   always    nothing that was answered is lost
+//   everysec  nothing that was answered more than a second before is lost
+//   all       what is there is a beginning of what was committed: of each client its calls up to one, each whole
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "server/client.hpp"
+
+namespace tutti::crash {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+struct arguments {
+    std::string tutti, procedures, sync = "always", executor = "preemptive";
+    std::size_t rounds = 0;
+    double minutes = 1;
+    std::uint64_t seed = 0;
+};
+
+constexpr std::size_t clients = 6;
+
+struct answer {
+    steady_clock::time_point at;
+    std::uint64_t number;
+};
+
+/// What one client was told, since the latest start.
+struct told {
+    std::uint64_t first = 0;  ///< what the server had then
+    std::uint64_t sent = 0;   ///< the last call that was sent
+    std::deque<answer> answers{};
+};
+
+class violated : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+class process {
+public:
+    explicit process(const std::vector<std::string>& words) {
+        std::vector<std::string> kept{words};
+        std::vector<char*> argv;
+        for (auto& w : kept) argv.push_back(w.data());
+        argv.push_back(nullptr);
+        id_ = ::fork();
+        if (id_ != 0) return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        ::execv(argv[0], argv.data());
+        ::_exit(127);
+    }
+    ~process() { end(SIGKILL); }
+    process(const process&) = delete;
+    process& operator=(const process&) = delete;
+
+    int end(int signal) {
+        if (id_ == 0) return 0;
+        ::kill(id_, signal);
+        int status = 0;
+        ::waitpid(id_, &status, 0);
+        id_ = 0;
+        return status;
+    }
+    [[nodiscard]] bool has_ended() {
+        int status = 0;
+        if (::waitpid(id_, &status, WNOHANG) != id_) return false;
+        id_ = 0;
+        return true;
+    }
+
+private:
+    pid_t id_ = 0;
+};
+
+bool listens(const std::string& path) {
+    const int s = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un where{};
+    where.sun_family = AF_UNIX;
+    path.copy(where.sun_path, sizeof where.sun_path - 1);
+    const bool there = ::connect(s, reinterpret_cast<const sockaddr*>(&where), sizeof where) == 0;
+    ::close(s);
+    return there;
+}
+
+class torture {
+public:
+    torture(const arguments& given, std::string folder)
+        : given_{given}, folder_{std::move(folder)}, socket_{folder_ + "/socket"}, random_{given.seed} {}
+
+    void run() {
+        const auto start = steady_clock::now();
+        const std::chrono::duration<double> time{given_.minutes * 60};
+        for (std::size_t round = 0; given_.rounds != 0 ? round < given_.rounds : steady_clock::now() - start < time;
+             ++round) {
+            one_round();
+        }
+        one_start();  // the last one is looked at, too
+        std::printf("%zu kills, %zu of them in a start, %zu good ends; %llu calls were answered, %llu of them lost\n",
+                    kills_, early_kills_, ends_, static_cast<unsigned long long>(answered_),
+                    static_cast<unsigned long long>(lost_));
+    }
+
+private:
+    std::vector<std::string> command() {
+        // Small ones, so that there are many kinds of files.
+        const std::string snapshot_after = random_() % 2 == 0 ? "20000" : "0";
+        return {given_.tutti,   "serve",        given_.procedures,
+                "--quiet",      "--no-tcp",     "--unix",
+                socket_,        "--log",        folder_ + "/log",
+                "--fsync",      given_.sync,    "--snapshot-after",
+                snapshot_after, "--workers",    "2",
+                "--executor",   given_.executor};
+    }
+
+    void await(process& server) {
+        const auto until = steady_clock::now() + std::chrono::seconds{60};
+        while (!listens(socket_)) {
+            if (server.has_ended()) throw violated{"the server does not start any more"};
+            if (steady_clock::now() > until) throw violated{"the server does not come to serve"};
+            std::this_thread::sleep_for(milliseconds{1});
+        }
+    }
+
+    /// What the server has, against what was said.
+    void compare() {
+        server::client ask{socket_};
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < clients; ++i) {
+            const std::uint64_t has = std::stoull(ask({"CALL", "get", std::to_string(i)}));
+            told& t = told_[i];
+            std::uint64_t must = t.first;
+            for (const answer& a : t.answers) {
+                ++answered_;
+                const bool may_be_lost =
+                    !ended_well_ && (given_.sync == "no" ||
+                                     (given_.sync == "everysec" && a.at + std::chrono::seconds{1} >= killed_at_));
+                if (!may_be_lost) must = a.number;
+                if (a.number > has) ++lost_;
+            }
+            if (has < must)
+                throw violated{"client " + std::to_string(i) + " was told that its call " + std::to_string(must) +
+                               " was done, and the server has only " + std::to_string(has)};
+            if (has > std::max(t.sent, t.first))
+                throw violated{"client " + std::to_string(i) + " has sent " + std::to_string(t.sent) +
+                               " calls, and the server has " + std::to_string(has)};
+            t = {.first = has, .sent = has};
+            sum += has;
+        }
+        const std::string sides = ask({"CALL", "sides"});
+        if (sides != "(" + std::to_string(sum) + " " + std::to_string(sum) + ")")
+            throw violated{"half a call: the cells add up to " + std::to_string(sum) + ", and the sums are " + sides};
+    }
+
+    void one_start() {
+        process server{command()};
+        await(server);
+        compare();
+        server.end(SIGKILL);
+    }
+
+    void call_until_it_ends(std::size_t who, told& t) {
+        server::client c{socket_};
+        for (std::uint64_t number = t.first + 1;; ++number) {
+            t.sent = number;
+            const std::string said = c({"CALL", "next", std::to_string(who), std::to_string(number)});
+            if (said != std::to_string(number)) {
+                if (said != "closed" && said.find("-SHUTDOWN") != 0) odd_ = said;
+                if (said != "closed") t.sent = number - 1;
+                return;
+            }
+            t.answers.push_back({steady_clock::now(), number});
+        }
+    }
+
+    void one_round() {
+        if (random_() % 5 == 0) {  // in the middle of what a start does
+            process short_lived{command()};
+            std::this_thread::sleep_for(std::chrono::microseconds{random_() % 15'000});
+            short_lived.end(SIGKILL);
+            ++early_kills_;
+        }
+        process server{command()};
+        await(server);
+        compare();
+        std::vector<std::thread> callers;
+        for (std::size_t i = 0; i < clients; ++i) callers.emplace_back([this, i] { call_until_it_ends(i, told_[i]); });
+        const std::uint64_t longest = given_.sync == "always" ? 40'000 : random_() % 4 == 0 ? 1'500'000 : 100'000;
+        std::this_thread::sleep_for(std::chrono::microseconds{random_() % longest});
+        ended_well_ = random_() % 8 == 0;
+        killed_at_ = steady_clock::now();
+        const int status = server.end(ended_well_ ? SIGTERM : SIGKILL);
+        for (auto& c : callers) c.join();
+        if (ended_well_ && status != 0) throw violated{"the server did not end well"};
+        if (!odd_.empty()) throw violated{"a call was answered " + odd_};
+        ended_well_ ? ++ends_ : ++kills_;
+    }
+
+    const arguments& given_;
+    const std::string folder_, socket_;
+    std::mt19937_64 random_;
+    std::array<told, clients> told_{};
+    std::string odd_;
+    bool ended_well_ = false;
+    steady_clock::time_point killed_at_{};
+    std::size_t kills_ = 0, early_kills_ = 0, ends_ = 0;
+    std::uint64_t answered_ = 0, lost_ = 0;
+};
+
+}  // namespace
+}  // namespace tutti::crash
+
+int main(int argc, char** argv) {
+    using namespace tutti::crash;
+    arguments given;
+    given.seed = std::random_device{}();
+    CLI::App app{"Kills `tutti serve --log`; nothing that was answered may be lost, and no half call be there."};
+    app.add_option("--tutti", given.tutti, "the program `tutti`")->required();
+    app.add_option("--procedures", given.procedures, "crash-procedures.so")->required();
+    app.add_option("--fsync", given.sync, "always, everysec or no")->capture_default_str();
+    app.add_option("--executor", given.executor, "preemptive or threads")->capture_default_str();
+    app.add_option("--rounds", given.rounds, "ends after so many, instead of by time");
+    app.add_option("--minutes", given.minutes, "how long")->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option("--seed", given.seed, "repeats what is chosen, though not when it comes");
+    CLI11_PARSE(app, argc, argv);
+    std::string folder = std::filesystem::temp_directory_path() / "tutti-crash-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) return 2;
+    try {
+        torture{given, folder}.run();
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "tutti-crash: violated: %s (seed %llu; the files are in %s)\n", failure.what(),
+                     static_cast<unsigned long long>(given.seed), folder.c_str());
+        return 1;
+    }
+    std::filesystem::remove_all(folder);
+    std::puts("nothing was violated");
+    return 0;
+}

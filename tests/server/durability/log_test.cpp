@@ -1,0 +1,424 @@
+// What a server that logs its calls has after it has been started again. Catches a log
+//   - in the order in which calls end, or that is drawn before the last validation (order)
+//   - of half a call, or of one that had no effect (one_transaction, nothing_else_is_logged)
+//   - whose answers go out before the disk has it (answers_wait), or that takes a failed write for written (full, lost)
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "server/client.hpp"
+#include "server/durability/faulty_disk.hpp"
+#include "server/durability/ledger.hpp"
+#include "support/effort.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+using support::rounds;
+
+class durability : public testing::Test {
+protected:
+    void SetUp() override {
+        faulty_disk::install();
+        faulty_disk::repair();
+        std::string made = testing::TempDir() + "tutti-log-XXXXXX";
+        ASSERT_NE(::mkdtemp(made.data()), nullptr);
+        folder_ = made;
+    }
+    void TearDown() override {
+        faulty_disk::repair();
+        std::filesystem::remove_all(folder_);
+    }
+
+    [[nodiscard]] std::string file() const { return folder_ + "/log"; }
+
+    settings with_log(log_sync sync = log_sync::every_second) {
+        settings how{.workers = 4};
+        how.log.file = file();
+        how.log.sync = sync;
+        how.notice = [this](severity, const std::string& line) {
+            const std::scoped_lock lock{mutex_};
+            notices_ += line + '\n';
+        };
+        if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
+        return how;
+    }
+    std::string notices() {
+        const std::scoped_lock lock{mutex_};
+        return notices_;
+    }
+
+    /// Ends as a process does that is killed: the files are what they are at this instant.
+    void copy_as_if_killed(const std::string& to) const {
+        for (const char* const suffix : {"", "-wal"}) {
+            if (std::filesystem::exists(file() + suffix)) std::filesystem::copy_file(file() + suffix, to + suffix);
+        }
+    }
+
+    std::string folder_;
+
+private:
+    std::mutex mutex_;
+    std::string notices_;
+};
+
+/// A server of the ledger in this process.
+struct bank {
+    explicit bank(settings how, bool with_snapshot = false) : serves{std::move(how)} {
+        state = ledger::add(serves.procedures(), with_snapshot);
+        serves.start();
+    }
+    std::vector<std::uint64_t> cells() const {
+        std::vector<std::uint64_t> all;
+        for (auto& c : state->cells) all.push_back(c.load());
+        all.push_back(static_cast<std::uint64_t>(state->left.load()));
+        all.push_back(static_cast<std::uint64_t>(state->right.load()));
+        return all;
+    }
+    std::string raw(std::string_view name, std::vector<std::string> arguments = {}) {
+        std::promise<std::string> answered;
+        serves.call_raw(name, std::move(arguments), {},
+                        [&](std::string_view a) { answered.set_value(std::string{a}); });
+        return answered.get_future().get();
+    }
+
+    service serves;
+    std::shared_ptr<ledger::data> state;
+};
+
+std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); }
+
+/// Calls that conflict in every way, from several threads.
+void mix(bank& b, std::size_t calls, unsigned cells) {
+    std::vector<std::thread> callers;
+    std::atomic<int> failed{0};
+    for (unsigned caller = 0; caller < 4; ++caller) {
+        callers.emplace_back([&, caller] {
+            std::mt19937 random{caller + 1};
+            const auto cell = [&] { return std::size_t{random()} % cells; };
+            std::vector<std::future<std::uint64_t>> mixes;
+            std::vector<std::future<void>> puts;
+            for (std::size_t i = 0; i < calls; ++i) {
+                if (random() % 3 == 0) puts.push_back(b.serves.call<void>("put", {}, cell(), random()));
+                else mixes.push_back(b.serves.call<std::uint64_t>("mix", {}, cell(), cell()));
+                if (i % 64 != 63) continue;
+                for (auto& m : mixes) m.get();
+                for (auto& p : puts) p.get();
+                mixes.clear();
+                puts.clear();
+            }
+            for (auto& m : mixes) m.get();
+            for (auto& p : puts) p.get();
+        });
+    }
+    for (auto& c : callers) c.join();
+}
+
+// The log's order is that of the transactions: what was read in one order and overwritten in another would come out
+// otherwise. Each answer is compared, too, when the calls are run again.
+TEST_F(durability, order) {
+    for (const unsigned cells : {2U, 5U}) {
+        std::filesystem::remove(file());
+        std::vector<std::uint64_t> before;
+        {
+            bank b{with_log(log_sync::never)};
+            mix(b, rounds(4000), cells);
+            b.serves.drain();
+            before = b.cells();
+        }
+        bank again{with_log()};
+        EXPECT_EQ(again.cells(), before);
+    }
+}
+
+TEST_F(durability, goes_on_where_it_was) {
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+        bank b{with_log()};
+        EXPECT_EQ(b.serves.call<std::uint64_t>("next", {}, 3, i).get(), i);
+    }
+}
+
+TEST_F(durability, one_transaction) {
+    {
+        bank b{with_log()};
+        EXPECT_EQ(b.serves.call<long>("both", {}, 5).get(), 5);
+        EXPECT_EQ(logged(b), 0U) << "it is written a little later";
+        b.serves.drain();
+        EXPECT_EQ(logged(b), 1U);
+    }
+    bank again{with_log()};
+    EXPECT_EQ(again.state->left.load(), 5);
+    EXPECT_EQ(again.state->right.load(), 5);
+}
+
+TEST_F(durability, nothing_else_is_logged) {
+    bank b{with_log(log_sync::always)};
+    EXPECT_NE(b.raw("fail", {"1"}).find("EXCEPTION"), std::string::npos);
+    EXPECT_EQ(b.state->cells[1].load(), 0U) << "what throws has no effect";
+    EXPECT_EQ(b.serves.call<std::uint64_t>("get", {}, 1).get(), 0U);
+    EXPECT_EQ(b.serves.call<std::uint64_t>("get_undeclared", {}, 1).get(), 0U);
+    EXPECT_NE(b.raw("lie", {"1"}).find("promised to be read-only"), std::string::npos);
+    EXPECT_EQ(logged(b), 0U);
+    b.raw("put", {"1", "7"});
+    EXPECT_EQ(logged(b), 1U);
+}
+
+// Without the wait for the disk this call would be answered while its record cannot be written.
+TEST_F(durability, answers_wait) {
+    settings how = with_log(log_sync::always);
+    how.port = 0;
+    bank b{how};
+    b.raw("put", {"2", "1"});  // the log is set up
+    faulty_disk::holds_sync = true;
+    client writer{b.serves.port()}, reader{b.serves.port()}, idle{b.serves.port()};
+    writer.send({"CALL", "put", "1", "7"});
+    faulty_disk::held.wait(0);
+    // It has committed, and its answer is held by an fsync that does not come back; I/O threads go on.
+    EXPECT_EQ(b.state->cells[1].load(), 7U);
+    EXPECT_EQ(idle({"PING"}), "PONG");
+    const auto synced = faulty_disk::syncs.load();
+    // What it may have seen holds up a call that only reads, too.
+    reader.send({"CALL", "get", "1"});
+    std::atomic<bool> came{false};
+    std::thread waits{[&] {
+        EXPECT_EQ(reader.receive(), "7");
+        came = true;
+        EXPECT_GT(faulty_disk::syncs.load(), synced);
+    }};
+    while (number_of(b.serves.info(), "running") != 0) std::this_thread::yield();
+    EXPECT_FALSE(came);
+    faulty_disk::holds_sync = false;
+    faulty_disk::holds_sync.notify_all();
+    EXPECT_EQ(writer.receive(), "OK");
+    EXPECT_GT(faulty_disk::syncs.load(), synced);
+    waits.join();
+}
+
+TEST_F(durability, full_disk) {
+    std::vector<std::uint64_t> before;
+    {
+        settings how = with_log(log_sync::always);
+        how.port = 0;
+        bank b{how};
+        b.raw("put", {"1", "1"});
+        faulty_disk::is_full = true;
+        client held{b.serves.port()}, other{b.serves.port()};
+        held.send({"CALL", "put", "1", "2"});
+        while (b.serves.info().find("log_trouble:the log") == std::string::npos) std::this_thread::yield();
+        const std::string refused = other({"CALL", "put", "1", "3"});
+        EXPECT_EQ(refused.find("-NOLOG"), 0U) << refused;
+        EXPECT_NE(refused.find("full"), std::string::npos) << refused;
+        EXPECT_EQ(b.state->cells[1].load(), 2U) << "a refused call has no effect";
+        EXPECT_EQ(other({"CALL", "get", "1"}).find("-UNSAVED"), 0U) << "it has seen what may be lost";
+        faulty_disk::repair();
+        EXPECT_EQ(held.receive(), "OK");
+        while (b.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
+        EXPECT_NE(notices().find("full"), std::string::npos) << notices();
+        EXPECT_EQ(other({"CALL", "put", "1", "4"}), "OK");
+        b.serves.drain();
+        before = b.cells();
+    }
+    bank again{with_log()};
+    EXPECT_EQ(again.cells(), before);
+}
+
+// Wherever the disk runs full in the middle of a group, the file stays good, and what is tried again is there once.
+TEST_F(durability, full_after_every_write) {
+    for (int writes = 0; writes < 12; ++writes) {
+        std::filesystem::remove(file());
+        {
+            settings how = with_log(log_sync::always);
+            bank b{how};
+            b.raw("next", {"0", "1"});
+            faulty_disk::writes_until_full = writes;
+            std::atomic<bool> answered{false};
+            std::promise<void> done;
+            b.serves.call_raw("next", {"0", "2"}, {}, [&](std::string_view a) {
+                EXPECT_EQ(a, ":2\r\n");
+                answered = true;
+                done.set_value();
+            });
+            while (!answered && b.serves.info().find("log_trouble:the log") == std::string::npos)
+                std::this_thread::yield();
+            copy_as_if_killed(folder_ + "/copy");
+            faulty_disk::repair();
+            done.get_future().get();
+        }
+        {
+            settings how = with_log();
+            how.log.file = folder_ + "/copy";
+            bank copy{how};
+            const std::uint64_t last = copy.state->cells[0].load();
+            EXPECT_TRUE(last == 1 || last == 2) << last;
+        }
+        for (const char* const suffix : {"", "-wal"}) std::filesystem::remove(folder_ + "/copy" + suffix);
+        bank again{with_log()};
+        EXPECT_EQ(again.state->cells[0].load(), 2U) << "after " << writes << " writes";
+    }
+}
+
+TEST_F(durability, failed_fsync_is_final) {
+    {
+        settings how = with_log(log_sync::always);
+        bank b{how};
+        b.raw("put", {"1", "1"});
+        faulty_disk::loses = true;
+        EXPECT_EQ(b.raw("put", {"1", "2"}).find("-UNSAVED"), 0U);
+        faulty_disk::repair();
+        EXPECT_EQ(b.raw("put", {"1", "3"}).find("-NOLOG"), 0U) << "what the disk has is not known any more";
+    }
+    bank again{with_log()};
+    const std::uint64_t is = again.state->cells[1].load();
+    EXPECT_TRUE(is == 1 || is == 2);
+}
+
+TEST_F(durability, torn_end) {
+    {
+        settings how = with_log(log_sync::always);
+        bank b{how};
+        for (std::uint64_t i = 1; i <= 3; ++i) b.raw("next", {"0", std::to_string(i)});
+        copy_as_if_killed(folder_ + "/copy");
+    }
+    // A page of the last group does not hold what was written.
+    const std::string wal = folder_ + "/copy-wal";
+    std::filesystem::resize_file(wal, std::filesystem::file_size(wal));
+    {
+        std::fstream f{wal, std::ios::in | std::ios::out | std::ios::binary};
+        f.seekp(-100, std::ios::end);
+        f << "torn";
+    }
+    settings how = with_log();
+    how.log.file = folder_ + "/copy";
+    bank again{how};
+    EXPECT_EQ(again.state->cells[0].load(), 2U);
+    EXPECT_NE(notices().find("was torn"), std::string::npos) << notices();
+}
+
+TEST_F(durability, ids) {
+    settings how = with_log(log_sync::always);
+    how.port = 0;
+    std::string first;
+    {
+        bank b{how};
+        client c{b.serves.port()};
+        first = c({"CALL", "ID", "k1", "mix", "1", "1"});
+        EXPECT_EQ(first, "1");
+        EXPECT_EQ(c({"MULTI"}), "OK");
+        EXPECT_EQ(c({"CALL", "mix", "2", "2"}), "QUEUED");
+        EXPECT_EQ(c({"CALL", "mix", "2", "2"}), "QUEUED");
+        EXPECT_EQ(c({"EXEC", "ID", "k2"}), "(1 33)");
+    }
+    bank again{how};
+    client c{again.serves.port()};
+    EXPECT_EQ(c({"CALL", "ID", "k1", "mix", "1", "1"}), first) << "it has run before the restart";
+    EXPECT_EQ(again.state->cells[1].load(), 1U);
+    EXPECT_EQ(again.state->cells[2].load(), 33U);
+    EXPECT_EQ(c({"CALL", "ID", "k1", "mix", "1", "2"}).find("-ARGUMENT"), 0U);
+}
+
+TEST_F(durability, snapshots_under_load) {
+    std::vector<std::uint64_t> before;
+    {
+        settings how = with_log(log_sync::never);
+        how.log.snapshot_after = 1000;
+        bank b{how, true};
+        mix(b, rounds(3000), 5);
+        while (number_of(b.serves.info(), "log_snapshots") == 0) b.raw("mix", {"1", "2"});
+        copy_as_if_killed(folder_ + "/copy");
+        b.serves.drain();
+        before = b.cells();
+    }
+    {
+        bank again{with_log(), true};
+        EXPECT_EQ(again.cells(), before);
+        EXPECT_NE(notices().find("0 calls were run again, on a snapshot"), std::string::npos) << notices();
+    }
+    settings how = with_log();
+    how.log.file = folder_ + "/copy";
+    bank middle{how, true};  // every answer after the snapshot is compared
+}
+
+TEST_F(durability, time_and_chance) {
+    std::uint64_t made = 0;
+    {
+        bank b{with_log()};
+        made = b.serves.call<std::uint64_t>("dice", {}, 1).get();
+        EXPECT_NE(b.serves.call<std::uint64_t>("dice", {}, 2).get(), made);
+    }
+    bank again{with_log()};
+    EXPECT_EQ(again.state->cells[1].load(), made);
+}
+
+std::string why_not(settings how) {
+    try {
+        bank b{std::move(how)};
+    } catch (const std::exception& e) {
+        return e.what();
+    }
+    return "it started";
+}
+
+TEST_F(durability, what_is_not_in_the_log_is_found) {
+    {
+        bank b{with_log()};
+        b.raw("clock", {"1"});
+    }
+    EXPECT_NE(why_not(with_log()).find("call 1 of the log, clock, cannot be run again: it answers otherwise"),
+              std::string::npos)
+        << why_not(with_log());
+}
+
+TEST_F(durability, missing_procedures_and_waits) {
+    {
+        settings how = with_log();
+        service s{how};
+        const auto here = std::make_shared<tutti::var<int>>(1);
+        s.procedures().add("gone", {}, [here] { here->store(2); });
+        s.start();
+        s.call<void>("gone", {}).get();
+    }
+    EXPECT_NE(why_not(with_log()).find("there is no procedure 'gone'"), std::string::npos);
+    settings how = with_log();
+    how.log.replay_limit = 20ms;
+    service s{how};
+    const auto here = std::make_shared<tutti::var<int>>(0);
+    s.procedures().add("gone", {}, [here] {
+        tutti::atomically([&](tutti::tx& t) {
+            if (here->get(t) == 0) tutti::retry(t);
+        });
+    });
+    try {
+        s.start();
+        FAIL();
+    } catch (const std::runtime_error& e) {
+        EXPECT_NE(std::string{e.what()}.find("it waits"), std::string::npos) << e.what();
+    }
+}
+
+TEST_F(durability, files_that_are_none) {
+    {
+        bank b{with_log()};
+        EXPECT_NE(why_not(with_log()).find("in use by another"), std::string::npos) << why_not(with_log());
+    }
+    std::ofstream{folder_ + "/text"} << std::string(5000, 'x');
+    settings how = with_log();
+    how.log.file = folder_ + "/text";
+    EXPECT_NE(why_not(how).find("is no log of a server"), std::string::npos) << why_not(how);
+    how.log.file = folder_ + "/none/log";
+    EXPECT_NE(why_not(how).find("cannot be opened"), std::string::npos) << why_not(how);
+}
+
+}  // namespace
+}  // namespace tutti::server

@@ -1,0 +1,14 @@
+// The configuration file of `tutti serve`: TOML, whose keys are the options without their dashes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tutti::tools {
+
+/// The command line with what the file that --config names adds to it, as if it had been written there: an option that
+/// the command line gives itself is not taken from the file. Without --config the words as they are.
+/// @throws cli::command_line_error  when the file cannot be read, is not TOML, or has a value that is none of an option
+[[nodiscard]] std::vector<std::string> with_configuration(std::vector<std::string> words);
+
+}  // namespace tutti::tools
