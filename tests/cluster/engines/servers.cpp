@@ -113,9 +113,7 @@ public:
         }
         wait_for(address(), members_.front());
     }
-    void kill() override {
-        for (process& m : members_) m.end();
-    }
+    void kill() override { members_[victim_++ % members_.size()].end(); }
     void send(int signal) override {
         for (process& m : members_) m.send(signal);
     }
@@ -125,6 +123,7 @@ private:
     folder folder_;
     std::vector<int> clients_, peers_;
     std::vector<process> members_;
+    std::size_t victim_ = 0;
 };
 
 class redis_server final : public server {
@@ -170,9 +169,7 @@ public:
                            folder_.path() + "/log", true};
         wait_for(address(), process_);
     }
-    void kill() override {
-        process_.end();
-    }
+    void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
 
 private:

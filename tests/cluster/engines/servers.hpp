@@ -47,7 +47,7 @@ public:
     [[nodiscard]] virtual std::string address_by(const std::string& host_and_port) const = 0;
     /// Starts it, on the data that it has, and returns when it answers. Throws std::runtime_error.
     virtual void start() = 0;
-    /// kill -9 of all that it consists of, or of one member.
+    /// kill -9; of one member, and another each time, where there are several.
     virtual void kill() = 0;
     virtual void send(int signal) = 0;
 };

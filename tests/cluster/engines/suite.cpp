@@ -14,7 +14,7 @@
 
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/exactly_once.hpp"
-#include "cluster/history.hpp"
+#include "cluster/engines/journal.hpp"
 #include "support/random.hpp"
 
 namespace tutti::cluster::testing {
@@ -25,73 +25,21 @@ std::string fresh_prefix() {
     return "t" + std::to_string(count.fetch_add(1));
 }
 
-struct tagged {
-    std::uint64_t tag = 0;
-};
-
-/// Attempts of several threads, which are told to the history when the run is over: each has a number of its own.
-class journal {
-public:
-    struct entry {
-        unsigned client;
-        std::vector<std::pair<std::uint64_t, std::uint64_t>> reads;  // object, tag
-        std::vector<std::uint64_t> writes;
-        bool committed = false;
-    };
-    explicit journal(std::uint64_t most) : entries_(most) {}
-    /// Tags count from 1.
-    std::uint64_t begin(unsigned client) {
-        const std::uint64_t tag = next_.fetch_add(1) + 1;
-        if (tag > entries_.size()) throw std::runtime_error{"more attempts than the journal has room for"};
-        of(tag).client = client;
-        return tag;
-    }
-    entry& of(std::uint64_t tag) { return entries_[tag - 1]; }
-    [[nodiscard]] std::string judge() const {
-        history past;
-        for (std::uint64_t tag = 1; tag <= next_.load(); ++tag) {
-            const entry& e = entries_[tag - 1];
-            attempt& a = past.of(past.begin(e.client));
-            a.committed = e.committed;
-            for (const auto& [object, seen_tag] : e.reads) {
-                // Those of before the run are nobody's.
-                a.reads.push_back({{0, object}, seen_tag != 0, 0, seen_tag});
-            }
-            for (const std::uint64_t object : e.writes) a.writes.push_back({0, object});
-        }
-        return past.judge();
-    }
-
-private:
-    std::vector<entry> entries_;
-    std::atomic<std::uint64_t> next_{0};
-};
-
-/// An engine whose answers to commits are lost: what it was asked happened, or did not, or happens a little later.
+/// An engine whose answers to commits are lost: what it was asked happened, or did not, or happens a while later.
 class forgetful final : public backend::engine {
 public:
     explicit forgetful(std::unique_ptr<engine> of, std::uint64_t seed) : of_{std::move(of)}, dice_{seed} {}
-    ~forgetful() override {
-        for (std::thread& t : late_) t.join();
-    }
     const backend::capabilities& can() const noexcept override { return of_->can(); }
     backend::verdict get(backend::snapshot& at, backend::freshness how, std::span<const backend::check> held,
                          std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
         return of_->get(at, how, held, wanted, found);
     }
     void commit(backend::request& r) override {
-        const unsigned what = static_cast<unsigned>(dice_.below(6));
+        // Before the one that voids it, or long after its owner was told that it never happens.
+        if (dice_.one_in(2)) deliver();
+        const std::uint64_t what = dice_.below(6);
         if (what == 1) {
-            // It comes late, when its owner has asked what became of it, or before.
-            std::vector<backend::check> checks{r.checks.begin(), r.checks.end()};
-            std::vector<backend::write> writes{r.writes.begin(), r.writes.end()};
-            late_.emplace_back([this, checks = std::move(checks), writes = std::move(writes)] {
-                for (int i = 0; i < 20; ++i) std::this_thread::yield();
-                backend::request again;
-                again.checks = checks;
-                again.writes = writes;
-                of_->commit(again);
-            });
+            late_.push_back({{r.checks.begin(), r.checks.end()}, {r.writes.begin(), r.writes.end()}});
         } else if (what != 2) {
             of_->commit(r);
         }
@@ -100,9 +48,23 @@ public:
     std::unique_ptr<backend::feed> open_feed() override { return of_->open_feed(); }
 
 private:
+    struct kept {
+        std::vector<backend::check> checks;
+        std::vector<backend::write> writes;
+    };
+    void deliver() {
+        for (const kept& k : late_) {
+            backend::request r;
+            r.checks = k.checks;
+            r.writes = k.writes;
+            of_->commit(r);
+        }
+        late_.clear();
+    }
+
     std::unique_ptr<engine> of_;
     support::random dice_;
-    std::vector<std::thread> late_;
+    std::vector<kept> late_;
 };
 
 }  // namespace
