@@ -27,11 +27,11 @@ member connect(const std::string& to) {
     grpc::ChannelArguments how;
     how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // what is sent twice is our business
     // A member that is stopped, or cut off, ends the calls that wait for it, watches among them.
-    how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 5000);
+    how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
-    how.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+    how.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     how.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-    how.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    how.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
     how.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // nodes of one process share no fate
     how.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     member m;

@@ -125,6 +125,7 @@ private:
             } catch (const cluster::node_lost&) {
                 note(failed_, tag);
                 errors_.fetch_add(1);
+                std::this_thread::sleep_for(std::chrono::milliseconds{1});
             } catch (const cluster::connection_error&) {
                 errors_.fetch_add(1);
                 std::this_thread::sleep_for(std::chrono::milliseconds{5});
