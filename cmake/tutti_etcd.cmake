@@ -24,6 +24,6 @@ add_custom_command(
 add_library(tutti_etcd_messages STATIC "${to}/etcd.pb.cc" "${to}/etcd.grpc.pb.cc")
 target_include_directories(tutti_etcd_messages SYSTEM PUBLIC "${to}")
 target_compile_options(tutti_etcd_messages PRIVATE -w)
-target_link_libraries(tutti_etcd_messages PUBLIC PkgConfig::tutti_grpc protobuf::libprotobuf)
+target_link_libraries(tutti_etcd_messages PUBLIC PkgConfig::tutti_grpc protobuf::libprotobuf-lite)
 set_target_properties(tutti_etcd_messages PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                      VISIBILITY_INLINES_HIDDEN ON)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -50,7 +51,10 @@ std::string postgres_folder() {
 class folder {
 public:
     folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "tutti-engine-XXXXXX").string();
+        // A process that is killed loses nothing of what is in memory, and no disk is waited for.
+        const bool memory = ::access("/dev/shm", W_OK) == 0 && std::getenv("TUTTI_ENGINE_ON_DISK") == nullptr;
+        const std::filesystem::path in = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
+        std::string name = (in / "tutti-engine-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no temporary folder can be made"};
         path_ = name;
     }
@@ -65,6 +69,15 @@ public:
 private:
     std::string path_;
 };
+
+/// Also if nobody has waited for it: a container's first process may not.
+bool is_gone(pid_t p) {
+    std::ifstream stat{"/proc/" + std::to_string(p) + "/stat"};
+    std::string all;
+    if (!std::getline(stat, all)) return true;
+    const std::size_t state = all.rfind(')') + 2;
+    return state < all.size() && all[state] == 'Z';
+}
 
 /// Until a node can be made of it.
 void wait_for(const std::string& address, const process& p) {
@@ -224,7 +237,7 @@ void process::end() {
     // Children of its own are not ours to wait for, and hold its memory until they are gone.
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{10};
     for (const pid_t p : those) {
-        while (::kill(p, 0) == 0 && std::chrono::steady_clock::now() < late)
+        while (!is_gone(p) && std::chrono::steady_clock::now() < late)
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
 }
