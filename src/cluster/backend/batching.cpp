@@ -16,7 +16,7 @@ void batching::commit(request& r) {
     std::unique_lock hold{guard_};
     line_.push_back(&mine);
     // Two under way: while the engine writes one to its disk, the next is on its way.
-    changed_.wait(hold, [&] { return mine.done || (under_way_ < 2 && line_.front() == &mine); });
+    changed_.wait(hold, [&] { return mine.done || (under_way_ < 2 && !line_.empty() && line_.front() == &mine); });
     if (mine.done) return;
     std::vector<entry*> chosen = choose();
     ++under_way_;

@@ -303,6 +303,9 @@ private:
             if (why != nullptr) *why = PQerrorMessage(c);
             return nullptr;
         }
+        // A table without statistics is read as a whole, which is slow, and which SERIALIZABLE counts as having read all.
+        const result plan{PQexec(c, "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; "
+                                    "SET jit = off")};
         const auto prepare = [c](const char* name, const std::string& text) {
             const result r{PQprepare(c, name, text.c_str(), 0, nullptr)};
             return PQresultStatus(r.get()) == PGRES_COMMAND_OK;

@@ -23,15 +23,20 @@ CREATE OR REPLACE FUNCTION "@_commit"(checks text[], versions bigint[], written 
                                       bytes_now bytea[], beside text[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   at bigint;
+  there bigint := 0;
   one text;
   told text;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('@_watched'));
-  INSERT INTO "@_records" SELECT k, 0, false, NULL FROM unnest(checks || written) AS k
-    WHERE NOT EXISTS (SELECT 1 FROM "@_records" r WHERE r.key = k) ON CONFLICT DO NOTHING;
   IF cardinality(beside) = 0 THEN
-    PERFORM 1 FROM "@_records" WHERE key = ANY (written) ORDER BY key FOR NO KEY UPDATE;
-  ELSE
+    SELECT count(*) INTO there FROM
+      (SELECT 1 FROM "@_records" WHERE key = ANY (written) ORDER BY key FOR NO KEY UPDATE) AS locked;
+  END IF;
+  IF there < cardinality(written) THEN
+    INSERT INTO "@_records" SELECT k, 0, false, NULL FROM unnest(checks || written) AS k
+      WHERE NOT EXISTS (SELECT 1 FROM "@_records" r WHERE r.key = k) ON CONFLICT DO NOTHING;
+  END IF;
+  IF cardinality(beside) <> 0 THEN
     FOR one IN SELECT DISTINCT k FROM unnest(beside || written) AS k ORDER BY k LOOP
       IF one = ANY (written) THEN PERFORM 1 FROM "@_records" WHERE key = one FOR NO KEY UPDATE;
       ELSE PERFORM 1 FROM "@_records" WHERE key = one FOR SHARE;
