@@ -10,6 +10,7 @@ usage: ./dev bench [family]... [options]
        ./dev bench growth [options]
        ./dev bench preempt [milliseconds]
        ./dev bench serving redis [options]
+       ./dev bench engines [rounds] [seconds]
 
   family                 sets, bank, costs, plain, alone, nesting, nesting-costs, containers, counter, libc
                          (default: all)
@@ -49,6 +50,7 @@ usage: ./dev bench [family]... [options]
   --out <folder>         where tables, chart and figures go (default: build/bench/growth)
 
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
+  engines                blocks over etcd and PostgreSQL beside clients by hand; a minute
   serving redis          the transaction server beside redis-server; two minutes; --help lists options
 
 bench/README.md says how to read the result.

@@ -58,7 +58,8 @@ void bells::listen() {
         std::unique_lock hold{guard_};
         std::unordered_set<bell*> which;
         for (const backend::key& k : written) {
-            if (const auto at = by_key_.find(k); at != by_key_.end()) which.insert(at->second.begin(), at->second.end());
+            if (const auto at = by_key_.find(k); at != by_key_.end())
+                which.insert(at->second.begin(), at->second.end());
         }
         written.clear();
         for (bell* b : which) remove(b);

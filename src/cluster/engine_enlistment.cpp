@@ -133,7 +133,7 @@ std::vector<backend::write> engine_enlistment::gather() {
 vote engine_enlistment::prepare() {
     std::vector<backend::write> writes = gather();
     if (writes.empty()) {
-        if (descriptor_.writes.empty() || held_.empty()) return vote::commit;  // ordered where it has read
+        if (descriptor_.writes.empty() || held_.empty()) return vote::commit;       // ordered where it has read
         if (!is_current() || !api::reads_stand(descriptor_)) return say_restart();  // E5
         return vote::commit;
     }

@@ -74,8 +74,9 @@ node_statistics peer_body::statistics() const {
 }
 
 engine_capabilities peer_body::capabilities() const {
-    throw usage_error{"tutti: the objects of this node are held by nodes, and by no engine: only a node that was made "
-                      "of engine_options has capabilities"};
+    throw usage_error{
+        "tutti: the objects of this node are held by nodes, and by no engine: only a node that was made "
+        "of engine_options has capabilities"};
 }
 
 std::unique_ptr<detail::node_body> detail::make_peer_body(const node_options& how) {

@@ -79,7 +79,9 @@ std::string history::judge() const {
         const attempt& a = attempts_[i];
         for (const seen& s : a.reads) {
             writer_tag tag = 0;
-            if (!writer_of(s, tag)) return name(i + 1, a) + " read what nobody has committed: G1a (aborted read) or G1b (intermediate read)";
+            if (!writer_of(s, tag))
+                return name(i + 1, a) +
+                       " read what nobody has committed: G1a (aborted read) or G1b (intermediate read)";
             if (!a.committed || std::ranges::find(a.writes, s.id) == a.writes.end()) continue;
             const auto [at, fresh] = next.try_emplace({s.id, tag}, i + 1);
             if (!fresh) {
@@ -108,7 +110,8 @@ std::string history::judge() const {
             const bool writes_it = a.committed && std::ranges::find(a.writes, s.id) != a.writes.end();
             edge(tag, i + 1, writes_it ? dependency::write_write : dependency::write_read);
             const auto overwriter = next.find({s.id, tag});
-            if (overwriter != next.end()) edge(i + 1, overwriter->second, writes_it ? dependency::write_write : dependency::read_write);
+            if (overwriter != next.end())
+                edge(i + 1, overwriter->second, writes_it ? dependency::write_write : dependency::read_write);
         }
     }
     // What is left when whoever has nobody before it is taken away, again and again, contains a cycle.

@@ -50,8 +50,8 @@ place parse_place(std::string_view text, int usual_port) {
 
 std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {
     for (const char c : how.prefix) {
-        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                           c == '_';
+        const bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
         if (!plain) throw refusal{"the prefix '" + how.prefix + "' is no name of letters, digits, '-' and '_'"};
     }
     if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
@@ -60,7 +60,8 @@ std::unique_ptr<engine> open_engine(const std::string& address, const settings& 
 #if defined(TUTTI_CLUSTER_ETCD)
     if (takes(address, "etcd", rest)) return open_etcd(rest, how);
 #else
-    if (takes(address, "etcd", rest)) refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
+    if (takes(address, "etcd", rest))
+        refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
 #endif
 #if defined(TUTTI_CLUSTER_POSTGRES)
     if (takes(address, "postgres", rest) || takes(address, "postgresql", rest)) return open_postgres(address, how);

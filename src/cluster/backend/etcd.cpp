@@ -14,7 +14,7 @@ namespace {
 using namespace etcdserverpb;
 using grpc::StatusCode;
 
-constexpr std::size_t operations = 120;       // etcd takes 128 of a kind in one transaction (--max-txn-ops)
+constexpr std::size_t operations = 120;          // etcd takes 128 of a kind in one transaction (--max-txn-ops)
 constexpr std::size_t bytes_at_most = 1u << 20;  // and requests of 1.5 MiB (--max-request-bytes)
 
 struct member {
@@ -53,8 +53,7 @@ void set_record(record& to, const RangeResponse& from) {
 class watcher final : public feed {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
-    bool open(Watch::Stub& at, const std::string& from, const std::string& to,
-              std::chrono::milliseconds patience) {
+    bool open(Watch::Stub& at, const std::string& from, const std::string& to, std::chrono::milliseconds patience) {
         stream_ = at.Watch(&context_);
         WatchRequest ask;
         ask.mutable_create_request()->set_key(from);
@@ -173,8 +172,7 @@ public:
                 r.why = "tutti: " + can_.name + " takes no such commit: " + said.error_message();
                 continue;
             }
-            const TxnResponse& mine =
-                all.size() == 1 ? answer : answer.responses(static_cast<int>(i)).response_txn();
+            const TxnResponse& mine = all.size() == 1 ? answer : answer.responses(static_cast<int>(i)).response_txn();
             r.said = mine.succeeded() ? verdict::good : verdict::conflict;
             r.at = static_cast<version>(answer.header().revision());
         }

@@ -160,8 +160,8 @@ void require_fits(const capabilities& e, const request& r) {
                       " in one transaction; nothing was written: make smaller blocks, or larger objects"};
     }
     if (const std::size_t bytes = bytes_of(r); bytes > e.most_bytes) {
-        throw refusal{"tutti: this block sends " + std::to_string(bytes) + " bytes, and " + e.name +
-                      " takes at most " + std::to_string(e.most_bytes) +
+        throw refusal{"tutti: this block sends " + std::to_string(bytes) + " bytes, and " + e.name + " takes at most " +
+                      std::to_string(e.most_bytes) +
                       " in one transaction; nothing was written: make smaller blocks or objects"};
     }
 }

@@ -154,9 +154,10 @@ public:
         PGconn* const c = l->to.get();
         can_.name += std::string{" at "} + PQhost(c) + ":" + PQport(c) + "/" + PQdb(c);
         // Two that make the same table at once would get an error of the catalogue.
-        const std::string make = "BEGIN; SELECT pg_advisory_xact_lock(hashtext('tutti')); SET client_min_messages = "
-                                 "warning;" +
-                                 with_prefix(postgres_schema, how.prefix) + "COMMIT;";
+        const std::string make =
+            "BEGIN; SELECT pg_advisory_xact_lock(hashtext('tutti')); SET client_min_messages = "
+            "warning;" +
+            with_prefix(postgres_schema, how.prefix) + "COMMIT;";
         if (const result r{PQexec(c, make.c_str())}; PQresultStatus(r.get()) != PGRES_COMMAND_OK)
             throw refusal{can_.name + " does not let its tables be made: " + PQerrorMessage(c)};
         const auto setting = [c](const char* name) {
@@ -188,8 +189,7 @@ public:
         const auto late = clock::now() + how_.patience;
         bool broken = PQsendQueryPrepared(&c, "get", 2, values, nullptr, nullptr, 1) == 0;
         const result r = broken ? nullptr : await(c, late, broken);
-        while (!broken && await(c, late, broken)) {
-        }
+        while (!broken && await(c, late, broken)) {}
         if (broken || PQresultStatus(r.get()) != PGRES_TUPLES_OK) {
             links_.drop_all();
             return verdict::unreachable;
@@ -304,8 +304,9 @@ private:
             return nullptr;
         }
         // A table without statistics is read as a whole, which is slow, and which SERIALIZABLE counts as having read all.
-        const result plan{PQexec(c, "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; "
-                                    "SET jit = off")};
+        const result plan{PQexec(c,
+                                 "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; "
+                                 "SET jit = off")};
         const auto prepare = [c](const char* name, const std::string& text) {
             const result r{PQprepare(c, name, text.c_str(), 0, nullptr)};
             return PQresultStatus(r.get()) == PGRES_COMMAND_OK;
@@ -328,7 +329,8 @@ private:
 
 std::unique_ptr<engine> open_postgres(const std::string& url, const settings& how) {
     PQconninfoOption* const parsed = PQconninfoParse(url.c_str(), nullptr);
-    if (parsed == nullptr) throw refusal{"'" + url + "' is no address of PostgreSQL: postgres://user@host:port/database"};
+    if (parsed == nullptr)
+        throw refusal{"'" + url + "' is no address of PostgreSQL: postgres://user@host:port/database"};
     std::string host;
     for (const PQconninfoOption* o = parsed; o->keyword != nullptr; ++o) {
         if (o->val != nullptr && (std::strcmp(o->keyword, "host") == 0 || std::strcmp(o->keyword, "hostaddr") == 0))

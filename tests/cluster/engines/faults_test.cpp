@@ -2,8 +2,8 @@
 // there twice, what was said to have had no effect had none, and one order explains every attempt.
 //
 // TUTTI_ENGINE says which; TUTTI_TEST_EFFORT, how many times each is done.
-#include <sys/wait.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -199,7 +199,8 @@ TEST_F(engine_faults, a_network_that_cuts_delays_and_is_silent) {
         between.hold(true);
         // Half of them end while calls still wait, half when somebody has given up.
         if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds{dice.below(200)});
-        else while (all.errors() == before) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        else
+            while (all.errors() == before) std::this_thread::sleep_for(std::chrono::milliseconds{5});
         if (dice.one_in(2)) between.cut();
         between.hold(false);
     }

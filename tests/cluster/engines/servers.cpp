@@ -117,12 +117,12 @@ public:
         for (std::size_t i = 0; i < members_.size(); ++i) {
             if (members_[i].running()) continue;
             const std::string name = "m" + std::to_string(i);
-            members_[i] = process{{etcd_program(), "--name", name, "--data-dir", folder_.path() + "/" + name,
-                                   "--listen-client-urls", "http://" + here(clients_[i]), "--advertise-client-urls",
-                                   "http://" + here(clients_[i]), "--listen-peer-urls", "http://" + here(peers_[i]),
-                                   "--initial-advertise-peer-urls", "http://" + here(peers_[i]), "--initial-cluster",
-                                   cluster, "--logger", "zap", "--log-level", "warn"},
-                                  folder_.path() + "/" + name + ".log"};
+            members_[i] = process{
+                {etcd_program(), "--name", name, "--data-dir", folder_.path() + "/" + name, "--listen-client-urls",
+                 "http://" + here(clients_[i]), "--advertise-client-urls", "http://" + here(clients_[i]),
+                 "--listen-peer-urls", "http://" + here(peers_[i]), "--initial-advertise-peer-urls",
+                 "http://" + here(peers_[i]), "--initial-cluster", cluster, "--logger", "zap", "--log-level", "warn"},
+                folder_.path() + "/" + name + ".log"};
         }
         wait_for(address(), members_.front());
     }
@@ -174,12 +174,14 @@ public:
                 throw std::runtime_error{"the folder of PostgreSQL cannot be given away"};
             process make{{postgres_folder() + "/initdb", "-D", data, "-U", "tutti", "-A", "trust", "--no-sync",
                           "--locale=C", "-E", "UTF8"},
-                         folder_.path() + "/initdb.log", true};
+                         folder_.path() + "/initdb.log",
+                         true};
             if (!make.wait()) throw std::runtime_error{"initdb failed"};
         }
         process_ = process{{postgres_folder() + "/postgres", "-D", data, "-k", folder_.path(), "-c",
                             "listen_addresses=", "-c", "max_connections=100", "-c", "shared_buffers=32MB"},
-                           folder_.path() + "/log", true};
+                           folder_.path() + "/log",
+                           true};
         wait_for(address(), process_);
     }
     void kill() override { process_.end(); }

@@ -104,8 +104,7 @@ int main(int argc, char** argv) {
             by_hand.push_back(measure(threads, seconds, [&] {
                 std::shared_ptr<hand_written> mine = make_hand_written(engine, address, shared);
                 return step{[mine](std::uint64_t a, std::uint64_t b) {
-                    while (!mine->add_one(a, b)) {
-                    }
+                    while (!mine->add_one(a, b)) {}
                 }};
             }));
             ours.push_back(blocks(single));
@@ -113,9 +112,10 @@ int main(int argc, char** argv) {
             ratio.push_back(ours.back() / by_hand.back());
             ratio_together.push_back(together.back() / by_hand.back());
         }
-        std::printf("%s, %u threads, %d rounds of %.1f s: by hand %.0f/s, blocks %.0f/s (%.2f), batched %.0f/s (%.2f)\n",
-                    engine.c_str(), threads, rounds, seconds, median(by_hand), median(ours), median(ratio),
-                    median(together), median(ratio_together));
+        std::printf(
+            "%s, %u threads, %d rounds of %.1f s: by hand %.0f/s, blocks %.0f/s (%.2f), batched %.0f/s (%.2f)\n",
+            engine.c_str(), threads, rounds, seconds, median(by_hand), median(ours), median(ratio), median(together),
+            median(ratio_together));
     } catch (const std::exception& e) {
         std::fprintf(stderr, "tutti-bench-engines: %s\n", e.what());
         return 1;

@@ -206,7 +206,8 @@ std::string no_skew_with_variables(const under_test& e, std::size_t rounds) {
         const bool both = atomically([&](tx& t) { return object.read(t).tag == 1 && variable.get(t) == 1; });
         skews += both ? 1 : 0;
     }
-    return skews == 0 ? std::string{} : "G2 (write skew) between a variable and an object, " + std::to_string(skews) + " times";
+    return skews == 0 ? std::string{}
+                      : "G2 (write skew) between a variable and an object, " + std::to_string(skews) + " times";
 }
 
 std::string writes_are_whole(const under_test& e, std::size_t rounds) {
