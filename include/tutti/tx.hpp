@@ -152,6 +152,7 @@ protected:
     std::uintptr_t captured_size_ = 0;
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;  // innermost open block; null when no transaction runs
+    detail::word own_writer_ = ~detail::word{0};  // the number in versions of its own; not 0. Set once
 };
 
 }  // namespace tutti

@@ -25,12 +25,18 @@ using core::fault;
 using memory::orec;
 using memory::write_entry;
 
-inline bool mine(const descriptor& d, word version) noexcept { return memory::written_by(version, d.own_writer); }
+inline bool mine(const descriptor& d, word version) noexcept { return memory::written_by(version, d.own_writer_); }
 
 TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.snapshot_bound = version_clock::sample(d);
     d.inlined = !broken(fault::single_orec_load);
     d.set_bounds();
+}
+
+/// Whether an orec that reads `seen` may be taken as it is: it holds a version of the snapshot, or one of d's own that
+/// the clock has not reached (the one of the time after the snapshot's).
+TUTTI_ALWAYS_INLINE bool is_current(const descriptor& d, word seen) noexcept {
+    return seen <= d.snapshot_bound || seen - (d.snapshot_bound + 1) == d.own_writer_;
 }
 
 /// Whether `r`, which d has read, still is what it was under d.snapshot_bound.
@@ -81,7 +87,7 @@ inline void refresh(descriptor& d) {
 
 /// `version` is beyond the snapshot bound and another's.
 inline void extend(descriptor& d, word version) {
-    version_clock::advance_to(version);
+    version_clock::advance_to_met(d, version);
     if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
     refresh(d);
 }

@@ -114,7 +114,7 @@ inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
         }
         d.writes.pop();
     }
-    if (!memory::written_by(fresh, d.own_writer) && !d.prevails()) {
+    if (!memory::written_by(fresh, d.own_writer_) && !d.prevails()) {
         d.run.next_mode = memory::status::irrevocable;
         d.run.irrevocable_reason = "nested roll-back without a writer number";
         d.kill_request.store(d.own_sequence, std::memory_order_relaxed);

@@ -3,11 +3,12 @@
 //
 // One word: time, and in bit 0 the mode.
 //   counting   a commit moves the time by one. If it had not moved since the snapshot was taken, no other committed and
-//              the commit need not validate. A descriptor that finds the clock moved by others 16 times more often than
-//              not switches to
+//              the commit need not validate. A descriptor that finds the clock moved by others in a quarter of a window
+//              of its commits switches to
 //   deferred   a commit uses time + 1 without storing it, so that private writers share no cache line; the time moves
 //              only when a transaction meets a version beyond it. After a number of own commits (doubling from 256 to
-//              65,536) a descriptor tries counting again. Every switch moves the time.
+//              65,536) a descriptor tries counting again; and at once, if it meets many versions of others: then
+//              nobody defers for a while, which doubles each time. Every switch moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.
@@ -32,19 +33,24 @@
 //     a reader looked, except by a roll-back that leaves the value as it was.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "core/state/descriptor.hpp"
 
 namespace tutti::algorithms {
 
+using core::clock_view;
 using core::descriptor;
 using detail::word;
 
 class version_clock {
 public:
+    /// Commits after which a descriptor looks who else moves the clock.
+    static constexpr std::uint32_t window = 64;
+
     /// The bound of a snapshot taken now.
-    static word sample(descriptor& d) noexcept {
+    TUTTI_ALWAYS_INLINE static word sample(descriptor& d) noexcept {
         const word c = clock_.now.load(std::memory_order_seq_cst);
         d.kept.clock.sampled = c;
         return memory::make_limit(c >> 1);
@@ -74,17 +80,31 @@ public:
         return {memory::make_version((c >> 1) + 1, d.writer), false};
     }
 
-    /// Makes the time reach that of `version`, which a reader has met.
-    static void advance_to(word version) noexcept {
+    /// Makes the time reach that of `version`, which a reader has met. True: it had not.
+    static bool advance_to(word version) noexcept {
         const word time = memory::time_of(version);
         word c = clock_.now.load(std::memory_order_relaxed);
         while ((c >> 1) < time) {
-            if (clock_.now.compare_exchange(c, (time << 1) | (c & 1), std::memory_order_seq_cst)) return;
+            if (clock_.now.compare_exchange(c, (time << 1) | (c & 1), std::memory_order_seq_cst)) return true;
         }
+        return false;
+    }
+    /// The same for a version of another, which d has met in the middle of a transaction: what deferring costs.
+    static void advance_to_met(descriptor& d, word version) noexcept {
+        if (!advance_to(version)) return;
+        clock_view& v = d.kept.clock;
+        if (++v.met >= window && v.met > (v.deferred_length - v.deferred_left) / 4) [[unlikely]]
+            stop_deferring(d);
     }
 
     /// From here on `unmoved` is false and nothing is skipped.
     static void forget_sample(descriptor& d) noexcept { d.kept.clock.sampled = 1; }
+
+    /// As in a fresh process. REQUIRES: no transaction runs.
+    static void forget_what_deferring_cost() noexcept {
+        pause_.until.store(0, std::memory_order_relaxed);
+        pause_.length.store(shortest_pause, std::memory_order_relaxed);
+    }
 
     /// Whether no other can have committed since the snapshot was sampled.
     static bool unmoved(const descriptor& d) noexcept {
@@ -105,28 +125,49 @@ private:
     static bool is_deferred(word c) noexcept { return (c & 1) != 0; }
 
     TUTTI_ALWAYS_INLINE static void note_who_moves(descriptor& d, word& c) noexcept {
-        if (c == d.kept.clock.own) {
-            if (d.kept.clock.foreign != 0) --d.kept.clock.foreign;
-            return;
-        }
-        if (++d.kept.clock.foreign >= 16) [[unlikely]]
-            defer(d, c);
+        if (c != d.kept.clock.own) ++d.kept.clock.foreign;
+        if (++d.kept.clock.counted >= window) [[unlikely]]
+            end_window(d, c);
     }
-    TUTTI_NOINLINE static void defer(descriptor& d, word& c) noexcept {
+    TUTTI_NOINLINE static void end_window(descriptor& d, word& c) noexcept {
+        clock_view& v = d.kept.clock;
+        v.counted = 0;
+        if (std::exchange(v.foreign, 0) < window / 4 || (c >> 1) < pause_.until.load(std::memory_order_relaxed)) return;
         clock_.now.compare_exchange(c, (c + 2) | 1, std::memory_order_seq_cst);
-        d.kept.clock.foreign = 0;
-        d.kept.clock.deferred_length = d.kept.clock.deferred_length < 65536 ? d.kept.clock.deferred_length * 2 : 65536;
-        d.kept.clock.deferred_left = d.kept.clock.deferred_length;
+        v.deferred_length = std::min<std::uint32_t>(2 * v.deferred_length, 65536);
+        begin_period(v);
         c = clock_.now.load(std::memory_order_seq_cst);
     }
+    static void begin_period(clock_view& v) noexcept {
+        v.deferred_left = v.deferred_length;
+        v.met = 0;
+    }
     static void try_counting(descriptor& d, word c) noexcept {
-        d.kept.clock.deferred_left = d.kept.clock.deferred_length;
+        begin_period(d.kept.clock);
+        pause_.length.store(shortest_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
         clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
+    }
+    TUTTI_NOINLINE static void stop_deferring(descriptor& d) noexcept {
+        d.kept.clock.deferred_length = 128;
+        begin_period(d.kept.clock);
+        word c = clock_.now.load(std::memory_order_relaxed);
+        if (!is_deferred(c) || !clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst)) return;
+        const word length = pause_.length.load(std::memory_order_relaxed);
+        pause_.until.store((c >> 1) + length, std::memory_order_relaxed);
+        pause_.length.store(std::min(2 * length, longest_pause), std::memory_order_relaxed);
     }
 
     struct alignas(128) padded {
         detail::shared<word> now;
     };
+    /// Until what time nobody defers, and how long the next such pause is. Hints, on a line that hardly changes.
+    struct alignas(128) pause {
+        std::atomic<word> until;
+        std::atomic<word> length;
+    };
+    static constexpr word shortest_pause = 4096;  // commits of all descriptors
+    static constexpr word longest_pause = word{1} << 22;
+    static inline constinit pause pause_{0, shortest_pause};
     static inline constinit padded clock_{detail::shared<word>{4}};  // time 2, counting
 };
 

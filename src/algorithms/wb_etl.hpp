@@ -35,8 +35,8 @@ struct wb_etl {
     TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
         memory::orec& r = place.orec();
         word seen = r.load(std::memory_order_acquire);
-        // A version of the snapshot, neither locked nor marked: nothing to look at but the orec itself.
-        if (seen <= d.snapshot_bound) [[likely]] {
+        // Neither locked nor marked: nothing to look at but the orec itself.
+        if (time_based::is_current(d, seen)) [[likely]] {
             d.writes.reserve_one();
             // seq_cst: version_clock.hpp, 1.
             if (r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[likely]]

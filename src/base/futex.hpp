@@ -50,6 +50,7 @@ inline void spin_turn() noexcept {
 // The scheduler lets a spinner's obstacle go on, and would hide what a sleep shows.
 inline constexpr int spin_turns = 0;
 inline constexpr std::uint64_t spin_ticks = 0;
+inline constexpr std::chrono::microseconds unfenced_nap{0};
 /// A sleep with a deadline may end at any time there, and would hide a wake-up that is lost.
 inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept { return late; }
 #else
@@ -58,6 +59,9 @@ inline constexpr int spin_turns = 64;
 /// For how long to look before sleeping: 4 us at 2.5 GHz, about what a sleep costs with the fence before it and the
 /// wake-up.
 inline constexpr std::uint64_t spin_ticks = 10'000;
+/// For how long to sleep at first, without the heavy fence that makes sure of the wake-up: it interrupts the very thread
+/// that is waited for. The wake-up is lost only if that thread passes within some nanoseconds, and then costs this much.
+inline constexpr std::chrono::microseconds unfenced_nap{100};
 /// Until when to sleep at once, of a wait that ends at `late`: no wake-up tells a sleeper that it was killed or
 /// interrupted while it waits for another, so it looks by itself.
 inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstring>
+#include <iterator>
 
 #include "core/ports/algorithm.hpp"
 #include "itm/block.hpp"
@@ -51,8 +52,7 @@ template <class T>
 TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value) noexcept {
     const orec& r = orec_at(from);
     const word before = r.load(std::memory_order_acquire);
-    const word bound = d.logged_bound_.load(std::memory_order_relaxed);
-    if (before < bound) [[likely]] {
+    if (detail::access::is_logged(d, before)) [[likely]] {
         const orec** const next = d.read_next_;
         if (next == d.read_end_) [[unlikely]]
             return false;
@@ -65,8 +65,20 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value)
         return true;
     }
     // What a nested block reads under an orec of ours has to be logged in some cases: the algorithm knows which.
-    if (bound == 0 || !d.owns(before) || d.frame_->parent != nullptr) return false;
+    if (!d.owns(before) || d.frame_->parent != nullptr || d.logged_bound_.load(std::memory_order_relaxed) == 0)
+        return false;
     value = copy_of<T>(from);
+    return true;
+}
+
+/// The same for a value of several words that need not be under one orec. REQUIRES: `from` is aligned to a word.
+template <class T>
+TUTTI_ALWAYS_INLINE bool read_words(descriptor& d, const void* from, T& value) noexcept {
+    word words[sizeof(T) / sizeof(word)];
+    for (std::size_t i = 0; i < std::size(words); ++i) {
+        if (!read_inlined(d, static_cast<const word*>(from) + i, words[i])) return false;
+    }
+    std::memcpy(&value, words, sizeof(T));
     return true;
 }
 
@@ -83,6 +95,9 @@ TUTTI_ALWAYS_INLINE T read(const void* from) {
         T value;
         if (read_inlined(current(), from, value)) [[likely]]
             return value;
+    } else if constexpr (sizeof(T) > sizeof(word)) {
+        T value;
+        if (is_aligned<word>(from) && read_words(current(), from, value)) return value;
     }
     return read_slowly<T>(from);
 }
@@ -95,15 +110,28 @@ TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
     return reinterpret_cast<word*>(reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7});
 }
 
+/// The same for a word that is not the first written under its orec, whose lock leads to entry number `head`: finds its
+/// entry in the chain, or adds one. False: an entry of a parent's, or one that lacks some of the bytes.
+TUTTI_NOINLINE inline bool take_chained(descriptor& d, orec& r, word* whole, std::uint8_t bytes, std::uint32_t head) {
+    for (std::uint32_t at = head; at != memory::no_entry; at = d.writes[at].next) {
+        const memory::write_entry& e = d.writes[at];
+        if (e.address == whole) return (e.bytes & bytes) == bytes && !d.is_of_parent(at);
+    }
+    d.writes.reserve_one();
+    const auto added = static_cast<std::uint32_t>(d.writes.size());
+    d.writes.push_reserved({whole, &r, copy_of<word>(whole), memory::no_version, d.writes[head].next, bytes, false});
+    d.writes[head].next = added;
+    return true;
+}
+
 /// Makes memory safe to write in place: takes its orec and remembers what was there, or finds that this has been
 /// done. REQUIRES: the bytes are in one aligned word.
 TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
-    const word bound = d.logged_bound_.load(std::memory_order_relaxed);
     word* const whole = word_of(at);
     const std::uint8_t bytes = bytes_of(at, size);
-    if (seen < bound) [[likely]] {
+    if (detail::access::is_logged(d, seen)) [[likely]] {
         d.writes.reserve_one();
         // seq_cst: algorithms/version_clock.hpp, 1.
         if (!r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[unlikely]]
@@ -111,10 +139,26 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
         d.writes.push_reserved({whole, &r, copy_of<word>(whole), seen, memory::no_entry, bytes, false});
         return true;
     }
-    if (bound == 0 || !d.owns(seen)) return false;
+    if (!d.owns(seen) || d.logged_bound_.load(std::memory_order_relaxed) == 0) return false;
     const std::uint32_t entry = memory::entry_of(seen);
     const memory::write_entry& e = d.writes[entry];
-    return e.address == whole && (e.bytes & bytes) == bytes && !d.is_of_parent(entry);
+    if (e.address == whole) return (e.bytes & bytes) == bytes && !d.is_of_parent(entry);
+    return take_chained(d, r, whole, bytes, entry);
+}
+
+/// The same for a value of any size. False: at most for a part of it.
+template <class T>
+TUTTI_ALWAYS_INLINE bool take_value(descriptor& d, void* at) {
+    if constexpr (sizeof(T) <= sizeof(word)) {
+        return is_aligned<T>(at) && take_inlined(d, at, sizeof(T));
+    } else {
+        if (!is_aligned<word>(at)) return false;
+        auto* const words = static_cast<word*>(at);
+        for (std::size_t i = 0; i < sizeof(T) / sizeof(word); ++i) {
+            if (!take_inlined(d, words + i, sizeof(word))) return false;
+        }
+        return true;
+    }
 }
 
 template <class T>
@@ -124,14 +168,10 @@ TUTTI_NOINLINE void write_slowly(void* to, T value) {
 
 template <class T>
 TUTTI_ALWAYS_INLINE void write(void* to, T value) {
-    if constexpr (sizeof(T) <= 8) {
-        if (is_aligned<T>(to)) [[likely]] {
-            if (take_inlined(current(), to, sizeof(T))) [[likely]] {
-                compiler_fence();
-                std::memcpy(to, &value, sizeof(T));
-                return;
-            }
-        }
+    if (take_value<T>(current(), to)) [[likely]] {
+        compiler_fence();
+        std::memcpy(to, &value, sizeof(T));
+        return;
     }
     write_slowly(to, value);
 }
@@ -139,12 +179,8 @@ TUTTI_ALWAYS_INLINE void write(void* to, T value) {
 /// A read of what is about to be written.
 template <class T>
 TUTTI_ALWAYS_INLINE T read_for_write(void* from) {
-    if constexpr (sizeof(T) <= 8) {
-        if (is_aligned<T>(from)) [[likely]] {
-            if (take_inlined(current(), from, sizeof(T))) [[likely]]
-                return copy_of<T>(from);
-        }
-    }
+    if (take_value<T>(current(), from)) [[likely]]
+        return copy_of<T>(from);
     return read<T>(from);
 }
 

@@ -27,7 +27,7 @@ std::size_t rest_of_stripe(const void* at, std::size_t size) noexcept {
 bool read_stripe(descriptor& d, void* to, const void* from, std::size_t size) noexcept {
     const orec& r = orec_at(from);
     const word before = r.load(std::memory_order_acquire);
-    if (before >= d.logged_bound_.load(std::memory_order_relaxed) || d.read_next_ == d.read_end_) return false;
+    if (!detail::access::is_logged(d, before) || d.read_next_ == d.read_end_) return false;
     std::memcpy(to, from, size);
     compiler_fence();
     if (r.load(std::memory_order_relaxed) != before) return false;

@@ -1,7 +1,7 @@
 // The ownership record (orec): one word that says which version a variable has, or which transaction holds it.
 //
 //   63 62 | 61 … 12        | 11 … 0            form
-//   0  0  | time           | writer            version: written at `time` by descriptor `writer`
+//   0  0  | time           | writer            version: written at `time` by descriptor `writer` - 1; 0: by none yet
 //   1  1  | time           | slots             marked: that version, and the visible readers that hold it
 //   1  0  | owner (61…32)  | entry (31…0)      locked: by descriptor `owner`, whose write entry is number `entry`
 //
@@ -38,6 +38,13 @@ constexpr word make_version(word time, word writer) noexcept { return (time << w
 constexpr word make_limit(word time) noexcept { return (time << writer_bits) | writer_mask; }
 constexpr word time_of(word versioned) noexcept { return (versioned & time_mask) >> writer_bits; }
 constexpr bool written_by(word version, word writer) noexcept { return (version & writer_mask) == writer; }
+
+/// The number in versions of descriptor `id`: what has none that fits is anonymous.
+constexpr word writer_of(std::uint32_t id) noexcept { return id + 1 < anonymous ? id + 1 : anonymous; }
+/// The reverse. REQUIRES: `version` was written, and not by `anonymous`.
+constexpr std::uint32_t descriptor_of(word version) noexcept {
+    return static_cast<std::uint32_t>(version & writer_mask) - 1;
+}
 
 constexpr bool is_version(word r) noexcept { return r < locked_bit; }
 constexpr bool is_locked(word r) noexcept { return r >= locked_bit && r < marked_bits; }

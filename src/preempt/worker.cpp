@@ -49,7 +49,9 @@ void for_each_open(tx* t, F&& f) noexcept {
 /// found out for itself would take its neighbours on the same worker for other writers (algorithms/version_clock.hpp).
 void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
     to.own = from.own;
+    to.counted = from.counted;
     to.foreign = from.foreign;
+    to.met = from.met;
     to.deferred_length = from.deferred_length;
     to.deferred_left = from.deferred_left;
 }

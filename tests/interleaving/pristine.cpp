@@ -41,7 +41,8 @@ void reset(descriptor& d, clock_state clock) {
     d.random = 1;
     d.sleepers.reset(0);  // one that did not come to sleep leaves it up
     if (clock == clock_state::about_to_switch) {
-        d.kept.clock.foreign = 15;
+        d.kept.clock.counted = version_clock::window - 1;
+        d.kept.clock.foreign = version_clock::window - 1;
         d.kept.clock.deferred_length = 1;
         d.kept.clock.deferred_left = 1;
         d.kept.clock.own_hits = 127;
@@ -53,6 +54,7 @@ void reset(descriptor& d, clock_state clock) {
 void make_engine_pristine(clock_state clock) {
     // Time 2 and the mode in bit 0.
     word_of_the_clock()->now.reset(clock == clock_state::deferred ? 5 : 4);
+    version_clock::forget_what_deferring_cost();
     // The pool is a stack: taken all at once and given back in order, the descriptors will be handed out by number.
     std::array<descriptor*, scheduler::max_threads> all{};
     for (descriptor*& d : all) d = &tutti::core::acquire_descriptor();

@@ -87,13 +87,21 @@ struct access {
         if (before < t.unlogged_bound_.load(std::memory_order_relaxed)) [[likely]] {
             if (from.orec.load(std::memory_order_relaxed) == before) [[likely]]
                 return value;
-        } else if (before < t.logged_bound_.load(std::memory_order_relaxed) && t.read_next_ != t.read_end_) [[likely]] {
+        } else if (is_logged(t, before) && t.read_next_ != t.read_end_) [[likely]] {
             if (from.orec.load(std::memory_order_relaxed) == before) [[likely]] {
                 *t.read_next_++ = &from.orec;
                 return value;
             }
         }
         return t.operations_->read(t, from);
+    }
+
+    /// Whether a read under an orec that reads `before` is good once it is logged: it holds a version of the snapshot,
+    /// or one of the context's own that the clock has not reached. There is one such, of the time after the snapshot's,
+    /// which is where the bound stands. Zero admits neither: no version has time 0 and a writer.
+    TUTTI_ALWAYS_INLINE static bool is_logged(const tx& t, word before) {
+        const word bound = t.logged_bound_.load(std::memory_order_relaxed);
+        return before < bound || before - bound == t.own_writer_;
     }
 
     /// Writes a variable; in memory that this very block allocated, directly.

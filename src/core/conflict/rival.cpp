@@ -18,9 +18,8 @@ const descriptor* overtaker_of(const descriptor& d) noexcept {
     for (const orec* const* r = d.read_begin; r != d.read_next_; ++r) {
         const word seen = (*r)->load(std::memory_order_acquire);
         if (memory::is_locked(seen) && !d.owns(seen)) return &number(memory::owner_of(seen));
-        if (!memory::is_version(seen) || seen <= d.snapshot_bound || memory::written_by(seen, d.own_writer)) continue;
-        const word writer = seen & memory::writer_mask;
-        return writer == memory::anonymous ? nullptr : &number(static_cast<std::uint32_t>(writer));
+        if (!memory::is_version(seen) || seen <= d.snapshot_bound || memory::written_by(seen, d.own_writer_)) continue;
+        return memory::written_by(seen, memory::anonymous) ? nullptr : &number(memory::descriptor_of(seen));
     }
     return nullptr;
 }

@@ -7,9 +7,8 @@ namespace tutti::core {
 
 descriptor::descriptor() {
     memory::enrol(*this);
-    const bool named = id < memory::anonymous;
-    writer = named ? id : memory::anonymous;
-    own_writer = named ? id : ~word{0};
+    writer = memory::writer_of(id);
+    if (writer != memory::anonymous) own_writer_ = writer;
     self_lock = memory::make_lock(id, 0);
     random = (id + 1) * 0x9E3779B97F4A7C15U | 1;
 }

@@ -109,9 +109,11 @@ struct value_read {
 struct clock_view {
     word sampled = 0;           // the clock word when the bound was taken
     word own = 0;               // the clock word that this descriptor's latest commit left behind
-    std::uint32_t foreign = 0;  // how often another descriptor had moved it, less how often none had
+    std::uint32_t counted = 0;  // commits of this window in counting mode
+    std::uint32_t foreign = 0;  // those of them that found it moved by another descriptor
     std::uint32_t deferred_length = 128;
     std::uint32_t deferred_left = 128;
+    std::uint32_t met = 0;       // versions of others beyond the clock, in this period of deferred mode
     std::uint32_t own_hits = 0;  // reads of own versions beyond the bound
     std::uint32_t own_hits_here = 0;
     word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
@@ -234,6 +236,7 @@ public:
     using tx::frame_;
     using tx::logged_bound_;
     using tx::operations_;
+    using tx::own_writer_;
     using tx::read_end_;
     using tx::read_next_;
     using tx::unlogged_bound_;
@@ -257,8 +260,7 @@ public:
 
     // --- the state of the attempt
     word self_lock = 0;     // the lock word of entry 0
-    word writer = 0;        // the number that its versions name
-    word own_writer = 0;    // the same, or what no version names when the number does not fit
+    word writer = 0;        // the number that its versions name; own_writer_ is one that none names if it does not fit
     word own_sequence = 0;  // that of the state word
     bool inlined = false;   // whether the algorithm lets this attempt's reads take the inlined path
     std::uint32_t slow_commit = 0;
@@ -354,7 +356,7 @@ public:
         logged_bound_.store(logged ? bound : 0, std::memory_order_relaxed);
         unlogged_bound_.store(logged ? 0 : bound, std::memory_order_relaxed);
     }
-    void close_bounds() noexcept {
+    TUTTI_ALWAYS_INLINE void close_bounds() noexcept {
         logged_bound_.store(0, std::memory_order_relaxed);
         unlogged_bound_.store(0, std::memory_order_relaxed);
     }

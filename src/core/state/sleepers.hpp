@@ -11,16 +11,20 @@ namespace tutti::core {
 /// runtime: for a preemption layer, whose contexts wait without sleeping. Null if there is none.
 inline constinit std::atomic<void (*)(descriptor& d) noexcept> tell_of_letting_go{nullptr};
 
-/// The owner calls it after it has released what others may be waiting for: the transaction, an orec, an algorithm's
-/// one lock.
-inline void wake_sleepers(descriptor& d) noexcept {
-    base::light_fence();  // partner: heavy_fence in waiting/waiting.cpp
-    const std::uint32_t seen = d.sleepers.load(std::memory_order_relaxed);
-    if ((seen & 1) == 0) [[likely]]
-        return;
+/// REQUIRES: `seen` is what d.sleepers reads, and says that some may be asleep.
+TUTTI_COLD inline void wake_those_asleep(descriptor& d, std::uint32_t seen) noexcept {
     d.sleepers.store(seen + 1, std::memory_order_relaxed);  // sleepers only set the bit, which is set already
     base::futex_wake_all(d.sleepers.raw());
     if (auto* const tell = tell_of_letting_go.load(std::memory_order_acquire)) tell(d);
+}
+
+/// The owner calls it after it has released what others may be waiting for: the transaction, an orec, an algorithm's
+/// one lock.
+TUTTI_ALWAYS_INLINE void wake_sleepers(descriptor& d) noexcept {
+    base::light_fence();  // partner: heavy_fence in waiting/waiting.cpp
+    const std::uint32_t seen = d.sleepers.load(std::memory_order_relaxed);
+    if ((seen & 1) != 0) [[unlikely]]
+        wake_those_asleep(d, seen);
 }
 
 /// Whether the transaction that `other` was in when its state read `seen` has ended. Acquire: what it did before is

@@ -16,6 +16,13 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
         if (done()) return;
         base::spin_turn();
     }
+    if constexpr (base::unfenced_nap.count() != 0) {
+        const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_seq_cst) | 1;
+        const base::deadline soon = base::real_now() + base::unfenced_nap;
+        if (done() || (late && base::now() >= *late)) return;
+        base::futex_wait(other.sleepers.raw(), seen, late && *late < soon ? *late : soon);
+        if (done()) return;
+    }
     for (;;) {
         const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_relaxed) | 1;
         base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the bit, or self sees what it has done.
