@@ -132,6 +132,19 @@ bench_serving() {
     exec python3 -B bench/serving/redis.py --programs build/release/bin "$@"
 }
 
+# bench_engines [rounds] [seconds]
+bench_engines() {
+    local of
+    steps 2
+    step "packages" need "${packages_build[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" libgtest-dev \
+        librapidcheck-dev
+    step "build release" build_preset release tutti-bench-engines -DTUTTI_TESTS=ON -DTUTTI_CLUSTER=ON
+    for of in "etcd 1" "etcd 32" "postgres 1" "postgres 8"; do
+        # shellcheck disable=SC2086  # two words
+        build/release/bin/tutti-bench-engines $of "$@"
+    done
+}
+
 command_bench() {
     if [[ "${1:-} ${2:-}" == "serving redis" ]]; then
         shift 2
@@ -150,6 +163,10 @@ command_bench() {
             bench_growth "${@:2}"
             return
             ;;
+        " engines "*)
+            bench_engines "${@:2}"
+            return
+            ;;
         " preempt "*)
             local build_options=(-DTUTTI_BENCH=ON)
             build_and_run tutti-bench-preempt "${packages_bench[@]}" libfmt-dev -- "${@:2}"
@@ -158,7 +175,7 @@ command_bench() {
     local out=build/bench list=0 arguments=() for_report=() program python growth=0
     while (($# > 0)); do
         case $1 in
-            policies | deadlines | growth | preempt) die "$1 is measured alone: ./dev bench $1" ;;
+            policies | deadlines | growth | preempt | engines) die "$1 is measured alone: ./dev bench $1" ;;
             --out)
                 out=${2:-}
                 [[ -n $out ]] || die "--out needs a folder"

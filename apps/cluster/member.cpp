@@ -22,7 +22,7 @@ using tutti::cluster::node;
 using tutti::cluster::ref;
 
 /// Waits until all nodes have come here. One that is killed on its way never comes, and the objects that the wait reads
-/// may all be elsewhere: so it looks whether the others are there. One that is stopped is not seen: the wait has an end.
+/// may all be elsewhere: so it looks whether the others are there. It does not see one that is stopped: the wait ends.
 void meet(node& here, const char* where) {
     constexpr std::chrono::seconds longest{45};
     const clock::time_point late = clock::now() + longest;

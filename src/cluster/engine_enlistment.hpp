@@ -6,17 +6,17 @@
 //   vote                  commits in the engine: the vote is the decision, so nobody may vote after it
 //   retry                 a bell (bells.hpp)
 //
-// Every transaction has an instant: of the engine's commit if it writes objects, of its last get if not. At that instant
-// all that it has read was current, here and there, and nobody sees a part of what it writes:
+// Every transaction has an instant: of the engine's commit if it writes objects, of its last get if not. Then all that
+// it has read was current, here and there, and nobody sees a part of what it writes:
 //
-//   E1  after a get of instant m, local reads that were made before the call and are valid after the return were current
-//       at m. If the look moves the snapshot, m is too early for what the snapshot now holds: get again
+//   E1  after a get of instant m, local reads that were made before the call and are valid after the return were
+//       current at m. If the look moves the snapshot, m is too early for what the snapshot now holds: get again
 //   E2  a variable that is read later, and is no newer than the snapshot, has not changed since before m
-//   E3  a variable that is newer moves the snapshot, to an instant v; objects that are found unchanged later were current
-//       at v (a version never comes again)
+//   E3  a variable that is newer moves the snapshot, to an instant v; objects that are found unchanged later were
+//       current at v (a version never comes again)
 //   E4  while the engine commits, local writes are locked, and local reads are protected (api::protect_reads), so that
-//       the instant of the engine's commit is one of the variables, too. Who would read a variable that is written finds
-//       it locked until it is published
+//       the instant of the engine's commit is one of the variables, too. Who would read a variable that is written
+//       finds it locked until it is published
 //   E5  a transaction that writes variables alone asks for its objects again when these are locked
 //
 // docs/cluster-engines.md has the proof. Not thread-safe: it belongs to its context.

@@ -1,6 +1,6 @@
 // Commits that are applied once, whatever becomes of their answers.
 //
-// Each commit writes a *mark* with it: a record that belongs to one commit at a time, and says which commit of its owner
+// Each commit writes a *mark* with it: a record that belongs to one commit at a time, and says which one of its owner
 // was the last. A commit whose answer is lost (B4) is looked up there. If the mark does not tell of it, a second commit
 // voids it: it writes the mark, so that the version which the first one checks is gone, and the first can never come
 // true. So the answer is known as soon as the engine answers again; and if it does not within the patience, nobody

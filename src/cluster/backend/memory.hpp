@@ -1,5 +1,5 @@
-// The embedded engine: a map under one lock. Nodes of one process that name the same store share it; it lives as long as
-// one of them does.
+// The embedded engine: a map under one lock. Nodes of one process that name the same store share it; it lives as
+// long as one of them does.
 #pragma once
 
 #include "cluster/backend/backend.hpp"

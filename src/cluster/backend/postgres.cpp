@@ -303,7 +303,7 @@ private:
             if (why != nullptr) *why = PQerrorMessage(c);
             return nullptr;
         }
-        // A table without statistics is read as a whole, which is slow, and which SERIALIZABLE counts as having read all.
+        // A table without statistics is read as a whole, which is slow, and SERIALIZABLE counts all of it as read.
         const result plan{PQexec(c,
                                  "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; "
                                  "SET jit = off")};

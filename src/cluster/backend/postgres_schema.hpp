@@ -66,7 +66,8 @@ inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $
 
 /// $1: milliseconds from now.
 inline constexpr const char* postgres_watch =
-    R"sql(SELECT setval('"@_watched"', greatest(last_value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1))
+    R"sql(SELECT setval('"@_watched"',
+                        greatest(last_value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1))
           FROM "@_watched")sql";
 
 }  // namespace tutti::cluster::backend

@@ -1,5 +1,5 @@
-// Engines that are killed, stopped and cut off under load, as real processes: what was acknowledged is there, nothing is
-// there twice, what was said to have had no effect had none, and one order explains every attempt.
+// Engines that are killed, stopped and cut off under load, as real processes: what was acknowledged is there, nothing
+// is there twice, what was said to have had no effect had none, and one order explains every attempt.
 //
 // TUTTI_ENGINE says which; TUTTI_TEST_EFFORT, how many times each is done.
 #include <signal.h>
