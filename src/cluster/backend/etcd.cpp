@@ -6,7 +6,7 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include "etcd.grpc.pb.h"
+#include <etcd.grpc.pb.h>
 
 namespace tutti::cluster::backend {
 namespace {

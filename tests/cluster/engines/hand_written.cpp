@@ -5,7 +5,7 @@
 #include <grpcpp/grpcpp.h>
 #include <libpq-fe.h>
 
-#include "etcd.grpc.pb.h"
+#include <etcd.grpc.pb.h>
 
 namespace tutti::cluster::testing {
 namespace {
