@@ -240,6 +240,31 @@ std::string writes_are_whole(const under_test& e, std::size_t rounds) {
     return wrong.load() == 0 ? std::string{} : "G-single (read skew): half of a commit was seen";
 }
 
+std::string held_reads_stay_true(const under_test& e) {
+    const engine_options how = e.options();
+    node here{how}, there{how};
+    const ref<tagged> a{here, "a"}, b{here, "b"}, a_there{there, "a"}, b_there{there, "b"};
+    atomically([&](tx& t) {
+        a.publish(t, {0});
+        b.publish(t, {0});
+    });
+    bool differed = false;
+    unsigned attempts = 0;
+    atomically([&](tx& t) {
+        const std::uint64_t first = a.read(t).tag;
+        if (++attempts == 1) {
+            std::thread{[&] {
+                atomically([&](tx& u) {
+                    a_there.write(u).tag = 1;
+                    b_there.write(u).tag = 1;
+                });
+            }}.join();
+        }
+        differed = differed || b.read(t).tag != first;
+    });
+    return differed ? "G-single (read skew): a block saw one object before a commit and another after it" : "";
+}
+
 std::string absent_twice_differs(const under_test& e) {
     const engine_options how = e.options();
     const auto engine = backend::open_engine(how.address, {how.prefix, how.patience});

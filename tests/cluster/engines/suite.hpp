@@ -24,6 +24,8 @@ struct under_test {
 [[nodiscard]] std::string no_skew_with_variables(const under_test& e, std::size_t rounds);
 /// Two objects that one block writes: nobody sees one of the writes without the other.
 [[nodiscard]] std::string writes_are_whole(const under_test& e, std::size_t rounds);
+/// A block reads one of two objects, another changes both, and the block reads the second: never one of each.
+[[nodiscard]] std::string held_reads_stay_true(const under_test& e);
 /// What is erased and made again is not what it was.
 [[nodiscard]] std::string absent_twice_differs(const under_test& e);
 /// A block that sleeps in retry goes on when another node has changed what it read; if it has not within `limit`, it
