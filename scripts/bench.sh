@@ -10,6 +10,7 @@ usage: ./dev bench [family]... [options]
        ./dev bench growth [options]
        ./dev bench preempt [milliseconds]
        ./dev bench serving redis|durability [options]
+       ./dev bench engines [rounds] [seconds]
 
   family                 sets, bank, costs, plain, alone, nesting, nesting-costs, containers, counter, libc
                          (default: all)
@@ -49,6 +50,7 @@ usage: ./dev bench [family]... [options]
   --out <folder>         where tables, chart and figures go (default: build/bench/growth)
 
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
+  engines                blocks over etcd and PostgreSQL beside clients by hand; a minute
   serving redis          the transaction server beside redis-server; two minutes; --help lists options
   serving durability     what its log costs, beside that of redis-server; a minute or two; --help lists options
 
@@ -131,6 +133,19 @@ bench_serving() {
     exec python3 -B "bench/serving/$1.py" --programs build/release/bin "${@:2}"
 }
 
+# bench_engines [rounds] [seconds]
+bench_engines() {
+    local of
+    steps 2
+    step "packages" need "${packages_build[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" libgtest-dev \
+        librapidcheck-dev
+    step "build release" build_preset release tutti-bench-engines -DTUTTI_TESTS=ON -DTUTTI_CLUSTER=ON
+    for of in "etcd 1" "etcd 32" "postgres 1" "postgres 8"; do
+        # shellcheck disable=SC2086  # two words
+        build/release/bin/tutti-bench-engines $of "$@"
+    done
+}
+
 command_bench() {
     if [[ ${1:-} == serving ]] && is_among "${2:-}" redis durability; then
         bench_serving "${@:2}"
@@ -148,6 +163,10 @@ command_bench() {
             bench_growth "${@:2}"
             return
             ;;
+        " engines "*)
+            bench_engines "${@:2}"
+            return
+            ;;
         " preempt "*)
             local build_options=(-DTUTTI_BENCH=ON)
             build_and_run tutti-bench-preempt "${packages_bench[@]}" libfmt-dev -- "${@:2}"
@@ -156,7 +175,7 @@ command_bench() {
     local out=build/bench list=0 arguments=() for_report=() program python growth=0
     while (($# > 0)); do
         case $1 in
-            policies | deadlines | growth | preempt) die "$1 is measured alone: ./dev bench $1" ;;
+            policies | deadlines | growth | preempt | engines) die "$1 is measured alone: ./dev bench $1" ;;
             --out)
                 out=${2:-}
                 [[ -n $out ]] || die "--out needs a folder"

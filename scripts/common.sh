@@ -100,15 +100,18 @@ packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev)
+# Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
+packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
+packages_engines=(etcd-server postgresql redis-server)
 # Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
-packages_cluster=(libasio-dev libcereal-dev)
+packages_cluster=(libasio-dev libcereal-dev "${packages_engine_clients[@]}")
 packages_redis=(redis-server redis-tools)
 # Compiles memcached, applies semantic patches, runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
 packages_test=(gdb valgrind "${packages_apps[@]}"
-    "${packages_server[@]}" "${packages_cluster[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
+    "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
     redis-tools python3-redis libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
@@ -131,6 +134,12 @@ installed() {
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libasio-dev) has_header asio.hpp ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;
+        libpq-dev) has_header postgresql/libpq-fe.h ;;
+        libgrpc++-dev) has_header grpcpp/grpcpp.h ;;
+        libprotobuf-dev) has_header google/protobuf/message.h ;;
+        protobuf-compiler-grpc) command -v grpc_cpp_plugin ;;
+        etcd-server) command -v etcd ;;
+        postgresql) compgen -G '/usr/lib/postgresql/*/bin/initdb' ;;
         libfmt-dev) has_header fmt/format.h ;;
         libgif-dev) has_header gif_lib.h ;;
         libpng-dev) has_header png.h ;;

@@ -21,8 +21,8 @@ using clock = std::chrono::steady_clock;
 using tutti::cluster::node;
 using tutti::cluster::ref;
 
-/// Waits until all nodes have come here as often as this one. One that is killed on its way never comes, and nothing
-/// else may need it: so the wait has an end.
+/// Waits until all nodes have come here. One that is killed on its way never comes, and the objects that the wait reads
+/// may all be elsewhere: so it looks whether the others are there. It does not see one that is stopped: the wait ends.
 void meet(node& here, const char* where) {
     constexpr std::chrono::seconds longest{45};
     const clock::time_point late = clock::now() + longest;
@@ -32,6 +32,9 @@ void meet(node& here, const char* where) {
         else arrived.write(t) += 1;
     });
     while (tutti::atomically([&](tutti::tx& t) { return arrived.read(t); }) < here.nodes()) {
+        for (unsigned n = 0; n < here.nodes(); ++n) {
+            if (here.lost(n)) throw tutti::cluster::node_lost{fmt::format("node {} is gone, near '{}'", n, where), n};
+        }
         if (clock::now() > late) throw std::runtime_error{fmt::format("not all nodes have come to '{}'", where)};
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }

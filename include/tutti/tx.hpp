@@ -31,6 +31,8 @@ enum class vote : std::uint8_t {
 ///   found current and the snapshot has moved. A participant that shows the body data of its own answers whether those
 ///   are still current, too; false rolls the transaction back and runs it again. It must not touch the transaction. The
 ///   algorithms that run one transaction at a time never call it: nothing becomes newer there.
+/// - `heed_retry` runs where the body calls `retry`. A participant that shows the body data of its own arranges that a
+///   change of them changes a variable, which it reads here; or it answers false, and `retry` is refused.
 ///
 /// Participants are asked in registration order. They must outlive the attempt that they joined.
 class TUTTI_EXPORT participant {
@@ -40,6 +42,7 @@ public:
     virtual vote prepare() = 0;
     virtual void commit() noexcept = 0;
     virtual void abort() noexcept = 0;
+    virtual bool heed_retry();
 };
 
 namespace detail {
@@ -148,7 +151,7 @@ protected:
     std::uintptr_t captured_begin_ = 0;  // memory that this block allocated last: no other thread can reach it yet
     std::uintptr_t captured_size_ = 0;
     const detail::operations* operations_ = nullptr;
-    detail::frame* frame_ = nullptr;  // innermost open block; null when no transaction runs
+    detail::frame* frame_ = nullptr;              // innermost open block; null when no transaction runs
     detail::word own_writer_ = ~detail::word{0};  // the number in versions of its own; not 0. Set once
 };
 

@@ -1,5 +1,6 @@
 #include "api/companion.hpp"
 
+#include "base/fence.hpp"
 #include "core/lifecycle/footing.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
@@ -20,6 +21,41 @@ bool reads_stand(core::descriptor& d) {
     // Those of an irrevocable transaction, of one that runs alone, and of one that holds what excludes all commits
     // (norec, from its prepare on) cannot change.
     return d.algorithm->one_at_a_time || d.is_irrevocable() || d.kept.holds_lock || d.algorithm->unchanged(d);
+}
+
+namespace {
+
+bool owns_what_it_read(const core::descriptor& d) noexcept {
+    if (!d.kept.values.empty()) return false;
+    for (const core::orec** r = d.read_begin; r != d.read_next_; ++r) {
+        if (!d.owns((*r)->load(std::memory_order_relaxed))) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+bool is_last_to_vote(const core::descriptor& d, const participant& companion) noexcept {
+    const participant* last = nullptr;
+    for (const core::deferred& e : d.deferred_log) {
+        if (core::votes(e.what)) last = static_cast<const participant*>(e.object);
+    }
+    return last == &companion;
+}
+
+bool protect_reads(core::descriptor& d) noexcept {
+    if (d.reads() == 0 && !d.strict()) return true;
+    if (d.algorithm->one_at_a_time || d.is_irrevocable() || d.serial || d.kept.holds_lock) return true;
+    if (!d.strict()) {
+        if (owns_what_it_read(d)) return true;
+        d.run.next_mode = memory::status::visible;
+        return false;
+    }
+    // Its reads are marked, and nobody kills one that prepares; a writer that meets a mark waits then.
+    if (memory::status_of(d.state.load(std::memory_order_relaxed)) == memory::status::preparing) return true;
+    d.set_status(memory::status::preparing);
+    base::light_fence();  // partner: heavy_fence in kill
+    return !d.asked_to_die();
 }
 
 bool is_all_of(const core::descriptor& d) noexcept {

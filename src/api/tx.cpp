@@ -17,6 +17,7 @@ using memory::status;
 
 participant::~participant() = default;
 bool participant::snapshot_moved() { return true; }
+bool participant::heed_retry() { return true; }
 detail::handler::~handler() = default;
 
 namespace {

@@ -3,24 +3,14 @@
 #include <algorithm>
 
 #include "api/companion.hpp"
-#include "cluster/node_body.hpp"
+#include "cluster/peer_body.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
 
 void enlistment::touch() {
-    core::descriptor& d = descriptor_;
-    if (attempt_ == d.own_sequence) return;
-    if (d.bound_to_commit()) {
-        throw usage_error{
-            "tutti: an irrevocable transaction touched an object of a cluster; other nodes cannot be made to wait for "
-            "it: touch the object in a block of its own, before this one"};
-    }
-    api::join_attempt(d, *this);
-    attempt_ = d.own_sequence;
-    used_ = 0;
-    if (d.run.attempt == 1) defeats_ = 0;
-    else if (defeats_ != 0) line_.pause(defeats_);
+    if (!join()) return;
+    if (defeats_ != 0) line_.pause(defeats_);
     if (!work_.begin()) restart();
 }
 
@@ -55,14 +45,8 @@ detail::slot& enlistment::open(const object_id& id) {
         e = work_.find(id);
     }
     if (e->user == nullptr) {
-        if (used_ == slots_.size()) slots_.emplace_back();
-        detail::slot& s = slots_[used_++];
+        detail::slot& s = add(id, e->bytes, e->exists);
         s.entry = e;
-        s.id = id;
-        s.bytes = &e->bytes;
-        s.exists = e->exists;
-        s.written = false;
-        s.value.reset();
         e->user = &s;
     }
     return *static_cast<detail::slot*>(e->user);
@@ -73,18 +57,8 @@ void enlistment::open(std::span<const object_id> ids) {
     if (const outcome o = work_.open(ids); o != outcome::good) fail(o);
 }
 
-void enlistment::note_for_undo(detail::slot& s) {
-    if (descriptor_.frame_->parent == nullptr) return;  // with the outermost block everything goes
-    descriptor_.on_abort([&s, exists = s.exists, written = s.written,
-                          value = std::shared_ptr<detail::value_holder>{s.value ? s.value->clone() : nullptr}] {
-        s.exists = exists;
-        s.written = written;
-        s.value = value ? value->clone() : nullptr;
-    });
-}
-
 bool enlistment::snapshot_moved() {
-    if (attempt_ != descriptor_.own_sequence || work_.empty()) return true;
+    if (!joined() || work_.empty()) return true;
     // What the snapshot now holds was committed when the clock said no more than it does now. Every object anew, also
     // if the clock stands where it stood: a commit without objects draws no version, and may have overwritten what one
     // with objects had read here, which holds its locks until it draws.
@@ -97,8 +71,8 @@ bool enlistment::snapshot_moved() {
 }
 
 void enlistment::encode_writes() {
-    for (std::size_t i = 0; i < used_; ++i) {
-        const detail::slot& s = slots_[i];
+    for (std::size_t i = 0; i < slots(); ++i) {
+        const detail::slot& s = slot_at(i);
         entry& e = *static_cast<entry*>(s.entry);
         e.written = s.written && (s.exists || e.exists);  // made and erased again: as if never touched
         e.will_exist = s.exists;
@@ -132,5 +106,7 @@ void enlistment::commit() noexcept {
 }
 
 void enlistment::abort() noexcept { work_.abort(); }
+
+bool enlistment::heed_retry() { return false; }  // owners tell nobody of what they commit
 
 }  // namespace tutti::cluster

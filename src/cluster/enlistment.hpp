@@ -12,34 +12,31 @@
 // Not thread-safe: it belongs to its context.
 #pragma once
 
-#include <deque>
-#include <memory>
-
 #include "cluster/channel.hpp"
+#include "cluster/opened.hpp"
 #include "cluster/protocol/transaction.hpp"
-#include "core/state/descriptor.hpp"
-#include "tutti/cluster/node.hpp"
 
 namespace tutti::cluster {
 
-class enlistment final : public participant, private other_reads {
-public:
-    enlistment(site& here, line& to, core::descriptor& of, detail::node_body& body)
-        : site_{here}, line_{to}, descriptor_{of}, body_{body}, work_{here, to, to.slot, this} {}
+class peer_body;
 
-    /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
-    void touch();
-    detail::slot& open(const object_id& id);
-    void open(std::span<const object_id> ids);
-    /// What the slot says from now on is undone when the innermost block is rolled back.
-    void note_for_undo(detail::slot& s);
+class enlistment final : public opened, private other_reads {
+public:
+    enlistment(site& here, line& to, core::descriptor& of, peer_body& body)
+        : opened{of}, site_{here}, line_{to}, body_{body}, work_{here, to, to.slot, this} {}
+
+    detail::slot& open(const object_id& id) override;
+    void open(std::span<const object_id> ids) override;
 
     vote prepare() override;
     void commit() noexcept override;
     void abort() noexcept override;
     bool snapshot_moved() override;
+    bool heed_retry() override;
 
 private:
+    /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
+    void touch();
     bool stand(std::uint64_t& at) override;
     [[noreturn]] void restart();
     [[noreturn]] void fail(outcome o);
@@ -47,13 +44,8 @@ private:
 
     site& site_;
     line& line_;
-    core::descriptor& descriptor_;
-    detail::node_body& body_;
+    peer_body& body_;
     transaction work_;
-    tutti::detail::word attempt_ = 0;  // own_sequence of the attempt that it has joined
-    unsigned defeats_ = 0;             // restarts in a row
-    std::deque<detail::slot> slots_;
-    std::size_t used_ = 0;
 };
 
 }  // namespace tutti::cluster

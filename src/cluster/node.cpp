@@ -1,7 +1,6 @@
 // The public face: options, nodes, errors, and what the templates of ref.hpp call.
 #include "tutti/cluster/node.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -28,29 +27,6 @@ std::string text_of(const object_id& id) {
     std::snprintf(text, sizeof text, "%016llx:%016llx", static_cast<unsigned long long>(id.high),
                   static_cast<unsigned long long>(id.low));
     return text;
-}
-
-const node_options& checked(const node_options& how) {
-    const std::size_t nodes = how.addresses.size();
-    if (nodes > store::most_nodes)
-        throw connection_error{"tutti: a cluster has at most " + std::to_string(store::most_nodes) + " nodes"};
-    if (how.self >= std::max<std::size_t>(nodes, 1)) {
-        throw connection_error{"tutti: node " + std::to_string(how.self) + " is none of the " + std::to_string(nodes) +
-                               " nodes: `self` counts from 0"};
-    }
-    return how;
-}
-
-wire::socket_options socket_options_of(const node_options& how) {
-    wire::socket_options s;
-    s.self = static_cast<node_number>(how.self);
-    s.addresses = how.addresses;
-    std::string all = how.cluster;
-    for (const std::string& a : how.addresses) all += '\n' + a;
-    s.cluster = object_id{all}.low;
-    s.connect_within = how.connect_within;
-    s.largest = how.largest_message;
-    return s;
 }
 
 }  // namespace
@@ -80,66 +56,35 @@ node_options node_options::from_environment() {
 // ---- node
 
 node::node() : node{node_options{}} {}
-node::node(node_options options) : body_{std::make_unique<detail::node_body>(options)} {}
+node::node(node_options options) : body_{detail::make_peer_body(options)} {}
+node::node(const engine_options& options) : body_{detail::make_engine_body(options)} {}
 node::~node() = default;
-unsigned node::number() const noexcept { return body_->at().self; }
-unsigned node::nodes() const noexcept { return body_->at().nodes; }
+unsigned node::number() const noexcept { return body_->number(); }
+unsigned node::nodes() const noexcept { return body_->nodes(); }
 node_statistics node::statistics() const { return body_->statistics(); }
+bool node::lost(unsigned number) const noexcept { return body_->lost(number); }
+engine_capabilities node::capabilities() const { return body_->capabilities(); }
 
 namespace detail {
 
-node_body::node_body(const node_options& how) try
-    : how_{checked(how)},
-      number_of_body_{bodies.fetch_add(1, std::memory_order_relaxed) + 1},
-      site_{static_cast<node_number>(how.self),
-            static_cast<node_number>(std::max<std::size_t>(how.addresses.size(), 1)),
-            how.placement == placement::writer ? moving::to_writer : moving::never},
-      channel_{site_, socket_options_of(how), how.patience} {
-} catch (const wire::refusal& e) {
-    throw connection_error{std::string{"tutti: "} + e.what()};
-}
+node_body::node_body() : number_of_body_{bodies.fetch_add(1, std::memory_order_relaxed) + 1} {}
 node_body::~node_body() = default;
 
-enlistment& node_body::here(tx& t) {
+opened& node_body::here(tx& t) {
     core::descriptor& d = core::descriptor::of(t);
     // A context finds its own again without a lock; another one on the same thread (preemption, open nesting) looks.
     struct last {
         std::uint64_t body = 0;
         core::descriptor* of = nullptr;
-        enlistment* found = nullptr;
+        opened* found = nullptr;
     };
     thread_local last latest;
     if (latest.body == number_of_body_ && latest.of == &d) return *latest.found;
     const std::lock_guard hold{guard_};
-    auto& mine = enlistments_[&d];
-    if (!mine) mine = std::make_unique<enlistment>(site_, channel_.open_line(), d, *this);
+    auto& mine = opened_[&d];
+    if (!mine) mine = make(d);
     latest = {number_of_body_, &d, mine.get()};
     return *mine;
-}
-
-void node_body::refuse_lost(node_number node, bool uncertain) const {
-    const std::string who = "node " + std::to_string(node) + " (" +
-                            (node < how_.addresses.size() ? how_.addresses[node] : std::string{"here"}) + ")";
-    if (uncertain) {
-        throw outcome_unknown{"tutti: " + who +
-                                  " went when it had been asked to commit: whether this block had its effects is known "
-                                  "to nobody else; look when the node is back, or start the cluster anew",
-                              node};
-    }
-    throw node_lost{"tutti: " + who + " is gone or has not answered within " + std::to_string(how_.patience.count()) +
-                        " ms; its objects, and those that its last commits hold, cannot be reached. The block had no "
-                        "effect",
-                    node};
-}
-
-node_statistics node_body::statistics() const {
-    const wire::sockets::traffic sent = channel_.sent();
-    return {commits_.load(std::memory_order_relaxed),
-            aborts_.load(std::memory_order_relaxed),
-            channel_.round_trips(),
-            sent.frames,
-            sent.bytes,
-            sent.system_calls};
 }
 
 // ---- what ref.hpp calls
@@ -154,7 +99,7 @@ slot& open_to_write(tx& t, node_body& n, const object_id& id) {
     if (core::descriptor::of(t).frame_->read_only)
         throw usage_error{
             "tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
-    enlistment& e = n.here(t);
+    opened& e = n.here(t);
     slot& s = e.open(id);
     e.note_for_undo(s);
     return s;

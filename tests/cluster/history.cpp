@@ -12,6 +12,47 @@ std::string name(writer_tag tag, const attempt& a) {
     return (a.committed ? "T" : "t") + std::to_string(tag) + "(client " + std::to_string(a.client) + ")";
 }
 
+enum class dependency : std::uint8_t { session, write_write, write_read, read_write };
+
+struct edge_to {
+    std::size_t to;
+    dependency kind;
+};
+
+/// Whether a way leads from one to the other by edges of no later kind than `most`.
+bool leads(const std::vector<std::vector<edge_to>>& after, std::size_t from, std::size_t to, dependency most) {
+    std::vector<bool> met(after.size(), false);
+    std::vector<std::size_t> open{from};
+    while (!open.empty()) {
+        const std::size_t i = open.back();
+        open.pop_back();
+        if (i == to) return true;
+        for (const edge_to& e : after[i]) {
+            if (e.kind > most || met[e.to]) continue;
+            met[e.to] = true;
+            open.push_back(e.to);
+        }
+    }
+    return false;
+}
+
+/// Adya's name of the gravest anomaly ("Weak Consistency", 1999, sections 3.2 and 4.2), one client's order counted as
+/// a dependency: G0 of writes alone, G1c of writes and reads, G-single with one anti-dependency, G2 with more.
+std::string name_of_cycle(const std::vector<std::vector<edge_to>>& after) {
+    const auto closes = [&](dependency kind, dependency way) {
+        for (std::size_t i = 0; i < after.size(); ++i) {
+            for (const edge_to& e : after[i]) {
+                if (e.kind == kind && leads(after, e.to, i, way)) return true;
+            }
+        }
+        return false;
+    };
+    if (closes(dependency::write_write, dependency::write_write)) return "G0 (dirty write)";
+    if (closes(dependency::write_read, dependency::write_read)) return "G1c (circular information flow)";
+    if (closes(dependency::read_write, dependency::write_read)) return "G-single (read skew)";
+    return "G2 (write skew)";
+}
+
 }  // namespace
 
 std::string history::judge() const {
@@ -38,7 +79,9 @@ std::string history::judge() const {
         const attempt& a = attempts_[i];
         for (const seen& s : a.reads) {
             writer_tag tag = 0;
-            if (!writer_of(s, tag)) return name(i + 1, a) + " read what nobody has committed";
+            if (!writer_of(s, tag))
+                return name(i + 1, a) +
+                       " read what nobody has committed: G1a (aborted read) or G1b (intermediate read)";
             if (!a.committed || std::ranges::find(a.writes, s.id) == a.writes.end()) continue;
             const auto [at, fresh] = next.try_emplace({s.id, tag}, i + 1);
             if (!fresh) {
@@ -48,25 +91,27 @@ std::string history::judge() const {
         }
     }
 
-    std::vector<std::vector<std::size_t>> after(attempts_.size());
+    std::vector<std::vector<edge_to>> after(attempts_.size());
     std::vector<unsigned> before(attempts_.size(), 0);
-    const auto edge = [&](writer_tag from, writer_tag to) {
+    const auto edge = [&](writer_tag from, writer_tag to, dependency kind) {
         if (from == 0 || to == 0 || from == to) return;
-        after[from - 1].push_back(to - 1);
+        after[from - 1].push_back({to - 1, kind});
         ++before[to - 1];
     };
     std::map<unsigned, writer_tag> latest;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
         const attempt& a = attempts_[i];
         writer_tag& mine = latest[a.client];
-        edge(mine, i + 1);
+        edge(mine, i + 1, dependency::session);
         mine = i + 1;
         for (const seen& s : a.reads) {
             writer_tag tag = 0;
             writer_of(s, tag);
-            edge(tag, i + 1);
+            const bool writes_it = a.committed && std::ranges::find(a.writes, s.id) != a.writes.end();
+            edge(tag, i + 1, writes_it ? dependency::write_write : dependency::write_read);
             const auto overwriter = next.find({s.id, tag});
-            if (overwriter != next.end()) edge(i + 1, overwriter->second);
+            if (overwriter != next.end())
+                edge(i + 1, overwriter->second, writes_it ? dependency::write_write : dependency::read_write);
         }
     }
     // What is left when whoever has nobody before it is taken away, again and again, contains a cycle.
@@ -79,12 +124,12 @@ std::string history::judge() const {
         const std::size_t i = free.back();
         free.pop_back();
         ++taken;
-        for (const std::size_t j : after[i]) {
-            if (--before[j] == 0) free.push_back(j);
+        for (const edge_to& e : after[i]) {
+            if (--before[e.to] == 0) free.push_back(e.to);
         }
     }
     if (taken == attempts_.size()) return {};
-    std::string cycle = "no order explains these attempts:";
+    std::string cycle = name_of_cycle(after) + ": no order explains these attempts:";
     for (std::size_t i = 0; i < before.size() && cycle.size() < 400; ++i) {
         if (before[i] != 0) cycle += " " + name(i + 1, attempts_[i]);
     }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/cluster/engine.hpp"
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/serializer.hpp"
 #include "tutti/tx.hpp"
@@ -76,6 +77,9 @@ public:
     node();
     /// Listens, and returns when the nodes of `options` are all connected. Throws connection_error.
     explicit node(node_options options);
+    /// Connects to an engine that holds the objects; other programs that name it with the same prefix share them. The
+    /// node is the only one of its cluster (number 0), and a `node_lost` of it is the engine. Throws connection_error.
+    explicit node(const engine_options& options);
     ~node();
     node(const node&) = delete;
     node& operator=(const node&) = delete;
@@ -83,6 +87,12 @@ public:
     [[nodiscard]] unsigned number() const noexcept;
     [[nodiscard]] unsigned nodes() const noexcept;
     [[nodiscard]] node_statistics statistics() const;
+    /// Whether the connection to that node has ended. A program that waits for something another node does asks this
+    /// now and then: blocks that do not need the node never learn that it is gone.
+    [[nodiscard]] bool lost(unsigned number) const noexcept;
+
+    /// Of the engine that holds the objects. Throws usage_error where nodes hold them.
+    [[nodiscard]] engine_capabilities capabilities() const;
 
     [[nodiscard]] detail::node_body& body() const noexcept { return *body_; }
 

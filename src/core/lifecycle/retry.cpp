@@ -130,11 +130,10 @@ using core::descriptor;
 void raise_retry(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
-    if (core::has(d, core::deferred::kind::companion)) {
+    if (!core::tell_participants_of_retry(d)) {
         throw usage_error{
-            "tutti: retry in a block that has touched objects of a cluster, which cannot wake it yet; use retry_for "
-            "with "
-            "the time after which to look again"};
+            "tutti: retry in a block that has touched objects of a cluster whose nodes cannot wake it; use retry_for "
+            "with the time after which to look again"};
     }
     core::give_way(d);
 }

@@ -70,6 +70,15 @@ void tell_participants_of_snapshot(descriptor& d) {
     }
 }
 
+bool tell_participants_of_retry(descriptor& d) {
+    // By index: a participant reads variables, and the log may move.
+    for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
+        const deferred e = d.deferred_log[i];
+        if (votes(e.what) && !static_cast<participant*>(e.object)->heed_retry()) return false;
+    }
+    return true;
+}
+
 void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept {
     for (const deferred& e : d.deferred_log) {
         if (asked == 0) return;

@@ -40,6 +40,8 @@ inline void follow_snapshot(descriptor& d) {
     if ((d.slow_commit & slow_commit_handlers) != 0) [[unlikely]]
         tell_participants_of_snapshot(d);
 }
+/// The body calls retry: false where one of the participants cannot wake it.
+[[nodiscard]] bool tell_participants_of_retry(descriptor& d);
 void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept;
 /// The decision is made: at_commit handlers and the participants' commits, in registration order.
 void run_at_commit(descriptor& d) noexcept;

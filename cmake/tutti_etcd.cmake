@@ -1,0 +1,29 @@
+# tutti_etcd_messages: what src/cluster/backend/etcd.proto describes, compiled with the flags of whoever uses it but
+# without our warnings. Not made where gRPC or its compilers are not found.
+
+find_package(Protobuf QUIET)
+find_package(PkgConfig QUIET)
+find_program(TUTTI_GRPC_PLUGIN grpc_cpp_plugin)
+mark_as_advanced(TUTTI_GRPC_PLUGIN)
+if(PkgConfig_FOUND)
+  pkg_check_modules(tutti_grpc QUIET IMPORTED_TARGET grpc++)
+endif()
+if(NOT Protobuf_FOUND OR NOT Protobuf_PROTOC_EXECUTABLE OR NOT TUTTI_GRPC_PLUGIN OR NOT tutti_grpc_FOUND)
+  return()
+endif()
+set(from "${PROJECT_SOURCE_DIR}/src/cluster/backend")
+set(to "${PROJECT_BINARY_DIR}/src/cluster/backend/messages")
+file(MAKE_DIRECTORY "${to}")
+add_custom_command(
+  OUTPUT "${to}/etcd.pb.cc" "${to}/etcd.pb.h" "${to}/etcd.grpc.pb.cc" "${to}/etcd.grpc.pb.h"
+  COMMAND ${Protobuf_PROTOC_EXECUTABLE} "--proto_path=${from}" "--cpp_out=${to}" "--grpc_out=${to}"
+          "--plugin=protoc-gen-grpc=${TUTTI_GRPC_PLUGIN}" "${from}/etcd.proto"
+  DEPENDS "${from}/etcd.proto"
+  COMMENT "Generating the messages of etcd"
+  VERBATIM)
+add_library(tutti_etcd_messages STATIC "${to}/etcd.pb.cc" "${to}/etcd.grpc.pb.cc")
+target_include_directories(tutti_etcd_messages SYSTEM PUBLIC "${to}")
+target_compile_options(tutti_etcd_messages PRIVATE -w)
+target_link_libraries(tutti_etcd_messages PUBLIC PkgConfig::tutti_grpc protobuf::libprotobuf-lite)
+set_target_properties(tutti_etcd_messages PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                                     VISIBILITY_INLINES_HIDDEN ON)

@@ -1,0 +1,43 @@
+/// @file
+/// Objects in an engine that others operate: etcd, PostgreSQL, Redis, or the memory of this process.
+///
+///     tutti::cluster::node here{tutti::cluster::engine_options{.address = "etcd://127.0.0.1:2379"}};
+///
+/// Everything else stays as it is: `ref<T>`, `atomically`, local variables beside objects.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::cluster {
+
+struct engine_options {
+    /// `memory:` (of this node), `memory:name` (shared by the nodes of this process that say so),
+    /// `etcd://host:port,host:port`, `postgres://…` as libpq takes it, `redis://host:port` or `redis:/path/of/socket`.
+    /// Only loopback addresses and Unix sockets are taken, because nothing is encrypted.
+    std::string address = "memory:";
+    /// In front of every key, so that clusters share an engine: letters, digits, `-` and `_`.
+    std::string prefix = "tutti";
+    std::chrono::milliseconds patience{5000};  ///< an engine that has not answered for so long is lost to the block
+    /// Commits of threads that meet go to the engine in one request, where the engine has such (etcd).
+    bool batch = true;
+};
+
+/// What an engine can do.
+struct engine_capabilities {
+    std::string name;              ///< as messages say it
+    bool old_versions = false;     ///< blocks that only read keep the state that they began with
+    bool batches = false;          ///< several commits go in one request
+    bool durable = false;          ///< what is committed survives kill -9 of the engine's processes, as it is set up
+    std::size_t most_objects = 0;  ///< that one block may touch
+    std::size_t most_bytes = 0;    ///< that one block may write
+};
+
+/// The engines that this library was built with: "memory", "etcd", …
+[[nodiscard]] TUTTI_EXPORT std::vector<std::string> engines();
+
+}  // namespace tutti::cluster

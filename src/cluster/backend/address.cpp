@@ -1,0 +1,95 @@
+#include "cluster/backend/address.hpp"
+
+#include <charconv>
+
+#include "cluster/backend/memory.hpp"
+#if defined(TUTTI_CLUSTER_ETCD)
+#include "cluster/backend/etcd.hpp"
+#endif
+#if defined(TUTTI_CLUSTER_POSTGRES)
+#include "cluster/backend/postgres.hpp"
+#endif
+#if defined(TUTTI_CLUSTER_REDIS)
+#include "cluster/backend/redis.hpp"
+#endif
+
+namespace tutti::cluster::backend {
+namespace {
+
+/// `what` is left of "name:rest".
+bool takes(std::string_view address, std::string_view name, std::string_view& rest) {
+    if (!address.starts_with(name) || address.substr(name.size(), 1) != ":") return false;
+    rest = address.substr(name.size() + 1);
+    return true;
+}
+
+[[noreturn, maybe_unused]] void refuse_unbuilt(const char* name, const char* packages) {
+    throw refusal{std::string{"this library was built without "} + name + ": install " + packages +
+                  " and build it again"};
+}
+
+}  // namespace
+
+place parse_place(std::string_view text, int usual_port) {
+    if (text.starts_with("/")) return {std::string{text}, 0};
+    place p{std::string{text}, usual_port};
+    if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos && text.back() != ']') {
+        p.host = text.substr(0, colon);
+        const std::string_view digits = text.substr(colon + 1);
+        const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), p.port);
+        if (failed != std::errc{} || end != digits.data() + digits.size() || p.port < 1 || p.port > 65535)
+            throw refusal{"'" + std::string{text} + "' is no address: give host:port, or the path of a Unix socket"};
+    }
+    if (p.host != "localhost" && p.host != "[::1]" && !p.host.starts_with("127.")) {
+        throw refusal{"'" + std::string{text} +
+                      "' is beyond loopback, and nothing is encrypted: bring its port here by a tunnel (ssh -L) and "
+                      "name that"};
+    }
+    return p;
+}
+
+std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {
+    for (const char c : how.prefix) {
+        const bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        if (!plain) throw refusal{"the prefix '" + how.prefix + "' is no name of letters, digits, '-' and '_'"};
+    }
+    if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
+    std::string_view rest;
+    if (takes(address, "memory", rest)) return open_memory(std::string{rest});
+#if defined(TUTTI_CLUSTER_ETCD)
+    if (takes(address, "etcd", rest)) return open_etcd(rest, how);
+#else
+    if (takes(address, "etcd", rest))
+        refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
+#endif
+#if defined(TUTTI_CLUSTER_POSTGRES)
+    if (takes(address, "postgres", rest) || takes(address, "postgresql", rest)) return open_postgres(address, how);
+#else
+    if (takes(address, "postgres", rest) || takes(address, "postgresql", rest))
+        refuse_unbuilt("PostgreSQL", "libpq-dev");
+#endif
+#if defined(TUTTI_CLUSTER_REDIS)
+    if (takes(address, "redis", rest)) return open_redis(rest, how);
+#else
+    if (takes(address, "redis", rest)) refuse_unbuilt("Redis", "libhiredis-dev");
+#endif
+    throw refusal{"'" + address + "' means no engine: it begins with memory:, etcd:, postgres: or redis:"};
+}
+
+std::vector<std::string> known_engines() {
+    return {
+        "memory",
+#if defined(TUTTI_CLUSTER_ETCD)
+        "etcd",
+#endif
+#if defined(TUTTI_CLUSTER_POSTGRES)
+        "postgres",
+#endif
+#if defined(TUTTI_CLUSTER_REDIS)
+        "redis",
+#endif
+    };
+}
+
+}  // namespace tutti::cluster::backend

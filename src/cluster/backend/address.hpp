@@ -1,0 +1,26 @@
+// Which engine an address means.
+#pragma once
+
+#include "cluster/backend/backend.hpp"
+
+namespace tutti::cluster::backend {
+
+struct settings {
+    std::string prefix;
+    std::chrono::milliseconds patience{5000};
+};
+
+/// Throws refusal: for an address that means nothing, an engine that this library was built without, one that does not
+/// answer, or one that is set up in a way that would lose what is committed.
+[[nodiscard]] std::unique_ptr<engine> open_engine(const std::string& address, const settings& how);
+/// The names of those that it was built with.
+[[nodiscard]] std::vector<std::string> known_engines();
+
+/// host:port or /path; throws refusal for an address beyond loopback.
+struct place {
+    std::string host;  ///< or the path of a Unix socket
+    int port = 0;      ///< 0: a Unix socket
+};
+[[nodiscard]] place parse_place(std::string_view text, int usual_port);
+
+}  // namespace tutti::cluster::backend

@@ -1,0 +1,130 @@
+// What a cluster asks of an engine that holds its objects: reads that belong together, and a commit that compares and
+// writes at one instant. Everything else is built on these two.
+//
+// Contract
+//   B1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
+//       record keeps its version and says that it does not exist: so "absent" is not the same twice.
+//   B2  get: there is one instant between call and return at which all of `held` had the versions that are named, and
+//       `wanted` what is returned. Where an engine keeps old versions, and the caller does not ask for `now`, the
+//       instant may be that of an earlier get with the same snapshot.
+//   B3  commit: there is one instant between call and return at which all of `checks` had those versions, and the
+//       writes took effect together; or nothing is written, ever (conflict).
+//   B4  unknown: B3 may still come true, also after the return, but at most once. Nothing else is ever unknown:
+//       `unreachable` means that nothing was written and nothing will be.
+//   B5  A feed tells of every write to the keys of its engine whose commit begins after the feed was opened.
+//
+// Thread safety: every member; a snapshot belongs to one caller.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::cluster::backend {
+
+using version = std::uint64_t;
+
+/// Readable in the engine's own tools: a letter and hexadecimal digits.
+using key = std::string;
+
+struct record {
+    bool exists = false;
+    version at = 0;
+    std::string bytes;
+};
+
+struct check {
+    key of;
+    version at = 0;
+    friend bool operator==(const check&, const check&) = default;
+};
+
+struct write {
+    key of;
+    bool exists = true;
+    std::string bytes;
+};
+
+/// Which state of the engine the reads of one attempt are of. Empty at first; the engine fills it in.
+struct snapshot {
+    version at = 0;
+};
+
+enum class freshness : std::uint8_t {
+    same,  ///< any instant that the earlier reads are of, too
+    now,   ///< an instant after the call
+};
+
+enum class verdict : std::uint8_t {
+    good,
+    conflict,     ///< another commit was first: nothing is written
+    unreachable,  ///< the engine does not answer; nothing is written
+    unknown,      ///< it was asked to commit and did not answer
+    refused,      ///< of a commit: the engine will never take it, `why` says what to do; nothing is written
+};
+
+/// What an engine can do, and how much at once. What it cannot is refused by a message that names it.
+struct capabilities {
+    std::string name;                      ///< as messages say it: "etcd at 127.0.0.1:2379"
+    bool old_versions = false;             ///< B2: get may go back
+    bool batches = false;                  ///< commit_all does more in one request
+    bool durable = false;                  ///< what it has acknowledged survives kill -9 of its processes
+    std::size_t most_operations = 100000;  ///< checks, and writes, of one commit
+    std::size_t most_bytes = 64u << 20;    ///< keys and values of one commit, together
+};
+
+/// Messages say what to do.
+class refusal : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Who writes what. One thread reads it.
+class feed {
+public:
+    virtual ~feed() = default;
+    /// Appends keys that were written; returns at least now and then, also with none. False: the feed has broken, and
+    /// something may have been missed.
+    [[nodiscard]] virtual bool next(std::vector<key>& written) = 0;
+    /// Any thread: next returns soon, and false from then on.
+    virtual void close() noexcept = 0;
+};
+
+/// One commit of a batch, and what came of it.
+struct request {
+    std::span<const check> checks;
+    std::span<const write> writes;
+    verdict said = verdict::unreachable;
+    version at = 0;   ///< of what it wrote
+    std::string why;  ///< it was refused
+};
+
+class engine {
+public:
+    virtual ~engine() = default;
+    [[nodiscard]] virtual const capabilities& can() const noexcept = 0;
+
+    /// B2. `found` gets one record for each of `wanted`, in that order. good, conflict or unreachable.
+    [[nodiscard]] virtual verdict get(snapshot& of, freshness how, std::span<const check> held,
+                                      std::span<const key> wanted, std::vector<record>& found) = 0;
+    /// B3. REQUIRES: within the limits of `can`; no key twice in checks, nor in writes.
+    virtual void commit(request& r) = 0;
+    /// The same for several, which must not touch what another of them writes. In one request, where it can.
+    virtual void commit_all(std::span<request*> all) {
+        for (request* r : all) commit(*r);
+    }
+    /// B5; opened when it returns. Null: not to be had now.
+    [[nodiscard]] virtual std::unique_ptr<feed> open_feed() = 0;
+};
+
+/// Of all that a commit sends. An engine that allows less refuses it before anything is sent.
+[[nodiscard]] std::size_t bytes_of(const request& r) noexcept;
+/// Throws refusal where `e` cannot take it.
+void require_fits(const capabilities& e, const request& r);
+
+}  // namespace tutti::cluster::backend

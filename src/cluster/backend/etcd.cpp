@@ -1,0 +1,265 @@
+#include "cluster/backend/etcd.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include <grpcpp/grpcpp.h>
+
+#include <etcd.grpc.pb.h>
+
+namespace tutti::cluster::backend {
+namespace {
+
+using namespace etcdserverpb;
+using grpc::StatusCode;
+
+constexpr std::size_t operations = 120;          // etcd takes 128 of a kind in one transaction (--max-txn-ops)
+constexpr std::size_t bytes_at_most = 1u << 20;  // and requests of 1.5 MiB (--max-request-bytes)
+
+struct member {
+    std::shared_ptr<grpc::Channel> channel;
+    std::unique_ptr<KV::Stub> kv;
+    std::unique_ptr<Watch::Stub> watch;
+};
+
+member connect(const std::string& to) {
+    grpc::ChannelArguments how;
+    how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // what is sent twice is our business
+    // A member that is stopped, or cut off, ends the calls that wait for it, watches among them.
+    how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+    how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
+    how.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+    how.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+    how.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
+    how.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // nodes of one process share no fate
+    how.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    member m;
+    m.channel = grpc::CreateCustomChannel(to, grpc::InsecureChannelCredentials(), how);
+    m.kv = KV::NewStub(m.channel);
+    m.watch = Watch::NewStub(m.channel);
+    return m;
+}
+
+void set_record(record& to, const RangeResponse& from) {
+    to = {};
+    if (from.kvs_size() == 0) return;
+    const KeyValue& one = from.kvs(0);
+    to.at = static_cast<version>(one.mod_revision());
+    to.exists = !one.value().empty() && one.value().front() == '1';
+    if (one.value().size() > 1) to.bytes = one.value().substr(1);
+}
+
+class watcher final : public feed {
+public:
+    explicit watcher(std::size_t prefix) : prefix_{prefix} {}
+    bool open(Watch::Stub& at, const std::string& from, const std::string& to, std::chrono::milliseconds patience) {
+        stream_ = at.Watch(&context_);
+        WatchRequest ask;
+        ask.mutable_create_request()->set_key(from);
+        ask.mutable_create_request()->set_range_end(to);
+        if (!stream_->Write(ask)) return false;
+        // A member that does not answer ends this by its keepalive.
+        static_cast<void>(patience);
+        WatchResponse answer;
+        return stream_->Read(&answer) && answer.created();
+    }
+    ~watcher() override {
+        context_.TryCancel();
+        if (stream_) static_cast<void>(stream_->Finish());
+    }
+    bool next(std::vector<key>& written) override {
+        WatchResponse answer;
+        if (!stream_->Read(&answer) || answer.canceled()) return false;
+        for (const Event& e : answer.events()) written.push_back(e.kv().key().substr(prefix_));
+        return true;
+    }
+    void close() noexcept override { context_.TryCancel(); }
+
+private:
+    const std::size_t prefix_;
+    grpc::ClientContext context_;
+    std::unique_ptr<grpc::ClientReaderWriter<WatchRequest, WatchResponse>> stream_;
+};
+
+class etcd final : public engine {
+public:
+    etcd(std::vector<std::string> addresses, const settings& how) : how_{how}, prefix_{how.prefix + "/"} {
+        can_.name = "etcd at";
+        for (const std::string& a : addresses) {
+            members_.push_back(connect(a));
+            can_.name += (members_.size() == 1 ? " " : ", ") + a;
+        }
+        can_.old_versions = can_.batches = can_.durable = true;
+        can_.most_operations = operations;
+        can_.most_bytes = bytes_at_most;
+        snapshot any;
+        std::vector<record> found;
+        const key one{"o"};
+        if (get(any, freshness::now, {}, {&one, 1}, found) != verdict::good)
+            throw refusal{can_.name + " does not answer; start it, or name another"};
+    }
+    const capabilities& can() const noexcept override { return can_; }
+
+    verdict get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
+                std::vector<record>& found) override {
+        found.clear();
+        const bool back = how == freshness::same && of.at != 0;
+        // Checks that one request does not take are reads like those that are wanted, of one revision.
+        const bool compared = !back && held.size() <= operations;
+        std::vector<std::string_view> keys;
+        if (!back && !compared) {
+            for (const check& c : held) keys.push_back(c.of);
+        }
+        const std::size_t beside = keys.size();
+        for (const key& k : wanted) keys.push_back(k);
+        version at = back ? of.at : 0;
+        std::size_t done = 0;
+        do {
+            TxnRequest ask;
+            if (compared && done == 0) {
+                for (const check& c : held) add(ask, c);
+            }
+            const std::size_t end = std::min(keys.size(), done + operations);
+            for (std::size_t i = done; i < end; ++i) {
+                RangeRequest* const one = ask.add_success()->mutable_request_range();
+                one->set_key(prefix_ + std::string{keys[i]});
+                one->set_revision(static_cast<std::int64_t>(at));
+            }
+            if (done == end) {  // a look at the checks alone still has to ask for something
+                RangeRequest* const one = ask.add_success()->mutable_request_range();
+                one->set_key(prefix_);
+                one->set_limit(1);
+            }
+            TxnResponse answer;
+            if (const verdict said = ask_until_answered(ask, answer); said != verdict::good) return said;
+            if (!answer.succeeded()) return verdict::conflict;
+            if (at == 0) at = static_cast<version>(answer.header().revision());
+            for (std::size_t i = done; i < end; ++i) {
+                record one;
+                set_record(one, answer.responses(static_cast<int>(i - done)).response_range());
+                if (i < beside) {
+                    if (one.at != held[i].at) return verdict::conflict;
+                } else {
+                    found.push_back(std::move(one));
+                }
+            }
+            done = end;
+        } while (done < keys.size());
+        of.at = at;
+        return verdict::good;
+    }
+
+    void commit(request& r) override {
+        request* one = &r;
+        commit_all({&one, 1});
+    }
+
+    void commit_all(std::span<request*> all) override {
+        TxnRequest ask;
+        if (all.size() == 1) {
+            fill(ask, *all.front());
+        } else {
+            for (const request* r : all) fill(*ask.add_success()->mutable_request_txn(), *r);
+        }
+        TxnResponse answer;
+        const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
+        const grpc::Status said = send(member, ask, answer, how_.patience);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            request& r = *all[i];
+            if (!said.ok()) {
+                r.said = meaning(said);
+                r.why = "tutti: " + can_.name + " takes no such commit: " + said.error_message();
+                continue;
+            }
+            const TxnResponse& mine = all.size() == 1 ? answer : answer.responses(static_cast<int>(i)).response_txn();
+            r.said = mine.succeeded() ? verdict::good : verdict::conflict;
+            r.at = static_cast<version>(answer.header().revision());
+        }
+        if (!said.ok()) turn_from(member);
+    }
+
+    std::unique_ptr<feed> open_feed() override {
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
+            auto w = std::make_unique<watcher>(prefix_.size());
+            if (w->open(*members_[member].watch, prefix_ + "o", prefix_ + "p", how_.patience)) return w;
+            turn_from(member);
+        }
+        return nullptr;
+    }
+
+private:
+    void add(TxnRequest& to, const check& c) const {
+        Compare* const one = to.add_compare();
+        one->set_target(Compare::MOD);
+        one->set_key(prefix_ + c.of);
+        one->set_mod_revision(static_cast<std::int64_t>(c.at));
+    }
+    void fill(TxnRequest& to, const request& from) const {
+        for (const check& c : from.checks) add(to, c);
+        for (const write& w : from.writes) {
+            PutRequest* const one = to.add_success()->mutable_request_put();
+            one->set_key(prefix_ + w.of);
+            one->set_value((w.exists ? "1" : "0") + w.bytes);
+        }
+    }
+    /// What it means for a commit. Whatever a member says on its way down may come before or after the commit.
+    static verdict meaning(const grpc::Status& s) {
+        switch (s.error_code()) {
+            case StatusCode::INVALID_ARGUMENT:
+            case StatusCode::RESOURCE_EXHAUSTED:
+            case StatusCode::PERMISSION_DENIED:
+            case StatusCode::UNAUTHENTICATED: return verdict::refused;
+            default: return verdict::unknown;
+        }
+    }
+    grpc::Status send(std::size_t member, const TxnRequest& ask, TxnResponse& answer,
+                      std::chrono::milliseconds patience) {
+        grpc::ClientContext context;
+        context.set_deadline(std::chrono::system_clock::now() + patience);
+        return members_[member].kv->Txn(&context, ask, &answer);
+    }
+    /// Asks one member after the other. For what may be asked twice.
+    verdict ask_until_answered(const TxnRequest& ask, TxnResponse& answer) {
+        const auto late = std::chrono::steady_clock::now() + how_.patience;
+        const auto each = how_.patience / static_cast<int>(members_.size());
+        do {
+            const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
+            const grpc::Status said = send(member, ask, answer, each);
+            if (said.ok()) return verdict::good;
+            if (said.error_code() == StatusCode::OUT_OF_RANGE) return verdict::conflict;  // that revision is compacted
+            if (meaning(said) == verdict::refused) return verdict::unreachable;
+            turn_from(member);
+            std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        } while (std::chrono::steady_clock::now() < late);
+        return verdict::unreachable;
+    }
+    void turn_from(std::size_t member) {
+        std::size_t seen = member;
+        latest_.compare_exchange_strong(seen, (member + 1) % members_.size(), std::memory_order_relaxed);
+    }
+
+    const settings how_;
+    const std::string prefix_;
+    capabilities can_;
+    std::vector<member> members_;
+    std::atomic<std::size_t> latest_{0};  // the member that answered
+};
+
+}  // namespace
+
+std::unique_ptr<engine> open_etcd(std::string_view where, const settings& how) {
+    if (where.starts_with("//")) where.remove_prefix(2);
+    std::vector<std::string> addresses;
+    while (!where.empty()) {
+        const std::size_t comma = std::min(where.find(','), where.size());
+        const place p = parse_place(where.substr(0, comma), 2379);
+        addresses.push_back(p.port == 0 ? "unix:" + p.host : p.host + ":" + std::to_string(p.port));
+        where.remove_prefix(std::min(comma + 1, where.size()));
+    }
+    if (addresses.empty()) throw refusal{"etcd has no address: give etcd://127.0.0.1:2379"};
+    return std::make_unique<etcd>(std::move(addresses), how);
+}
+
+}  // namespace tutti::cluster::backend

@@ -1,0 +1,107 @@
+#include "cluster/backend/exactly_once.hpp"
+
+#include <array>
+#include <cstdio>
+#include <random>
+#include <thread>
+
+#include "cluster/backend/fault.hpp"
+
+namespace tutti::cluster::backend {
+namespace {
+
+key fresh_name() {
+    // Two programs that draw the same 128 bits would only refuse each other's commits.
+    std::random_device dice;
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "m%08x%08x%08x%08x", dice(), dice(), dice(), dice());
+    return text.data();
+}
+
+std::string told(std::uint64_t sequence, bool happened) {
+    return std::to_string(sequence) + (happened ? " done" : " void");
+}
+
+}  // namespace
+
+exactly_once::mark exactly_once::take() {
+    {
+        const std::lock_guard hold{guard_};
+        if (!free_.empty()) {
+            mark m = std::move(free_.back());
+            free_.pop_back();
+            return m;
+        }
+    }
+    return {fresh_name(), 0, 0};
+}
+
+void exactly_once::give_back(mark&& m) {
+    const std::lock_guard hold{guard_};
+    free_.push_back(std::move(m));
+}
+
+verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& writes, version& at) {
+    mark m = take();
+    ++m.sequence;
+    checks.push_back({m.of, m.at});
+    writes.push_back({m.of, true, told(m.sequence, true)});
+    request r;
+    r.checks = checks;
+    r.writes = writes;
+    try {
+        require_fits(engine_.can(), r);
+    } catch (...) {
+        give_back(std::move(m));
+        throw;
+    }
+    engine_.commit(r);
+    if (r.said == verdict::unknown) {
+        if (broken(fault::forget_marks)) return verdict::conflict;
+        r.said = find_out(m, r.at);
+    } else if (r.said == verdict::good) {
+        m.at = r.at;
+    }
+    at = r.at;
+    const verdict said = r.said;
+    if (said != verdict::unknown) give_back(std::move(m));  // M2
+    if (said == verdict::refused) throw refusal{r.why};
+    return said;
+}
+
+verdict exactly_once::find_out(mark& m, version& at) {
+    const auto late = std::chrono::steady_clock::now() + patience_;
+    std::chrono::milliseconds pause{1};
+    const auto wait_a_little = [&] {
+        std::this_thread::sleep_for(pause);
+        pause = std::min(pause * 2, std::chrono::milliseconds{100});
+    };
+    std::vector<record> found;
+    for (; std::chrono::steady_clock::now() < late; wait_a_little()) {
+        snapshot any;
+        if (engine_.get(any, freshness::now, {}, {&m.of, 1}, found) != verdict::good) continue;
+        const record& now = found.front();
+        if (now.bytes == told(m.sequence, true)) {
+            m.at = at = now.at;
+            return verdict::good;
+        }
+        if (now.bytes == told(m.sequence, false) || broken(fault::no_fence)) {  // an earlier try to void it
+            m.at = now.at;
+            return verdict::conflict;
+        }
+        if (now.at != m.at) return verdict::unknown;  // M1 is broken: somebody has deleted the mark
+        const check still{m.of, m.at};
+        const write it{m.of, true, told(m.sequence, false)};
+        request r;
+        r.checks = {&still, 1};
+        r.writes = {&it, 1};
+        engine_.commit(r);
+        if (r.said == verdict::good) {
+            m.at = r.at;
+            return verdict::conflict;
+        }
+    }
+    return verdict::unknown;
+}
+
+}  // namespace tutti::cluster::backend

@@ -1,0 +1,30 @@
+// Steps of the embedded engine, and of what is built on the interface, that a test may leave out, to prove that the
+// suite of every engine would notice. In the library `broken` is a constant.
+#pragma once
+
+#include <cstdint>
+
+namespace tutti::cluster::backend {
+
+enum class fault : std::uint8_t {
+    none,
+    stale_read,         ///< get does not look whether what is held is current
+    torn_read,          ///< several records are read at several instants
+    no_check,           ///< commit does not compare versions
+    half_check,         ///< commit compares only what it also writes: write skew
+    torn_write,         ///< the writes take effect one after the other
+    erase_forgets,      ///< an erased record has version 0 again
+    silent_feed,        ///< a feed tells nothing
+    forget_marks,       ///< whether a commit of unknown outcome has happened is not looked up: it is run again
+    no_fence,           ///< it is looked up, but may still happen afterwards
+    unprotected_reads,  ///< local reads may change while the engine commits
+};
+
+#if defined(TUTTI_CLUSTER_FAULTS)
+inline constinit fault injected_fault = fault::none;
+[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+#else
+[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+#endif
+
+}  // namespace tutti::cluster::backend

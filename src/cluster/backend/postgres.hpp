@@ -1,0 +1,11 @@
+// PostgreSQL over libpq: one table, one function, SERIALIZABLE.
+#pragma once
+
+#include "cluster/backend/address.hpp"
+
+namespace tutti::cluster::backend {
+
+/// `url` as libpq takes it. Throws refusal.
+[[nodiscard]] std::unique_ptr<engine> open_postgres(const std::string& url, const settings& how);
+
+}  // namespace tutti::cluster::backend

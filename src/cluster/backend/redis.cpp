@@ -1,0 +1,225 @@
+#include "cluster/backend/redis.hpp"
+
+#include <poll.h>
+#include <sys/time.h>
+
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+#include <hiredis/hiredis.h>
+
+#include "cluster/backend/link.hpp"
+#include "cluster/backend/redis_scripts.hpp"
+
+namespace tutti::cluster::backend {
+namespace {
+
+struct close_link {
+    void operator()(redisContext* c) const noexcept { redisFree(c); }
+};
+struct free_reply {
+    void operator()(redisReply* r) const noexcept { freeReplyObject(r); }
+};
+struct link {
+    std::unique_ptr<redisContext, close_link> to;
+};
+using reply = std::unique_ptr<redisReply, free_reply>;
+
+timeval time_of(std::chrono::milliseconds t) { return {t.count() / 1000, (t.count() % 1000) * 1000}; }
+
+std::string digits_of(version v) {
+    if (v == 0) return {};
+    std::array<char, 20> text{};
+    std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(v));
+    return text.data();
+}
+
+bool is_error(const redisReply& r, const char* code) {
+    return r.type == REDIS_REPLY_ERROR && std::strncmp(r.str, code, std::strlen(code)) == 0;
+}
+
+class subscription final : public feed {
+public:
+    subscription(std::unique_ptr<link> l, std::size_t prefix) : link_{std::move(l)}, prefix_{prefix} {}
+    bool next(std::vector<key>& written) override {
+        redisContext* const c = link_->to.get();
+        while (!closed_.load(std::memory_order_relaxed)) {
+            void* got = nullptr;
+            if (redisGetReplyFromReader(c, &got) != REDIS_OK) return false;
+            if (got != nullptr) {
+                const reply r{static_cast<redisReply*>(got)};
+                if (r->type == REDIS_REPLY_ARRAY && r->elements == 3 && r->element[2]->type == REDIS_REPLY_STRING)
+                    written.emplace_back(r->element[2]->str + prefix_, r->element[2]->len - prefix_);
+                continue;
+            }
+            if (!written.empty()) return true;
+            pollfd p{c->fd, POLLIN, 0};
+            if (::poll(&p, 1, 50) > 0 && redisBufferRead(c) != REDIS_OK) return false;
+        }
+        return false;
+    }
+    void close() noexcept override { closed_.store(true, std::memory_order_relaxed); }
+
+private:
+    std::unique_ptr<link> link_;
+    const std::size_t prefix_;  // of what is told, to be left out
+    std::atomic<bool> closed_{false};
+};
+
+class redis final : public engine {
+public:
+    redis(place at, const settings& how) : at_{std::move(at)}, how_{how}, prefix_{how.prefix + ":"} {
+        can_.name = "Redis at " + (at_.port == 0 ? at_.host : at_.host + ":" + std::to_string(at_.port));
+        std::unique_ptr<link> l = connect();
+        if (!l) throw refusal{can_.name + " does not answer; start it, or name another"};
+        look_at_settings(*l);
+        links_.give_back(std::move(l));
+    }
+    const capabilities& can() const noexcept override { return can_; }
+
+    verdict get(snapshot&, freshness, std::span<const check> held, std::span<const key> wanted,
+                std::vector<record>& found) override {
+        std::vector<std::string> keys, values{std::to_string(held.size())};
+        for (const check& c : held) {
+            keys.push_back(prefix_ + c.of);
+            values.push_back(digits_of(c.at));
+        }
+        for (const key& k : wanted) keys.push_back(prefix_ + k);
+        const reply r = run(redis_get, get_, keys, values);
+        if (!r || (r->type != REDIS_REPLY_ARRAY && r->type != REDIS_REPLY_INTEGER)) return verdict::unreachable;
+        if (r->type == REDIS_REPLY_INTEGER) return verdict::conflict;
+        if (r->elements != wanted.size()) return verdict::unreachable;
+        found.clear();
+        for (std::size_t i = 0; i < r->elements; ++i) {
+            const std::string_view all{r->element[i]->str, r->element[i]->len};
+            record& one = found.emplace_back();
+            if (all.size() < 17) continue;
+            std::from_chars(all.data(), all.data() + 16, one.at, 16);
+            one.exists = all[16] == '1';
+            one.bytes = all.substr(17);
+        }
+        return verdict::good;
+    }
+
+    void commit(request& r) override {
+        std::vector<std::string> keys{prefix_ + "versions"}, values{std::to_string(r.checks.size()), channel()};
+        for (const check& c : r.checks) {
+            keys.push_back(prefix_ + c.of);
+            values.push_back(digits_of(c.at));
+        }
+        for (const write& w : r.writes) {
+            keys.push_back(prefix_ + w.of);
+            values.push_back((w.exists ? "1" : "0") + w.bytes);
+        }
+        bool sent = false;
+        const reply a = run(redis_commit, commit_, keys, values, &sent);
+        if (!a) {
+            r.said = sent ? verdict::unknown : verdict::unreachable;
+        } else if (a->type != REDIS_REPLY_INTEGER) {
+            // Redis refuses before the script's first write, or not at all: no memory, a disk that is full, a replica.
+            r.said = is_error(*a, "OOM") || is_error(*a, "MISCONF") || is_error(*a, "READONLY") ? verdict::refused
+                                                                                                : verdict::unreachable;
+            r.why = "tutti: " + can_.name + " takes no writes: " + std::string{a->str, a->len};
+        } else {
+            r.said = a->integer == 0 ? verdict::conflict : verdict::good;
+            r.at = static_cast<version>(a->integer);
+        }
+    }
+
+    std::unique_ptr<feed> open_feed() override {
+        std::unique_ptr<link> l = connect();
+        if (!l) return nullptr;
+        const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "SUBSCRIBE %s", channel().c_str()))};
+        if (!r || r->type != REDIS_REPLY_ARRAY) return nullptr;
+        return std::make_unique<subscription>(std::move(l), prefix_.size());
+    }
+
+private:
+    [[nodiscard]] std::string channel() const { return prefix_ + "written"; }
+
+    std::unique_ptr<link> connect() const {
+        const timeval t = time_of(how_.patience);
+        auto l = std::make_unique<link>();
+        l->to.reset(at_.port == 0 ? redisConnectUnixWithTimeout(at_.host.c_str(), t)
+                                  : redisConnectWithTimeout(at_.host.c_str(), at_.port, t));
+        if (!l->to || l->to->err != 0 || redisSetTimeout(l->to.get(), t) != REDIS_OK) return nullptr;
+        return l;
+    }
+
+    /// Null: no answer; `sent` says whether the question may have arrived.
+    reply run(const char* script, std::string& known_as, const std::vector<std::string>& keys,
+              const std::vector<std::string>& values, bool* sent = nullptr) {
+        std::unique_ptr<link> l = links_.take();
+        if (!l) l = connect();
+        if (!l) return nullptr;
+        std::string name;
+        {
+            const std::lock_guard hold{names_};
+            name = known_as;
+        }
+        const auto ask = [&](const char* how, const std::string& what) {
+            std::vector<const char*> words{how, what.c_str()};
+            std::vector<std::size_t> sizes{std::strlen(how), what.size()};
+            const std::string count = std::to_string(keys.size());
+            const auto add = [&](const std::string& word) {
+                words.push_back(word.data());
+                sizes.push_back(word.size());
+            };
+            add(count);
+            for (const std::string& k : keys) add(k);
+            for (const std::string& v : values) add(v);
+            return reply{static_cast<redisReply*>(
+                redisCommandArgv(l->to.get(), static_cast<int>(words.size()), words.data(), sizes.data()))};
+        };
+        if (sent != nullptr) *sent = true;
+        reply r;
+        if (!name.empty()) r = ask("EVALSHA", name);
+        if (name.empty() || (r && is_error(*r, "NOSCRIPT"))) {
+            const reply loaded{
+                static_cast<redisReply*>(redisCommand(l->to.get(), "SCRIPT LOAD %b", script, std::strlen(script)))};
+            if (loaded && loaded->type == REDIS_REPLY_STRING) {
+                name.assign(loaded->str, loaded->len);
+                const std::lock_guard hold{names_};
+                known_as = name;
+            }
+            r = loaded ? ask("EVAL", script) : nullptr;
+        }
+        if (r) links_.give_back(std::move(l));
+        else links_.drop_all();
+        return r;
+    }
+
+    void look_at_settings(link& l) {
+        const auto setting = [&](const char* name) {
+            const reply r{static_cast<redisReply*>(redisCommand(l.to.get(), "CONFIG GET %s", name))};
+            if (!r || r->type != REDIS_REPLY_ARRAY || r->elements != 2) return std::string{};
+            return std::string{r->element[1]->str, r->element[1]->len};
+        };
+        can_.durable = setting("appendonly") == "yes" && setting("appendfsync") == "always";
+        const std::string memory = setting("maxmemory"), policy = setting("maxmemory-policy");
+        if (!memory.empty() && memory != "0" && policy != "noeviction") {
+            throw refusal{can_.name + " forgets records when its memory is full (maxmemory-policy " + policy +
+                          "): set noeviction"};
+        }
+    }
+
+    const place at_;
+    const settings how_;
+    const std::string prefix_;
+    capabilities can_;
+    links<link> links_;
+    std::mutex names_;  // of the two below, which are set once
+    std::string get_, commit_;
+};
+
+}  // namespace
+
+std::unique_ptr<engine> open_redis(std::string_view where, const settings& how) {
+    if (where.starts_with("//")) where.remove_prefix(2);
+    return std::make_unique<redis>(parse_place(where, 6379), how);
+}
+
+}  // namespace tutti::cluster::backend

@@ -1,0 +1,103 @@
+#include "cluster/bells.hpp"
+
+#include <algorithm>
+
+#include "tutti/atomically.hpp"
+
+namespace tutti::cluster {
+
+bool bells::enrol(bell& mine, std::span<const backend::check> keys) {
+    std::unique_lock hold{guard_};
+    if (stopped_) return false;
+    if (broken_ && thread_.joinable()) {
+        std::thread over = std::move(thread_);
+        hold.unlock();
+        over.join();
+        hold.lock();
+    }
+    if (!thread_.joinable()) {
+        feed_ = engine_.open_feed();
+        if (!feed_) return false;
+        broken_ = false;
+        thread_ = std::thread{[this] { listen(); }};
+    }
+    remove(&mine);
+    auto& known = by_bell_[&mine];
+    for (const backend::check& c : keys) {
+        by_key_[c.of].insert(&mine);
+        known.push_back(c.of);
+    }
+    return true;
+}
+
+void bells::withdraw(bell& mine) {
+    std::unique_lock hold{guard_};
+    remove(&mine);
+    rung_.wait(hold, [&] { return !ringing_.contains(&mine); });
+}
+
+void bells::stop() {
+    std::thread over;
+    {
+        const std::lock_guard hold{guard_};
+        stopped_ = true;
+        if (feed_) feed_->close();
+        over = std::move(thread_);
+    }
+    if (over.joinable()) over.join();
+}
+
+void bells::listen() {
+    std::shared_ptr<backend::feed> from;
+    {
+        const std::lock_guard hold{guard_};
+        from = feed_;
+    }
+    std::vector<backend::key> written;
+    while (from->next(written)) {
+        std::unique_lock hold{guard_};
+        std::unordered_set<bell*> which;
+        for (const backend::key& k : written) {
+            if (const auto at = by_key_.find(k); at != by_key_.end())
+                which.insert(at->second.begin(), at->second.end());
+        }
+        written.clear();
+        for (bell* b : which) remove(b);
+        ring(hold, which);
+    }
+    std::unique_lock hold{guard_};
+    broken_ = true;  // who enrols from now on opens another
+    ring_all(hold);
+}
+
+void bells::ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which) {
+    if (which.empty()) return;
+    ringing_ = which;
+    hold.unlock();  // a commit of variables may wait for others
+    for (bell* b : which) atomically([b](tx& t) { b->set(t, b->get(t) + 1); });
+    hold.lock();
+    ringing_.clear();
+    rung_.notify_all();
+}
+
+void bells::ring_all(std::unique_lock<std::mutex>& hold) {
+    std::unordered_set<bell*> all;
+    for (const auto& [b, keys] : by_bell_) all.insert(b);
+    by_bell_.clear();
+    by_key_.clear();
+    ring(hold, all);
+}
+
+void bells::remove(bell* mine) {
+    const auto at = by_bell_.find(mine);
+    if (at == by_bell_.end()) return;
+    for (const backend::key& k : at->second) {
+        const auto there = by_key_.find(k);
+        if (there == by_key_.end()) continue;
+        there->second.erase(mine);
+        if (there->second.empty()) by_key_.erase(there);
+    }
+    by_bell_.erase(at);
+}
+
+}  // namespace tutti::cluster

@@ -1,0 +1,60 @@
+// `retry` over an engine: a block that sleeps has read a variable, its bell, and a change of an object rings it.
+//
+//   a block:   reads its bell | enrols it under the keys that it has read | asks the engine whether those are current
+//              | gives way: the engine of the variables sleeps until the bell changes
+//   the feed:  is told of a write | takes the bells enrolled under its key out | changes each
+//
+// No wake is lost: a write that begins after the feed was opened is told (backend.hpp, B5), and finds the bell, or came
+// before the bell was enrolled, and so before the engine was asked. A bell that rings before the block sleeps makes its
+// reads invalid, which `retry` looks at. When the feed breaks, every bell rings, and blocks look for themselves.
+//
+// Thread safety: every member.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cluster/backend/backend.hpp"
+#include "tutti/var.hpp"
+
+namespace tutti::cluster {
+
+using bell = tutti::var<std::uint64_t>;
+
+class bells {
+public:
+    explicit bells(backend::engine& of) : engine_{of} {}
+    ~bells() { stop(); }
+
+    /// Opens the feed first, if it is not. False: the engine cannot be reached.
+    [[nodiscard]] bool enrol(bell& mine, std::span<const backend::check> keys);
+    /// It will not ring when this has returned.
+    void withdraw(bell& mine);
+    /// Ends the thread.
+    void stop();
+
+private:
+    void listen();
+    void ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which);
+    void ring_all(std::unique_lock<std::mutex>& hold);
+    void remove(bell* mine);
+
+    backend::engine& engine_;
+    std::mutex guard_;
+    std::shared_ptr<backend::feed> feed_;
+    std::unordered_map<backend::key, std::unordered_set<bell*>> by_key_;
+    std::unordered_map<bell*, std::vector<backend::key>> by_bell_;
+    std::unordered_set<bell*> ringing_;  // outside of the lock
+    std::condition_variable rung_;
+    std::thread thread_;
+    bool broken_ = false;
+    bool stopped_ = false;
+};
+
+}  // namespace tutti::cluster

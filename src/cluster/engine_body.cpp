@@ -1,0 +1,64 @@
+#include "cluster/engine_body.hpp"
+
+#include "cluster/backend/address.hpp"
+#include "cluster/backend/batching.hpp"
+#include "cluster/engine_enlistment.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+std::unique_ptr<backend::engine> connect(const engine_options& how) {
+    try {
+        auto e = backend::open_engine(how.address, {how.prefix, how.patience});
+        if (how.batch && e->can().batches) e = std::make_unique<backend::batching>(std::move(e));
+        return e;
+    } catch (const backend::refusal& r) {
+        throw connection_error{std::string{"tutti: "} + r.what()};
+    }
+}
+
+}  // namespace
+
+engine_body::engine_body(const engine_options& how)
+    : how_{how}, engine_{connect(how)}, committer_{*engine_, how.patience}, bells_{*engine_} {}
+
+engine_body::~engine_body() {
+    bells_.stop();
+    forget_participants();
+}
+
+std::unique_ptr<opened> engine_body::make(core::descriptor& d) { return std::make_unique<engine_enlistment>(*this, d); }
+
+void engine_body::refuse_lost(bool uncertain) const {
+    const std::string& who = engine_->can().name;
+    if (uncertain) {
+        throw outcome_unknown{"tutti: " + who + " was asked to commit this block and has not answered for " +
+                                  std::to_string(how_.patience.count()) +
+                                  " ms: the block has had all of its effects on objects, or will have none; local "
+                                  "variables are as before. Look when it answers again",
+                              0};
+    }
+    throw node_lost{"tutti: " + who + " cannot be reached, or has not answered within " +
+                        std::to_string(how_.patience.count()) + " ms. The block had no effect",
+                    0};
+}
+
+node_statistics engine_body::statistics() const {
+    node_statistics s = counted();
+    s.round_trips = round_trips_.load(std::memory_order_relaxed);
+    return s;
+}
+
+engine_capabilities engine_body::capabilities() const {
+    const backend::capabilities& can = engine_->can();
+    // One of the operations is the mark's.
+    return {can.name, can.old_versions, can.batches, can.durable, can.most_operations - 1, can.most_bytes};
+}
+
+std::unique_ptr<detail::node_body> detail::make_engine_body(const engine_options& how) {
+    return std::make_unique<engine_body>(how);
+}
+
+std::vector<std::string> engines() { return backend::known_engines(); }
+
+}  // namespace tutti::cluster

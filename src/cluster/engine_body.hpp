@@ -1,0 +1,37 @@
+// A node whose objects an engine holds: the engine, what makes its commits sure, and who waits for its changes.
+#pragma once
+
+#include "cluster/backend/exactly_once.hpp"
+#include "cluster/bells.hpp"
+#include "cluster/node_body.hpp"
+
+namespace tutti::cluster {
+
+class engine_body final : public detail::node_body {
+public:
+    explicit engine_body(const engine_options& how);
+    ~engine_body() override;
+
+    [[nodiscard]] backend::engine& engine() noexcept { return *engine_; }
+    [[nodiscard]] backend::exactly_once& committer() noexcept { return committer_; }
+    [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
+    void count_round_trip() noexcept { round_trips_.fetch_add(1, std::memory_order_relaxed); }
+    [[noreturn]] void refuse_lost(bool uncertain) const;
+
+    unsigned number() const noexcept override { return 0; }
+    unsigned nodes() const noexcept override { return 1; }
+    bool lost(unsigned) const noexcept override { return false; }
+    node_statistics statistics() const override;
+    engine_capabilities capabilities() const override;
+
+private:
+    std::unique_ptr<opened> make(core::descriptor& d) override;
+
+    const engine_options how_;
+    std::unique_ptr<backend::engine> engine_;
+    backend::exactly_once committer_;
+    cluster::bells bells_;
+    std::atomic<std::uint64_t> round_trips_{0};
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,180 @@
+#include "cluster/engine_enlistment.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+#include "api/companion.hpp"
+#include "cluster/backend/fault.hpp"
+#include "tutti/cluster/serializer.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+using backend::freshness;
+using backend::verdict;
+
+backend::key key_of(const object_id& id) {
+    char text[40];
+    std::snprintf(text, sizeof text, "o%016llx%016llx", static_cast<unsigned long long>(id.high),
+                  static_cast<unsigned long long>(id.low));
+    return text;
+}
+
+}  // namespace
+
+engine_enlistment::~engine_enlistment() {
+    if (enrolled_) body_.bells().withdraw(bell_);
+}
+
+void engine_enlistment::touch() {
+    if (!join()) return;
+    if (enrolled_) {
+        body_.bells().withdraw(bell_);
+        enrolled_ = false;
+    }
+    if (defeats_ > 1) {
+        // The other has committed by the time that this one is told; several in a row are a crowd.
+        random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+        const std::uint64_t most = std::uint64_t{50} << std::min(defeats_, 8u);
+        std::this_thread::sleep_for(std::chrono::microseconds{(random_ >> 33) % most});
+    }
+    forget_slots();
+    entries_.clear();
+    index_.clear();
+    held_.clear();
+    snapshot_ = {};
+}
+
+detail::slot& engine_enlistment::open(const object_id& id) {
+    open({&id, 1});
+    entry& e = *index_.find(id)->second;
+    if (e.user == nullptr) e.user = &add(id, e.seen.bytes, e.seen.exists);
+    return *e.user;
+}
+
+void engine_enlistment::open(std::span<const object_id> ids) {
+    touch();
+    std::vector<backend::key> wanted;
+    std::vector<object_id> fresh;
+    for (const object_id& id : ids) {
+        if (index_.contains(id) || std::ranges::find(fresh, id) != fresh.end()) continue;
+        fresh.push_back(id);
+        wanted.push_back(key_of(id));
+    }
+    if (wanted.empty()) return;
+    const bool first = held_.empty();
+    get(freshness::same, wanted);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        entries_.push_back({fresh[i], std::move(found_[i]), nullptr});
+        held_.push_back({std::move(wanted[i]), entries_.back().seen.at});
+        index_.emplace(fresh[i], &entries_.back());
+    }
+    // A get that goes back to the first one's instant leaves the argument for the local reads as it is (E2).
+    if (first || !body_.engine().can().old_versions) stand();
+}
+
+void engine_enlistment::get(freshness how, std::span<const backend::key> wanted) {
+    body_.count_round_trip();
+    const verdict said = body_.engine().get(snapshot_, how, held_, wanted, found_);
+    if (said == verdict::conflict) restart();
+    if (said != verdict::good) body_.refuse_lost(false);
+}
+
+void engine_enlistment::stand() {
+    core::descriptor& d = descriptor_;
+    for (int turn = 0; turn < 16; ++turn) {
+        const tutti::detail::word before = d.snapshot_bound;
+        if (!api::reads_stand(d)) restart();
+        if (d.snapshot_bound == before) return;
+        get(freshness::now, {});
+    }
+    restart();  // others commit faster than this can look
+}
+
+void engine_enlistment::restart() {
+    ++defeats_;
+    body_.count_abort();
+    api::start_over(descriptor_);
+}
+
+vote engine_enlistment::say_restart() {
+    ++defeats_;
+    body_.count_abort();
+    return vote::restart;
+}
+
+bool engine_enlistment::is_current() {
+    body_.count_round_trip();
+    const verdict said = body_.engine().get(snapshot_, freshness::now, held_, {}, found_);
+    if (said != verdict::good && said != verdict::conflict) body_.refuse_lost(false);
+    return said == verdict::good;
+}
+
+bool engine_enlistment::snapshot_moved() {
+    if (!joined() || held_.empty() || is_current()) return true;  // E3
+    ++defeats_;
+    body_.count_abort();
+    return false;
+}
+
+std::vector<backend::write> engine_enlistment::gather() {
+    std::vector<backend::write> writes;
+    for (entry& e : entries_) {
+        if (e.user == nullptr || !e.user->written) continue;
+        if (!e.user->exists && !e.seen.exists) continue;  // made and erased again: as if never touched
+        backend::write w{key_of(e.id), e.user->exists, {}};
+        if (e.user->exists) e.user->value->encode(w.bytes);
+        writes.push_back(std::move(w));
+    }
+    return writes;
+}
+
+vote engine_enlistment::prepare() {
+    std::vector<backend::write> writes = gather();
+    if (writes.empty()) {
+        if (descriptor_.writes.empty() || held_.empty()) return vote::commit;       // ordered where it has read
+        if (!is_current() || !api::reads_stand(descriptor_)) return say_restart();  // E5
+        return vote::commit;
+    }
+    if (!api::is_last_to_vote(descriptor_, *this)) {
+        throw usage_error{"tutti: a block that writes objects of " + body_.engine().can().name +
+                          " has a participant, or objects of another node, that it touched later: the engine's commit "
+                          "is the decision, so it must vote last, and only once: touch its objects after all others"};
+    }
+    if (!backend::broken(backend::fault::unprotected_reads) && !api::protect_reads(descriptor_))
+        return say_restart();  // E4
+    std::vector<backend::check> checks = held_;
+    body_.count_round_trip();
+    backend::version at = 0;
+    verdict said = verdict::unreachable;
+    try {
+        said = body_.committer().commit(checks, writes, at);
+    } catch (const backend::refusal& r) {
+        throw std::length_error{r.what()};
+    }
+    switch (said) {
+        case verdict::good: return vote::commit;
+        case verdict::conflict: return say_restart();
+        case verdict::unreachable: body_.refuse_lost(false);
+        case verdict::unknown:
+        case verdict::refused: break;  // the latter was thrown
+    }
+    body_.refuse_lost(true);
+}
+
+void engine_enlistment::commit() noexcept {
+    defeats_ = 0;
+    body_.count_commit();
+}
+
+bool engine_enlistment::heed_retry() {
+    if (!joined() || held_.empty()) return true;
+    static_cast<void>(bell_.get(descriptor_));
+    if (!body_.bells().enrol(bell_, held_)) body_.refuse_lost(false);
+    enrolled_ = true;
+    if (!is_current()) restart();
+    return true;
+}
+
+}  // namespace tutti::cluster

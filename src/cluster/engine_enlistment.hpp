@@ -1,0 +1,75 @@
+// How the objects of an engine take part in a transaction of ours: one for each context (descriptor) and node.
+//
+//   first touch           joins the attempt as a companion
+//   an object is opened   get, with all that is held; then the local reads are validated
+//   the snapshot moves    what is held is asked for again, as of now
+//   vote                  commits in the engine: the vote is the decision, so nobody may vote after it
+//   retry                 a bell (bells.hpp)
+//
+// Every transaction has an instant: of the engine's commit if it writes objects, of its last get if not. Then all that
+// it has read was current, here and there, and nobody sees a part of what it writes:
+//
+//   E1  after a get of instant m, local reads that were made before the call and are valid after the return were
+//       current at m. If the look moves the snapshot, m is too early for what the snapshot now holds: get again
+//   E2  a variable that is read later, and is no newer than the snapshot, has not changed since before m
+//   E3  a variable that is newer moves the snapshot, to an instant v; objects that are found unchanged later were
+//       current at v (a version never comes again)
+//   E4  while the engine commits, local writes are locked, and local reads are protected (api::protect_reads), so that
+//       the instant of the engine's commit is one of the variables, too. Who would read a variable that is written
+//       finds it locked until it is published
+//   E5  a transaction that writes variables alone asks for its objects again when these are locked
+//
+// docs/cluster-engines.md has the proof. Not thread-safe: it belongs to its context.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+
+#include "cluster/engine_body.hpp"
+#include "cluster/opened.hpp"
+
+namespace tutti::cluster {
+
+class engine_enlistment final : public opened {
+public:
+    engine_enlistment(engine_body& body, core::descriptor& of) : opened{of}, body_{body} {}
+    ~engine_enlistment() override;
+
+    detail::slot& open(const object_id& id) override;
+    void open(std::span<const object_id> ids) override;
+
+    vote prepare() override;
+    void commit() noexcept override;
+    void abort() noexcept override {}
+    bool snapshot_moved() override;
+    bool heed_retry() override;
+
+private:
+    struct entry {
+        object_id id;
+        backend::record seen;
+        detail::slot* user = nullptr;
+    };
+
+    void touch();
+    /// get, and a restart or an error if it is not good.
+    void get(backend::freshness how, std::span<const backend::key> wanted);
+    /// E1
+    void stand();
+    [[nodiscard]] bool is_current();
+    [[nodiscard]] std::vector<backend::write> gather();
+    [[nodiscard]] vote say_restart();
+    [[noreturn]] void restart();
+
+    engine_body& body_;
+    backend::snapshot snapshot_;
+    std::deque<entry> entries_;
+    std::unordered_map<object_id, entry*, object_id_hash> index_;
+    std::vector<backend::check> held_;  // of the entries, in their order
+    std::vector<backend::record> found_;
+    bell bell_{0};
+    bool enrolled_ = false;
+    std::uint64_t random_ = 0;
+};
+
+}  // namespace tutti::cluster

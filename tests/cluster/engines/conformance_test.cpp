@@ -1,0 +1,197 @@
+// One suite for every engine, on a real server of it: TUTTI_ENGINE says which, memory by default.
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/backend/fault.hpp"
+#include "cluster/engines/servers.hpp"
+#include "cluster/engines/suite.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using cluster::node;
+using cluster::ref;
+using cluster::backend::fault;
+
+std::string chosen() {
+    const char* const name = std::getenv("TUTTI_ENGINE");
+    return name == nullptr ? "memory" : name;
+}
+
+struct account {
+    long balance = 0;
+};
+
+class engine : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        const std::string missing = missing_for(chosen());
+        ASSERT_EQ(missing, "") << "is needed, and not installed";
+        server_ = make_server(chosen());
+        which_ = {server_ ? server_->address() : "memory:suite", chosen()};
+    }
+    static void TearDownTestSuite() { server_.reset(); }
+    /// Rounds: those of memory, and of a server that writes to a disk.
+    static std::size_t rounds(std::size_t memory, std::size_t durable) {
+        return support::rounds(chosen() == "memory" ? memory : durable);
+    }
+
+    support::watchdog guard_{chosen(), std::chrono::seconds{100}};
+    static inline std::unique_ptr<server> server_;
+    static inline under_test which_;
+};
+
+TEST_F(engine, history_is_clean) { EXPECT_EQ(history_is_clean(which_, rounds(2000, 40)), ""); }
+TEST_F(engine, opacity_spans_variables_and_objects) { EXPECT_EQ(variables_agree(which_, rounds(2000, 60)), ""); }
+TEST_F(engine, no_write_skew_with_variables) { EXPECT_EQ(no_skew_with_variables(which_, rounds(1000, 30)), ""); }
+TEST_F(engine, writes_are_whole) { EXPECT_EQ(writes_are_whole(which_, rounds(2000, 40)), ""); }
+TEST_F(engine, held_reads_stay_true) { EXPECT_EQ(held_reads_stay_true(which_), ""); }
+TEST_F(engine, absent_twice_differs) { EXPECT_EQ(absent_twice_differs(which_), ""); }
+TEST_F(engine, retry_wakes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
+TEST_F(engine, lost_answers_are_found_out) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }
+TEST_F(engine, too_large_is_refused) { EXPECT_EQ(too_large_is_refused(which_), ""); }
+
+TEST_F(engine, objects_are_published_read_written_and_erased) {
+    node here{which_.options()};
+    const ref<account> alice{here, "alice"};
+    EXPECT_THROW(atomically([&](tx& t) { return alice.read(t).balance; }), cluster::no_such_object);
+    atomically([&](tx& t) { alice.publish(t, {100}); });
+    atomically([&](tx& t) { alice.write(t).balance += 5; });
+    EXPECT_EQ(atomically([&](tx& t) { return alice.read(t).balance; }), 105);
+    EXPECT_THROW(atomically([&](tx& t) { alice.publish(t, {1}); }), cluster::no_such_object);
+    EXPECT_TRUE(atomically([&](tx& t) { return alice.erase(t); }));
+    EXPECT_FALSE(atomically([&](tx& t) { return alice.erase(t); }));
+    EXPECT_TRUE(atomically([&](tx& t) { return alice.find(t) == nullptr; }));
+    const ref<std::string> text{here, "text"};
+    const std::string awkward{"\0'\"\\,{}\xff\n", 9};
+    atomically([&](tx& t) { text.publish(t, awkward); });
+    EXPECT_EQ(atomically([&](tx& t) { return text.read(t); }), awkward);
+}
+
+TEST_F(engine, nested_blocks_roll_back_their_writes) {
+    node here{which_.options()};
+    const ref<account> a{here, "a"}, b{here, "b"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    atomically([&](tx& t) {
+        a.write(t).balance = 2;
+        EXPECT_FALSE(try_atomically([&](tx& u) {
+            a.write(u).balance = 3;
+            b.publish(u, {9});
+            cancel(u);
+        }));
+        EXPECT_EQ(a.read(t).balance, 2);
+        EXPECT_EQ(b.find(t), nullptr);
+        atomically([&](tx& u) { a.write(u).balance += 10; });
+    });
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 12);
+}
+
+TEST_F(engine, an_alternative_wakes_for_what_either_branch_read) {
+    node here{which_.options()};
+    const ref<account> a{here, "a"}, b{here, "b"};
+    atomically([&](tx& t) {
+        a.publish(t, {0});
+        b.publish(t, {0});
+    });
+    std::thread other{[&] { atomically([&](tx& t) { b.write(t).balance = 7; }); }};
+    const auto what = [](const ref<account>& of) {
+        return [&of](tx& t) {
+            const long balance = of.read(t).balance;
+            if (balance == 0) retry(t);
+            return balance;
+        };
+    };
+    const long got = atomically([&](tx& t) { return or_else(t, what(a), what(b)); });
+    other.join();
+    EXPECT_EQ(got, 7);
+}
+
+TEST_F(engine, an_exception_leaves_nothing_behind) {
+    node here{which_.options()};
+    var<long> local{0};
+    const ref<account> a{here, "a"};
+    EXPECT_THROW(atomically([&](tx& t) {
+                     a.publish(t, {1});
+                     local.set(t, 1);
+                     throw std::runtime_error{"no"};
+                 }),
+                 std::runtime_error);
+    EXPECT_TRUE(atomically([&](tx& t) { return a.find(t) == nullptr; }));
+    EXPECT_EQ(local.load(), 0);
+}
+
+TEST_F(engine, is_refused_to_irrevocable_blocks_and_beside_another_that_decides) {
+    node here{which_.options()}, there{which_.options()};
+    const ref<account> a{here, "a"}, b{there, "b"};
+    EXPECT_THROW(atomically([&](tx& t) {
+                     t.become_irrevocable();
+                     a.publish(t, {1});
+                 }),
+                 usage_error);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     a.publish(t, {1});
+                     b.publish(t, {1});
+                 }),
+                 usage_error);
+    EXPECT_TRUE(atomically([&](tx& t) { return a.find(t) == nullptr && b.find(t) == nullptr; }));
+}
+
+// ---- tests of the tests: each broken variant of the embedded engine is noticed by the suite
+
+class broken_engine : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (chosen() != "memory") GTEST_SKIP() << "steps are left out of the embedded engine alone";
+    }
+    void TearDown() override { cluster::backend::injected_fault = fault::none; }
+    template <class F>
+    static void expect_caught(fault f, F&& look) {
+        cluster::backend::injected_fault = f;
+        std::string said;
+        // Chance has a part where threads have to meet.
+        for (int i = 0; i < 20 && said.empty(); ++i) said = look();
+        cluster::backend::injected_fault = fault::none;
+        EXPECT_NE(said, "") << "fault " << static_cast<int>(f) << " was not noticed";
+        std::printf("fault %d: %s\n", static_cast<int>(f), said.substr(0, 90).c_str());
+    }
+    static inline const under_test memory{"memory:broken", "memory"};
+};
+
+TEST_F(broken_engine, stale_reads_are_caught) {
+    expect_caught(fault::stale_read, [] { return held_reads_stay_true(memory); });
+}
+TEST_F(broken_engine, torn_reads_are_caught) {
+    expect_caught(fault::torn_read, [] { return history_is_clean(memory, support::rounds(500)); });
+}
+TEST_F(broken_engine, torn_writes_are_caught) {
+    expect_caught(fault::torn_write, [] { return writes_are_whole(memory, support::rounds(500)); });
+}
+TEST_F(broken_engine, commits_that_check_nothing_are_caught) {
+    expect_caught(fault::no_check, [] { return history_is_clean(memory, support::rounds(500)); });
+}
+TEST_F(broken_engine, write_skew_is_caught) {
+    expect_caught(fault::half_check, [] { return history_is_clean(memory, support::rounds(500)); });
+}
+TEST_F(broken_engine, erasure_that_forgets_is_caught) {
+    expect_caught(fault::erase_forgets, [] { return absent_twice_differs(memory); });
+}
+TEST_F(broken_engine, commits_that_are_run_again_are_caught) {
+    expect_caught(fault::forget_marks, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
+}
+TEST_F(broken_engine, late_commits_that_are_not_voided_are_caught) {
+    expect_caught(fault::no_fence, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
+}
+TEST_F(broken_engine, local_reads_without_protection_are_caught) {
+    expect_caught(fault::unprotected_reads, [] { return no_skew_with_variables(memory, support::rounds(2000)); });
+}
+TEST_F(broken_engine, a_silent_feed_is_caught) {
+    expect_caught(fault::silent_feed, [] { return retry_wakes(memory, std::chrono::seconds{1}); });
+}
+
+}  // namespace

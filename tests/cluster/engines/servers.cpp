@@ -1,0 +1,285 @@
+#include "cluster/engines/servers.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <tutti/cluster/node.hpp>
+
+namespace tutti::cluster::testing {
+namespace {
+
+const passwd* somebody() {
+    if (const passwd* const p = ::getpwnam("postgres")) return p;
+    return ::getpwnam("nobody");
+}
+
+std::string find_program(const std::vector<std::string>& candidates) {
+    for (const std::string& c : candidates) {
+        if (::access(c.c_str(), X_OK) == 0) return c;
+    }
+    return {};
+}
+
+std::string etcd_program() { return find_program({"/usr/bin/etcd", "/usr/local/bin/etcd"}); }
+std::string redis_program() { return find_program({"/usr/bin/redis-server", "/usr/local/bin/redis-server"}); }
+std::string postgres_folder() {
+    for (const char* const version : {"17", "16", "15", "14"}) {
+        const std::string folder = std::string{"/usr/lib/postgresql/"} + version + "/bin";
+        if (::access((folder + "/initdb").c_str(), X_OK) == 0) return folder;
+    }
+    return {};
+}
+
+/// A folder that goes with its owner.
+class folder {
+public:
+    folder() {
+        // A process that is killed loses nothing of what is in memory, and no disk is waited for.
+        const bool memory = ::access("/dev/shm", W_OK) == 0 && std::getenv("TUTTI_ENGINE_ON_DISK") == nullptr;
+        const std::filesystem::path in = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
+        std::string name = (in / "tutti-engine-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no temporary folder can be made"};
+        path_ = name;
+    }
+    ~folder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    folder(const folder&) = delete;
+    folder& operator=(const folder&) = delete;
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
+};
+
+/// Also if nobody has waited for it: a container's first process may not.
+bool is_gone(pid_t p) {
+    std::ifstream stat{"/proc/" + std::to_string(p) + "/stat"};
+    std::string all;
+    if (!std::getline(stat, all)) return true;
+    const std::size_t state = all.rfind(')') + 2;
+    return state < all.size() && all[state] == 'Z';
+}
+
+/// Until a node can be made of it.
+void wait_for(const std::string& address, const process& p) {
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+    while (true) {
+        try {
+            const node here{engine_options{.address = address, .patience = std::chrono::milliseconds{1000}}};
+            return;
+        } catch (const connection_error& e) {
+            if (!p.running() || std::chrono::steady_clock::now() > late)
+                throw std::runtime_error{std::string{"it was started, and does not answer: "} + e.what()};
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    }
+}
+
+class etcd_server final : public server {
+public:
+    explicit etcd_server(unsigned members) {
+        for (unsigned i = 0; i < members; ++i) {
+            clients_.push_back(free_port());
+            peers_.push_back(free_port());
+        }
+        members_.resize(members);
+    }
+    std::string address() const override {
+        std::string all = "etcd://";
+        for (const int port : clients_) all += (all.back() == '/' ? "" : ",") + here(port);
+        return all;
+    }
+    std::string place() const override { return here(clients_.front()); }
+    std::string address_by(const std::string& at) const override { return "etcd://" + at; }
+    void start() override {
+        std::string cluster;
+        for (std::size_t i = 0; i < members_.size(); ++i)
+            cluster += (i == 0 ? "m" : ",m") + std::to_string(i) + "=http://" + here(peers_[i]);
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            if (members_[i].running()) continue;
+            const std::string name = "m" + std::to_string(i);
+            members_[i] = process{
+                {etcd_program(), "--name", name, "--data-dir", folder_.path() + "/" + name, "--listen-client-urls",
+                 "http://" + here(clients_[i]), "--advertise-client-urls", "http://" + here(clients_[i]),
+                 "--listen-peer-urls", "http://" + here(peers_[i]), "--initial-advertise-peer-urls",
+                 "http://" + here(peers_[i]), "--initial-cluster", cluster, "--logger", "zap", "--log-level", "warn"},
+                folder_.path() + "/" + name + ".log"};
+        }
+        wait_for(address(), members_.front());
+    }
+    void kill() override { members_[victim_++ % members_.size()].end(); }
+    void send(int signal) override {
+        for (process& m : members_) m.send(signal);
+    }
+
+private:
+    static std::string here(int port) { return "127.0.0.1:" + std::to_string(port); }
+    folder folder_;
+    std::vector<int> clients_, peers_;
+    std::vector<process> members_;
+    std::size_t victim_ = 0;
+};
+
+class redis_server final : public server {
+public:
+    std::string address() const override { return "redis:" + place(); }
+    std::string place() const override { return folder_.path() + "/redis.sock"; }
+    std::string address_by(const std::string& at) const override { return "redis://" + at; }
+    void start() override {
+        process_ = process{{redis_program(), "--port", "0", "--unixsocket", place(), "--dir", folder_.path(),
+                            "--appendonly", "yes", "--appendfsync", "always", "--save", ""},
+                           folder_.path() + "/log"};
+        wait_for(address(), process_);
+    }
+    void kill() override { process_.end(); }
+    void send(int signal) override { process_.send(signal); }
+
+private:
+    folder folder_;
+    process process_;
+};
+
+class postgres_server final : public server {
+public:
+    std::string address() const override { return address_by(folder_.path()); }
+    std::string place() const override { return folder_.path() + "/.s.PGSQL.5432"; }
+    std::string address_by(const std::string& at) const override {
+        const std::size_t colon = at.rfind(':');
+        return "postgres:///postgres?user=tutti&host=" + at.substr(0, colon) +
+               (colon == std::string::npos ? "" : "&port=" + at.substr(colon + 1));
+    }
+    void start() override {
+        const std::string data = folder_.path() + "/data";
+        if (!std::filesystem::exists(data)) {
+            if (::geteuid() == 0 && ::chown(folder_.path().c_str(), somebody()->pw_uid, somebody()->pw_gid) != 0)
+                throw std::runtime_error{"the folder of PostgreSQL cannot be given away"};
+            process make{{postgres_folder() + "/initdb", "-D", data, "-U", "tutti", "-A", "trust", "--no-sync",
+                          "--locale=C", "-E", "UTF8"},
+                         folder_.path() + "/initdb.log",
+                         true};
+            if (!make.wait()) throw std::runtime_error{"initdb failed"};
+        }
+        process_ = process{{postgres_folder() + "/postgres", "-D", data, "-k", folder_.path(), "-c",
+                            "listen_addresses=", "-c", "max_connections=100", "-c", "shared_buffers=32MB"},
+                           folder_.path() + "/log",
+                           true};
+        wait_for(address(), process_);
+    }
+    void kill() override { process_.end(); }
+    void send(int signal) override { process_.send(signal); }
+
+private:
+    folder folder_;
+    process process_;
+};
+
+}  // namespace
+
+process::process(const std::vector<std::string>& words, const std::string& log, bool unprivileged) {
+    std::vector<char*> arguments;
+    for (const std::string& w : words) arguments.push_back(const_cast<char*>(w.c_str()));
+    arguments.push_back(nullptr);
+    const passwd* const who = unprivileged && ::geteuid() == 0 ? somebody() : nullptr;
+    const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    const pid_t parent = ::getpid();
+    id_ = ::fork();
+    if (id_ < 0) throw std::runtime_error{"no process can be made"};
+    if (id_ != 0) {
+        ::close(out);
+        return;
+    }
+    if (who != nullptr && (::setgroups(0, nullptr) != 0 || ::setgid(who->pw_gid) != 0 || ::setuid(who->pw_uid) != 0))
+        ::_exit(126);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of the user, which forgets it
+    if (::getppid() != parent) ::_exit(126);
+    ::dup2(out, 1);
+    ::dup2(out, 2);
+    if (::chdir("/") != 0) ::_exit(126);
+    ::execv(arguments.front(), arguments.data());
+    ::_exit(127);
+}
+
+std::vector<pid_t> process::all() const {
+    std::vector<pid_t> found;
+    if (id_ == 0) return found;
+    found.push_back(id_);
+    std::ifstream children{"/proc/" + std::to_string(id_) + "/task/" + std::to_string(id_) + "/children"};
+    for (pid_t child = 0; children >> child;) found.push_back(child);
+    return found;
+}
+
+void process::send(int signal) const {
+    for (const pid_t p : all()) ::kill(p, signal);
+}
+
+void process::end() {
+    const std::vector<pid_t> those = all();
+    if (those.empty()) return;
+    for (const pid_t p : those) ::kill(p, SIGKILL);
+    ::waitpid(std::exchange(id_, 0), nullptr, 0);
+    // Children of its own are not ours to wait for, and hold its memory until they are gone.
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    for (const pid_t p : those) {
+        while (!is_gone(p) && std::chrono::steady_clock::now() < late)
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+}
+
+bool process::wait() {
+    int status = 0;
+    ::waitpid(std::exchange(id_, 0), &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+server::~server() = default;
+
+int free_port() {
+    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in a{};
+    a.sin_family = AF_INET;
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof a;
+    if (s < 0 || ::bind(s, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0 ||
+        ::getsockname(s, reinterpret_cast<sockaddr*>(&a), &length) != 0)
+        throw std::runtime_error{"no port is free on 127.0.0.1"};
+    ::close(s);
+    return ntohs(a.sin_port);
+}
+
+std::string missing_for(const std::string& engine) {
+    if (engine.starts_with("etcd") && etcd_program().empty()) return "etcd-server";
+    if (engine == "redis" && redis_program().empty()) return "redis-server";
+    if (engine == "postgres" && postgres_folder().empty()) return "postgresql";
+    return {};
+}
+
+std::unique_ptr<server> make_server(const std::string& engine) {
+    std::unique_ptr<server> made;
+    if (engine == "etcd") made = std::make_unique<etcd_server>(1);
+    else if (engine == "etcd3") made = std::make_unique<etcd_server>(3);
+    else if (engine == "redis") made = std::make_unique<redis_server>();
+    else if (engine == "postgres") made = std::make_unique<postgres_server>();
+    if (made) made->start();
+    return made;
+}
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,62 @@
+// Real servers for the tests: each in a temporary folder, on a port that the kernel chose or a Unix socket, and ended
+// with the test, however that ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tutti::cluster::testing {
+
+/// A process that is killed with its owner, and with those that it has started.
+class process {
+public:
+    process() = default;
+    /// `log` gets what it prints. As root, `unprivileged` becomes the user postgres, or nobody.
+    process(const std::vector<std::string>& words, const std::string& log, bool unprivileged = false);
+    ~process() { end(); }
+    process(process&& other) noexcept : id_{std::exchange(other.id_, 0)} {}
+    process& operator=(process&& other) noexcept {
+        std::swap(id_, other.id_);
+        return *this;
+    }
+    void send(int signal) const;
+    /// kill -9, and waits for it.
+    void end();
+    /// Waits until it has ended by itself: whether with status 0.
+    bool wait();
+    [[nodiscard]] bool running() const noexcept { return id_ != 0; }
+
+private:
+    /// It, and those that it has started.
+    [[nodiscard]] std::vector<pid_t> all() const;
+    pid_t id_ = 0;
+};
+
+class server {
+public:
+    virtual ~server();
+    /// As engine_options take it.
+    [[nodiscard]] virtual std::string address() const = 0;
+    /// Where it listens: host:port, or a path.
+    [[nodiscard]] virtual std::string place() const = 0;
+    /// The same by another place, such as a proxy's.
+    [[nodiscard]] virtual std::string address_by(const std::string& host_and_port) const = 0;
+    /// Starts it, on the data that it has, and returns when it answers. Throws std::runtime_error.
+    virtual void start() = 0;
+    /// kill -9; of one member, and another each time, where there are several.
+    virtual void kill() = 0;
+    virtual void send(int signal) = 0;
+};
+
+/// "memory" has none: null. Throws std::runtime_error where the server is not installed.
+[[nodiscard]] std::unique_ptr<server> make_server(const std::string& engine);
+/// What has to be installed for it; empty where it is.
+[[nodiscard]] std::string missing_for(const std::string& engine);
+
+[[nodiscard]] int free_port();
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,123 @@
+// Blocks over an engine beside the same transactions in its own client library: read two objects, write both.
+//
+//   tutti-bench-engines <etcd or postgres> <threads> [rounds] [seconds]
+//
+// Both take turns, round by round, on one server: the ratio of each pair counts, and their median is what is printed.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/engines/hand_written.hpp"
+#include "cluster/engines/servers.hpp"
+#include "support/random.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using clock_of = std::chrono::steady_clock;
+
+constexpr std::uint64_t objects = 2000;
+
+struct amount {
+    std::int64_t value = 0;
+};
+
+using step = std::function<void(std::uint64_t, std::uint64_t)>;
+
+/// Transactions a second of so many threads, each of which makes itself a step.
+double measure(unsigned threads, double seconds, const std::function<step()>& make) {
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> done{0};
+    std::vector<std::thread> crew;
+    const auto begin = clock_of::now();
+    for (unsigned i = 0; i < threads; ++i) {
+        crew.emplace_back([&, i] {
+            support::random dice{i + 1};
+            const step one = make();
+            while (!stop.load()) {
+                const std::uint64_t a = dice.below(objects);
+                one(a, (a + 1 + dice.below(objects - 1)) % objects);
+                done.fetch_add(1);
+            }
+        });
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>{seconds});
+    stop = true;
+    for (std::thread& t : crew) t.join();
+    return static_cast<double>(done.load()) / std::chrono::duration<double>{clock_of::now() - begin}.count();
+}
+
+double median(std::vector<double> of) {
+    std::ranges::sort(of);
+    return of[of.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string engine = argc > 1 ? argv[1] : "";
+    const unsigned threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
+    const int rounds = argc > 3 ? std::atoi(argv[3]) : 5;
+    const double seconds = argc > 4 ? std::atof(argv[4]) : 1;
+    if ((engine != "etcd" && engine != "postgres") || threads < 1 || rounds < 1) {
+        std::fprintf(stderr, "usage: tutti-bench-engines <etcd or postgres> <threads> [rounds] [seconds]\n");
+        return 2;
+    }
+    try {
+        const auto server = make_server(engine);
+        const std::string address = server->address();
+        const auto shared = open_shared(engine, address);
+        fill_by_hand(engine, address, objects);
+        cluster::engine_options how;
+        how.address = address;
+        cluster::node batched{how};
+        how.batch = false;
+        cluster::node single{how};
+        const auto at = [](cluster::node& n, std::uint64_t i) { return cluster::ref<amount>{n, {1, i}}; };
+        for (std::uint64_t i = 0; i < objects; i += 50) {
+            atomically([&](tx& t) {
+                for (std::uint64_t k = i; k < std::min(i + 50, objects); ++k) at(single, k).publish(t, {0});
+            });
+        }
+        const auto blocks = [&](cluster::node& n) {
+            return measure(threads, seconds, [&] {
+                return step{[&](std::uint64_t a, std::uint64_t b) {
+                    atomically([&](tx& t) {
+                        prefetch(t, at(n, a), at(n, b));
+                        at(n, a).write(t).value += 1;
+                        at(n, b).write(t).value += 1;
+                    });
+                }};
+            });
+        };
+        std::vector<double> by_hand, ours, together, ratio, ratio_together;
+        for (int i = 0; i < rounds; ++i) {
+            by_hand.push_back(measure(threads, seconds, [&] {
+                std::shared_ptr<hand_written> mine = make_hand_written(engine, address, shared);
+                return step{[mine](std::uint64_t a, std::uint64_t b) {
+                    while (!mine->add_one(a, b)) {}
+                }};
+            }));
+            ours.push_back(blocks(single));
+            together.push_back(blocks(batched));
+            ratio.push_back(ours.back() / by_hand.back());
+            ratio_together.push_back(together.back() / by_hand.back());
+        }
+        std::printf(
+            "%s, %u threads, %d rounds of %.1f s: by hand %.0f/s, blocks %.0f/s (%.2f), batched %.0f/s (%.2f)\n",
+            engine.c_str(), threads, rounds, seconds, median(by_hand), median(ours), median(ratio), median(together),
+            median(ratio_together));
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "tutti-bench-engines: %s\n", e.what());
+        return 1;
+    }
+}
