@@ -8,6 +8,8 @@
 namespace tutti::core {
 
 void answer_with_current_reads(descriptor& d) {
+    // One that is being left has no snapshot to refresh, and its bounds stay closed (I3).
+    if ((d.slow_path & ~slow_path_timed) != 0 || d.unwinding()) return;
     if (d.strict() || d.prevails() || !d.logging) return;
     const std::uint32_t asked = d.asked.load(std::memory_order_acquire);  // partner: wait_for_current_reads
     if (!broken(fault::answer_without_refreshing)) d.algorithm->refresh(d);
