@@ -51,11 +51,16 @@ bool protect_reads(core::descriptor& d) noexcept {
         d.run.next_mode = memory::status::visible;
         return false;
     }
-    // Its reads are marked, and nobody kills one that prepares; a writer that meets a mark waits then.
-    if (memory::status_of(d.state.load(std::memory_order_relaxed)) == memory::status::preparing) return true;
-    d.set_status(memory::status::preparing);
-    base::light_fence();  // partner: heavy_fence in kill
-    return !d.asked_to_die();
+    // Its reads are marked, and nobody kills one that prepares; a writer that meets a mark waits then. One that took a
+    // mark for that of an attempt it had killed looks at the state after it has taken the orec (time_based::acquire):
+    // it sees that this one prepares, or the look at the reads finds the orec taken.
+    if (memory::status_of(d.state.load(std::memory_order_relaxed)) != memory::status::preparing) {
+        d.set_status(memory::status::preparing);
+        base::light_fence();  // partner: heavy_fence in kill
+        if (d.asked_to_die()) return false;
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return reads_stand(d);
 }
 
 bool is_all_of(const core::descriptor& d) noexcept {

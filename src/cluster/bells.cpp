@@ -30,6 +30,11 @@ bool bells::enrol(bell& mine, std::span<const backend::check> keys) {
     return true;
 }
 
+void bells::leave(bell& mine) {
+    const std::lock_guard hold{guard_};
+    remove(&mine);
+}
+
 void bells::withdraw(bell& mine) {
     std::unique_lock hold{guard_};
     remove(&mine);

@@ -34,7 +34,10 @@ public:
 
     /// Opens the feed first, if it is not. False: the engine cannot be reached.
     [[nodiscard]] bool enrol(bell& mine, std::span<const backend::check> keys);
-    /// It will not ring when this has returned.
+    /// It need not ring any more. It may still, once, which wakes who sleeps for it to look again.
+    void leave(bell& mine);
+    /// It will not ring when this has returned. REQUIRES: no transaction of the caller runs, because a ring may wait in
+    /// quiescence for that.
     void withdraw(bell& mine);
     /// Ends the thread.
     void stop();

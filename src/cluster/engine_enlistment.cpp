@@ -24,13 +24,13 @@ backend::key key_of(const object_id& id) {
 }  // namespace
 
 engine_enlistment::~engine_enlistment() {
-    if (enrolled_) body_.bells().withdraw(bell_);
+    body_.bells().withdraw(bell_);
 }
 
 void engine_enlistment::touch() {
     if (!join()) return;
     if (enrolled_) {
-        body_.bells().withdraw(bell_);
+        body_.bells().leave(bell_);
         enrolled_ = false;
     }
     if (defeats_ > 1) {

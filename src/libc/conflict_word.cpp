@@ -55,7 +55,7 @@ bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
         // Only if it still owns the word does the state belong to the transaction that took it.
         if (w.owner.load(std::memory_order_acquire) != seen) continue;
         // It is over but for undo actions, and gives the word back in one of them; nobody is told.
-        if (!memory::is_running(state)) ::sched_yield();
+        if (!memory::is_running(state) && !d.asked_to_die()) ::sched_yield();
         else api::meet_outside(d, *seen, state, owns_more);
     }
 }

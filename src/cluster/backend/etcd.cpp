@@ -29,6 +29,8 @@ member connect(const std::string& to) {
     // A member that is stopped, or cut off, ends the calls that wait for it, watches among them.
     how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
+    how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // nor while all threads sleep in retry
+    how.SetMaxReceiveMessageSize(-1);                     // an answer holds what many objects hold together
     how.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     how.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
     how.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
@@ -54,6 +56,7 @@ class watcher final : public feed {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
     bool open(Watch::Stub& at, const std::string& from, const std::string& to, std::chrono::milliseconds patience) {
+        context_.AddMetadata("hasleader", "true");  // a member that is cut off from its peers ends the watch
         stream_ = at.Watch(&context_);
         WatchRequest ask;
         ask.mutable_create_request()->set_key(from);

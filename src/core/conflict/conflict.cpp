@@ -128,13 +128,25 @@ bool meet_readers(descriptor& d, const orec& r, word seen, word others) {
     return true;
 }
 
+bool are_doomed(word readers) noexcept {
+    for (unsigned slot = 0; slot < slot_count; ++slot) {
+        if ((readers >> slot & 1) == 0) continue;
+        const descriptor* const other = occupant(slot);
+        if (other == nullptr) continue;
+        const word state = other->state.load(std::memory_order_seq_cst);
+        if (!memory::is_running(state) || memory::status_of(state) == status::aborting) continue;
+        if (other->kill_request.load(std::memory_order_relaxed) != memory::sequence_of(state)) return false;
+    }
+    return true;
+}
+
 void meet(descriptor& d, descriptor& other, word state, abort_cause where) {
     carry_out(d, {other, state, where, nullptr, 0});
 }
 
 void meet_outside(descriptor& d, descriptor& owner, word state, bool owns_more) {
     attempt_abort_if_doomed(d);
-    const encounter e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more};
+    const encounter e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more || d.strict()};
     if (carry_out(d, e)) wait_out(d, e);  // doomed: it gives the thing back when it notices
 }
 

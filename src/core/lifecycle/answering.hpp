@@ -6,13 +6,12 @@
 
 namespace tutti::core {
 
-/// In a barrier of d, which runs: somebody has closed its bounds to ask.
+/// In a barrier of d that is not inlined: somebody has asked.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool is_asked(const descriptor& d) noexcept {
-    return d.logged_bound_.load(std::memory_order_relaxed) == 0 &&
-           d.asked.raw().load(std::memory_order_relaxed) != d.answered.raw().load(std::memory_order_relaxed);
+    return d.asked.raw().load(std::memory_order_relaxed) != d.answered.raw().load(std::memory_order_relaxed);
 }
 
-/// Refreshes d's snapshot and says so. May abort. Does nothing in a transaction whose end has to be waited for.
+/// Refreshes d's snapshot and says so. May abort. Says nothing in a transaction whose end has to be waited for.
 void answer_with_current_reads(descriptor& d);
 
 }  // namespace tutti::core

@@ -20,9 +20,9 @@
 //
 // The request came after the commit had published, so the refresh finds every read of the other's that the commit has
 // overwritten; and of a link that the commit has cut the other has read what it was. What it has written in place is
-// under orecs of its own, which it has reached by reads that are current. Strict and irrevocable transactions do not
-// answer: their end comes first in any case. One that misses the closing, because it opens its bounds at that instant,
-// answers at its next barrier that is not inlined, or ends.
+// under orecs of its own, which it has reached by reads that are current. Strict, irrevocable
+// and unlogged transactions and attempts in hardware do not answer: the commit waits for their end. One that misses the
+// closing, because it opens its bounds at that instant, answers at its next barrier that is not inlined, or ends.
 //
 // A commit looks at the members of the set in quiescence_set.hpp, which a transaction enters before its exchange. One
 // that the commit's walk misses, because it enters later, does its exchange later still; and its refresh finds what the

@@ -188,8 +188,8 @@ journal::snapshot dump_all(journal::journal& in, const catalog& procedures) {
 
 recovered recover(journal::journal& from, const catalog& procedures, milliseconds longest) {
     recovered sum;
-    patience waiting{longest};
     load_all(from.file(), procedures, sum);
+    patience waiting{longest};  // for each call; a load may take as long as it does
     const std::uint64_t first = from.file().snapshot_position();
     from.file().read_groups([&](std::string_view group) {
         while (!group.empty()) {

@@ -87,7 +87,7 @@ void wait_for(const std::string& address, const process& p) {
             const node here{engine_options{.address = address, .patience = std::chrono::milliseconds{1000}}};
             return;
         } catch (const connection_error& e) {
-            if (!p.running() || std::chrono::steady_clock::now() > late)
+            if (p.has_ended() || std::chrono::steady_clock::now() > late)
                 throw std::runtime_error{std::string{"it was started, and does not answer: "} + e.what()};
         }
         std::this_thread::sleep_for(std::chrono::milliseconds{20});
@@ -226,6 +226,8 @@ std::vector<pid_t> process::all() const {
     for (pid_t child = 0; children >> child;) found.push_back(child);
     return found;
 }
+
+bool process::has_ended() const { return id_ == 0 || is_gone(id_); }
 
 void process::send(int signal) const {
     for (const pid_t p : all()) ::kill(p, signal);

@@ -28,6 +28,8 @@ public:
     void end();
     /// Waits until it has ended by itself: whether with status 0.
     bool wait();
+    /// By itself, or by `end`.
+    [[nodiscard]] bool has_ended() const;
     [[nodiscard]] bool running() const noexcept { return id_ != 0; }
 
 private:
