@@ -17,6 +17,7 @@
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/fault.hpp"
+#include "core/state/sleepers.hpp"
 
 namespace tutti::algorithms::time_based {
 

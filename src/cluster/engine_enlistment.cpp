@@ -23,9 +23,7 @@ backend::key key_of(const object_id& id) {
 
 }  // namespace
 
-engine_enlistment::~engine_enlistment() {
-    body_.bells().withdraw(bell_);
-}
+engine_enlistment::~engine_enlistment() { body_.bells().withdraw(bell_); }
 
 void engine_enlistment::touch() {
     if (!join()) return;
