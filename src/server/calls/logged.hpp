@@ -16,7 +16,7 @@
 #include "tutti/tx.hpp"
 
 namespace tutti::core {
-struct descriptor;
+class descriptor;
 }
 
 namespace tutti::server {
