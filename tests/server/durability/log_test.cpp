@@ -103,7 +103,6 @@ std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); 
 /// Calls that conflict in every way, from several threads.
 void mix(bank& b, std::size_t calls, unsigned cells) {
     std::vector<std::thread> callers;
-    std::atomic<int> failed{0};
     for (unsigned caller = 0; caller < 4; ++caller) {
         callers.emplace_back([&, caller] {
             std::mt19937 random{caller + 1};
