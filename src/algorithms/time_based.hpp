@@ -5,9 +5,9 @@
 // Visible reads (Maldonado et al., 3.2, with as many readers as there are slots): a strict reader sets its slot's bit
 // in the orec before it reads. A writer that wants the orec meets the readers first and may take it only from
 // doomed ones. Marks make conflicts show early; they do not replace validation: between the doom of a reader and the
-// writer's compare-and-swap that reader may have started over and marked the orec again. The writer looks once more
-// after that, and gives the orec back; the reader may meanwhile have found it taken. Only the irrevocable transaction,
-// which cannot be doomed, keeps every mark and need not validate.
+// writer's compare-and-swap that reader may have started over and marked the orec again, and then loses the mark of
+// an attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed,
+// keeps every mark and need not validate.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
@@ -17,7 +17,6 @@
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/fault.hpp"
-#include "core/state/sleepers.hpp"
 
 namespace tutti::algorithms::time_based {
 
@@ -177,12 +176,7 @@ inline taken acquire(descriptor& d, orec& r, std::size_t entry, bool must_be_cur
         const word others = slots & ~d.slot;
         if (others != 0 && !broken(fault::ignore_visible_readers) && !core::meet_readers(d, r, seen, others)) continue;
         // seq_cst: version_clock.hpp, 1.
-        if (!r.compare_exchange(seen, d.self_lock | entry, std::memory_order_seq_cst)) continue;
-        // A reader that was doomed may have started over and marked the orec again, so that it read the same. Either it
-        // is seen here; or it looks at its reads later than this, having stored its state (api::protect_reads).
-        if (others == 0 || core::are_doomed(others) || broken(fault::ignore_visible_readers)) return {version, marked};
-        r.store(seen, std::memory_order_release);
-        core::wake_sleepers(d);
+        if (r.compare_exchange(seen, d.self_lock | entry, std::memory_order_seq_cst)) return {version, marked};
     }
 }
 

@@ -1,6 +1,5 @@
 #include "api/companion.hpp"
 
-#include "base/fence.hpp"
 #include "core/lifecycle/footing.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
@@ -44,23 +43,13 @@ bool is_last_to_vote(const core::descriptor& d, const participant& companion) no
 }
 
 bool protect_reads(core::descriptor& d) noexcept {
-    if (d.reads() == 0 && !d.strict()) return true;
-    if (d.algorithm->one_at_a_time || d.is_irrevocable() || d.serial || d.kept.holds_lock) return true;
-    if (!d.strict()) {
-        if (owns_what_it_read(d)) return true;
-        d.run.next_mode = memory::status::visible;
-        return false;
-    }
-    // Its reads are marked, and nobody kills one that prepares; a writer that meets a mark waits then. One that took a
-    // mark for that of an attempt it had killed looks at the state after it has taken the orec (time_based::acquire):
-    // it sees that this one prepares, or the look at the reads finds the orec taken.
-    if (memory::status_of(d.state.load(std::memory_order_relaxed)) != memory::status::preparing) {
-        d.set_status(memory::status::preparing);
-        base::light_fence();  // partner: heavy_fence in kill
-        if (d.asked_to_die()) return false;
-    }
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    return reads_stand(d);
+    if (d.reads() == 0) return true;
+    if (d.algorithm->one_at_a_time || d.prevails() || d.kept.holds_lock || owns_what_it_read(d)) return true;
+    // Marks alone do not do: a writer may take one for that of an attempt which it has killed (time_based.hpp).
+    d.run.next_mode = memory::status::irrevocable;
+    d.run.hurried = true;
+    d.run.irrevocable_reason = "it commits elsewhere what it read here";
+    return false;
 }
 
 bool is_all_of(const core::descriptor& d) noexcept {

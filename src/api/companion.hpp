@@ -22,10 +22,9 @@ TUTTI_EXPORT void join_attempt(core::descriptor& d, participant& companion);
 /// Whether nobody votes after that companion, so that its vote may be the decision.
 [[nodiscard]] TUTTI_EXPORT bool is_last_to_vote(const core::descriptor& d, const participant& companion) noexcept;
 
-/// While d votes: makes sure that what it has read of variables stays current until its end. True; where its mode
-/// cannot give that, false: vote restart, and the next attempt runs visibly, so that a writer meets its marks; or
-/// another transaction has asked it to die. For a participant whose vote is the decision: it commits elsewhere, for
-/// good, at an instant that has to be one at which the local reads are current.
+/// While d votes: whether what it has read of variables stays current until its end. False: vote restart, and the next
+/// attempt runs irrevocably, though it may start over. For a participant whose vote is the decision: it commits
+/// elsewhere, for good, at an instant that has to be one at which the local reads are current.
 [[nodiscard]] TUTTI_EXPORT bool protect_reads(core::descriptor& d) noexcept;
 
 /// Rolls the attempt back and runs the block again. REQUIRES: not bound to commit.

@@ -14,9 +14,9 @@
 // commit, at whose decision it is validated once more (core/lifecycle/transaction.hpp, decide).
 //
 // No cycle of sleepers. A transaction that owns a word, has written, or has marked what it read never sleeps for a
-// word: it kills the owner or starts over (core::meet_outside). So a sleeper for a word owns nothing that another could
-// sleep for. An owner of words may sleep for an orec, whose owner has written and so never sleeps, or for a mark, whose owner
-// sleeps at most for an orec.
+// word: it kills the owner or starts over (core::meet_outside). So a sleeper for a word owns nothing that another
+// could sleep for. An owner of words may sleep for an orec, whose owner has written and so never sleeps, or for a
+// mark, whose owner sleeps at most for an orec.
 #pragma once
 
 #include "core/state/descriptor.hpp"

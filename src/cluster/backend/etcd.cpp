@@ -30,7 +30,7 @@ member connect(const std::string& to) {
     how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
     how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // nor while all threads sleep in retry
-    how.SetMaxReceiveMessageSize(-1);                     // an answer holds what many objects hold together
+    how.SetMaxReceiveMessageSize(-1);                      // an answer holds what many objects hold together
     how.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     how.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
     how.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);

@@ -128,18 +128,6 @@ bool meet_readers(descriptor& d, const orec& r, word seen, word others) {
     return true;
 }
 
-bool are_doomed(word readers) noexcept {
-    for (unsigned slot = 0; slot < slot_count; ++slot) {
-        if ((readers >> slot & 1) == 0) continue;
-        const descriptor* const other = occupant(slot);
-        if (other == nullptr) continue;
-        const word state = other->state.load(std::memory_order_seq_cst);
-        if (!memory::is_running(state) || memory::status_of(state) == status::aborting) continue;
-        if (other->kill_request.load(std::memory_order_relaxed) != memory::sequence_of(state)) return false;
-    }
-    return true;
-}
-
 void meet(descriptor& d, descriptor& other, word state, abort_cause where) {
     carry_out(d, {other, state, where, nullptr, 0});
 }

@@ -13,10 +13,6 @@ void meet_owner(descriptor& d, const orec& r, word seen, abort_cause where);
 /// them are doomed, so that the marks may be overridden; false if the orec should be looked at again.
 bool meet_readers(descriptor& d, const orec& r, word seen, word others);
 
-/// Whether no transaction that nobody has killed runs in these slots. REQUIRES: d took the marked orec by a seq_cst
-/// access before.
-[[nodiscard]] bool are_doomed(word readers) noexcept;
-
 /// `r` was found locked by a context that runs no transaction: waits until it may have changed.
 void wait_out(descriptor& self, const orec& r, word seen) noexcept;
 
