@@ -42,7 +42,7 @@ class TuttiConan(ConanFile):
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
-        for part in ("TESTS", "BENCH", "APPS", "SERVER", "EXAMPLES"):
+        for part in ("TESTS", "BENCH", "APPS", "SERVER", "CLUSTER", "EXAMPLES"):
             toolchain.cache_variables["TUTTI_" + part] = "OFF"
         toolchain.generate()
 

@@ -230,26 +230,30 @@ void snapshots::work() {
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    constexpr milliseconds between_looks{500};
+    constexpr milliseconds between_looks{500}, longest_pause{60'000};
+    milliseconds pause = between_looks;  // longer after each that failed, which has dumped everything in vain
     const std::size_t after = of_.settings().snapshot_after;
     std::unique_lock lock{mutex_};
     while (!ending_) {
-        changed_.wait_for(lock, between_looks, [this] { return ending_; });
+        changed_.wait_for(lock, pause, [this] { return ending_; });
         lock.unlock();
-        if (after != 0 && of_.bytes_to_replay() > after) take();
+        if (after != 0 && of_.bytes_to_replay() > after && !of_.in_trouble())
+            pause = take() ? between_looks : std::min(2 * pause, longest_pause);
         lock.lock();
     }
     lock.unlock();
-    if (of_.has_news()) take();
+    if (of_.has_news()) static_cast<void>(take());
 }
 
-void snapshots::take() noexcept {
+bool snapshots::take() noexcept {
     try {
         const std::string failed = of_.keep(dump_all(of_, procedures_));
-        if (!failed.empty()) tell_("no snapshot was kept: " + failed);
+        if (failed.empty()) return true;
+        tell_("no snapshot was kept: " + failed);
     } catch (const std::exception& e) {
         tell_(std::string{"no snapshot was made: "} + e.what());
     }
+    return false;
 }
 
 }  // namespace tutti::server

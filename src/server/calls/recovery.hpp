@@ -39,7 +39,8 @@ public:
 
 private:
     void work();
-    void take() noexcept;
+    /// False: none was kept, which has been told.
+    bool take() noexcept;
 
     journal::journal& of_;
     const catalog& procedures_;
