@@ -1,6 +1,7 @@
 #include "cluster/backend/redis.hpp"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/time.h>
 
 #include <array>
@@ -27,6 +28,31 @@ struct link {
     std::unique_ptr<redisContext, close_link> to;
 };
 using reply = std::unique_ptr<redisReply, free_reply>;
+
+/// While it lives, a write to a server that has gone raises no signal in this thread: hiredis sends without
+/// MSG_NOSIGNAL, and the program's own way with SIGPIPE is not ours to change.
+class without_sigpipe {
+public:
+    without_sigpipe() noexcept {
+        ::sigemptyset(&pipe_);
+        ::sigaddset(&pipe_, SIGPIPE);
+        sigset_t pending;
+        ::sigpending(&pending);
+        was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
+        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    ~without_sigpipe() {
+        constexpr timespec at_once{};
+        if (!was_pending_) static_cast<void>(::sigtimedwait(&pipe_, nullptr, &at_once));
+        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    without_sigpipe(const without_sigpipe&) = delete;
+    without_sigpipe& operator=(const without_sigpipe&) = delete;
+
+private:
+    sigset_t pipe_{}, before_{};
+    bool was_pending_ = false;
+};
 
 timeval time_of(std::chrono::milliseconds t) { return {t.count() / 1000, (t.count() % 1000) * 1000}; }
 
@@ -132,6 +158,7 @@ public:
     std::unique_ptr<feed> open_feed() override {
         std::unique_ptr<link> l = connect();
         if (!l) return nullptr;
+        const without_sigpipe quiet;
         const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "SUBSCRIBE %s", channel().c_str()))};
         if (!r || r->type != REDIS_REPLY_ARRAY) return nullptr;
         return std::make_unique<subscription>(std::move(l), prefix_.size());
@@ -175,6 +202,7 @@ private:
                 redisCommandArgv(l->to.get(), static_cast<int>(words.size()), words.data(), sizes.data()))};
         };
         if (sent != nullptr) *sent = true;
+        const without_sigpipe quiet;
         reply r;
         if (!name.empty()) r = ask("EVALSHA", name);
         if (name.empty() || (r && is_error(*r, "NOSCRIPT"))) {
@@ -194,6 +222,7 @@ private:
 
     void look_at_settings(link& l) {
         const auto setting = [&](const char* name) {
+            const without_sigpipe quiet;
             const reply r{static_cast<redisReply*>(redisCommand(l.to.get(), "CONFIG GET %s", name))};
             if (!r || r->type != REDIS_REPLY_ARRAY || r->elements != 2) return std::string{};
             return std::string{r->element[1]->str, r->element[1]->len};
