@@ -74,14 +74,44 @@ std::pair<std::string_view, std::string_view> name_and_bytes(std::string_view pi
     return {piece.substr(0, length), piece.substr(length)};
 }
 
+/// The pieces of a dump. Those that a nested block of it has put go with that block when it is rolled back.
+class dumped {
+public:
+    explicit dumped(std::vector<std::string>& to) : to_{to} {}
+    void clear() {
+        to_.clear();
+        block_ = nullptr;
+    }
+    void put(std::string piece) {
+        tx& t = *tutti::detail::current_transaction;
+        const core::descriptor& d = core::descriptor::of(t);
+        const tutti::detail::frame& in = *d.frame_;
+        // Another block may stand where one stood that has ended, but then it opened after that one had registered.
+        if (in.parent != nullptr && (&in != block_ || registered_ <= in.mark.deferred)) {
+            t.on_abort([this, put_before = to_.size()] {
+                to_.resize(put_before);
+                block_ = nullptr;
+            });
+            block_ = &in;
+            registered_ = d.deferred_log.size();
+        }
+        to_.push_back(std::move(piece));
+    }
+
+private:
+    std::vector<std::string>& to_;
+    const tutti::detail::frame* block_ = nullptr;  // the nested one that has registered last
+    std::size_t registered_ = 0;                   // what its transaction had registered with that
+};
+
 class writer final : public snapshot_writer {
 public:
-    writer(const std::string& name, std::vector<std::string>& to) : name_{name}, to_{to} {}
-    void put(std::string_view piece) override { to_.push_back(piece_of(name_, piece)); }
+    writer(const std::string& name, dumped& to) : name_{name}, to_{to} {}
+    void put(std::string_view piece) override { to_.put(piece_of(name_, piece)); }
 
 private:
     const std::string& name_;
-    std::vector<std::string>& to_;
+    dumped& to_;
 };
 
 class reader final : public snapshot_reader {
@@ -171,11 +201,12 @@ private:
 
 journal::snapshot dump_all(journal::journal& in, const catalog& procedures) {
     journal::snapshot made;
+    dumped pieces{made.parts};
     cut at{in};
     tutti::atomically({.name = "snapshot"}, [&](tutti::tx& t) {
-        made.parts.clear();
+        pieces.clear();
         for (const kept_data& k : procedures.kept()) {
-            writer to{k.name, made.parts};
+            writer to{k.name, pieces};
             k.dump(to);
         }
         at.join(t);

@@ -348,6 +348,40 @@ TEST_F(durability, snapshots_under_load) {
     bank middle{how, true};  // every answer after the snapshot is compared
 }
 
+// Nested blocks of a dump are rolled back alone, and what they had put before must not stay.
+TEST_F(durability, a_dump_that_runs_again_in_part) {
+    std::vector<std::string> loaded;
+    int runs = 0;
+    const auto serve = [&] {
+        settings how = with_log();
+        how.log.snapshot_after = 1;
+        auto serves = std::make_unique<service>(std::move(how));
+        static_cast<void>(ledger::add(serves->procedures(), false));
+        serves->procedures().at_snapshot(
+            "pieces",
+            [&](snapshot_writer& to) {
+                to.put("first");
+                for (const char* const which : {"a", "b"}) {
+                    tutti::atomically([&](tutti::tx& t) {
+                        to.put(which);
+                        if (++runs % 2 == 1) tutti::restart(t);
+                        to.put("more");
+                    });
+                }
+                to.put("last");
+            },
+            [&](snapshot_reader& from) {
+                loaded.clear();
+                while (const auto piece = from.next()) loaded.emplace_back(*piece);
+            });
+        serves->start();
+        return serves;
+    };
+    EXPECT_EQ(serve()->call<std::uint64_t>("next", {}, 3, 1).get(), 1U);
+    static_cast<void>(serve());
+    EXPECT_EQ(loaded, (std::vector<std::string>{"first", "a", "more", "b", "more", "last"}));
+}
+
 TEST_F(durability, time_and_chance) {
     std::uint64_t made = 0;
     {
