@@ -35,7 +35,8 @@ protected:
         std::jthread holder{[&] {
             atomically(how, [&](tx& t) {
                 hold(t);
-                stage = 1;
+                int not_yet = 0;
+                stage.compare_exchange_strong(not_yet, 1);  // the body may run again when all is over
                 stage.notify_all();
                 stage.wait(1);
             });
