@@ -47,7 +47,7 @@
 //   8  Kills: the request is a store to a word that the attempt reads with each barrier, or it is read in the commit.
 //   9  Privatization by a software commit: it has ended all hardware attempts by 1 when it publishes. By a hardware
 //      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the set;
-//      who reads what was published has a snapshot whose sum holds it, and so finds the announcement.
+//      a reader of what was published has a snapshot whose sum holds it, and so finds the announcement.
 #pragma once
 
 #include "algorithms/norec.hpp"
@@ -126,7 +126,7 @@ struct hybrid {
 
     static void end(descriptor& d) noexcept {
         if (!in_hardware(d)) return;
-        // Who waits for what it has received needs a snapshot that holds all it can have seen.
+        // A reader that waits for what it has received needs a snapshot that holds all it can have seen.
         if (core::plain_memory_is_used()) d.snapshot_bound = software::now(std::memory_order_relaxed);
         H::leave(d);
         close(d);

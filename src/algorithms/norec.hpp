@@ -271,7 +271,7 @@ private:
             // Under the lock no hardware attempt commits (hybrid.hpp, 3): one that did came before, and shows here.
             if (Beside::commits() != in_hardware && !broken(fault::take_without_second_look)) {
                 let_go(d, 0);
-                core::wake_sleepers(d);  // who waits in `stable` waits for the lock, not for d's end
+                core::wake_sleepers(d);  // a waiter in `stable` waits for the lock, not for d's end
                 return false;
             }
         }

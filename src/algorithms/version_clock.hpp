@@ -47,7 +47,7 @@ using detail::word;
 
 class version_clock {
 public:
-    /// Commits after which a descriptor looks who else moves the clock.
+    /// After so many commits a descriptor looks how many of them found the clock moved by another.
     static constexpr std::uint32_t window = 64;
 
     /// The bound of a snapshot taken now.
@@ -161,7 +161,7 @@ private:
     struct alignas(128) padded {
         detail::shared<word> now;
     };
-    /// Until what time nobody defers, and how long the next such pause is. Hints, on a line that hardly changes.
+    /// Until what time no descriptor defers, and how long the next such pause is. Hints, on a line that hardly changes.
     struct alignas(128) pause {
         std::atomic<word> until;
         std::atomic<word> length;

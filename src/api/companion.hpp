@@ -19,7 +19,7 @@ TUTTI_EXPORT void join_attempt(core::descriptor& d, participant& companion);
 /// Whether d has read and written no variable, and nobody but one companion takes part.
 [[nodiscard]] TUTTI_EXPORT bool is_all_of(const core::descriptor& d) noexcept;
 
-/// Whether nobody votes after that companion, so that its vote may be the decision.
+/// Whether no participant votes after that companion, so that its vote may be the decision.
 [[nodiscard]] TUTTI_EXPORT bool is_last_to_vote(const core::descriptor& d, const participant& companion) noexcept;
 
 /// While d votes: whether what it has read of variables stays current until its end. False: vote restart, and the next
