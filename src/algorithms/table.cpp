@@ -7,6 +7,7 @@
 #include "algorithms/wb_etl.hpp"
 #include "algorithms/wt_etl.hpp"
 #include "core/lifecycle/transaction.hpp"
+#include "hardware/rtm.hpp"
 
 namespace tutti::algorithms {
 namespace {
@@ -32,6 +33,9 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     if constexpr (requires { A::leave_hardware; }) {
         i.leave_hardware = A::leave_hardware;
         i.is_served = A::is_served;
+    } else if constexpr (A::in_place) {
+        // Of blocks of the language (itm/hardware.hpp).
+        i.leave_hardware = [](core::descriptor& d, hardware_abort why) { hardware::rtm::abort(d, why); };
     }
     i.roll_back = [](core::descriptor& d) noexcept { A::roll_back(d); };
     i.rewind = [](core::descriptor& d, const detail::savepoint& mark) noexcept { A::rewind(d, mark); };

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "base/panic.hpp"
 #include "core/conflict/conflict.hpp"
@@ -16,6 +17,7 @@
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/tokens/bias.hpp"
+#include "hardware/rtm.hpp"
 #include "policies/table.hpp"
 #include "tutti/algorithm.hpp"
 
@@ -27,6 +29,13 @@ void require_in_place(const core::instance& chosen) noexcept {
     const std::string message = "algorithm '" + std::string{chosen.name} +
                                 "' cannot run language-level blocks, which need one that writes in place: "
                                 "TUTTI_ALGORITHM=wt-etl, serial or global-lock";
+    base::panic(message.c_str());
+}
+
+bool is_off(const char* wish) noexcept {
+    if (wish == nullptr || *wish == '\0' || std::string_view{wish} == "auto") return false;
+    if (std::string_view{wish} == "off") return true;
+    const std::string message = "TUTTI_HARDWARE: unknown value '" + std::string{wish} + "'; valid are auto and off";
     base::panic(message.c_str());
 }
 
@@ -129,6 +138,17 @@ void forget_others() noexcept {
     core::forget_others(current());
     tell_policies(core::copying::in_child);
 }
+
+bool hardware_serves(const core::descriptor& d) noexcept {
+    static const bool wanted = !is_off(std::getenv("TUTTI_HARDWARE"));
+    return wanted && hardware::rtm::exists() && !d.algorithm->one_at_a_time;
+}
+
+const detail::shared<detail::word>& serial_token() noexcept { return core::serial_token; }
+const detail::shared<std::uint32_t>& listeners() noexcept { return core::listeners_to_language; }
+
+void stand_aside(core::descriptor& d) noexcept { core::stand_aside(d); }
+void try_to_still_the_world(core::descriptor& d) noexcept { core::try_to_still_the_world(d); }
 
 const std::atomic<bool>& counting() noexcept { return observe::counting; }
 

@@ -60,6 +60,18 @@ TUTTI_EXPORT void hold_for_copy() noexcept;
 TUTTI_EXPORT void let_go_of_copy() noexcept;
 TUTTI_EXPORT void forget_others() noexcept;
 
+/// Whether blocks of the language may run in hardware: the processor has RTM, the algorithm is none that runs one
+/// transaction at a time, and TUTTI_HARDWARE is not `off`.
+[[nodiscard]] TUTTI_EXPORT bool hardware_serves(const core::descriptor& d) noexcept;
+
+/// core::serial_token and core::listeners_to_language.
+[[nodiscard]] TUTTI_EXPORT const detail::shared<detail::word>& serial_token() noexcept;
+[[nodiscard]] TUTTI_EXPORT const detail::shared<std::uint32_t>& listeners() noexcept;
+
+/// core::stand_aside, core::try_to_still_the_world.
+TUTTI_EXPORT void stand_aside(core::descriptor& d) noexcept;
+TUTTI_EXPORT void try_to_still_the_world(core::descriptor& d) noexcept;
+
 /// Tells whether transactions are counted, so that blocks need a site.
 [[nodiscard]] TUTTI_EXPORT const std::atomic<bool>& counting() noexcept;
 

@@ -1,76 +1,12 @@
-// Intel's Restricted Transactional Memory as the port core/ports/hardware.hpp. Intel: "64 and IA-32 Architectures
-// Software Developer's Manual", volume 1, chapter 16.
-//
-// XBEGIN names the address to go on at after an abort; EAX then says why. Everything else, registers and memory, is
-// as it was at XBEGIN, the frames below it included, which have been left and overwritten meanwhile: their stores
-// were part of the transaction. So `begin` may return while the transaction runs, and returns again from the same
-// frame.
-//
-// The instructions are written as such, not as the compiler's intrinsics, so that no file needs a target of its own.
-// Elsewhere than on x86-64 there are none, and `exists` says so.
+// Intel's Restricted Transactional Memory as the port core/ports/hardware.hpp.
 #pragma once
-
-#include <cstdint>
 
 #include "base/panic.hpp"
 #include "core/ports/hardware.hpp"
 #include "hardware/aborts.hpp"
+#include "hardware/instructions.hpp"
 
 namespace tutti::hardware {
-
-/// The instructions. REQUIRES: the processor has them, but for `reason_of`.
-namespace instructions {
-
-/// What XBEGIN leaves behind where the transaction runs.
-inline constexpr std::uint32_t has_begun = ~std::uint32_t{0};
-
-[[nodiscard]] TUTTI_ALWAYS_INLINE std::uint32_t xbegin() noexcept {
-    std::uint32_t status = has_begun;
-#if defined(__x86_64__)
-    asm volatile("xbegin 1f\n1:" : "+a"(status) : : "memory");
-#else
-    status = 0;
-#endif
-    return status;
-}
-TUTTI_ALWAYS_INLINE void xend() noexcept {
-#if defined(__x86_64__)
-    asm volatile("xend" : : : "memory");
-#endif
-}
-/// Outside of a transaction it does nothing.
-template <std::uint8_t Code>
-TUTTI_ALWAYS_INLINE void xabort() noexcept {
-#if defined(__x86_64__)
-    asm volatile("xabort %0" : : "i"(Code) : "memory");
-#endif
-}
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool xtest() noexcept {
-    bool running = false;
-#if defined(__x86_64__)
-    asm volatile("xtest" : "=@ccnz"(running) : : "memory");
-#endif
-    return running;
-}
-
-/// Why a transaction ended, from what XBEGIN left in EAX.
-[[nodiscard]] constexpr hardware_abort reason_of(std::uint32_t status) noexcept {
-    constexpr std::uint32_t by_xabort = 1U << 0;
-    constexpr std::uint32_t conflict = 1U << 2;
-    constexpr std::uint32_t capacity = 1U << 3;
-    constexpr std::uint32_t breakpoint = 1U << 4;
-    constexpr std::uint32_t nested = 1U << 5;
-    if ((status & by_xabort) != 0 && (status >> 24) < hardware_abort_count)
-        return static_cast<hardware_abort>(status >> 24);
-    // A transaction that is too large may be said to be in conflict as well.
-    if ((status & capacity) != 0) return hardware_abort::capacity;
-    if ((status & conflict) != 0) return hardware_abort::conflict;
-    if ((status & breakpoint) != 0) return hardware_abort::debug;
-    if ((status & nested) != 0) return hardware_abort::nested;
-    return hardware_abort::interrupt;
-}
-
-}  // namespace instructions
 
 struct rtm {
     /// Whether the processor has RTM and is not told to abort every transaction (as microcode does against TAA).
@@ -99,7 +35,7 @@ struct rtm {
     [[noreturn]] static void abort(core::descriptor&, hardware_abort why) noexcept {
         switch (why) {
 #define TUTTI_ENUMERATOR(name, NAME) \
-    case hardware_abort::name: instructions::xabort<static_cast<std::uint8_t>(hardware_abort::name)>(); break;
+    case hardware_abort::name: instructions::xabort<hardware_abort::name>(); break;
             TUTTI_HARDWARE_ABORTS(TUTTI_ENUMERATOR)
 #undef TUTTI_ENUMERATOR
         }

@@ -15,15 +15,21 @@ struct action_of_user {
     void operator()() const { function(argument); }
 };
 
+/// Whose transaction it is for. Not one in hardware, which would run the action before its end.
+descriptor& registering() noexcept {
+    if (side_of(current()).hardware.runs()) hardware_side::leave();
+    return current();
+}
+
 }  // namespace
 }  // namespace tutti::itm
 
 using namespace tutti::itm;
 
 TUTTI_ITM void _ITM_addUserCommitAction(void (*function)(void*), std::uint64_t, void* argument) noexcept {
-    current().at_commit(action_of_user{function, argument});
+    registering().at_commit(action_of_user{function, argument});
 }
 
 TUTTI_ITM void _ITM_addUserUndoAction(void (*function)(void*), void* argument) noexcept {
-    current().on_abort(action_of_user{function, argument});
+    registering().on_abort(action_of_user{function, argument});
 }

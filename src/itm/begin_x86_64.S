@@ -1,6 +1,7 @@
 // _ITM_beginTransaction, which returns once for every attempt, and the jump that makes it return again.
 //
-// begin saves what a function must preserve in a `registers` (abi.hpp) on its own stack and passes it on; it is copied
+// begin first asks whether the block runs in hardware (hardware.hpp), which saves the registers by itself. If not, it
+// saves what a function must preserve in a `registers` (abi.hpp) on its own stack and passes it on; it is copied
 // there. The jump loads such a copy and returns from begin a second time, with the stack pointer of the first return.
 // With a shadow stack, the entries of the frames that are jumped over are popped from it.
 
@@ -28,7 +29,16 @@
 _ITM_beginTransaction:
 	.cfi_startproc
 	_CET_ENDBR
-	leaq	8(%rsp), %rax
+	movq	(%rsp), %rsi
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	call	tutti_itm_begin_quickly
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	testl	%eax, %eax
+	jz	1f
+	ret
+1:	leaq	8(%rsp), %rax
 	movq	(%rsp), %rdx
 	subq	$72, %rsp
 	.cfi_adjust_cfa_offset 72

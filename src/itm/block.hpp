@@ -18,10 +18,9 @@
 
 #include "api/language.hpp"
 #include "itm/abi.hpp"
+#include "itm/hardware.hpp"
 
 namespace tutti::itm {
-
-using core::descriptor;
 
 /// How far the exceptions of a context had come when a block began.
 struct exception_mark {
@@ -60,9 +59,12 @@ struct library_call {
 };
 
 struct side {
+    side(descriptor& owner, journal* reports) noexcept : notes{reports}, hardware{owner, reports != nullptr} {}
+
     block first;
     block* outermost = &first;  ///< what the next outermost block will be
-    journal* notes = nullptr;   ///< for the report, if one is wanted
+    journal* notes;             ///< for the report, if one is wanted
+    hardware_side hardware;
     const std::atomic<bool>& counting = api::counting();
     bool direct = false;
     const char* why = nullptr;

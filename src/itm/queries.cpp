@@ -16,6 +16,11 @@ const descriptor* running() noexcept {
     return d != nullptr && d->running() ? d : nullptr;
 }
 
+bool runs_in_hardware() noexcept {
+    const auto* const d = static_cast<const descriptor*>(tutti::detail::current_transaction);
+    return d != nullptr && d->language != nullptr && side_of(*d).hardware.runs();
+}
+
 /// Takes bytes out of what a roll-back puts back.
 void keep(descriptor& d, const void* at, unsigned size) noexcept {
     for (tutti::memory::write_entry& e : d.writes) {
@@ -30,12 +35,14 @@ TUTTI_ITM int _ITM_versionCompatible(int version) noexcept { return version == v
 TUTTI_ITM const char* _ITM_libraryVersion() noexcept { return "Tutti " TUTTI_VERSION_STRING ", TM ABI 0.90"; }
 
 TUTTI_ITM std::uint32_t _ITM_inTransaction() noexcept {
+    if (runs_in_hardware()) return retryable;
     const descriptor* const d = running();
     if (d == nullptr) return outside;
     return d->bound_to_commit() ? irrevocable : retryable;
 }
 
 TUTTI_ITM std::uint64_t _ITM_getTransactionId() noexcept {
+    if (runs_in_hardware()) hardware_side::leave();  // which has no number
     const descriptor* const d = running();
     return d != nullptr && is_block(d->frame_) ? innermost(*d).id : no_transaction;
 }

@@ -143,6 +143,13 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     return begun(b, code_of(properties, s.direct));
 }
 
+/// A block inside one that runs in hardware is part of it.
+std::uint32_t begin_in_hardware(side& s, std::uint32_t properties) noexcept {
+    if (!may_run_directly(properties)) hardware_side::leave();
+    s.hardware.begin_nested();
+    return run_uninstrumented | save_live_variables;
+}
+
 TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
     side& s = side_of(d);
     if (b.merged != 0) {
@@ -159,9 +166,7 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
 descriptor& attach() noexcept {
     descriptor& d = api::attach_language();
     if (d.language == nullptr) {
-        auto* const s = new side;
-        s->notes = journal::make(d);
-        d.language = s;
+        d.language = new side{d, journal::make(d)};
     }
     return d;
 }
@@ -188,13 +193,26 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
 
 using namespace tutti::itm;
 
+extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, const void* resume) noexcept {
+    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
+    if (d == nullptr || d->language == nullptr || !may_run_directly(properties)) return 0;
+    return side_of(*d).hardware.begin(*d, resume) ? run_uninstrumented | save_live_variables : 0;
+}
+
 extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registers* at) noexcept {
     descriptor* known = static_cast<descriptor*>(tutti::detail::current_transaction);
     if (known == nullptr || known->language == nullptr) [[unlikely]]
         known = &attach();
     descriptor& d = *known;
-    if (d.running()) return begin_nested(d, properties, *at);
     side& s = side_of(d);
+    if (s.hardware.runs()) return begin_in_hardware(s, properties);
+    if (d.running()) return begin_nested(d, properties, *at);
+    bool alone = must_run_alone(properties);
+    if (may_run_directly(properties)) {
+        const hardware_side::way way = s.hardware.choose(d, at->resume);
+        if (way == hardware_side::way::hardware) return run_uninstrumented | save_live_variables;
+        alone = alone || way == hardware_side::way::alone;
+    }
     block& b = *s.outermost;
     describe_block(b, *at, properties, ++s.ids);
     b.wants_serial = false;
@@ -202,8 +220,7 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     b.parent = nullptr;
     b.exceptions = mark_exceptions(d);
     s.why = nullptr;
-    const bool alone = must_run_alone(properties);
-    if ((alone || may_run_directly(properties)) && opens_as_biased_owner(d, s, b)) {
+    if (!s.hardware.serves() && (alone || may_run_directly(properties)) && opens_as_biased_owner(d, s, b)) {
         s.direct = true;
         b.final = true;
         if (s.notes != nullptr) [[unlikely]]
@@ -220,7 +237,7 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     return begun(b, run_instrumented);
 }
 
-TUTTI_ITM void _ITM_commitTransaction() noexcept {
+TUTTI_NOINLINE static void commit_in_software() noexcept {
     descriptor& d = current();
     block& b = innermost(d);
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
@@ -234,13 +251,19 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
     }
 }
 
+TUTTI_ITM void _ITM_commitTransaction() noexcept {
+    if (side& s = side_of(current()); s.hardware.runs()) return s.hardware.end();
+    commit_in_software();
+}
+
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
     descriptor& d = current();
     // A signal on its way to a block of the library passes, and this one is over already. Not so where a destructor was
     // told to die while the exception passed: the attempt is doomed, but the block still open, and the next one to look
     // at the innermost frame is the library's.
-    if (!is_block(d.frame_)) return;
     side& s = side_of(d);
+    if (s.hardware.runs()) return s.hardware.end();
+    if (!is_block(d.frame_)) return;
     s.leaving = exception;
     _ITM_commitTransaction();
     s.leaving = nullptr;
@@ -248,6 +271,7 @@ TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
 
 TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
     descriptor& d = current();
+    if (side_of(d).hardware.runs()) hardware_side::leave();
     if ((why & outer_cancel) != 0) {
         while (is_block(d.frame_->parent)) d.frame_ = d.frame_->parent;
     }
@@ -261,6 +285,7 @@ TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
 }
 
 TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
+    if (side_of(current()).hardware.runs()) return;  // what cannot run there ends the attempt by itself
     run_alone(current(), "an operation that is not transaction-safe",
               {switch_reason::unsafe_operation, __builtin_return_address(0), nullptr});
 }

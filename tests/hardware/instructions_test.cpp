@@ -53,11 +53,11 @@ TEST_F(rtm_instructions, an_abort_takes_everything_back) {
     const std::uint32_t status = xbegin();
     if (status == has_begun) {
         stored = 1;
-        xabort<static_cast<std::uint8_t>(hardware_abort::strict)>();
+        xabort<hardware_abort::strict>();
     }
     EXPECT_NE(status, has_begun);
     EXPECT_EQ(stored, 0);
-    xabort<1>();  // outside of a transaction: nothing
+    xabort<hardware_abort::capacity>();  // outside of a transaction: nothing
 }
 
 TEST_F(rtm_instructions, begin_notes_why_it_failed) {

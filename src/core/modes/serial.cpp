@@ -40,19 +40,22 @@ bool idle_while(descriptor& d, F&& wait) {
     return true;
 }
 
-/// Most blocks end by themselves sooner than they could be rolled back and begun again.
-void spin_while_they_run(descriptor& d) noexcept {
-    if (d.hooks != nullptr) return;  // one of them may need this processor
+/// Most blocks end by themselves sooner than they could be rolled back and begun again. Whether all have.
+bool spin_while_they_run(descriptor& d) noexcept {
+    if (d.hooks != nullptr) return false;  // one of them may need this processor
     const std::uint64_t start = base::ticks();
-    for_each_running(d, [start](descriptor& other, word state) {
+    bool all = true;
+    for_each_running(d, [&](descriptor& other, word state) {
         while (!is_over(other, state) && base::ticks() - start < base::spin_ticks) base::spin_turn();
+        all = all && is_over(other, state);
     });
+    return all;
 }
 
 /// False: another has seized the token.
 bool wait_for_all(descriptor& d) noexcept {
     if (broken(fault::serial_without_waiting)) return true;
-    spin_while_they_run(d);
+    static_cast<void>(spin_while_they_run(d));
     const word token = serial_token.load(std::memory_order_acquire);
     // All are asked before any is waited for: one may be waiting for another.
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
@@ -77,13 +80,17 @@ void stand_aside(descriptor& d, descriptor& owner, word token) noexcept {
     d.aside.for_whom = &owner;
 }
 
+/// d owns the token: from here on it sees whoever runs. T1
+void see_all(token_taken how) noexcept {
+    if (how != token_taken::quietly) return;
+    base::heavy_fence();  // partner: light_fence after the status in transaction::begin
+    note_begins_have_fenced();
+}
+
 /// d owns the token. False: another has seized it.
-bool make_the_world_stand(descriptor& d, token_taken how) noexcept {
+bool await_stillness(descriptor& d, token_taken how) noexcept {
     if (how == token_taken::still) return true;
-    if (how == token_taken::quietly) {
-        base::heavy_fence();  // partner: light_fence after the status in transaction::begin
-        note_begins_have_fenced();
-    }
+    see_all(how);
     return wait_for_all(d);
 }
 
@@ -91,8 +98,7 @@ bool make_the_world_stand(descriptor& d, token_taken how) noexcept {
 bool comes_to_be_alone(descriptor& d) noexcept {
     const token_taken how = try_serial_token(d);
     if (how == token_taken::no) {
-        const word token = serial_token.load(std::memory_order_acquire);
-        if (descriptor* const owner = serial_owner_in(token)) stand_aside(d, *owner, token);
+        core::stand_aside(d);
         return false;
     }
     // seq_cst, as is the exchange of the token: partner is become_biased_owner, which finds an owner, or d its word.
@@ -103,7 +109,7 @@ bool comes_to_be_alone(descriptor& d) noexcept {
         revoke_bias(d, biased);
         return false;
     }
-    if (make_the_world_stand(d, how)) return true;
+    if (await_stillness(d, how)) return true;
     wake_sleepers(d);  // those that wait for d's end as the owner
     return false;
 }
@@ -122,13 +128,30 @@ bool begin_alone(descriptor& d) {
     return true;
 }
 
+void stand_aside(descriptor& d) noexcept {
+    const word token = serial_token.load(std::memory_order_acquire);
+    if (descriptor* const owner = serial_owner_in(token)) stand_aside(d, *owner, token);
+}
+
+void try_to_still_the_world(descriptor& d) noexcept {
+    take_often(d);
+    const token_taken how = try_serial_token(d);
+    if (how == token_taken::no) return;
+    see_all(how);
+    const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in comes_to_be_alone
+    // Who seizes the token runs, so once nobody does d still has it, or it has gone on to the next.
+    if (!is_biased && (how == token_taken::still || spin_while_they_run(d)) && serial_owner() == &d) end_serial(d);
+    else drop_serial_token(d);
+    wake_sleepers(d);  // those that wait for d's end as the owner
+}
+
 void become_serial(descriptor& d) noexcept {
     if (d.serial) return;
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
     const token_taken how = seize_serial_token(d);
-    wake_sleepers(d);                    // the one that it was seized from, which may sleep for d
-    (void)make_the_world_stand(d, how);  // no other seizes it from the one in the slot
+    wake_sleepers(d);               // the one that it was seized from, which may sleep for d
+    (void)await_stillness(d, how);  // no other seizes it from the one in the slot
 }
 
 bool yield_to_serial(descriptor& d) {
@@ -136,6 +159,8 @@ bool yield_to_serial(descriptor& d) {
     // has taken down the sign that the world is still. The owner waits for that one, so it does nothing alone before
     // both have ended.
     if (broken(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
+    // Inside a block of the language that hardware runs: `still` says so.
+    leave_hardware(d, hardware_abort::software);
     for (;;) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // T1
         // Acquire: what the one before did is visible.

@@ -37,6 +37,13 @@ void become_serial(descriptor& d) noexcept;
 /// REQUIRES: as for the begin of a first attempt without special demands.
 [[nodiscard]] bool begin_alone(descriptor& d);
 
+/// Waits, if another runs alone, until the token has another owner, or none. REQUIRES: d is idle.
+void stand_aside(descriptor& d) noexcept;
+
+/// Makes the world stand still (T4), unless a transaction runs for longer than a moment: nobody is asked to die,
+/// because d has nothing to run. REQUIRES: d is idle and may run alone (begin_alone).
+void try_to_still_the_world(descriptor& d) noexcept;
+
 /// d has just begun and touched nothing: waits until no other is serial. Its snapshot has to be taken afterwards.
 /// False where its execution ends here (ends_here).
 [[nodiscard]] bool yield_to_serial(descriptor& d);

@@ -77,7 +77,8 @@ struct instance : detail::operations {
     bool privatizes_by_waiting;
     bool in_place;
     bool one_at_a_time;
-    // Ends a hardware attempt, which then runs in software. Null where there are none.
+    // Ends a hardware attempt, of its own or of a block of the language, which then runs in software. Null where there
+    // are none.
     void (*leave_hardware)(descriptor&, hardware_abort);
     // Whether this machine has what it needs. Null where it needs nothing.
     bool (*is_served)() noexcept;

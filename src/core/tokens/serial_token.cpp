@@ -51,6 +51,8 @@ void note_begins_have_fenced() noexcept {
         serial_token.compare_exchange(mine, mine | begins_have_fenced, std::memory_order_acq_rel);
 }
 
+void take_often(descriptor& d) noexcept { d.takes.latest = d.own_sequence; }
+
 bool begin_under(descriptor& d, word token) noexcept {
     if ((token & world_is_still) != 0) {
         if (broken(fault::begin_in_a_still_world)) return true;

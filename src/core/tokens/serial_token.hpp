@@ -84,6 +84,9 @@ enum class token_taken : std::uint8_t {
 [[nodiscard]] token_taken seize_serial_token(descriptor& d) noexcept;
 void note_begins_have_fenced() noexcept;
 
+/// The next take by d counts as frequent, so that the world stands still when that owner ends.
+void take_often(descriptor& d) noexcept;
+
 /// d has begun and found no owner in `token`, which is not 0. False: there may be one by now.
 [[nodiscard]] bool begin_under(descriptor& d, word token) noexcept;
 

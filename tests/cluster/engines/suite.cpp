@@ -211,6 +211,32 @@ std::string no_skew_with_variables(const under_test& e, std::size_t rounds) {
                       : "G2 (write skew) between a variable and an object, " + std::to_string(skews) + " times";
 }
 
+std::string no_skew_between_objects(const under_test& e) {
+    const engine_options how = e.options();
+    node nodes[2]{node{how}, node{how}};
+    const ref<tagged> published[2]{{nodes[0], "a"}, {nodes[0], "b"}};
+    atomically([&](tx& t) {
+        for (const ref<tagged>& one : published) one.publish(t, {0});
+    });
+    // Both have read both before either commits; a later attempt of one finds the other's commit.
+    std::barrier have_read{2};
+    std::vector<std::thread> clients;
+    for (unsigned me : {0U, 1U}) {
+        clients.emplace_back([&, me] {
+            const ref<tagged> objects[2]{{nodes[me], "a"}, {nodes[me], "b"}};
+            unsigned attempts = 0;
+            atomically([&](tx& t) {
+                const bool free = objects[0].read(t).tag == 0 && objects[1].read(t).tag == 0;
+                if (++attempts == 1) have_read.arrive_and_wait();
+                if (free) objects[me].write(t).tag = 1;
+            });
+        });
+    }
+    for (std::thread& c : clients) c.join();
+    const bool both = atomically([&](tx& t) { return published[0].read(t).tag + published[1].read(t).tag == 2; });
+    return both ? "G2 (write skew): each of two blocks read what the other wrote, and both have committed" : "";
+}
+
 std::string writes_are_whole(const under_test& e, std::size_t rounds) {
     const engine_options how = e.options();
     node here{how}, there{how};

@@ -22,6 +22,8 @@ struct under_test {
 [[nodiscard]] std::string variables_agree(const under_test& e, std::size_t rounds);
 /// One block reads a variable and writes an object, another reads the object and writes the variable: not both.
 [[nodiscard]] std::string no_skew_with_variables(const under_test& e, std::size_t rounds);
+/// Two blocks read two objects, and then each writes the other one: not both.
+[[nodiscard]] std::string no_skew_between_objects(const under_test& e);
 /// Two objects that one block writes: nobody sees one of the writes without the other.
 [[nodiscard]] std::string writes_are_whole(const under_test& e, std::size_t rounds);
 /// A block reads one of two objects, another changes both, and the block reads the second: never one of each.

@@ -1,0 +1,339 @@
+// Blocks of the language in hardware, beside what must not run beside them: blocks of the library, blocks that run
+// alone, sleepers, plain code. One case a run: hardware <case>. Where the processor has no RTM all of them run in
+// software, and the program says so.
+//
+// Catches an attempt that does not look at the token, one that looks before it begins, a begin that leaves `still` up,
+// and a phase of hardware that comes up beside one who runs or sleeps.
+#include <cpuid.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <thread>
+#include <tutti/tutti.hpp>
+#include <vector>
+
+#include "expect.hpp"
+
+#define TUTTI_PURE [[gnu::transaction_pure]]
+
+extern "C" {
+TUTTI_PURE void _ITM_addUserCommitAction(void (*)(void*), std::uint64_t, void*);
+TUTTI_PURE int _ITM_inTransaction();
+}
+
+int certainly = 1;  // which the compiler does not know
+
+namespace {
+
+bool processor_has_rtm() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & 1U << 11) != 0 && (d & 1U << 11) == 0;
+}
+bool expects_hardware() {
+    const char* const wish = std::getenv("TUTTI_HARDWARE");
+    return processor_has_rtm() && (wish == nullptr || std::string_view{wish} != "off");
+}
+
+const bool may_ask = processor_has_rtm();
+TUTTI_PURE bool runs_in_hardware() {
+    bool running = false;
+    if (may_ask) asm volatile("xtest" : "=@ccnz"(running) : : "memory");
+    return running;
+}
+
+template <class F>
+void crew(unsigned threads, F work) {
+    std::vector<std::thread> all;
+    for (unsigned i = 0; i < threads; ++i) all.emplace_back([&work, i] { work(i); });
+    for (std::thread& t : all) t.join();
+}
+[[gnu::noinline]] void unsafe_step() { asm volatile("" ::: "memory"); }
+
+void say(long in_hardware, long all) {
+    std::printf("%ld of %ld blocks ran in hardware\n", in_hardware, all);
+    if (!processor_has_rtm()) std::printf("this processor has no RTM\n");
+    EXPECT((in_hardware > 0) == expects_hardware());
+}
+
+// clang-format off
+
+// ---- pairs whose sum is 0
+
+struct alignas(64) pair { long here = 0; long there = 0; };
+constexpr unsigned pairs = 16;
+pair table[pairs];
+
+/// So that one who came first meets one who came later half way.
+TUTTI_PURE [[gnu::noinline]] void linger() {
+    for (int i = 0; i < 500; ++i) asm volatile("");
+}
+
+[[gnu::noinline]] bool move_by_language(unsigned at, bool& hardware) {
+    bool good = true;
+    __transaction_atomic {
+        hardware = runs_in_hardware();
+        linger();
+        const long a = table[at].here;
+        table[at].here = a + 1;
+        good = a + table[at].there == 0;
+        table[at].there -= 1;
+    }
+    return good;
+}
+[[gnu::noinline]] bool move_alone(unsigned at) {
+    bool good = true;
+    synchronized {
+        const long a = table[at].here;
+        table[at].here = a + 1;
+        unsafe_step();
+        linger();
+        good = a + table[at].there == 0;
+        table[at].there -= 1;
+    }
+    return good;
+}
+bool move_by_library(unsigned at) {
+    return tutti::atomically([&](tutti::tx& t) {
+        const long a = tutti::load(t, &table[at].here);
+        tutti::store(t, &table[at].here, a + 1);
+        linger();
+        const long b = tutti::load(t, &table[at].there);
+        tutti::store(t, &table[at].there, b - 1);
+        return a + b == 0;
+    });
+}
+
+void meets() {
+    constexpr unsigned threads = 4;
+    constexpr long rounds = 40000;
+    std::atomic<long> in_hardware{0}, torn{0};
+    crew(threads, [&](unsigned me) {
+        std::uint32_t dice = me + 1;
+        for (long i = 0; i < rounds; ++i) {
+            dice = dice * 1664525 + 1013904223;
+            const unsigned at = dice >> 28;
+            bool hardware = false, good = true;
+            // Rarely enough for phases of hardware in between.
+            if (dice % 521 == 0) good = move_by_library(at);
+            else if (dice % 67 == 0) good = move_alone(at);
+            else good = move_by_language(at, hardware);
+            in_hardware += hardware ? 1 : 0;
+            torn += good ? 0 : 1;
+        }
+    });
+    long moved = 0;
+    for (const pair& p : table) {
+        EXPECT(p.here + p.there == 0);
+        moved += p.here;
+    }
+    EXPECT(torn == 0);
+    EXPECT(moved == threads * rounds);
+    say(in_hardware, moved);
+}
+
+// ---- sleepers
+
+alignas(64) long ball = 0;
+
+/// A block in hardware moves no orec, so nobody may sleep while there is one.
+void wakes() {
+    constexpr long turns = 20000;
+    long in_hardware = 0;
+    std::thread other{[] {
+        for (long i = 0; i < turns; ++i) {
+            tutti::atomically([&](tutti::tx& t) {
+                if (tutti::load(t, &ball) != 2 * i + 1) tutti::retry(t);
+                tutti::store(t, &ball, 2 * i + 2);
+            });
+        }
+    }};
+    long apart = 0;
+    for (long i = 0; i < turns;) {
+        bool hardware = false, mine = false;
+        __transaction_atomic {
+            hardware = runs_in_hardware();
+            ++apart;
+            mine = ball == 2 * i;
+            if (mine) ball = 2 * i + 1;
+        }
+        in_hardware += hardware ? 1 : 0;
+        if (mine) ++i;
+    }
+    other.join();
+    EXPECT(ball == 2 * turns);
+    say(in_hardware, apart);
+}
+
+// ---- blocks that hardware fails
+
+constexpr std::size_t large = 1 << 20;
+struct wide { std::array<long, large> of{}; };
+std::unique_ptr<wide> first, second;
+
+/// More than the processor keeps apart, beside small blocks that look at both ends.
+void large_blocks() {
+    first = std::make_unique<wide>();
+    second = std::make_unique<wide>();
+    std::atomic<bool> stop{false};
+    std::atomic<long> in_hardware{0}, torn{0}, seen{0};
+    std::thread looks{[&] {
+        while (!stop) {
+            bool hardware = false, same = true;
+            __transaction_atomic {
+                hardware = runs_in_hardware();
+                same = first->of[0] == second->of[large - 1];
+            }
+            in_hardware += hardware ? 1 : 0;
+            torn += same ? 0 : 1;
+            ++seen;
+        }
+    }};
+    for (long i = 1; i <= 20 || seen == 0; ++i) {
+        __transaction_atomic {
+            for (long& l : first->of) l = i;
+            for (long& l : second->of) l = i;
+        }
+    }
+    stop = true;
+    looks.join();
+    EXPECT(torn == 0);
+    say(in_hardware, seen);
+}
+
+// ---- what software alone does
+
+std::vector<long> actions;
+TUTTI_PURE void act_on_commit(long value) {
+    _ITM_addUserCommitAction([](void* v) { actions.push_back(reinterpret_cast<long>(v)); }, 1,
+                             reinterpret_cast<void*>(value));
+}
+TUTTI_PURE long add_by_library(long& to) {
+    return tutti::atomically([&](tutti::tx& t) {
+        tutti::store(t, &to, tutti::load(t, &to) + 1);
+        t.on_commit([] { actions.push_back(-1); });
+        return tutti::load(t, &to);
+    });
+}
+TUTTI_PURE void nothing() { asm volatile("" ::: "memory"); }
+
+long number = 0;
+void leaves() {
+    long in_hardware = 0;
+    for (long i = 0; i < 1000; ++i) {
+        bool hardware = false;
+        __transaction_atomic { hardware = runs_in_hardware(); ++number; }
+        in_hardware += hardware ? 1 : 0;
+    }
+    // An action runs once, after all of its block.
+    for (long i = 0; i < 3; ++i) __transaction_atomic { act_on_commit(i); ++number; }
+    EXPECT(number == 1003 && (actions == std::vector<long>{0, 1, 2}));
+    // A block inside that is taken back alone.
+    for (int i = 0; i < 3; ++i) {
+        __transaction_atomic {
+            ++number;
+            __transaction_atomic {
+                number += 100;
+                if (certainly != 0) __transaction_cancel;
+            }
+        }
+    }
+    EXPECT(number == 1006);
+    // A block of the library inside belongs to the one around it.
+    for (int i = 0; i < 3; ++i) __transaction_atomic { ++number; add_by_library(number); }
+    EXPECT(number == 1012 && actions.size() == 6 && actions.back() == -1);
+    // Blocks inside that are no more than a part.
+    long inside = 0;
+    for (int i = 0; i < 3; ++i) {
+        __transaction_atomic {
+            ++number;
+            __transaction_atomic { ++number; }
+            inside += _ITM_inTransaction() != 0 ? 1 : 0;
+        }
+    }
+    EXPECT(number == 1018 && inside == 3 && _ITM_inTransaction() == 0);
+    // An exception that leaves the block commits it.
+    try {
+        __transaction_atomic { ++number; throw 7; }
+    } catch (int seven) {
+        EXPECT(seven == 7);
+    }
+    EXPECT(number == 1019 && std::uncaught_exceptions() == 0);
+    say(in_hardware, 1000);
+}
+
+// ---- private memory
+
+struct alignas(64) node { long value = 0; };
+node* shared_node = nullptr;
+
+/// What a block has taken out is its thread's own, at once.
+void privatizes() {
+    constexpr long rounds = 30000;
+    node only;
+    shared_node = &only;
+    std::atomic<bool> stop{false};
+    std::atomic<long> torn{0};
+    long in_hardware = 0;
+    std::thread others{[&] {
+        while (!stop) {
+            bool same = true;
+            __transaction_atomic {
+                if (shared_node != nullptr) {
+                    const long was = shared_node->value;
+                    nothing();
+                    shared_node->value = was + 2;
+                    same = was % 2 == 0;
+                }
+            }
+            torn += same ? 0 : 1;
+        }
+    }};
+    for (long i = 0; i < rounds; ++i) {
+        node* mine = nullptr;
+        bool hardware = false;
+        __transaction_atomic {
+            hardware = runs_in_hardware();
+            mine = shared_node;
+            shared_node = nullptr;
+        }
+        in_hardware += hardware ? 1 : 0;
+        const long before = ++mine->value;  // odd while it is private
+        asm volatile("" ::: "memory");
+        torn += mine->value == before ? 0 : 1;
+        ++mine->value;
+        __transaction_atomic { shared_node = mine; }
+        // One block in so many goes through software.
+        if (i % 5003 == 0) move_by_library(0);
+    }
+    stop = true;
+    others.join();
+    EXPECT(torn == 0);
+    say(in_hardware, rounds);
+}
+
+// clang-format on
+
+struct named {
+    std::string_view name;
+    void (*run)();
+};
+constexpr named cases[] = {
+    {"meets", meets}, {"wakes", wakes}, {"large-blocks", large_blocks}, {"leaves", leaves}, {"privatizes", privatizes},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view which = argc > 1 ? argv[1] : "";
+    for (const named& c : cases) {
+        if (c.name != which) continue;
+        c.run();
+        return 0;
+    }
+    return 2;
+}
