@@ -268,7 +268,7 @@ void leaves() {
 
 // ---- private memory
 
-struct alignas(64) node { long value = 0; };
+struct alignas(64) node { long value = 0; node* next = nullptr; };
 node* shared_node = nullptr;
 
 /// What a block has taken out is its thread's own, at once.
@@ -308,7 +308,9 @@ void privatizes() {
         ++mine->value;
         __transaction_atomic { shared_node = mine; }
         // One block in so many goes through software.
-        if (i % 5003 == 0) move_by_library(0);
+        if (i % 5003 == 0) {
+            tutti::atomically([&](tutti::tx& t) { tutti::store(t, &mine->next, tutti::load(t, &mine->next)); });
+        }
     }
     stop = true;
     others.join();

@@ -127,8 +127,9 @@ TUTTI_ALWAYS_INLINE word to_word(const T& value) noexcept {
     return w;
 }
 
+// Not TUTTI_ALWAYS_INLINE: GCC does not inline it into some functions with blocks of the language.
 template <class T>
-TUTTI_ALWAYS_INLINE T from_word(word w) noexcept {
+inline T from_word(word w) noexcept {
     struct bytes {
         unsigned char at[sizeof(T)];
     } raw;
