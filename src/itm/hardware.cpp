@@ -31,34 +31,37 @@ hardware_side::hardware_side(descriptor& owner, bool reports) noexcept
       listeners_{api::listeners()},
       place_{owner.kept.hardware.runs_in} {}
 
-hardware_side::way hardware_side::choose(descriptor& d, const void* resume) noexcept {
+hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way otherwise) noexcept {
     std::uint32_t status = std::exchange(status_, rtm::has_begun);
-    if (!may_run(d)) return way::software;
+    if (!may_run(d)) return otherwise;
     std::uint8_t& shyness = shyness_of(resume);
-    if (shyness == needs_software) return leave_phase();
+    const auto become_shy = [&] { shyness = std::min<std::uint8_t>(shyness + 1, shyest); };
+    if (shyness == needs_software) return leave_phase(otherwise);
     if (status == rtm::has_begun) {
-        if (!awaits_phase(d)) return way::software;
+        if (!awaits_phase(d)) return otherwise;
         failed_ -= failed_ != 0 ? 1 : 0;
-        if ((++begun_ & ((1U << shyness) - 1)) != 0) return give_up();
+        if ((++begun_ & ((1U << shyness) - 1)) != 0) return give_up(otherwise);
         status = rtm::xbegin();
     }
-    for (unsigned left = attempts; status != rtm::has_begun; status = rtm::xbegin()) {
+    unsigned left = attempts;
+    for (bool interrupted = false; status != rtm::has_begun; status = rtm::xbegin()) {
         switch (rtm::reason_of(status)) {
-            case hardware_abort::software: shyness = needs_software; return leave_phase();
-            case hardware_abort::capacity: shyness = std::min<std::uint8_t>(shyness + 1, shyest); return give_up();
-            case hardware_abort::interrupt:
-                // Once more: it may have come by chance, or for a page that is there now.
-                if (std::exchange(left, 2) <= 2) return leave_phase();
-                break;
             case hardware_abort::conflict:
             case hardware_abort::busy: break;
-            default: return leave_phase();
+            case hardware_abort::capacity: become_shy(); return give_up(otherwise);
+            case hardware_abort::interrupt:
+                // The first may have come by chance, or for a page that is there now.
+                if (!std::exchange(interrupted, true)) break;
+                if (otherwise == way::alone) become_shy();
+                return leave_phase(otherwise);
+            case hardware_abort::software: shyness = needs_software; return leave_phase(otherwise);
+            default: return leave_phase(otherwise);
         }
         // A change of the token has ended it more likely than not, which says nothing of the block.
         if (!is_phase(token_.load(std::memory_order_acquire))) {
-            if (!awaits_phase(d)) return way::software;
+            if (!awaits_phase(d)) return otherwise;
         } else if (--left == 0) {
-            return give_up();
+            return give_up(otherwise);
         }
         for (unsigned turns = attempts - left; turns != 0; --turns) base::spin_turn();
     }
@@ -91,15 +94,17 @@ void hardware_side::put_off() noexcept {
     until_ = std::exchange(next_until_, std::min(next_until_ * 2, most_in_software));
 }
 
-hardware_side::way hardware_side::give_up() noexcept {
+hardware_side::way hardware_side::give_up(way otherwise) noexcept {
+    if (otherwise == way::alone) return way::alone;
     failed_ += cost_of_failure;
-    return failed_ < bucket ? way::alone : leave_phase();
+    return failed_ < bucket ? way::alone : leave_phase(otherwise);
 }
 
-hardware_side::way hardware_side::leave_phase() noexcept {
+hardware_side::way hardware_side::leave_phase(way otherwise) noexcept {
+    if (otherwise == way::alone) return way::alone;  // which leaves the phase as it is
     failed_ = 0;
     put_off();
-    return way::software;
+    return otherwise;
 }
 
 void hardware_side::leave() noexcept {

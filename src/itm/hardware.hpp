@@ -27,6 +27,7 @@
 //                         what a lock costs. Where that happens often, to software, where blocks run beside each other
 //   interrupts            once more to hardware, then to software: it may make a system call, or wait for another
 //   what software does    to software, also the next time: a user action, a cancelled block inside it, …
+// and one that cannot run in software runs alone in all cases.
 // Each way to software begins its phase for all. Its context comes back after a number of blocks that doubles while too
 // few run in hardware in between.
 //
@@ -69,8 +70,9 @@ public:
         status_ = status;
         return false;
     }
-    /// Which way the outermost block goes where `begin` has said no. Returns a second time as that does.
-    [[nodiscard]] way choose(descriptor& d, const void* resume) noexcept;
+    /// Which way the outermost block goes where `begin` has said no, and by which `otherwise` where hardware fails it for
+    /// good: `alone` if it could not run in software. Returns a second time as that does.
+    [[nodiscard]] way choose(descriptor& d, const void* resume, way otherwise) noexcept;
 
     /// Whether an attempt runs.
     [[nodiscard]] bool runs() const noexcept { return place_ == core::hardware_state::place::hardware; }
@@ -111,13 +113,13 @@ private:
     /// due.
     [[nodiscard]] bool awaits_phase(descriptor& d) noexcept;
     void put_off() noexcept;
-    [[nodiscard]] way give_up() noexcept;
-    [[nodiscard]] way leave_phase() noexcept;
+    [[nodiscard]] way give_up(way otherwise) noexcept;
+    [[nodiscard]] way leave_phase(way otherwise) noexcept;
 
     bool serves_;
     std::uint32_t depth_ = 0;   // of blocks inside the one that runs; like `place_` undone with the attempt
     std::uint32_t failed_ = 0;  // a leaky bucket of blocks that hardware failed
-    std::uint32_t until_ = 0;   // so many blocks run in software, until one runs alone to go back
+    std::uint32_t until_ = 0;   // so many blocks run in software, until the context brings hardware's phase back
     std::uint32_t next_until_;
     std::uint32_t status_ = hardware::instructions::has_begun;  // of an XBEGIN that `choose` has not seen
     std::uint32_t begun_ = 0;                                   // since the latest phase of software

@@ -209,9 +209,10 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     if (d.running()) return begin_nested(d, properties, *at);
     bool alone = must_run_alone(properties);
     if (may_run_directly(properties)) {
-        const hardware_side::way way = s.hardware.choose(d, at->resume);
-        if (way == hardware_side::way::hardware) return run_uninstrumented | save_live_variables;
-        alone = alone || way == hardware_side::way::alone;
+        using way = hardware_side::way;
+        const way goes = s.hardware.choose(d, at->resume, alone ? way::alone : way::software);
+        if (goes == way::hardware) return run_uninstrumented | save_live_variables;
+        alone = goes == way::alone;
     }
     block& b = *s.outermost;
     describe_block(b, *at, properties, ++s.ids);
