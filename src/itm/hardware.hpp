@@ -70,8 +70,8 @@ public:
         status_ = status;
         return false;
     }
-    /// Which way the outermost block goes where `begin` has said no; `otherwise` where that is not hardware's: `alone` if
-    /// it cannot run in software. Returns a second time as `begin` does.
+    /// Which way the outermost block goes where `begin` has said no: hardware, or `otherwise`, which is `alone` if
+    /// it cannot run in software; `alone` for one of conflicts, too. Returns a second time as `begin` does.
     [[nodiscard]] way choose(descriptor& d, const void* resume, way otherwise) noexcept;
 
     /// Whether an attempt runs.
