@@ -136,13 +136,19 @@ static void stand(struct tutti_thread *t)
 	t->pause_ns = min(2 * t->pause_ns, t->how.longest_ns);
 }
 
+/* The program is still the one that opened the device, which exec ends in the middle of a turn on the processor. */
+static bool is_at_home(const struct tutti_thread *t)
+{
+	return current->mm == t->file->mm && !READ_ONCE(t->file->closed);
+}
+
 /* Interrupts are off, and the task is the thread's. */
 static void on_return(struct user_return_notifier *n)
 {
 	struct tutti_thread *t = container_of(n, struct tutti_thread, returns);
 	struct pt_regs *regs = task_pt_regs(current);
 
-	if (likely(!READ_ONCE(t->entry->wanted)))
+	if (likely(!READ_ONCE(t->entry->wanted)) || !is_at_home(t))
 		return;
 	t->no_room = false;
 	if (!may_redirect(t, regs) || !redirect(t, regs)) {
@@ -235,7 +241,7 @@ static void on_sched_in(struct preempt_notifier *n, int cpu)
 {
 	struct tutti_thread *t = container_of(n, struct tutti_thread, scheduled);
 
-	if (current->mm == t->file->mm && !READ_ONCE(t->file->closed))
+	if (is_at_home(t))
 		link_thread(t);
 }
 

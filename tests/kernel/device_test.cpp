@@ -262,7 +262,7 @@ TEST(device, serves_the_program_that_opened_it_alone) {
     EXPECT_EQ(g.damage, 0u);
 }
 
-/// Processes whose threads tick, each ended by `end` in its own way.
+/// Processes whose threads tick, the first wherever it is, each ended by `end` in its own way.
 template <class F>
 void end_while_ticking(F&& end, int expected) {
     for (int i = 0; i < 6; ++i) {
@@ -271,14 +271,20 @@ void end_while_ticking(F&& end, int expected) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            // Left open by exec, which is what its address space is for.
+            // Left open by exec: the handler is nothing in the program that comes then.
             auto* const d = new device{0};
             static_cast<void>(d->allow_grind());
             std::deque<grinder> all;
             for (int k = 0; k < 3; ++k) all.emplace_back(*d, how_to_join(TUTTI_SHORTEST_NS));
             for (grinder& g : all) wait_for_more(g.entry().redirected, 10);
             tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
-            if (d->call(TUTTI_JOIN, &how) != 0 || ::write(ends[1], "x", 1) != 1) ::_exit(3);
+            const tutti_range everything{4096, __u64{1} << 46};
+            if (d->call(TUTTI_ALLOW, &everything) != 0 || d->call(TUTTI_JOIN, &how) != 0) ::_exit(3);
+            tutti_entry& e = d->entry(how.number);
+            handler_entry_of_thread = &e;
+            write_once<__u64>(e.stack_end, ~__u64{0});
+            write_once<__u32>(e.preemptable, 1);
+            if (::write(ends[1], "x", 1) != 1) ::_exit(4);
             end();
             ::pause();
         }
