@@ -38,6 +38,10 @@ for i in 1 2 3 4 5 6 7 8; do sh /busy.sh $program || exit 1; done
 END
         cp tests/kernel/busy.sh "$work/root/busy.sh"
         ;;
+    instructions)
+        machine='-smp 1 -icount shift=0,sleep=off'
+        echo "TUTTI_TEST_ICOUNT=1 $program --gtest_filter=instructions.*" >"$work/root/tests"
+        ;;
     preemption)
         cat >"$work/root/tests" <<END
 $export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of_four*

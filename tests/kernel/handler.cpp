@@ -2,6 +2,7 @@
 
 [[gnu::tls_model("initial-exec")]] thread_local tutti_entry* handler_entry_of_thread = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local std::uint64_t handled = 0;
+std::uint64_t arrived = 0;
 
 // `grind` puts its values everywhere, waits a while, and looks at each. The carry has to survive, too.
 asm(R"(
@@ -102,6 +103,80 @@ grind:
     ret
     .globl grind_end
 grind_end:
+
+    .globl kick_self
+kick_self:
+    movq %rsi, %rdx
+    movl $0x5404, %esi
+    movl $16, %eax
+    syscall
+    ret
+    .globl kick_self_end
+kick_self_end:
+
+    .globl saving_entry
+saving_entry:
+    endbr64
+    pushfq
+    cld
+    pushq %rax
+    pushq %rdx
+    rdtsc
+    shlq $32, %rdx
+    orq %rdx, %rax
+    movq %rax, arrived(%rip)
+    pushq %rcx
+    pushq %rbx
+    pushq %rbp
+    pushq %rsi
+    pushq %rdi
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, %rbp
+    subq $4096, %rsp
+    andq $-64, %rsp
+    xorl %eax, %eax
+    movq %rax, 512(%rsp)
+    movq %rax, 520(%rsp)
+    movq %rax, 528(%rsp)
+    movq %rax, 536(%rsp)
+    movq %rax, 544(%rsp)
+    movq %rax, 552(%rsp)
+    movq %rax, 560(%rsp)
+    movq %rax, 568(%rsp)
+    movl $7, %eax
+    xorl %edx, %edx
+    xsave64 (%rsp)
+    fninit
+    movl $7, %eax
+    xorl %edx, %edx
+    xrstor64 (%rsp)
+    movq %rbp, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rdi
+    popq %rsi
+    popq %rbp
+    popq %rbx
+    popq %rcx
+    popq %rdx
+    popq %rax
+    popfq
+    ret $128
+    .globl saving_end
+saving_end:
 
     .globl restartable
 restartable:

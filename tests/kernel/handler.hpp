@@ -19,6 +19,15 @@ void restartable(struct rseq* of_thread, const std::atomic<bool>* stop) noexcept
 void restartable_begin() noexcept;
 void restartable_end() noexcept;
 
+/// Asks for a tick of the calling thread, which finds it in [kick_self, kick_self_end).
+void kick_self(int device, unsigned long number) noexcept;
+void kick_self_end() noexcept;
+/// A handler that notes the clock in `arrived`, and saves and restores all that the library's saves. Clears nothing:
+/// the thread sets `preemptable` again.
+void saving_entry() noexcept;
+void saving_end() noexcept;
+extern std::uint64_t arrived;
+
 /// The calling thread's.
 extern thread_local tutti_entry* handler_entry_of_thread;
 extern thread_local std::uint64_t handled;
