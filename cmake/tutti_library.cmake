@@ -29,6 +29,9 @@ set(tutti_preempt_sources "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(TUTTI_PREEMPTS ON)
   file(GLOB tutti_preempt_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/preempt/*.cpp")
+  # For kernel/uapi.h.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp"
+                              PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 else()
   set(TUTTI_PREEMPTS OFF)
   message(STATUS "src/preempt/ is left out: it switches contexts by x86-64 instructions")

@@ -108,12 +108,14 @@ packages_cluster=(libasio-dev libcereal-dev "${packages_engine_clients[@]}")
 packages_redis=(redis-server redis-tools)
 # Compiles memcached, applies semantic patches, runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
+# Builds the kernel module, and boots guests that load it.
+packages_kernel=(qemu-system-x86 busybox-static cpio make linux-headers-cloud-amd64)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
 packages_test=(gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
     redis-tools python3-redis libgtest-dev
-    librapidcheck-dev gcc-12-source openssl xz-utils)
+    librapidcheck-dev gcc-12-source openssl xz-utils "${packages_kernel[@]}")
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
@@ -129,6 +131,9 @@ installed() {
         clang-19) command -v clang++-19 ;;
         llvm-19) [[ -x /usr/bin/llvm-symbolizer-19 ]] ;; # the presets name this file
         pkgconf) command -v pkg-config ;;
+        qemu-system-x86) command -v qemu-system-x86_64 ;;
+        busybox-static) command -v busybox ;;
+        linux-headers-cloud-amd64) compgen -G '/usr/src/linux-headers-*-cloud-amd64' ;;
         xz-utils) command -v xz ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;

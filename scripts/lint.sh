@@ -33,7 +33,7 @@ check_scripts() {
 
 check_spelling() {
     local path present=()
-    for path in "${source_dirs[@]}" docs cmake scripts .ci README.md CONTRIBUTING.md dev; do
+    for path in "${source_dirs[@]}" kernel docs cmake scripts .ci README.md CONTRIBUTING.md dev; do
         [[ -e $path ]] && present+=("$path")
     done
     codespell "${present[@]}"

@@ -97,9 +97,10 @@ void add_options(CLI::App& serve, serve_words& words) {
             "Whether what is more urgent interrupts what runs: preemptive (the default on x86-64) or threads")
         ->check(CLI::IsMember({"preemptive", "threads"}))
         ->type_name("NAME");
-    of_preemption.push_back(
-        serve.add_option("--ticks", how.preemption.ticks, "What interrupts a worker: on-demand, periodic or none")
-            ->capture_default_str());
+    of_preemption.push_back(serve
+                                .add_option("--ticks", how.preemption.ticks,
+                                            "What interrupts a worker: automatic, kernel, on-demand, periodic or none")
+                                ->capture_default_str());
     of_preemption.push_back(
         counted("--contexts", how.preemption.contexts,
                 "Calls that may have begun at once, preempted ones included, but for those that have waited in retry"));

@@ -49,6 +49,7 @@ void code_map::add(const void* begin, const void* end) {
     if (count == most_ranges) throw std::length_error{"tutti: too many ranges of application code"};
     ranges_[count] = {from, length};
     count_.store(count + 1, std::memory_order_release);  // partner: the acquire in `contains`
+    if (tell_ != nullptr) tell_(from, from + length);
 }
 
 bool code_map::add_object_of(const void* address) {

@@ -18,6 +18,10 @@ class code_map {
 public:
     static constexpr std::size_t most_ranges = 256;
 
+    /// `tell`, if not null, is called for each range that is added.
+    using told = void (*)(std::uintptr_t begin, std::uintptr_t end) noexcept;
+    explicit code_map(told tell = nullptr) noexcept : tell_{tell} {}
+
     /// [begin, end) is application code. Throws std::length_error.
     void add(const void* begin, const void* end);
     /// All code of the shared object or program that `address` lies in: where a procedure is, its siblings and what
@@ -40,6 +44,7 @@ private:
     };
     range ranges_[most_ranges]{};
     std::atomic<std::size_t> count_{0};
+    const told tell_;
 };
 
 }  // namespace tutti::preempt

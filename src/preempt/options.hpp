@@ -38,7 +38,7 @@ struct options {
     unsigned highest_level = 5;            // levels go from 0 to it, at most 63
     promotion promote = {};
     bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
-    std::string_view ticks = "on-demand";
+    std::string_view ticks = "automatic";
     tick_timing timing = {};
     observer watch = {};
 };
@@ -51,9 +51,10 @@ struct counts {
     std::uint64_t preemptions = 0;
     std::uint64_t promotions = 0;
     std::uint64_t parkings = 0;
-    std::uint64_t loans = 0;      // of a waiter's level to the context that it waits for
-    std::uint64_t signals = 0;    // ticks that came as a signal
-    std::uint64_t postponed = 0;  // of those, outside application code or in a critical region
+    std::uint64_t loans = 0;         // of a waiter's level to the context that it waits for
+    std::uint64_t signals = 0;       // ticks that came as a signal
+    std::uint64_t redirections = 0;  // and without one, by the kernel module
+    std::uint64_t postponed = 0;     // of both, outside application code or in a critical region
     std::uint64_t standing = 0, active = 0, parked = 0, backlog = 0;  // at the moment
     std::array<std::uint64_t, most_levels> waiting{};                 // of those, what has not begun, by level
 };

@@ -12,16 +12,6 @@
 namespace tutti::preempt {
 namespace {
 
-const tick_source& chosen_source(std::string_view name) {
-    const tick_source* const s = find_tick_source(name);
-    if (s != nullptr && s->available()) return *s;
-    std::string message = "tutti: tick source '" + std::string{name} + "' is unknown or not available here; there are";
-    for (const tick_source* other : tick_sources()) {
-        if (other->available()) message += " " + std::string{other->name};
-    }
-    throw std::invalid_argument{message};
-}
-
 const options& checked(const options& how) {
     if (how.workers == 0 || how.workers > most_workers) throw std::invalid_argument{"tutti: workers: 1 to 64"};
     if (how.contexts < how.workers) throw std::invalid_argument{"tutti: fewer contexts than workers"};
@@ -38,7 +28,8 @@ const options& checked(const options& how) {
 
 scheduler::scheduler(const options& how)
     : how_{checked(how)},
-      source_{chosen_source(how.ticks)},
+      source_{choose_tick_source(how.ticks)},
+      application_{source_.allow},
       ready_{how.workers, how.highest_level, how.promote, how.migrate},
       roster_{how.workers} {
     contexts_.reserve(how_.contexts);

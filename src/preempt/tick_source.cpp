@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 
 #include "base/futex.hpp"
 #include "base/scheduling.hpp"
+#include "preempt/kernel_device.hpp"
 
 namespace tutti::preempt {
 namespace {
@@ -22,9 +26,52 @@ itimerspec after(nanoseconds first, nanoseconds period) noexcept {
     return {spec(period), spec(first)};
 }
 
-bool always() noexcept { return true; }
+void start_periodic(tick_target& t) {
+    make_timer(t);
+    t.interval = t.timing.period;
+    tick_after(t, t.interval);
+}
 
-/// A timer whose signal goes to the calling thread.
+/// The worker will look by itself.
+void wait_for_tick(tick_target&) noexcept {}
+
+void raise_flag_then_signal(tick_target& t) noexcept {
+    if (goes_unseen(t)) send_tick(t);
+}
+
+constexpr tick_source on_demand{"on-demand",
+                                "a flag polled where critical regions end, then a signal if it is not seen at once",
+                                true,
+                                make_timer,
+                                raise_flag_then_signal,
+                                delete_timer};
+constexpr tick_source periodic{"periodic",  "a POSIX timer for each worker", true, start_periodic, wait_for_tick,
+                               delete_timer};
+constexpr tick_source none{
+    "none", "never preempts: work waits until a worker is done", false, make_timer, wait_for_tick, delete_timer};
+constexpr const tick_source* table[] = {&kernel_ticks, &on_demand, &periodic, &none};
+
+}  // namespace
+
+const tick_source& choose_tick_source(std::string_view name) {
+    const bool automatic = name == "automatic";
+    if (automatic || name == kernel_ticks.name) {
+        const std::string problem = kernel_device_problem();
+        if (problem.empty()) return kernel_ticks;
+        // Most machines have no such device, and no need to be told.
+        if (!automatic || kernel_device_exists()) {
+            std::fprintf(stderr, "tutti: ticks come on demand, not from the kernel: %s\n", problem.c_str());
+        }
+        return on_demand;
+    }
+    std::string message = "tutti: tick source '" + std::string{name} + "' is unknown; there are automatic";
+    for (const tick_source* s : table) {
+        if (s->name == name) return *s;
+        message += " " + std::string{s->name};
+    }
+    throw std::invalid_argument{message};
+}
+
 void make_timer(tick_target& t) {
     t.thread = base::thread_number();
     sigevent how{};
@@ -39,52 +86,19 @@ void make_timer(tick_target& t) {
         throw std::system_error{errno, std::generic_category(), "tutti: no timer for a worker"};
     }
 }
+
 void delete_timer(tick_target& t) noexcept { ::timer_delete(t.timer); }
 
-void start_periodic(tick_target& t) {
-    make_timer(t);
-    t.interval = t.timing.period;
-    tick_after(t, t.interval);
-}
-
-/// The worker will look by itself.
-void wait_for_tick(tick_target&) noexcept {}
-
-/// Raises the flag that is polled where critical regions end, and sends a signal unless the worker looks at it soon.
-void raise_flag_then_signal(tick_target& t) noexcept {
-    // A caller that raised it before and was not answered has sent a signal, which repeats itself until it is served.
-    if (t.urgent.exchange(true, std::memory_order_acq_rel)) return;
+bool goes_unseen(tick_target& t) noexcept {
+    if (t.urgent.exchange(true, std::memory_order_acq_rel)) return false;
     core::descriptor* const d = t.running.load(std::memory_order_acquire);
     if (d != nullptr) d->pending_tick.store(true, std::memory_order_relaxed);
     const base::deadline late = base::real_now() + t.timing.patience;
     do {
-        if (!t.urgent.load(std::memory_order_acquire)) return;
+        if (!t.urgent.load(std::memory_order_acquire)) return false;
         base::spin_turn();
     } while (base::real_now() < late);
-    send_tick(t);
-}
-
-constexpr tick_source on_demand{
-    "on-demand", "a flag polled where critical regions end, then a signal if it is not seen at once",
-    true,        always,
-    make_timer,  raise_flag_then_signal,
-    delete_timer};
-constexpr tick_source periodic{
-    "periodic", "a POSIX timer for each worker", true, always, start_periodic, wait_for_tick, delete_timer};
-constexpr tick_source none{
-    "none",      "never preempts: work waits until a worker is done", false, always, make_timer, wait_for_tick,
-    delete_timer};
-constexpr const tick_source* table[] = {&on_demand, &periodic, &none};
-
-}  // namespace
-
-std::span<const tick_source* const> tick_sources() noexcept { return table; }
-
-const tick_source* find_tick_source(std::string_view name) noexcept {
-    for (const tick_source* s : table) {
-        if (s->name == name) return s;
-    }
-    return nullptr;
+    return true;
 }
 
 void send_tick(const tick_target& t) noexcept {

@@ -1,13 +1,17 @@
 // The concept `tick source`: what interrupts a worker that is busy, so that it looks at the queue (preemption_check).
 //
 // A source is an entry of a table, chosen by name. It knows a worker by its `tick_target` and no scheduler. A tick is a
-// signal to the worker's thread; where a source can avoid one it raises the pending tick of the context instead, which
-// is looked at wherever a critical region ends.
+// signal to the worker's thread, or a redirection by the kernel module (kernel_device.hpp); where a source can avoid
+// one it raises the pending tick of the context instead, which is looked at wherever a critical region ends.
 //
 //   event     when                                                on which thread
 //   start     before the worker's first context                   the worker's
 //   request   something is ready that goes before what runs       any; also in a critical region of the worker's own
 //   stop      after its last context                              the worker's
+//   enter     a context is about to run                           the worker's
+//   again     a redirection has been looked at                    the worker's
+//   leave     the context runs no more                            the worker's
+//   allow     there is more code that may be interrupted          any
 //
 // An acknowledgement is `urgent` going back to false: the worker stores that before it takes the lock and looks.
 #pragma once
@@ -15,13 +19,17 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <ctime>
-#include <span>
 #include <string_view>
 
 #include "core/state/descriptor.hpp"
 
+struct tutti_entry;  // kernel/uapi.h
+
 namespace tutti::preempt {
+
+class stack;
 
 /// Ignored unless handled, and not queued: a late one does no harm.
 inline constexpr int tick_signal = SIGURG;
@@ -42,6 +50,9 @@ struct tick_target {
     timer_t timer{};
     std::chrono::nanoseconds interval{0};       // from each tick of the timer to the next; 0: one at a time
     std::chrono::nanoseconds backed_off_to{0};  // while ticks find library code; 0: the latest has not
+    tutti_entry* kernel = nullptr;              // which the module shares with the worker, if its ticks come from there
+    unsigned kernel_number = 0;
+    std::uint64_t kernel_stood = 0;  // of its ticks, once it has stopped
     std::atomic<bool> urgent{false};
     std::atomic<core::descriptor*> running{nullptr};  // of the context that runs; null between two
 };
@@ -51,15 +62,30 @@ struct tick_source {
     std::string_view summary;
     /// Whether contexts are preempted at all: without that they need no critical regions.
     bool preempts;
-    bool (*available)() noexcept;
     void (*start)(tick_target& t);
     void (*request)(tick_target& t) noexcept;
     void (*stop)(tick_target& t) noexcept;
+    // Null, all of them: the source need not know.
+    void (*enter)(tick_target& t, core::descriptor& d, const stack& on) noexcept = nullptr;
+    void (*again)(tick_target& t) noexcept = nullptr;
+    void (*leave)(tick_target& t) noexcept = nullptr;
+    void (*allow)(std::uintptr_t begin, std::uintptr_t end) noexcept = nullptr;
+    /// How often a tick found code that may not be interrupted without the worker's hearing of it. From any thread.
+    std::uint64_t (*stood)(const tick_target& t) noexcept = nullptr;
 };
 
-[[nodiscard]] std::span<const tick_source* const> tick_sources() noexcept;
-/// Null if there is none of that name.
-[[nodiscard]] const tick_source* find_tick_source(std::string_view name) noexcept;
+/// The source of that name. `automatic` is the best that can be had, and `kernel` is on-demand where it cannot, with a
+/// line on standard error that says why. Throws std::invalid_argument if there is none of that name.
+[[nodiscard]] const tick_source& choose_tick_source(std::string_view name);
+
+// --- what sources are made of
+
+/// The timer of the calling thread, a worker. Throws std::system_error.
+void make_timer(tick_target& t);
+void delete_timer(tick_target& t) noexcept;
+/// Raises the flag that is polled where critical regions end. False: it is seen at once, or another caller that raised
+/// it and was not answered has sent a tick, which repeats itself until it is served.
+[[nodiscard]] bool goes_unseen(tick_target& t) noexcept;
 
 /// The signal, now.
 void send_tick(const tick_target& t) noexcept;

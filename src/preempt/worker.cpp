@@ -45,6 +45,11 @@ void for_each_open(tx* t, F&& f) noexcept {
     for (core::descriptor* d = &core::descriptor::of(*t); d != nullptr; d = d->outer) f(*d);
 }
 
+/// One thread and its signal handlers count.
+void count(std::atomic<std::uint64_t>& what) noexcept {
+    what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 /// Whether others move the version clock, and whether its deferred mode pays, is a matter of threads. A context that
 /// found out for itself would take its neighbours on the same worker for other writers (algorithms/version_clock.hpp).
 void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
@@ -102,7 +107,7 @@ void worker::run(std::promise<void> starts) noexcept {
 context* worker::choose() noexcept {
     for (;;) {
         const std::uint32_t seen = bell_.load(std::memory_order_acquire);
-        target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
+        target_.urgent.store(false, std::memory_order_release);  // partner: goes_unseen
         const scheduler::turn now = of_.take_turn(*this, std::exchange(left_, {}));
         if (now.next != nullptr || now.over) return now.next;
         if (!now.again) rest(seen);
@@ -142,13 +147,15 @@ void worker::enter(context& c) noexcept {
     }
     end_back_off(target_);  // the context before was the one in library code
     run_as(this, c.transaction);
-    target_.running.store(&d, std::memory_order_release);  // partner: raise_flag_then_signal
+    target_.running.store(&d, std::memory_order_release);  // partner: goes_unseen
+    if (source().enter != nullptr) source().enter(target_, d, c.room);
     // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
     if (target_.urgent.load(std::memory_order_acquire)) note_tick();
     else set_timer();
     pass_on(clock_, d.kept.clock);
     fiber::change(loop_, c.place);
     pass_on(d.kept.clock, clock_);
+    if (source().leave != nullptr) source().leave(target_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
         run_as(nullptr, nullptr);  // no signal finds this worker in the block when it is used elsewhere
@@ -187,7 +194,7 @@ void worker::leave(departure why) noexcept {
 void worker::park() noexcept { leave(departure::parked); }
 
 bool worker::must_give_way() noexcept {
-    target_.urgent.store(false, std::memory_order_release);  // partner: raise_flag_then_signal
+    target_.urgent.store(false, std::memory_order_release);  // partner: goes_unseen
     chosen_ = of_.next_above(*this, *running_);
     if (chosen_ == nullptr) set_timer();
     return chosen_ != nullptr;
@@ -235,7 +242,7 @@ bool worker::is_wanted() const noexcept {
 void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (!source().preempts) return;  // another source's signal; critical regions are left out
     if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` looks whether it was urgent
-    signals_.store(signals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    count(signals_);
     if (!is_wanted()) return;
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
     const bool application = of_.application().contains(instruction);
@@ -246,8 +253,26 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
         ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);
         return leave(departure::preempted);
     }
-    postponed_.store(postponed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    count(postponed_);
     if (!application && raise_tick()) back_off(target_);
+}
+
+/// The module has looked where the instruction is.
+void worker::on_redirection() noexcept {
+    if (running_ == nullptr || detail::current_transaction == nullptr) return;
+    count(redirections_);
+    if (!is_wanted()) return;
+    end_back_off(target_);
+    if (!core::tick(core::descriptor::of(*detail::current_transaction)) || keeps_tick()) return count(postponed_);
+    if (must_give_way()) leave(departure::preempted);
+}
+
+void worker::handle_redirection() noexcept {
+    const int error = errno;
+    current()->on_redirection();
+    worker& now = *current();  // a context that migrates comes back on another one
+    now.source().again(now.target_);
+    errno = error;
 }
 
 void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noexcept {
@@ -265,7 +290,9 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
 
 void worker::add_to(counts& all) const noexcept {
     all.signals += signals_.load(std::memory_order_relaxed);
+    all.redirections += redirections_.load(std::memory_order_relaxed);
     all.postponed += postponed_.load(std::memory_order_relaxed);
+    if (source().stood != nullptr) all.postponed += source().stood(target_);
 }
 
 void worker::tell(happening what, const context& whom) const noexcept {

@@ -67,6 +67,8 @@ public:
     void add_to(counts& all) const noexcept;
     /// The handler of ticks.
     static void handle_signal(int number, siginfo_t* about, void* interrupted) noexcept;
+    /// What kernel_entry.hpp calls.
+    static void handle_redirection() noexcept;
 
     // --- for the scheduler, on the worker's own thread
 
@@ -93,6 +95,7 @@ private:
     static void run_as(worker* w, tx* t) noexcept;
     void rest(std::uint32_t seen) noexcept;
     void on_tick(std::uintptr_t instruction) noexcept;
+    void on_redirection() noexcept;
     void tell(happening what, const context& whom) const noexcept;
     static void run_context(void* of) noexcept;
 
@@ -122,7 +125,7 @@ private:
     context* chosen_ = nullptr;  // for which it left
     core::clock_view clock_;     // as the context that has just left sees it
     base::deadline nearest_ = base::deadline::max();
-    std::atomic<std::uint64_t> signals_{0}, postponed_{0};
+    std::atomic<std::uint64_t> signals_{0}, redirections_{0}, postponed_{0};
 
     std::atomic<std::uint32_t> bell_{0};
     std::atomic<bool> asleep_{false};

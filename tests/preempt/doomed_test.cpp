@@ -34,7 +34,7 @@ void expect_end(scheduler& s, loiterer& l) {
     EXPECT_EQ(l.cut, 1);
 }
 
-class doomed : public ::testing::TestWithParam<const char*> {
+class doomed : public of_each_source {
 protected:
     static options one_worker() {
         options how;
@@ -157,7 +157,7 @@ TEST_P(doomed, is_spared_while_it_is_undisturbed) {
     EXPECT_TRUE(l.passed);
 }
 
-INSTANTIATE_TEST_SUITE_P(sources, doomed, ::testing::Values("on-demand", "periodic", "none"));
+INSTANTIATE_TEST_SUITE_P(sources, doomed, ::testing::Values("kernel", "on-demand", "periodic", "none"));
 
 }  // namespace
 }  // namespace tutti::preempt

@@ -33,7 +33,7 @@ work given_up(void (*run)(void*) noexcept, diver& d, unsigned level = 1) {
     return {.run = run, .argument = &d, .priority = level, .due = {}, .cut_off = cut_off};
 }
 
-class overrun : public ::testing::TestWithParam<const char*> {
+class overrun : public of_each_source {
 protected:
     /// Runs one diver after another on the same few contexts, and something else after each of them.
     template <class F>
@@ -142,7 +142,7 @@ TEST_P(overrun, a_tick_needs_no_room_on_the_stack_of_whom_it_interrupts) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(sources, overrun, ::testing::Values("on-demand", "periodic", "none"));
+INSTANTIATE_TEST_SUITE_P(sources, overrun, ::testing::Values("kernel", "on-demand", "periodic", "none"));
 
 char* closed_page = nullptr;
 std::atomic<int> opened{0};

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <string>
+#include <string_view>
 #include <thread>
 
+#include "preempt/kernel_device.hpp"
 #include "preempt/procedures/busy.hpp"
 #include "preempt/scheduler.hpp"
 
@@ -15,6 +19,16 @@ namespace tutti::preempt {
 inline void add_procedures(scheduler& s) {
     ASSERT_TRUE(s.application().add_object_of(reinterpret_cast<const void*>(&procedures::spin)));
 }
+
+/// A suite that runs with each tick source. The kernel's is left out where there is none, unless TUTTI_TEST_KERNEL in
+/// the environment says that there must be.
+class of_each_source : public ::testing::TestWithParam<const char*> {
+protected:
+    void SetUp() override {
+        if (GetParam() != std::string_view{"kernel"} || std::getenv("TUTTI_TEST_KERNEL") != nullptr) return;
+        if (const std::string problem = kernel_device_problem(); !problem.empty()) GTEST_SKIP() << problem;
+    }
+};
 
 inline void wait_until(const std::atomic<bool>& flag) {
     while (!flag.load()) std::this_thread::yield();

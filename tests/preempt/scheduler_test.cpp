@@ -118,7 +118,7 @@ TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-class ticking : public ::testing::TestWithParam<const char*> {};
+class ticking : public of_each_source {};
 
 // The low one never ends by itself, so only preemption lets the high one run; a low one never preempts.
 TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
@@ -138,7 +138,10 @@ TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
     busy.stop = true;
     s.drain();
     EXPECT_EQ(equal.at, 2);
-    EXPECT_EQ(s.statistics().preemptions, 1u);
+    const counts c = s.statistics();
+    EXPECT_EQ(c.preemptions, 1u);
+    EXPECT_EQ(c.redirections > 0, GetParam() == std::string_view{"kernel"});
+    EXPECT_EQ(c.signals == 0, c.redirections > 0) << "the kernel needs none";
 }
 
 // Catches a tick that switches wherever it finds the worker.
@@ -336,7 +339,7 @@ TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
     EXPECT_GT(s.statistics().preemptions, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(sources, ticking, ::testing::Values("on-demand", "periodic"));
+INSTANTIATE_TEST_SUITE_P(sources, ticking, ::testing::Values("kernel", "on-demand", "periodic"));
 
 TEST(scheduler, says_what_is_wrong_with_its_options) {
     EXPECT_THROW((scheduler{{.workers = 0}}), std::invalid_argument);
@@ -346,7 +349,7 @@ TEST(scheduler, says_what_is_wrong_with_its_options) {
         scheduler{{.ticks = "sundial"}};
         FAIL();
     } catch (const std::invalid_argument& e) {
-        EXPECT_NE(std::string{e.what()}.find("'sundial' is unknown or not available here; there are on-demand"),
+        EXPECT_NE(std::string{e.what()}.find("'sundial' is unknown; there are automatic kernel on-demand"),
                   std::string::npos)
             << e.what();
     }

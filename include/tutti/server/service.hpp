@@ -40,7 +40,7 @@ enum class execution : std::uint8_t {
 
 /// Of preemptive execution.
 struct preemption_settings {
-    std::string ticks = "on-demand";  ///< what interrupts a worker: on-demand, periodic, none
+    std::string ticks = "automatic";  ///< what interrupts a worker: automatic, kernel, on-demand, periodic, none
     unsigned contexts = 1024;         ///< calls begun at once, but for those that have waited in retry; others wait
     std::size_t stack = 256 * 1024;   ///< bytes for each; taken as they are touched
     /// Of a call; then it gets the highest priority that a procedure has (C_max). None: no bound.

@@ -76,8 +76,9 @@ struct load {
     std::size_t preempted = 0;  ///< begun, and ready to go on
     std::size_t parked = 0;     ///< begun, and waiting for another transaction or in `retry`
     std::uint64_t preemptions = 0, promotions = 0, parkings = 0;  ///< since the start
-    std::uint64_t signals = 0, postponed = 0;  ///< ticks that came as a signal; of those, where none may switch
-    std::uint64_t loans = 0;                   ///< of a waiter's priority
+    std::uint64_t signals = 0, redirections = 0;  ///< ticks that came as a signal, and from the kernel module
+    std::uint64_t postponed = 0;                  ///< of both, where none may switch
+    std::uint64_t loans = 0;                      ///< of a waiter's priority
 };
 
 class executor {

@@ -93,6 +93,7 @@ load preemptive::current_load() const {
     now.promotions = c.promotions;
     now.parkings = c.parkings;
     now.signals = c.signals;
+    now.redirections = c.redirections;
     now.postponed = c.postponed;
     now.loans = c.loans;
     return now;

@@ -119,6 +119,8 @@ public:
                              MetricType::Counter, s.busy.loans));
         all.push_back(single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter,
                              s.busy.signals));
+        all.push_back(single("tutti_redirections_total", "Ticks of workers that came from the kernel module",
+                             MetricType::Counter, s.busy.redirections));
         all.push_back(single("tutti_signals_postponed_total", "Of those, where none may switch", MetricType::Counter,
                              s.busy.postponed));
         all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));

@@ -78,6 +78,7 @@ std::string to_text(const snapshot& s) {
     line("parkings", s.busy.parkings);
     line("loans", s.busy.loans);
     line("signals", s.busy.signals);
+    line("redirections", s.busy.redirections);
     line("signals_postponed", s.busy.postponed);
     if (s.log) {
         text.append("\r\n# log\r\n");

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device: who may call, and the life of what a program has opened. Whoever may open it can do no more than have
+ * threads of its own program interrupted, while they run.
+ */
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+
+#include "tutti.h"
+
+static void free_file(struct kref *ref)
+{
+	struct tutti_file *file = container_of(ref, struct tutti_file, ref);
+
+	mmdrop(file->mm);
+	free_page((unsigned long)file->entries);
+	kfree(file);
+}
+
+void tutti_file_put(struct tutti_file *file)
+{
+	kref_put(&file->ref, free_file);
+}
+
+static int open_device(struct inode *inode, struct file *f)
+{
+	struct tutti_file *file;
+
+	BUILD_BUG_ON(sizeof(struct tutti_entry) * TUTTI_THREADS > PAGE_SIZE);
+	if (!current->mm)
+		return -EPERM;
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	file->entries = (struct tutti_entry *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!file->entries) {
+		kfree(file);
+		return -ENOMEM;
+	}
+	kref_init(&file->ref);
+	mutex_init(&file->lock);
+	file->mm = current->mm;
+	mmgrab(file->mm);
+	f->private_data = file;
+	return 0;
+}
+
+static int release_device(struct inode *inode, struct file *f)
+{
+	struct tutti_file *file = f->private_data;
+
+	WRITE_ONCE(file->closed, true);
+	mutex_lock(&file->lock);
+	tutti_leave(file);
+	mutex_unlock(&file->lock);
+	tutti_file_put(file);
+	return 0;
+}
+
+static int map_device(struct file *f, struct vm_area_struct *vma)
+{
+	struct tutti_file *file = f->private_data;
+
+	if (current->mm != file->mm)
+		return -EPERM;
+	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE)
+		return -EINVAL;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
+#else
+	vma->vm_flags |= VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP;
+#endif
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(file->entries));
+}
+
+/* REQUIRES: file->lock */
+static int allow(struct tutti_file *file, const struct tutti_range *range)
+{
+	if (range->begin >= range->end || range->end > TASK_SIZE_MAX)
+		return -EINVAL;
+	if (file->range_count == TUTTI_RANGES)
+		return -ENOSPC;
+	file->ranges[file->range_count] = *range;
+	smp_store_release(&file->range_count, file->range_count + 1);	/* partner: in_ranges */
+	return 0;
+}
+
+static long control_locked(struct tutti_file *file, unsigned int command, void __user *argument)
+{
+	struct tutti_range range;
+	struct tutti_join how;
+	long result;
+
+	switch (command) {
+	case TUTTI_ALLOW:
+		if (copy_from_user(&range, argument, sizeof(range)))
+			return -EFAULT;
+		return allow(file, &range);
+	case TUTTI_JOIN:
+		if (copy_from_user(&how, argument, sizeof(how)))
+			return -EFAULT;
+		result = tutti_join(file, &how);
+		if (!result && copy_to_user(argument, &how, sizeof(how))) {
+			tutti_leave(file);
+			return -EFAULT;
+		}
+		return result;
+	case TUTTI_LEAVE:
+		return tutti_leave(file);
+	}
+	return -ENOTTY;
+}
+
+static long control(struct file *f, unsigned int command, unsigned long argument)
+{
+	struct tutti_file *file = f->private_data;
+	long result;
+
+	if (command == TUTTI_VERSION)
+		return put_user((u32)TUTTI_ABI, (u32 __user *)argument);
+	if (current->mm != file->mm)
+		return -EPERM;
+	if (command == TUTTI_KICK)
+		return tutti_kick(file, argument);
+	mutex_lock(&file->lock);
+	result = control_locked(file, command, (void __user *)argument);
+	mutex_unlock(&file->lock);
+	return result;
+}
+
+/* No compat_ioctl: a 32-bit program gets ENOTTY. */
+static const struct file_operations operations = {
+	.owner = THIS_MODULE,
+	.open = open_device,
+	.release = release_device,
+	.mmap = map_device,
+	.unlocked_ioctl = control,
+};
+
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "tutti",
+	.fops = &operations,
+	.mode = 0660,
+};
+
+static int __init start(void)
+{
+	int bad;
+
+	tutti_ticks_start();
+	bad = misc_register(&device);
+	if (bad)
+		tutti_ticks_end();
+	return bad;
+}
+
+static void __exit end(void)
+{
+	misc_deregister(&device);
+	tutti_ticks_end();
+}
+
+module_init(start);
+module_exit(end);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Ticks for preemptive transactions (Tutti)");

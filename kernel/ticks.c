@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ticks: when a thread is looked at, and what becomes of it.
+ *
+ * While a thread that has joined is on a processor, a notifier hears of each of its returns to user mode, and looks
+ * whether its tick is wanted. So a tick needs no more than an interrupt, which the sender or a timer causes, and
+ * nothing that the interrupt finds in the kernel has to be told from what it finds in user mode: the registers that
+ * the notifier sees are those that the thread is about to go on with.
+ *
+ * No tick is lost. The sender stores `wanted`, then reads where the thread is; the scheduler's notifier stores where
+ * it is, and the thread looks at `wanted` when it returns to user mode, which it has not done since:
+ *
+ *	sender:	wanted = 1; barrier; on a processor? interrupts it
+ *	thread:	cpu = this; barrier (of the switch); returns to user mode: wanted?
+ */
+#include <linux/irq_work.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+#include <linux/workqueue.h>
+#include <asm/prctl.h>
+#include <asm/ptrace.h>
+#include <asm/segment.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 4, 0)
+#include <trace/events/ipi.h>	/* for smp_send_reschedule */
+#endif
+#include <uapi/linux/rseq.h>
+
+#include "tutti.h"
+
+static bool in_ranges(const struct tutti_file *file, unsigned long ip)
+{
+	unsigned int count = smp_load_acquire(&file->range_count);
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		if (ip >= file->ranges[i].begin && ip < file->ranges[i].end)
+			return true;
+	}
+	return false;
+}
+
+/* The kernel would no longer see that such a section has been interrupted, and has to be aborted. */
+static bool in_rseq_section(unsigned long ip)
+{
+#ifdef CONFIG_RSEQ
+	struct rseq __user *area;
+	u64 section;
+	struct rseq_cs cs;
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 19, 0)
+	area = current->rseq.usrptr;
+#else
+	area = current->rseq;
+#endif
+	if (!area)
+		return false;
+	if (copy_from_user_nofault(&section, (void __user *)&area->rseq_cs, sizeof(section)))
+		return true;
+	if (!section)
+		return false;
+	if (copy_from_user_nofault(&cs, (void __user *)(unsigned long)section, sizeof(cs)))
+		return true;
+	return ip - cs.start_ip < cs.post_commit_offset;
+#else
+	return false;
+#endif
+}
+
+/* The handler's `ret` would not be one of those that a shadow stack knows. */
+static bool has_shadow_stack(void)
+{
+#ifdef CONFIG_X86_USER_SHADOW_STACK
+	return current->thread.features & ARCH_SHSTK_SHSTK;
+#else
+	return false;
+#endif
+}
+
+/* But for the room on the stack. */
+static bool may_redirect(const struct tutti_thread *t, const struct pt_regs *regs)
+{
+	const struct tutti_entry *e = t->entry;
+
+	if (!READ_ONCE(e->preemptable) || regs->cs != __USER_CS || (regs->flags & X86_EFLAGS_TF))
+		return false;
+	if (regs->ip >= t->how.handler && regs->ip < t->how.handler_end)
+		return false;
+	if (regs->sp >= READ_ONCE(e->stack_end))
+		return false;
+	return in_ranges(t->file, regs->ip) && !in_rseq_section(regs->ip) && !has_shadow_stack();
+}
+
+static bool redirect(struct tutti_thread *t, struct pt_regs *regs)
+{
+	unsigned long sp = regs->sp - TUTTI_RED_ZONE - sizeof(regs->ip);
+
+	/* The latter fails where the stack's page is not there: nothing can be waited for here. */
+	t->no_room = regs->sp < READ_ONCE(t->entry->stack_begin) ||
+		     copy_to_user_nofault((void __user *)sp, &regs->ip, sizeof(regs->ip));
+	if (t->no_room)
+		return false;
+	regs->sp = sp;
+	regs->ip = t->how.handler;
+	WRITE_ONCE(t->entry->preemptable, 0);
+	WRITE_ONCE(t->entry->wanted, 0);
+	WRITE_ONCE(t->entry->redirected, t->entry->redirected + 1);
+	return true;
+}
+
+static void start_timer(struct tutti_thread *t, u64 ns)
+{
+	hrtimer_start(&t->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* STANDING_TICK; and another try, later than the one after the last that was in vain. */
+static void stand(struct tutti_thread *t)
+{
+	u64 at = READ_ONCE(t->entry->standing_at);
+	u8 one = 1;
+
+	WRITE_ONCE(t->entry->stood, t->entry->stood + 1);
+	/* Its page may not be there: the thread is interrupted again anyway. */
+	if (at && copy_to_user_nofault((void __user *)(unsigned long)at, &one, sizeof(one)))
+		at = 0;
+	if (t->how.period_ns || hrtimer_active(&t->timer))
+		return;
+	start_timer(t, t->pause_ns);
+	t->pause_ns = min(2 * t->pause_ns, t->how.longest_ns);
+}
+
+/* The program is still the one that opened the device, which exec ends in the middle of a turn on the processor. */
+static bool is_at_home(const struct tutti_thread *t)
+{
+	return current->mm == t->file->mm && !READ_ONCE(t->file->closed);
+}
+
+/* Interrupts are off, and the task is the thread's. */
+static void on_return(struct user_return_notifier *n)
+{
+	struct tutti_thread *t = container_of(n, struct tutti_thread, returns);
+	struct pt_regs *regs = task_pt_regs(current);
+
+	if (likely(!READ_ONCE(t->entry->wanted)) || !is_at_home(t))
+		return;
+	t->no_room = false;
+	if (!may_redirect(t, regs) || !redirect(t, regs)) {
+		stand(t);
+		return;
+	}
+	t->pause_ns = t->how.pause_ns;
+	if (!t->how.period_ns)
+		hrtimer_try_to_cancel(&t->timer);
+}
+
+/* The interrupt is what matters: the return from it looks. */
+static enum hrtimer_restart on_timer(struct hrtimer *timer)
+{
+	struct tutti_thread *t = container_of(timer, struct tutti_thread, timer);
+
+	if (current != t->task)
+		return HRTIMER_NORESTART;
+	if (t->no_room && t->how.signal)
+		send_sig(t->how.signal, current, 0);
+	if (!t->how.period_ns)
+		return HRTIMER_NORESTART;
+	WRITE_ONCE(t->entry->wanted, 1);
+	hrtimer_forward_now(timer, ns_to_ktime(t->how.period_ns));
+	return HRTIMER_RESTART;
+}
+
+/* Without interrupts: in one of them KVM may take its own notifier off the same list. */
+static void link_thread(struct tutti_thread *t)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	user_return_notifier_register(&t->returns);
+	t->linked = true;
+	local_irq_restore(flags);
+	WRITE_ONCE(t->cpu, smp_processor_id());
+	if (t->how.period_ns)
+		start_timer(t, t->how.period_ns);
+}
+
+static void unlink_thread(struct tutti_thread *t)
+{
+	unsigned long flags;
+
+	WRITE_ONCE(t->cpu, -1);
+	local_irq_save(flags);
+	if (t->linked)
+		user_return_notifier_unregister(&t->returns);
+	t->linked = false;
+	local_irq_restore(flags);
+	hrtimer_try_to_cancel(&t->timer);
+}
+
+/* What a thread holds can be let go of only where one may sleep. */
+static LLIST_HEAD(dead);
+
+static void bury(struct tutti_thread *t)
+{
+	struct tutti_file *file = t->file;
+
+	mutex_lock(&file->lock);
+	RCU_INIT_POINTER(file->slots[t->entry - file->entries], NULL);
+	mutex_unlock(&file->lock);
+	hrtimer_cancel(&t->timer);
+	put_task_struct(t->task);
+	kfree_rcu(t, rcu);
+	tutti_file_put(file);
+}
+
+static void bury_dead(struct work_struct *unused)
+{
+	struct tutti_thread *t, *next;
+
+	llist_for_each_entry_safe(t, next, llist_del_all(&dead), dead) {
+		bury(t);
+		/* The end of the module waits for this work. */
+		module_put(THIS_MODULE);
+	}
+}
+static DECLARE_WORK(burial, bury_dead);
+
+static void call_for_burial(struct irq_work *unused)
+{
+	schedule_work(&burial);
+}
+static DEFINE_IRQ_WORK(caller, call_for_burial);
+
+static void on_sched_in(struct preempt_notifier *n, int cpu)
+{
+	struct tutti_thread *t = container_of(n, struct tutti_thread, scheduled);
+
+	if (is_at_home(t))
+		link_thread(t);
+}
+
+/* Under the lock of the run queue: nothing may be woken. The walk over the notifiers ends before interrupts come on. */
+static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
+{
+	struct tutti_thread *t = container_of(n, struct tutti_thread, scheduled);
+
+	unlink_thread(t);
+	if (READ_ONCE(current->__state) == TASK_DEAD) {
+		llist_add(&t->dead, &dead);
+		irq_work_queue(&caller);
+	}
+}
+
+static struct preempt_ops sched_ops = {
+	.sched_in = on_sched_in,
+	.sched_out = on_sched_out,
+};
+
+static struct tutti_thread *own_thread(struct tutti_file *file)
+{
+	unsigned int i;
+
+	for (i = 0; i < TUTTI_THREADS; i++) {
+		struct tutti_thread *t = rcu_dereference_protected(file->slots[i], lockdep_is_held(&file->lock));
+
+		if (t && t->task == current)
+			return t;
+	}
+	return NULL;
+}
+
+static bool is_time(u64 ns)
+{
+	return ns >= TUTTI_SHORTEST_NS && ns <= TUTTI_LONGEST_NS;
+}
+
+static int check(const struct tutti_join *how)
+{
+	if (!valid_signal(how->signal) || how->handler >= TASK_SIZE_MAX || how->handler_end < how->handler)
+		return -EINVAL;
+	if ((how->period_ns && !is_time(how->period_ns)) || !is_time(how->pause_ns) || !is_time(how->longest_ns))
+		return -EINVAL;
+	return has_shadow_stack() ? -EOPNOTSUPP : 0;
+}
+
+int tutti_join(struct tutti_file *file, struct tutti_join *how)
+{
+	struct tutti_thread *t;
+	int bad = check(how);
+
+	if (bad)
+		return bad;
+	if (own_thread(file))
+		return -EBUSY;
+	for (how->number = 0; how->number < TUTTI_THREADS; how->number++) {
+		if (!rcu_access_pointer(file->slots[how->number]))
+			break;
+	}
+	if (how->number == TUTTI_THREADS)
+		return -ENOSPC;
+
+	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	if (!t)
+		return -ENOMEM;
+	t->how = *how;
+	t->pause_ns = how->pause_ns;
+	t->task = get_task_struct(current);
+	t->file = file;
+	t->entry = &file->entries[how->number];
+	t->cpu = -1;
+	t->returns.on_user_return = on_return;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&t->timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(&t->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	t->timer.function = on_timer;
+#endif
+	preempt_notifier_init(&t->scheduled, &sched_ops);
+	__module_get(THIS_MODULE);
+	kref_get(&file->ref);
+	memset(t->entry, 0, sizeof(*t->entry));
+	rcu_assign_pointer(file->slots[how->number], t);
+
+	preempt_disable();
+	preempt_notifier_register(&t->scheduled);
+	link_thread(t);
+	preempt_enable();
+	return 0;
+}
+
+int tutti_leave(struct tutti_file *file)
+{
+	struct tutti_thread *t = own_thread(file);
+
+	if (!t)
+		return -ESRCH;
+	preempt_disable();
+	preempt_notifier_unregister(&t->scheduled);
+	unlink_thread(t);
+	preempt_enable();
+	RCU_INIT_POINTER(file->slots[t->entry - file->entries], NULL);
+	hrtimer_cancel(&t->timer);
+	put_task_struct(t->task);
+	kfree_rcu(t, rcu);
+	tutti_file_put(file);	/* not the last: the caller has one */
+	module_put(THIS_MODULE);	/* the same */
+	return 0;
+}
+
+int tutti_kick(struct tutti_file *file, unsigned long number)
+{
+	struct tutti_thread *t;
+	int cpu;
+
+	if (number >= TUTTI_THREADS)
+		return -EINVAL;
+	number = array_index_nospec(number, TUTTI_THREADS);
+	/* Also keeps the processor from going offline. */
+	preempt_disable();
+	rcu_read_lock();
+	t = rcu_dereference(file->slots[number]);
+	if (t) {
+		WRITE_ONCE(t->entry->wanted, 1);
+		smp_mb();	/* see the top */
+		cpu = READ_ONCE(t->cpu);
+		if (cpu >= 0 && cpu != smp_processor_id() && cpu_online(cpu))
+			smp_send_reschedule(cpu);
+	}
+	rcu_read_unlock();
+	preempt_enable();
+	return t ? 0 : -ESRCH;
+}
+
+void tutti_ticks_start(void)
+{
+	preempt_notifier_inc();
+}
+
+/* No thread is left, but what buried the last one may still be under way. */
+void tutti_ticks_end(void)
+{
+	irq_work_sync(&caller);
+	flush_work(&burial);
+	preempt_notifier_dec();
+}

@@ -1,0 +1,121 @@
+# shellcheck shell=bash
+# ./dev kernel: the module of kernel/, built for Debian's kernels, and guests of QEMU that load it. QEMU emulates the
+# processor (TCG), so a guest needs no rights and no support of this machine's processor or kernel.
+
+kernel_dir=build/kernel
+
+kernel_usage() {
+    cat <<'END'
+usage: ./dev kernel <command>
+
+  build                    the module, for each kernel whose headers are installed: build/kernel/<release>/tutti.ko
+  test [arguments]         the tests labelled kernel, which run in guests; arguments go to ctest
+  shell                    a guest with the module loaded, and a shell in it; `poweroff -f` ends it
+END
+}
+
+# kernel_releases: those whose headers are installed, the oldest first; guests boot that one.
+kernel_releases() {
+    local folder
+    for folder in /usr/src/linux-headers-*-cloud-amd64; do
+        [[ -d $folder ]] && printf '%s\n' "${folder#/usr/src/linux-headers-}"
+    done | sort -V
+}
+
+# kernel_module <release>: builds it, outside the source folder, which Kbuild would fill otherwise.
+kernel_module() {
+    local release=$1 folder=$PWD/$kernel_dir/$1
+    mkdir -p "$folder"
+    cp -u kernel/Kbuild kernel/*.[ch] "$folder"
+    make -C "/usr/src/linux-headers-$release" M="$folder" W=1 KBUILD_MODPOST_WARN=0 modules
+}
+
+kernel_modules() {
+    local release
+    for release in $(kernel_releases); do
+        kernel_module "$release"
+    done
+}
+
+# kernel_image <release>: that kernel, unpacked only: it is not to be booted by this machine.
+kernel_image() {
+    local folder=$PWD/$kernel_dir/$1
+    [[ ! -e $folder/boot/vmlinuz-$1 ]] || return 0
+    mkdir -p "$folder"
+    (cd "$folder" && apt-get -q -o APT::Sandbox::User=root download "linux-image-$1" &&
+        dpkg-deb -x linux-image-"$1"_*.deb . && rm -rf linux-image-"$1"_*.deb usr lib)
+}
+
+# with_libraries <root> <absolute program>...: copies them there, and the libraries that they load, each to where it is
+# here.
+with_libraries() {
+    local root=$1 file
+    shift
+    for file in "$@" $(ldd "$@" | sed -nE 's/^[^(]*[[:space:]](\/[^ ]+) \(0x.*/\1/p' | sort -u); do
+        [[ ! -e $root$file ]] || continue
+        install -D "$file" "$root$file"
+        strip --strip-debug "$root$file"
+    done
+}
+
+# guest_files <root> <release>: what every guest has.
+guest_files() {
+    local root=$1
+    mkdir -p "$root"/{bin,dev,etc,proc,sys,tmp}
+    cp "$(command -v busybox)" "$root/bin/busybox"
+    ln -s busybox "$root/bin/sh"
+    cp tests/kernel/init "$root/init"
+    cp "$kernel_dir/$2/tutti.ko" "$root/tutti.ko"
+    printf 'root:x:0:0::/:/bin/sh\nother:x:1000:1000::/:/bin/sh\n' >"$root/etc/passwd"
+}
+
+# guest <root> <release> [kernel parameter]...: boots it; what it prints comes to standard output. $machine may hold
+# options of QEMU that say more of it.
+guest() {
+    local root=$1 release=$2
+    shift 2
+    (cd "$root" && find . -print0 | cpio --quiet --null --create --format=newc --owner=0:0) | gzip -1 >"$root.cpio.gz"
+    # shellcheck disable=SC2086  # a list of words
+    qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 768 ${machine:-} -display none -nodefaults -no-reboot -serial stdio \
+        -kernel "$kernel_dir/$release/boot/vmlinuz-$release" -initrd "$root.cpio.gz" \
+        -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable $*"
+}
+
+kernel_shell() {
+    local release root
+    release=$(kernel_releases | head -n 1)
+    root=$(mktemp -d)
+    trap 'rm -rf "$root" "$root.cpio.gz"' EXIT
+    guest_files "$root" "$release"
+    guest "$root" "$release" tutti.shell
+}
+
+command_kernel() {
+    local command=${1:---help}
+    shift || true
+    case $command in
+        build)
+            steps 2
+            step "packages" need "${packages_kernel[@]}"
+            step "build the module" kernel_modules
+            say "built in $kernel_dir, for each of: $(kernel_releases | xargs)"
+            ;;
+        test)
+            # shellcheck source=scripts/test.sh
+            source scripts/test.sh
+            command_test --preset release -L '^kernel$' "$@"
+            ;;
+        shell)
+            steps 3
+            step "packages" need "${packages_kernel[@]}"
+            step "build the module" kernel_modules
+            step "fetch the kernel" kernel_image "$(kernel_releases | head -n 1)"
+            kernel_shell
+            ;;
+        -h | --help | help) kernel_usage ;;
+        *)
+            kernel_usage >&2
+            die "kernel has no command '$command'"
+            ;;
+    esac
+}

@@ -1,0 +1,18 @@
+// The kernel module's device (kernel/uapi.h), as the tick source `kernel` uses it: one for the process, open while
+// workers run.
+#pragma once
+
+#include <string>
+
+#include "preempt/tick_source.hpp"
+
+namespace tutti::preempt {
+
+/// Why the calling thread could have no ticks of the kernel module, as the end of a sentence; empty: it can.
+[[nodiscard]] std::string kernel_device_problem();
+/// Whether there is a device at all, whatever is wrong with it.
+[[nodiscard]] bool kernel_device_exists() noexcept;
+
+extern const tick_source kernel_ticks;
+
+}  // namespace tutti::preempt

@@ -1,0 +1,122 @@
+// The device as tests use it.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <thread>
+
+#include "kernel/handler.hpp"
+
+namespace kernel_test {
+
+inline std::uint64_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
+inline std::uint64_t address(void (*f)() noexcept) { return reinterpret_cast<std::uintptr_t>(f); }
+
+/// An open device with its page.
+class device {
+public:
+    explicit device(int more_flags = O_CLOEXEC) : fd_{::open(TUTTI_DEVICE, O_RDWR | more_flags)} {
+        if (fd_ < 0) {
+            std::perror(TUTTI_DEVICE);
+            std::abort();
+        }
+        entries_ = static_cast<tutti_entry*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+        if (entries_ == MAP_FAILED) std::abort();
+    }
+    ~device() {
+        ::munmap(entries_, 4096);
+        ::close(fd_);
+    }
+    device(const device&) = delete;
+    device& operator=(const device&) = delete;
+
+    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] tutti_entry& entry(unsigned number) const { return entries_[number]; }
+
+    /// 0, or the error.
+    int call(unsigned long what, const void* argument = nullptr) const {
+        return ::ioctl(fd_, what, argument) == 0 ? 0 : errno;
+    }
+    int kick(unsigned long number) const { return ::ioctl(fd_, TUTTI_KICK, number) == 0 ? 0 : errno; }
+    int allow_grind() const {
+        const tutti_range code{reinterpret_cast<std::uintptr_t>(&grind), address(&grind_end)};
+        return call(TUTTI_ALLOW, &code);
+    }
+
+private:
+    int fd_;
+    tutti_entry* entries_;
+};
+
+inline tutti_join how_to_join(std::uint64_t period_ns = 0) {
+    tutti_join how{};
+    how.handler = address(&handler_entry);
+    how.handler_end = address(&handler_end);
+    how.period_ns = period_ns;
+    how.pause_ns = 20'000;
+    how.longest_ns = 200'000;
+    return how;
+}
+
+template <class T>
+T read_once(T& where) {
+    return std::atomic_ref<T>{where}.load();
+}
+template <class T>
+void write_once(T& where, T value) {
+    std::atomic_ref<T>{where}.store(value);
+}
+
+/// A thread that has joined and grinds until it is told to stop, or to the end of the scope.
+class grinder {
+public:
+    explicit grinder(device& of, const tutti_join& how = how_to_join()) : of_{of}, how_{how} {
+        thread_ = std::thread{[this] { run(); }};
+        while (!ready_) std::this_thread::yield();
+    }
+    ~grinder() { stop(); }
+    grinder(const grinder&) = delete;
+    grinder& operator=(const grinder&) = delete;
+
+    void stop() {
+        stop_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+    [[nodiscard]] unsigned number() const { return how_.number; }
+    [[nodiscard]] tutti_entry& entry() const { return of_.entry(how_.number); }
+    int kick() const { return of_.kick(how_.number); }
+
+    std::uint64_t damage = 0, handled = 0;  // once it has stopped
+    std::atomic<std::uint8_t> standing{0};
+
+private:
+    void run() {
+        EXPECT_EQ(of_.call(TUTTI_JOIN, &how_), 0);
+        tutti_entry& e = entry();
+        handler_entry_of_thread = &e;
+        write_once<__u64>(e.stack_end, ~__u64{0});
+        write_once<__u64>(e.standing_at, address(&standing));
+        write_once<__u32>(e.preemptable, 1);
+        ready_ = true;
+        damage = grind(&stop_);
+        write_once<__u32>(e.preemptable, 0);
+        handled = ::handled;
+        EXPECT_EQ(of_.call(TUTTI_LEAVE), 0);
+    }
+
+    device& of_;
+    tutti_join how_;
+    std::atomic<bool> ready_{false}, stop_{false};
+    std::thread thread_;
+};
+
+}  // namespace kernel_test

@@ -1,0 +1,364 @@
+// The module by itself: where ticks go, what they leave behind, what it refuses.
+#include <sys/rseq.h>
+#include <sys/wait.h>
+
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "kernel/device.hpp"
+
+namespace kernel_test {
+namespace {
+
+/// Waits for a count of the module's to move on: each time it is looked at, the tick may have been served at once.
+void wait_for_more(__u64& count, __u64 before) {
+    while (read_once(count) <= before) std::this_thread::yield();
+}
+
+TEST(device, has_the_version_of_the_tests) {
+    const device d;
+    __u32 version = 0;
+    EXPECT_EQ(d.call(TUTTI_VERSION, &version), 0);
+    EXPECT_EQ(version, __u32{TUTTI_ABI});
+}
+
+// Catches a kick that is lost, and one that redirects more than once.
+TEST(ticks, one_is_one) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    grinder g{d};
+    constexpr __u64 ticks = 5000;
+    for (__u64 i = 0; i < ticks; ++i) {
+        ASSERT_EQ(read_once(g.entry().redirected), i);
+        ASSERT_EQ(g.kick(), 0);
+        wait_for_more(g.entry().redirected, i);
+    }
+    g.stop();
+    EXPECT_EQ(g.handled, ticks);
+    EXPECT_EQ(g.damage, 0u);
+}
+
+// Registers, flags, a vector and the red zone.
+TEST(ticks, leave_no_trace) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    grinder g{d, how_to_join(50'000)};
+    wait_for_more(g.entry().redirected, 5000);
+    const __u64 seen = read_once(g.entry().redirected);
+    g.stop();
+    EXPECT_EQ(g.damage, 0u);
+    EXPECT_GE(g.handled, seen);
+}
+
+/// The tick stands, again and again, and redirects as soon as it may.
+template <class F, class G>
+void stands_while(F&& forbid, G&& permit) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    grinder g{d};
+    forbid(g.entry());
+    ASSERT_EQ(g.kick(), 0);
+    wait_for_more(g.entry().stood, 3);
+    EXPECT_EQ(read_once(g.entry().redirected), 0u);
+    EXPECT_EQ(g.standing, 1);
+    permit(g.entry());
+    wait_for_more(g.entry().redirected, 0);
+    g.stop();
+    EXPECT_EQ(g.handled, 1u);
+    EXPECT_EQ(g.damage, 0u);
+}
+
+TEST(ticks, stand_while_the_thread_is_not_preemptable) {
+    stands_while([](tutti_entry& e) { write_once<__u32>(e.preemptable, 0); },
+                 [](tutti_entry& e) { write_once<__u32>(e.preemptable, 1); });
+}
+
+TEST(ticks, stand_on_another_stack) {
+    stands_while([](tutti_entry& e) { write_once<__u64>(e.stack_end, 4096); },
+                 [](tutti_entry& e) { write_once<__u64>(e.stack_end, ~__u64{0}); });
+}
+
+TEST(ticks, stand_where_the_stack_has_no_room) {
+    stands_while([](tutti_entry& e) { write_once<__u64>(e.stack_begin, ~__u64{0} - 1); },
+                 [](tutti_entry& e) { write_once<__u64>(e.stack_begin, 0); });
+}
+
+TEST(ticks, stand_where_no_code_is_allowed) {
+    device d;
+    grinder g{d};
+    ASSERT_EQ(g.kick(), 0);
+    wait_for_more(g.entry().stood, 3);
+    EXPECT_EQ(read_once(g.entry().redirected), 0u);
+    ASSERT_EQ(d.allow_grind(), 0);
+    wait_for_more(g.entry().redirected, 0);
+}
+
+TEST(ticks, stand_in_the_handler) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    tutti_join how = how_to_join();
+    how.handler = reinterpret_cast<std::uintptr_t>(&grind);
+    how.handler_end = address(&grind_end);
+    grinder g{d, how};
+    ASSERT_EQ(g.kick(), 0);
+    wait_for_more(g.entry().stood, 3);
+    EXPECT_EQ(read_once(g.entry().redirected), 0u);
+}
+
+// Catches a module that redirects out of a restartable sequence, which then would not be restarted.
+TEST(ticks, stand_in_a_restartable_sequence) {
+    const device d;
+    const tutti_range code{address(&restartable_begin), address(&restartable_end)};
+    ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
+    ASSERT_GT(__rseq_size, 0u) << "the C library has none";
+    tutti_join how = how_to_join();
+    std::atomic<bool> stop{false}, joined{false};
+    std::thread t{[&] {
+        ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
+        tutti_entry& e = d.entry(how.number);
+        handler_entry_of_thread = &e;
+        write_once<__u64>(e.stack_end, ~__u64{0});
+        write_once<__u32>(e.preemptable, 1);
+        joined = true;
+        char* const thread = static_cast<char*>(__builtin_thread_pointer());
+        restartable(reinterpret_cast<struct rseq*>(thread + __rseq_offset), &stop);
+        EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    }};
+    while (!joined) std::this_thread::yield();
+    ASSERT_EQ(d.kick(how.number), 0);
+    wait_for_more(d.entry(how.number).stood, 20);
+    EXPECT_EQ(read_once(d.entry(how.number).redirected), 0u);
+    stop = true;
+    t.join();
+}
+
+// It runs again from where it was, with a tick that was asked for while it slept.
+TEST(ticks, reach_who_sleeps) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    tutti_join how = how_to_join();
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    std::atomic<bool> joined{false}, stop{false};
+    std::uint64_t damage = 1;
+    std::thread t{[&] {
+        ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
+        tutti_entry& e = d.entry(how.number);
+        handler_entry_of_thread = &e;
+        write_once<__u64>(e.stack_end, ~__u64{0});
+        write_once<__u32>(e.preemptable, 1);
+        joined = true;
+        char byte = 0;
+        EXPECT_EQ(::read(ends[0], &byte, 1), 1);
+        damage = grind(&stop);
+        EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    }};
+    while (!joined) std::this_thread::yield();
+    ASSERT_EQ(d.kick(how.number), 0);
+    ASSERT_EQ(::write(ends[1], "x", 1), 1);
+    wait_for_more(d.entry(how.number).redirected, 0);
+    stop = true;
+    t.join();
+    EXPECT_EQ(damage, 0u);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+// Most of them sleep, so that the rest gets to run.
+TEST(ticks, come_to_as_many_threads_as_may_join) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    constexpr unsigned busy = 4;
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    std::atomic<unsigned> joined{0};
+    std::vector<std::thread> sleepers;
+    for (unsigned i = 0; i < TUTTI_THREADS - busy; ++i) {
+        sleepers.emplace_back([&] {
+            tutti_join how = how_to_join();
+            EXPECT_EQ(d.call(TUTTI_JOIN, &how), 0);
+            ++joined;
+            char byte = 0;
+            EXPECT_EQ(::read(ends[0], &byte, 1), 0);
+            EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+        });
+    }
+    while (joined != TUTTI_THREADS - busy) std::this_thread::yield();
+    std::deque<grinder> all;
+    for (unsigned i = 0; i < busy; ++i) all.emplace_back(d);
+    tutti_join how = how_to_join();
+    EXPECT_EQ(d.call(TUTTI_JOIN, &how), ENOSPC);
+    for (unsigned i = 0; i < TUTTI_THREADS; ++i) EXPECT_EQ(d.kick(i), 0);
+    for (grinder& g : all) wait_for_more(g.entry().redirected, 0);
+    for (grinder& g : all) {
+        g.stop();
+        EXPECT_EQ(g.damage, 0u);
+        EXPECT_EQ(g.handled, 1u);
+    }
+    EXPECT_EQ(d.call(TUTTI_JOIN, &how), 0) << "there is room again";
+    EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    ::close(ends[1]);
+    for (std::thread& t : sleepers) t.join();
+    ::close(ends[0]);
+}
+
+TEST(device, refuses_what_makes_no_sense) {
+    const device d;
+    const auto joining = [&d](auto&& change) {
+        tutti_join how = how_to_join();
+        change(how);
+        return d.call(TUTTI_JOIN, &how);
+    };
+    EXPECT_EQ(joining([](tutti_join& h) { h.handler = ~__u64{0}; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.handler = __u64{1} << 63; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.handler_end = h.handler - 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.period_ns = TUTTI_SHORTEST_NS - 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.pause_ns = 0; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.longest_ns = TUTTI_LONGEST_NS + 1; }), EINVAL);
+    EXPECT_EQ(joining([](tutti_join& h) { h.signal = 65; }), EINVAL);
+    EXPECT_EQ(d.call(TUTTI_LEAVE), ESRCH);
+    EXPECT_EQ(joining([](tutti_join&) {}), 0);
+    EXPECT_EQ(joining([](tutti_join&) {}), EBUSY);
+    EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+    EXPECT_EQ(d.kick(0), ESRCH);
+    EXPECT_EQ(d.kick(TUTTI_THREADS), EINVAL);
+    EXPECT_EQ(d.call(TUTTI_JOIN, nullptr), EFAULT);
+    EXPECT_EQ(d.call(_IO('T', 99)), ENOTTY);
+
+    const tutti_range empty{4096, 4096}, of_kernel{4096, ~__u64{0}};
+    EXPECT_EQ(d.call(TUTTI_ALLOW, &empty), EINVAL);
+    EXPECT_EQ(d.call(TUTTI_ALLOW, &of_kernel), EINVAL);
+    for (int i = 0; i < TUTTI_RANGES; ++i) ASSERT_EQ(d.allow_grind(), 0);
+    EXPECT_EQ(d.allow_grind(), ENOSPC);
+
+    EXPECT_EQ(::mmap(nullptr, 8192, PROT_READ, MAP_SHARED, d.fd(), 0), MAP_FAILED);
+    EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), 4096), MAP_FAILED);
+}
+
+// A child has the descriptor, and another address space: it may do nothing, and has not joined.
+TEST(device, serves_the_program_that_opened_it_alone) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    grinder g{d};
+    for (int i = 0; i < 20; ++i) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            tutti_join how = how_to_join();
+            const bool refused = d.call(TUTTI_JOIN, &how) == EPERM && d.kick(g.number()) == EPERM &&
+                                 d.allow_grind() == EPERM &&
+                                 ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), 0) == MAP_FAILED;
+            ::_exit(refused ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+        const __u64 before = read_once(g.entry().redirected);
+        ASSERT_EQ(g.kick(), 0);
+        wait_for_more(g.entry().redirected, before);
+    }
+    g.stop();
+    EXPECT_EQ(g.damage, 0u);
+}
+
+/// Processes whose threads tick, the first wherever it is, each ended by `end` in its own way.
+template <class F>
+void end_while_ticking(F&& end, int expected) {
+    for (int i = 0; i < 6; ++i) {
+        int ends[2];
+        ASSERT_EQ(::pipe(ends), 0);
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            // Left open by exec: the handler is nothing in the program that comes then.
+            auto* const d = new device{0};
+            static_cast<void>(d->allow_grind());
+            std::deque<grinder> all;
+            for (int k = 0; k < 3; ++k) all.emplace_back(*d, how_to_join(TUTTI_SHORTEST_NS));
+            for (grinder& g : all) wait_for_more(g.entry().redirected, 10);
+            tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
+            const tutti_range everything{4096, __u64{1} << 46};
+            if (d->call(TUTTI_ALLOW, &everything) != 0 || d->call(TUTTI_JOIN, &how) != 0) ::_exit(3);
+            tutti_entry& e = d->entry(how.number);
+            handler_entry_of_thread = &e;
+            write_once<__u64>(e.stack_end, ~__u64{0});
+            write_once<__u32>(e.preemptable, 1);
+            if (::write(ends[1], "x", 1) != 1) ::_exit(4);
+            end();
+            ::pause();
+        }
+        char byte = 0;
+        ASSERT_EQ(::read(ends[0], &byte, 1), 1);
+        if (expected == SIGKILL) ::kill(child, SIGKILL);
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, expected);
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+}
+
+TEST(threads, may_be_killed_while_they_tick) {
+    end_while_ticking([] {}, SIGKILL);
+}
+TEST(threads, may_exit_while_others_tick) {
+    end_while_ticking([] { ::_exit(0); }, 0);
+}
+TEST(threads, may_execute_another_program_while_they_tick) {
+    end_while_ticking([] { ::execl("/bin/busybox", "busybox", "true", nullptr); }, 0);
+}
+
+// Not one that leaves: its entry is free for the next, again and again.
+TEST(threads, may_end_without_leaving) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    for (unsigned i = 0; i < 4 * TUTTI_THREADS; ++i) {
+        std::thread{[&d] {
+            tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
+            int error = 0;
+            do error = d.call(TUTTI_JOIN, &how);
+            while (error == ENOSPC);  // until the dead have been buried
+            EXPECT_EQ(error, 0);
+        }}.join();
+    }
+}
+
+// The device goes first.
+TEST(threads, may_outlive_the_device) {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> all;
+    for (int i = 0; i < 10; ++i) {
+        auto d = std::make_unique<device>();
+        ASSERT_EQ(d->allow_grind(), 0);
+        std::atomic<bool> joined{false};
+        all.emplace_back([&d, &joined, &stop] {
+            tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
+            EXPECT_EQ(d->call(TUTTI_JOIN, &how), 0);
+            joined = true;
+            EXPECT_EQ(grind(&stop), 0u);
+        });
+        while (!joined) std::this_thread::yield();
+        d.reset();
+    }
+    stop = true;
+    for (std::thread& t : all) t.join();
+}
+
+}  // namespace
+}  // namespace kernel_test
+
+/// With --ticking: threads that tick, until somebody kills this process.
+int main(int count, char** words) {
+    if (count == 2 && std::strcmp(words[1], "--ticking") == 0) {
+        kernel_test::device d;
+        if (d.allow_grind() != 0) return 1;
+        std::deque<kernel_test::grinder> all;
+        for (int i = 0; i < 4; ++i) all.emplace_back(d, kernel_test::how_to_join(TUTTI_SHORTEST_NS));
+        std::puts("ticking");
+        std::fflush(stdout);
+        for (;;) ::pause();
+    }
+    ::testing::InitGoogleTest(&count, words);
+    return RUN_ALL_TESTS();
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# guest.sh <what> <program>: boots a guest that loads the module and runs that program, as `what` says below.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=scripts/common.sh
+source scripts/common.sh
+# shellcheck source=scripts/kernel.sh
+source scripts/kernel.sh
+
+skip() {
+    say "SKIPPED, nothing was tested: $*"
+    exit 77
+}
+
+what=$1 program=$2
+for package in "${packages_kernel[@]}"; do
+    installed "$package" || skip "$package is not installed"
+done
+release=${TUTTI_KERNEL:-$(kernel_releases | head -n 1)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+kernel_module "$release" >"$work/log" 2>&1 || {
+    cat "$work/log"
+    die "the module does not build for $release"
+}
+kernel_image "$release" || skip "the package linux-image-$release cannot be fetched"
+guest_files "$work/root" "$release"
+with_libraries "$work/root" "$program"
+
+export_all='export TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.05'
+case $what in
+    device)
+        # Loaded and unloaded while it is in use, which is refused, and while what used it is being buried.
+        cat >"$work/root/tests" <<END
+$program --gtest_brief=1
+su other -s /bin/sh -c '! test -r /dev/tutti && ! test -w /dev/tutti'
+for i in 1 2 3 4 5 6 7 8; do sh /busy.sh $program || exit 1; done
+END
+        cp tests/kernel/busy.sh "$work/root/busy.sh"
+        ;;
+    instructions)
+        machine='-smp 1 -icount shift=0,sleep=off'
+        echo "TUTTI_TEST_ICOUNT=1 $program --gtest_filter=instructions.*" >"$work/root/tests"
+        ;;
+    preemption)
+        cat >"$work/root/tests" <<END
+$export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of_four*
+$export_all; $program --gtest_brief=1 --gtest_filter=every_instruction.*:*one_of_four_parts*/0
+END
+        ;;
+    *) die "there is no guest for '$what'" ;;
+esac
+guest "$work/root" "$release" </dev/null | tee "$work/output"
+grep -q '^guest: all is well' "$work/output"

@@ -1,0 +1,206 @@
+#include "kernel/handler.hpp"
+
+[[gnu::tls_model("initial-exec")]] thread_local tutti_entry* handler_entry_of_thread = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local std::uint64_t handled = 0;
+std::uint64_t arrived = 0;
+
+// `grind` puts its values everywhere, waits a while, and looks at each. The carry has to survive, too.
+asm(R"(
+    .text
+    .globl handler_entry
+handler_entry:
+    endbr64
+    pushfq
+    pushq %rax
+    movq handled@gottpoff(%rip), %rax
+    incq %fs:(%rax)
+    movq handler_entry_of_thread@gottpoff(%rip), %rax
+    movq %fs:(%rax), %rax
+    movl $1, 4(%rax)
+    popq %rax
+    popfq
+    ret $128
+    .globl handler_end
+handler_end:
+
+    .globl grind
+grind:
+    pushq %rbx
+    pushq %rbp
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    xorl %eax, %eax
+1:
+    movq $0x1111, %rbx
+    movq $0x2222, %rcx
+    movq $0x3333, %rdx
+    movq $0x4444, %rsi
+    movq $0x5555, %rbp
+    movq $0x6666, %r8
+    movq $0x7777, %r9
+    movq $0x8888, %r10
+    movq $0x9999, %r11
+    movq $0xaaaa, %r12
+    movq $0xbbbb, %r13
+    movq $0xcccc, %r14
+    movq %rbx, %xmm7
+    movq %r14, -8(%rsp)
+    movq %r13, -64(%rsp)
+    movq %r12, -128(%rsp)
+    movl $200, %r15d
+    stc
+2:
+    decl %r15d
+    jnz 2b
+    jnc 9f
+    cmpq $0x1111, %rbx
+    jne 9f
+    cmpq $0x2222, %rcx
+    jne 9f
+    cmpq $0x3333, %rdx
+    jne 9f
+    cmpq $0x4444, %rsi
+    jne 9f
+    cmpq $0x5555, %rbp
+    jne 9f
+    cmpq $0x6666, %r8
+    jne 9f
+    cmpq $0x7777, %r9
+    jne 9f
+    cmpq $0x8888, %r10
+    jne 9f
+    cmpq $0x9999, %r11
+    jne 9f
+    cmpq $0xaaaa, %r12
+    jne 9f
+    cmpq $0xbbbb, %r13
+    jne 9f
+    cmpq $0xcccc, %r14
+    jne 9f
+    cmpq %r14, -8(%rsp)
+    jne 9f
+    cmpq %r13, -64(%rsp)
+    jne 9f
+    cmpq %r12, -128(%rsp)
+    jne 9f
+    movq %xmm7, %rcx
+    cmpq %rbx, %rcx
+    jne 9f
+    jmp 3f
+9:
+    incq %rax
+3:
+    cmpb $0, (%rdi)
+    je 1b
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbp
+    popq %rbx
+    ret
+    .globl grind_end
+grind_end:
+
+    .globl kick_self
+kick_self:
+    movq %rsi, %rdx
+    movl $0x5404, %esi
+    movl $16, %eax
+    syscall
+    ret
+    .globl kick_self_end
+kick_self_end:
+
+    .globl saving_entry
+saving_entry:
+    endbr64
+    pushfq
+    cld
+    pushq %rax
+    pushq %rdx
+    rdtsc
+    shlq $32, %rdx
+    orq %rdx, %rax
+    movq %rax, arrived(%rip)
+    pushq %rcx
+    pushq %rbx
+    pushq %rbp
+    pushq %rsi
+    pushq %rdi
+    pushq %r8
+    pushq %r9
+    pushq %r10
+    pushq %r11
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, %rbp
+    subq $4096, %rsp
+    andq $-64, %rsp
+    xorl %eax, %eax
+    movq %rax, 512(%rsp)
+    movq %rax, 520(%rsp)
+    movq %rax, 528(%rsp)
+    movq %rax, 536(%rsp)
+    movq %rax, 544(%rsp)
+    movq %rax, 552(%rsp)
+    movq %rax, 560(%rsp)
+    movq %rax, 568(%rsp)
+    movl $7, %eax
+    xorl %edx, %edx
+    xsave64 (%rsp)
+    fninit
+    movl $7, %eax
+    xorl %edx, %edx
+    xrstor64 (%rsp)
+    movq %rbp, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %r11
+    popq %r10
+    popq %r9
+    popq %r8
+    popq %rdi
+    popq %rsi
+    popq %rbp
+    popq %rbx
+    popq %rcx
+    popq %rdx
+    popq %rax
+    popfq
+    ret $128
+    .globl saving_end
+saving_end:
+
+    .globl restartable
+restartable:
+    leaq restartable_section(%rip), %rax
+1:
+    cmpb $0, (%rsi)
+    jne restartable_end
+    movq %rax, 8(%rdi)
+    .globl restartable_begin
+restartable_begin:
+    cmpb $0, (%rsi)
+    je restartable_begin
+    .globl restartable_end
+restartable_end:
+    movq $0, 8(%rdi)
+    ret
+    .long 0x53053053
+restartable_abort:
+    jmp 1b
+
+    .section .data.rel.ro, "aw"
+    .balign 32
+restartable_section:
+    .long 0, 0
+    .quad restartable_begin, restartable_end - restartable_begin, restartable_abort
+    .text
+)");

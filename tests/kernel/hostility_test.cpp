@@ -1,0 +1,109 @@
+// A program that does anything to the device, and to its page: nobody but itself suffers. Another program beside it
+// ticks on, unharmed.
+#include <sys/wait.h>
+
+#include <csignal>
+#include <random>
+
+#include "kernel/device.hpp"
+
+namespace kernel_test {
+namespace {
+
+/// Writes garbage into every entry until it is told to stop.
+void scribble(const device& d, const std::atomic<bool>& stop, std::uint64_t seed) {
+    std::mt19937_64 random{seed};
+    while (!stop) {
+        tutti_entry& e = d.entry(static_cast<unsigned>(random() % TUTTI_THREADS));
+        const __u64 value = random() % 3 == 0 ? random() : random() % 2 == 0 ? ~__u64{0} << (random() % 64) : 0;
+        switch (random() % 6) {
+            case 0: write_once<__u32>(e.wanted, static_cast<__u32>(value)); break;
+            case 1: write_once<__u64>(e.standing_at, value); break;
+            case 2: write_once<__u64>(e.stack_begin, value); break;
+            case 3: write_once<__u64>(e.stack_end, value); break;
+            case 4: write_once<__u64>(e.redirected, value); break;
+            // Not preemptable: it would be redirected with anything as a stack, and be over too soon.
+            default: write_once<__u64>(e.stood, value); break;
+        }
+    }
+}
+
+/// Calls with anything as a command, or a command with anything.
+void call_at_random(const device& d, std::uint64_t seed, int calls) {
+    std::mt19937_64 random{seed};
+    constexpr unsigned long commands[] = {TUTTI_VERSION, TUTTI_ALLOW, TUTTI_JOIN, TUTTI_LEAVE, TUTTI_KICK};
+    for (int i = 0; i < calls; ++i) {
+        const unsigned long command = random() % 4 == 0 ? random() : commands[random() % 5];
+        tutti_join how = how_to_join(random() % 2 == 0 ? 0 : TUTTI_SHORTEST_NS);
+        auto* const bytes = reinterpret_cast<unsigned char*>(&how);
+        for (std::uint64_t k = random() % 4; k != 0; --k)
+            bytes[random() % sizeof how] = static_cast<unsigned char>(random());
+        how.signal = 0;  // not to be ended by one
+        switch (random() % 4) {
+            case 0: d.call(command, reinterpret_cast<const void*>(random())); break;
+            case 1: d.kick(random() % (2 * TUTTI_THREADS)); break;
+            default: d.call(command, &how); break;
+        }
+    }
+}
+
+[[noreturn]] void be_hostile(std::uint64_t seed) {
+    device d;
+    std::atomic<bool> stop{false};
+    std::thread writer{[&] { scribble(d, stop, seed); }};
+    std::thread others[3];
+    for (std::thread& t : others) t = std::thread{[&d, s = ++seed] { call_at_random(d, s, 20'000); }};
+    for (std::thread& t : others) t.join();
+    stop = true;
+    writer.join();
+    ::_exit(0);
+}
+
+TEST(hostility, harms_nobody_else) {
+    device d;
+    ASSERT_EQ(d.allow_grind(), 0);
+    grinder bystander{d, how_to_join(100'000)};
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) be_hostile(1000 * seed);
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        // It may have had standing_at point into its own memory; that is its own affair.
+        EXPECT_TRUE(WIFEXITED(status) || WIFSIGNALED(status));
+        const __u64 before = read_once(bystander.entry().redirected);
+        while (read_once(bystander.entry().redirected) < before + 10) std::this_thread::yield();
+    }
+    bystander.stop();
+    EXPECT_EQ(bystander.damage, 0u);
+}
+
+// Redirected to anywhere, with anything as its stack: it ends by a signal, or does not, and nothing else happens.
+TEST(hostility, may_send_itself_anywhere) {
+    std::mt19937_64 random{7};
+    for (int i = 0; i < 40; ++i) {
+        const pid_t child = ::fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            ::ualarm(50'000, 0);  // it may get into a loop
+            device d;
+            tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
+            how.handler = random() % 2 == 0 ? random() >> 17 : address(&handler_entry) + random() % 64;
+            how.handler_end = how.handler;
+            const tutti_range everything{0, __u64{1} << 46};
+            if (d.call(TUTTI_ALLOW, &everything) != 0 || d.call(TUTTI_JOIN, &how) != 0) ::_exit(0);
+            tutti_entry& e = d.entry(how.number);
+            handler_entry_of_thread = &e;
+            write_once<__u64>(e.stack_end, ~__u64{0});
+            write_once<__u32>(e.preemptable, 1);
+            std::atomic<bool> stop{false};
+            ::_exit(grind(&stop) == 0 ? 0 : 1);
+        }
+        static_cast<void>(random());
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+    }
+}
+
+}  // namespace
+}  // namespace kernel_test

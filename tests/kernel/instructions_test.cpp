@@ -1,0 +1,76 @@
+// How many instructions a tick takes, and how many a signal: of a thread that sends it to itself, because all others
+// are then left out. The guest counts instructions in the place of time (QEMU's -icount), so what is compared is
+// exact.
+#include <sys/syscall.h>
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <vector>
+
+#include "kernel/device.hpp"
+
+namespace kernel_test {
+namespace {
+
+struct path {
+    std::uint64_t to_handler, there_and_back;
+};
+
+/// The median of many.
+template <class F>
+path measure(F&& send) {
+    std::vector<std::uint64_t> to, all;
+    for (int i = 0; i < 501; ++i) {
+        const std::uint64_t begin = __rdtsc();
+        send();
+        const std::uint64_t end = __rdtsc();
+        to.push_back(arrived - begin);
+        all.push_back(end - begin);
+    }
+    const auto median = [](std::vector<std::uint64_t>& v) {
+        std::ranges::sort(v);
+        return v[v.size() / 2];
+    };
+    return {median(to), median(all)};
+}
+
+void note_arrival(int) { arrived = __rdtsc(); }
+
+TEST(instructions, of_a_tick_are_fewer_than_of_a_signal) {
+    if (std::getenv("TUTTI_TEST_ICOUNT") == nullptr) GTEST_SKIP() << "this machine does not count instructions as time";
+    device d;
+    tutti_join how = how_to_join();
+    how.handler = address(&saving_entry);
+    how.handler_end = address(&saving_end);
+    const tutti_range code{reinterpret_cast<std::uintptr_t>(&kick_self), address(&kick_self_end)};
+    ASSERT_EQ(d.call(TUTTI_ALLOW, &code), 0);
+    ASSERT_EQ(d.call(TUTTI_JOIN, &how), 0);
+    tutti_entry& e = d.entry(how.number);
+    write_once<__u64>(e.stack_end, ~__u64{0});
+    const path tick = measure([&] {
+        write_once<__u32>(e.preemptable, 1);
+        kick_self(d.fd(), how.number);
+    });
+    EXPECT_EQ(read_once(e.redirected), 501u);
+    EXPECT_EQ(read_once(e.stood), 0u);
+    EXPECT_EQ(d.call(TUTTI_LEAVE), 0);
+
+    struct sigaction on_signal{};
+    on_signal.sa_handler = note_arrival;
+    ASSERT_EQ(::sigaction(SIGURG, &on_signal, nullptr), 0);
+    const path signal = measure([process = ::getpid()] { ::syscall(SYS_tgkill, process, process, SIGURG); });
+
+    const auto show = [](const char* what, const path& p) {
+        std::printf("%s: %llu to the handler, %llu there and back\n", what,
+                    static_cast<unsigned long long>(p.to_handler), static_cast<unsigned long long>(p.there_and_back));
+    };
+    show("tick", tick);
+    show("signal", signal);
+    EXPECT_LT(tick.to_handler, signal.to_handler);
+    EXPECT_LT(tick.there_and_back, signal.there_and_back);
+}
+
+}  // namespace
+}  // namespace kernel_test
