@@ -106,7 +106,7 @@ packages_engines=(etcd-server postgresql redis-server)
 # Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
 packages_cluster=(libasio-dev libcereal-dev "${packages_engine_clients[@]}")
 packages_redis=(redis-server redis-tools)
-# Compiles memcached, applies semantic patches, runs its tests.
+# Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
