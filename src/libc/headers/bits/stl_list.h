@@ -1,0 +1,22 @@
+/* Lists: libstdc++ has compiled what hooks their nodes. src/libc/containers.cpp has the clones. It declares these five
+   functions, and nothing else in its header, by a macro for what they do not throw. */
+#ifndef TUTTI_STL_LIST_H
+#define TUTTI_STL_LIST_H
+#include <bits/stl_algobase.h>
+#include <ext/alloc_traits.h>
+#if __cplusplus >= 201103L
+#include <bits/allocated_ptr.h>
+#include <ext/aligned_buffer.h>
+#endif
+#pragma push_macro("_GLIBCXX_USE_NOEXCEPT")
+#undef _GLIBCXX_USE_NOEXCEPT
+#if __cplusplus >= 201103L
+#define _GLIBCXX_USE_NOEXCEPT noexcept __attribute__((transaction_safe))
+#else
+#define _GLIBCXX_USE_NOEXCEPT throw() __attribute__((transaction_safe))
+#endif
+#include_next <bits/stl_list.h>
+#pragma pop_macro("_GLIBCXX_USE_NOEXCEPT")
+#else
+#include_next <bits/stl_list.h>
+#endif
