@@ -113,7 +113,7 @@ packages_charts=(python3-matplotlib)
 packages_test=(gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
     redis-tools python3-redis libgtest-dev
-    librapidcheck-dev gcc-12-source openssl xz-utils)
+    librapidcheck-dev gcc-12-source openssl xz-utils locales)
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
@@ -134,6 +134,7 @@ installed() {
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libasio-dev) has_header asio.hpp ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;
+        locales) [[ -e /usr/share/i18n/locales/sv_SE ]] ;;
         libpq-dev) has_header postgresql/libpq-fe.h ;;
         libgrpc++-dev) has_header grpcpp/grpcpp.h ;;
         libprotobuf-dev) has_header google/protobuf/message.h ;;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cerrno>
+#include <clocale>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -39,6 +40,14 @@ struct as_is {
 struct sign {
     int operator()(const arena&, int value) const { return (value > 0) - (value < 0); }
 };
+
+/// locales.sh chooses a locale by the environment.
+inline void enter_locale() {
+    const char* const name = std::getenv("TUTTI_TEST_LOCALE");
+    if (name == nullptr || std::setlocale(LC_ALL, name) != nullptr) return;
+    std::fprintf(stderr, "there is no locale %s\n", name);
+    std::exit(1);
+}
 
 inline bool never = false;
 inline int restarts_left = 0;
