@@ -72,8 +72,7 @@ void copies(const arena& w, std::size_t x, std::size_t y, std::size_t n, int c) 
     ends.bytes[room + y] = 0;
     CHECK_CALL(ends, as_is{}, strcat, (a.bytes + room, a.bytes + x));
     CHECK_CALL(ends, as_is{}, strncat, (a.bytes + room, a.bytes + x, n));
-    // What does not fit leaves anything behind (C11, 7.24.4.5).
-    if (std::strxfrm(nullptr, w.bytes + x, 0) < 300) {
+    if (writes_the_result_alone<char>(w, std::strxfrm, w.bytes + room, w.bytes + x, 300)) {
         CHECK_CALL(w, as_is{}, strxfrm, (a.bytes + room, a.bytes + x, 300));
     }
 }

@@ -53,7 +53,8 @@ void writes(const arena& w, std::size_t x, std::size_t y, std::size_t n, wchar_t
     CHECK_CALL(w, as_is{}, wmempcpy, (target(a), text(a, x), n));
     CHECK_CALL(w, as_is{}, wmemmove, (text(a, y), text(a, x), n));
     CHECK_CALL(w, as_is{}, wmemset, (text(a, x), c, n));
-    if (arena copy = w; std::wcsxfrm(nullptr, text(copy, x), 0) < characters) {
+    const auto* const at = reinterpret_cast<const wchar_t*>(w.bytes);
+    if (writes_the_result_alone<wchar_t>(w, std::wcsxfrm, at + characters, at + x, characters)) {
         CHECK_CALL(w, as_is{}, wcsxfrm, (target(a), text(a, x), characters));
     }
     arena ends = w;
