@@ -2,11 +2,6 @@
    src/libc/containers.cpp has the clones. A class gives an attribute to its members. */
 #ifndef TUTTI_HASHTABLE_POLICY_H
 #define TUTTI_HASHTABLE_POLICY_H
-#include <bits/stl_algobase.h>
-#include <ext/aligned_buffer.h>
-#include <ext/alloc_traits.h>
-#include <ext/numeric_traits.h>
-#include <tuple>
 #pragma push_macro("_Prime_rehash_policy")
 #define _Prime_rehash_policy __attribute__((transaction_safe)) _Prime_rehash_policy
 #include_next <bits/hashtable_policy.h>

@@ -1,13 +1,9 @@
 /* Lists: libstdc++ has compiled what hooks their nodes. src/libc/containers.cpp has the clones. It declares these five
-   functions, and nothing else in its header, by a macro for what they do not throw. */
+   functions, and nothing else in its header, by a macro that says that they do not throw. Of what it includes
+   allocators use that, too. */
 #ifndef TUTTI_STL_LIST_H
 #define TUTTI_STL_LIST_H
-#include <bits/stl_algobase.h>
-#include <ext/alloc_traits.h>
-#if __cplusplus >= 201103L
-#include <bits/allocated_ptr.h>
-#include <ext/aligned_buffer.h>
-#endif
+#include <bits/allocator.h>
 #pragma push_macro("_GLIBCXX_USE_NOEXCEPT")
 #undef _GLIBCXX_USE_NOEXCEPT
 #if __cplusplus >= 201103L
