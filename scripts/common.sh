@@ -106,7 +106,7 @@ packages_engines=(etcd-server postgresql redis-server)
 # Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
 packages_cluster=(libasio-dev libcereal-dev "${packages_engine_clients[@]}")
 packages_redis=(redis-server redis-tools)
-# Compiles memcached, applies semantic patches, runs its tests.
+# Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 # Builds the kernel module, and boots guests that load it.
 packages_kernel=(qemu-system-x86 busybox-static cpio make linux-headers-cloud-amd64)
@@ -115,7 +115,7 @@ packages_charts=(python3-matplotlib)
 packages_test=(gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
     redis-tools python3-redis libgtest-dev
-    librapidcheck-dev gcc-12-source openssl xz-utils "${packages_kernel[@]}")
+    librapidcheck-dev gcc-12-source openssl xz-utils locales "${packages_kernel[@]}")
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
@@ -139,6 +139,7 @@ installed() {
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libasio-dev) has_header asio.hpp ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;
+        locales) [[ -e /usr/share/i18n/locales/sv_SE ]] ;;
         libpq-dev) has_header postgresql/libpq-fe.h ;;
         libgrpc++-dev) has_header grpcpp/grpcpp.h ;;
         libprotobuf-dev) has_header google/protobuf/message.h ;;

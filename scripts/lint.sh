@@ -28,7 +28,7 @@ check_width() {
 }
 
 check_scripts() {
-    shellcheck -x -a dev .ci/run && sources -name '*.sh' | xargs -r shellcheck -x
+    shellcheck -x -a dev .ci/run scripts/debian_source.sh && sources -name '*.sh' | xargs -r shellcheck -x
 }
 
 check_spelling() {

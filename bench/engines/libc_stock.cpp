@@ -1,4 +1,5 @@
-// Streams in relaxed blocks on the system's libitm.
+// Streams, and a tree with malloc, in relaxed blocks on the system's libitm.
+#include "workloads/allocating_tree.hpp"
 #include "workloads/streams.hpp"
 
 namespace bench {
@@ -10,14 +11,14 @@ struct libitm {
     struct session {};
 
     template <class Body>
-    static void run(FILE*, Body body) {
+    static auto run(FILE*, Body body) {
         // clang-format off
-        __transaction_relaxed { body(); }
+        __transaction_relaxed { return body(); }
         // clang-format on
     }
 };
 
-[[maybe_unused]] const bool added = (add_streams<libitm>("libc"), true);
+[[maybe_unused]] const bool added = (add_streams<libitm>("libc"), add_allocating_trees<libitm>("libc"), true);
 
 }  // namespace
 }  // namespace bench

@@ -1,5 +1,6 @@
-// Streams in blocks of the language, whose calls go to the transactional clones; and the same blocks made irrevocable
-// at their begin, which is all that can be done without clones.
+// Streams, and a tree with malloc, in blocks of the language, whose calls go to the transactional clones; and the same
+// blocks made irrevocable at their begin, which is all that can be done without clones.
+#include "workloads/allocating_tree.hpp"
 #include "workloads/streams.hpp"
 
 namespace bench {
@@ -14,9 +15,9 @@ struct transactional {
     struct session {};
 
     template <class Body>
-    static void run(FILE*, Body body) {
+    static auto run(FILE*, Body body) {
         // clang-format off
-        __transaction_atomic { body(); }
+        __transaction_atomic { return body(); }
         // clang-format on
     }
 };
@@ -27,9 +28,9 @@ struct irrevocable {
     struct session {};
 
     template <class Body>
-    static void run(FILE*, Body body) {
+    static auto run(FILE*, Body body) {
         // clang-format off
-        __transaction_relaxed { run_alone(); body(); }
+        __transaction_relaxed { run_alone(); return body(); }
         // clang-format on
     }
 };
@@ -40,16 +41,28 @@ struct locked {
     static constexpr bool concurrent = true;
     struct session {};
 
+    struct guard {
+        explicit guard(FILE* f) noexcept : locked{f} { ::flockfile(locked); }
+        ~guard() { ::funlockfile(locked); }
+        guard(const guard&) = delete;
+        guard& operator=(const guard&) = delete;
+        FILE* locked;
+    };
+
     template <class Body>
-    static void run(FILE* f, Body body) {
-        ::flockfile(f);
-        body();
-        ::funlockfile(f);
+    static auto run(FILE* f, Body body) {
+        const guard whole{f};
+        return body();
     }
 };
 
-[[maybe_unused]] const bool added =
-    (add_streams<transactional>("libc"), add_streams<irrevocable>("libc"), add_streams<locked>("libc"), true);
+template <class Engine>
+void add_both() {
+    add_streams<Engine>("libc");
+    add_allocating_trees<Engine>("libc");
+}
+
+[[maybe_unused]] const bool added = (add_both<transactional>(), add_both<irrevocable>(), add_both<locked>(), true);
 
 }  // namespace
 }  // namespace bench

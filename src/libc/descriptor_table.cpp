@@ -4,7 +4,6 @@
 
 #include "libc/context_state.hpp"
 #include "libc/effects.hpp"
-#include "tutti/open_nesting.hpp"
 
 namespace tutti::libc {
 namespace {
@@ -68,15 +67,7 @@ bool close_at_commit(tx& t, int fd, const struct stat& about) {
 
 bool lock_file(tx& t, const struct stat& about, bool shared) {
     const std::uint64_t key = (static_cast<std::uint64_t>(about.st_dev) * 0x9e3779b97f4a7c15U) ^ about.st_ino;
-    try {
-        acquire(t, {.of = &files, .key = key, .shared = shared});
-        return true;
-    } catch (const std::bad_alloc&) {
-        errno = ENOMEM;
-    } catch (const usage_error&) {
-        errno = EDEADLK;
-    }
-    return false;
+    return hold(t, {.of = &files, .key = key, .shared = shared});
 }
 
 }  // namespace tutti::libc

@@ -39,8 +39,7 @@ pending_close* find_closing(tx& t, int fd) noexcept;
 [[nodiscard]] bool close_at_commit(tx& t, int fd, const struct stat& about);
 
 /// From here to the end of the transaction no other one moves a position in the file or changes its size, nor, unless
-/// `shared`, looks at it by a call of this folder. May wait, restart the block. False, and errno is ENOMEM or, where
-/// the block must commit and another's undo waits for it, EDEADLK.
+/// `shared`, looks at it by a call of this folder. As `hold` (effects.hpp).
 [[nodiscard]] bool lock_file(tx& t, const struct stat& about, bool shared);
 
 /// write() of private bytes.

@@ -1,5 +1,7 @@
 // Effects beyond memory: calls that are made at once and undone by a roll-back, and calls that wait for the commit.
 //
+// Transactions that make such calls exclude each other by abstract locks, which are held until a call has been undone.
+//
 // What undoes a call is registered before the call is made, so that nothing can fail once it has been, and armed after
 // it. Nothing that may leave the frame stands between the call and arm().
 #pragma once
@@ -10,6 +12,7 @@
 #include <utility>
 
 #include "libc/context.hpp"
+#include "tutti/open_nesting.hpp"
 
 namespace tutti::libc {
 
@@ -24,6 +27,20 @@ public:
 private:
     int error_;
 };
+
+/// Holds an abstract lock to the end of the transaction. May wait, restart the block. False, and errno is ENOMEM or,
+/// where the block must commit and another's undo waits for it, EDEADLK.
+[[nodiscard]] inline bool hold(tx& t, const abstract_lock& lock) {
+    try {
+        acquire(t, lock);
+        return true;
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+    } catch (const usage_error&) {
+        errno = EDEADLK;
+    }
+    return false;
+}
 
 /// Runs `Undo` (a function object that does not fail) when its block is rolled back, if it was armed.
 template <class Undo>

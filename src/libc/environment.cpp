@@ -11,25 +11,13 @@
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
-#include "tutti/open_nesting.hpp"
 
 namespace tutti::libc {
 namespace {
 
 constexpr char environment = 0;  // whose the lock is
 
-/// False, and errno is ENOMEM or EDEADLK (descriptor_table.hpp says when).
-bool lock_environment(tx& t, bool shared) {
-    try {
-        acquire(t, {.of = &environment, .key = 0, .shared = shared});
-        return true;
-    } catch (const std::bad_alloc&) {
-        errno = ENOMEM;
-    } catch (const usage_error&) {
-        errno = EDEADLK;
-    }
-    return false;
-}
+[[nodiscard]] bool lock_environment(tx& t, bool shared) { return hold(t, {.of = &environment, .shared = shared}); }
 
 /// "NAME=value" in environ, or null.
 char* entry_of(const char* name, std::size_t size) noexcept {

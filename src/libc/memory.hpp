@@ -12,6 +12,7 @@
 
 extern "C" {
 __attribute__((weak)) std::uint64_t _ITM_RU8(const void*) noexcept;
+__attribute__((weak)) void _ITM_WU8(void*, std::uint64_t) noexcept;
 __attribute__((weak)) void _ITM_memcpyRtWn(void*, const void*, std::size_t) noexcept;
 __attribute__((weak)) void _ITM_memcpyRnWt(void*, const void*, std::size_t) noexcept;
 }
@@ -21,6 +22,19 @@ namespace tutti::libc {
 /// An aligned word of the program's.
 inline std::uint64_t load_word(tx& t, const std::uint64_t* from) {
     return in_language(t) ? _ITM_RU8(from) : tutti::load(t, from);
+}
+
+/// A pointer of the program's.
+template <class T>
+T* load_pointer(tx& t, T* const* from) {
+    return reinterpret_cast<T*>(load_word(t, reinterpret_cast<const std::uint64_t*>(from)));
+}
+template <class T>
+void store_pointer(tx& t, T** to, T* value) {
+    auto* const word = reinterpret_cast<std::uint64_t*>(to);
+    const auto bits = reinterpret_cast<std::uint64_t>(value);
+    if (in_language(t)) _ITM_WU8(word, bits);
+    else tutti::store(t, word, bits);
 }
 
 /// Any size and alignment. `to` is private.

@@ -14,7 +14,6 @@
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
-#include "tutti/open_nesting.hpp"
 
 namespace tutti::libc {
 
@@ -79,22 +78,20 @@ private:
 void own_generator(tx& t) {
     descriptor& d = descriptor::of(t);
     context_state* const s = state_of(d);
-    bool mine = false;
-    try {
-        if (s != nullptr) {
-            acquire(t, {.of = &generator});
-            const bool noted = s->generator != nullptr &&
-                               (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
-            if (!noted) {
-                auto made = std::make_unique<put_back>(*s, d.deferred_log.size());
-                auto* const at = made.get();
-                detail::access::add(t, detail::handler_point::on_abort, std::move(made));
-                at->save();
-            }
-            mine = true;
+    const kept_errno kept;
+    bool mine = s != nullptr && hold(t, {.of = &generator});
+    const bool noted = mine && s->generator != nullptr &&
+                       (d.frame_->parent == nullptr || s->generator->index >= d.frame_->mark.deferred);
+    if (mine && !noted) {
+        try {
+            auto made = std::make_unique<put_back>(*s, d.deferred_log.size());
+            auto* const at = made.get();
+            detail::access::add(t, detail::handler_point::on_abort, std::move(made));
+            at->save();
+        } catch (const std::bad_alloc&) {
+            mine = false;
         }
-    } catch (const std::bad_alloc&) {
-    } catch (const usage_error&) {}
+    }
     if (!mine) become_irrevocable(t, "random, without memory to remember its state");
 }
 

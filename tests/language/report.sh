@@ -5,24 +5,9 @@ tutti=$1 program=$(realpath "$2") source=$(realpath "$3")
 work=$(mktemp -d --tmpdir "language.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-fail() {
-    printf 'report.sh: %s\n' "$*"
-    exit 1
-}
-
-line_of() { grep -n "// line: $1\$" "$source" | cut -d: -f1; }
-
-# expect <block> <regular expression>: a line of what is said of that block matches.
-expect() {
-    local name
-    name="$(basename "$source"):$(line_of "$1") in "
-    awk -v name="$name" 'BEGIN { RS = "" } index($0, name) == 1' "$work/text" | grep -Eq -- "$2" ||
-        fail "block $1 ($name): no line matches '$2'"
-}
-
-"$tutti" run --report="$work/%p.json" -- "$program" 2>"$work/errors" || fail "the program: $(cat "$work/errors")"
-"$tutti" report "$work"/*.json >"$work/text"
-cat "$work/text"
+# shellcheck source=tests/support/reports.sh
+source "$(dirname "$0")/../support/reports.sh"
+report_of_program
 
 expect only-one "executions 5  commits 5  cancelled 0"
 expect only-one "5 without barriers"

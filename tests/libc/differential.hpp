@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cerrno>
+#include <clocale>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -39,6 +40,29 @@ struct as_is {
 struct sign {
     int operator()(const arena&, int value) const { return (value > 0) - (value < 0); }
 };
+
+/// locales.sh chooses a locale by the environment.
+inline void enter_locale() {
+    const char* const name = std::getenv("TUTTI_TEST_LOCALE");
+    if (name == nullptr || std::setlocale(LC_ALL, name) != nullptr) return;
+    std::fprintf(stderr, "there is no locale %s\n", name);
+    std::exit(1);
+}
+
+/// Whether glibc's strxfrm or wcsxfrm of `from` writes its result and no more: C leaves open what becomes of room that
+/// does not suffice, and of room behind the end, into which some locales lead glibc for a moment. Both in w.
+template <class C>
+bool writes_the_result_alone(const arena& w, std::size_t (*transform)(C*, const C*, std::size_t), const C* to,
+                             const C* from, std::size_t size) {
+    arena copy = w;
+    const auto in_copy = [&](const C* at) {
+        return reinterpret_cast<C*>(copy.bytes + (reinterpret_cast<const char*>(at) - w.bytes));
+    };
+    const std::size_t n = transform(in_copy(to), in_copy(from), size);
+    if (n >= size) return false;
+    const auto begin = static_cast<std::size_t>(reinterpret_cast<const char*>(to + n + 1) - w.bytes);
+    return std::memcmp(copy.bytes + begin, w.bytes + begin, sizeof w.bytes - begin) == 0;
+}
 
 inline bool never = false;
 inline int restarts_left = 0;

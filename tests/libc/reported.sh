@@ -6,21 +6,9 @@ tutti=$1 program=$(realpath "$2") source=$(realpath "$3")
 work=$(mktemp -d --tmpdir "libc.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-fail() {
-    printf 'reported.sh: %s\n' "$*"
-    exit 1
-}
-line_of() { grep -n "// line: $1\$" "$source" | cut -d: -f1; }
-
-# said_of <block>: what the report says of it.
-said_of() {
-    awk -v name="$(basename "$source"):$(line_of "$1") in " 'BEGIN { RS = "" } index($0, name) == 1' "$work/text"
-}
-expect() { said_of "$1" | grep -Eq -- "$2" || fail "block $1: no line matches '$2'"; }
-
-"$tutti" run --report="$work/%p.json" -- "$program" 2>"$work/errors" || fail "the program: $(cat "$work/errors")"
-"$tutti" report "$work"/*.json >"$work/text"
-cat "$work/text"
+# shellcheck source=tests/support/reports.sh
+source "$(dirname "$0")/../support/reports.sh"
+report_of_program
 
 late="after [1-9][0-9]* logged access(es)? and [0-9]+ % of the block's time"
 expect flush "irrevocable 20 times"

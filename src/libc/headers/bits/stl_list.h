@@ -1,0 +1,18 @@
+/* Lists: libstdc++ has compiled what hooks their nodes. src/libc/containers.cpp has the clones. It declares these five
+   functions, and nothing else in its header, by a macro that says that they do not throw. Of what it includes
+   allocators use that, too. */
+#ifndef TUTTI_STL_LIST_H
+#define TUTTI_STL_LIST_H
+#include <bits/allocator.h>
+#pragma push_macro("_GLIBCXX_USE_NOEXCEPT")
+#undef _GLIBCXX_USE_NOEXCEPT
+#if __cplusplus >= 201103L
+#define _GLIBCXX_USE_NOEXCEPT noexcept __attribute__((transaction_safe))
+#else
+#define _GLIBCXX_USE_NOEXCEPT throw() __attribute__((transaction_safe))
+#endif
+#include_next <bits/stl_list.h>
+#pragma pop_macro("_GLIBCXX_USE_NOEXCEPT")
+#else
+#include_next <bits/stl_list.h>
+#endif

@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# programs.sh <folder> <tutti-cc>: two programs of Debian's, with blocks in the place of what is to be done whole, do
+# what they do without: a key-value tool (tinycdb) and a log writer (cronolog). Input is generated, from a fixed seed.
+# Skipped, and says so, where their source or what converts it cannot be had.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+status=0
+"$here/build.sh" "$@" >"$1.log" 2>&1 || status=$?
+if ((status != 0)); then
+    cat "$1.log"
+    ((status != 77)) || echo "SKIPPED: programs of Debian's with blocks are not tested" | tee /dev/stderr
+    exit "$status"
+fi
+folder=$(cd "$1" && pwd)
+work=$(mktemp -d --tmpdir "libc.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    printf 'programs.sh: %s\n' "$*"
+    exit 1
+}
+
+# run <program> <argument>...: both ways, each in a folder of its own, which is also given what standard input is and
+# gets output, errors and status.
+run() {
+    local way program=$1
+    shift
+    cat >input
+    for way in plain blocks; do
+        mkdir -p "$way"
+        (cd "$way" && timeout 60 "$folder/$way/$program" "$@" <../input >output 2>errors && echo 0 >status ||
+            echo "$?" >status)
+    done
+}
+# same <what> <file>...: both ways have left the same in these files.
+same() {
+    local file what=$1
+    shift
+    for file in "$@"; do cmp "plain/$file" "blocks/$file" || fail "$what: $file differs"; done
+}
+# same_lines <what> <file>...: the same, in any order of lines.
+same_lines() {
+    local file what=$1
+    shift
+    for file in "$@"; do
+        cmp <(sort "plain/$file") <(sort "blocks/$file") || fail "$what: the lines of $file differ"
+    done
+}
+ended=(output errors status)
+
+for program in cdb cronolog; do
+    nm -u "$folder/blocks/$program" | grep -q _ITM_beginTransaction || fail "$program has no blocks"
+done
+
+# ---- tinycdb: its own tests
+for way in plain blocks; do
+    mkdir -p "$way"
+    (cd "$way" && PATH=$folder/$way:$PATH sh "$folder/source/tinycdb/tests.sh" cdb >own 2>&1)
+    cmp "$way/own" "$folder/source/tinycdb/tests.ok" || fail "tinycdb's own tests, $way: $work/$way/own"
+done
+
+# records <seed> <form>: some thousand, a key now and then for the second time; a hundred values are larger than the
+# buffers that they pass through.
+records() {
+    awk -v seed="$1" -v map="$2" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < 3000; ++i) {
+            key = "key-" seed "-" int(rand() * 2000)
+            value = ""
+            for (n = i % 30 == 0 ? 700 : int(rand() * 20); n > 0; --n) value = value sprintf("%09d", rand() * 1e9)
+            value = value "."  # of one without a character the statistics depend on the order
+            if (map) print key, value
+            else printf "+%d,%d:%s->%s\n", length(key), length(value), key, value
+        }
+        if (!map) print ""
+    }'
+}
+for form in "" -m; do
+    for n in 1 2 3 4; do records "$n" "$form" >"in$form$n"; done
+    for mode in "" -r -u -w -0; do
+        # One thread: byte by byte the same.
+        # shellcheck disable=SC2086  # words that may be missing
+        run cdb -c $form $mode one.cdb <"in${form}1"
+        same "one file, $form $mode" one.cdb "${ended[@]}"
+        # Four threads: the order is theirs.
+        # shellcheck disable=SC2086
+        run cdb -c $form $mode all.cdb ../in"$form"{1,2,3,4} </dev/null
+        same "status of $form $mode" output status
+        same_lines "four files, $form $mode" errors
+        # shellcheck disable=SC2086
+        run cdb -d $form all.cdb </dev/null
+        same_lines "four files, $form $mode" "${ended[@]}"
+        [[ $mode != -0 ]] || continue # keys of no characters, likewise
+        run cdb -s all.cdb </dev/null
+        for way in plain blocks; do head -n 3 "$way/output" >"$way/sizes"; done
+        same "statistics of four files, $form $mode" sizes errors status
+    done
+done
+for key in 0 1 2 3 4 5 6 7 8 9; do
+    run cdb -q -m all.cdb "key-$((key % 4 + 1))-$((7 * key))" </dev/null
+    same_lines "query of $key" "${ended[@]}"
+done
+# What is wrong with a file is said, and ends the program, in the middle of a block.
+head -c 5000 in1 | run cdb -c bad.cdb
+same "a file that is cut off" "${ended[@]}"
+
+# ---- cronolog: the input reaches the file of its day as it was, whichever thread reads a part of it
+awk 'BEGIN { srand(5); for (i = 0; i < 40000; ++i) printf "%d %s\n", i, substr("abcdefghijklmnopqrstuvwxyz", 1, rand() * 26) }' >log
+run cronolog -z UTC -s "15 March 2024 12:00" -S link "%Y/%m/%d.log" <log
+same "a log" "${ended[@]}" 2024/03/15.log link
+cmp log blocks/2024/03/15.log || fail "the log is not what was written to it"
+run cronolog -z UTC -s "15 March 2024 12:00" "/dev/null/%Y.log" <log
+same "a log that cannot be" "${ended[@]}"
