@@ -11,7 +11,9 @@
 //       writes took effect together; or nothing is written, ever (conflict).
 //   B4  unknown: B3 may still come true, also after the return, but at most once. Nothing else is ever unknown:
 //       `unreachable` means that nothing was written and nothing will be.
-//   B5  A feed tells of every write to the keys of its engine whose commit begins after the feed was opened.
+//   B5  A feed tells of every write to the keys of its engine that takes effect after the feed was opened.
+//
+// get, commit and open_feed return within the engine's patience, or not much later.
 //
 // Thread safety: every member; a snapshot belongs to one caller.
 #pragma once

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdio>
 #include <random>
-#include <thread>
 
 #include "cluster/backend/fault.hpp"
+#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -70,14 +70,9 @@ verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& wri
 }
 
 verdict exactly_once::find_out(mark& m, version& at) {
-    const auto late = std::chrono::steady_clock::now() + patience_;
-    std::chrono::milliseconds pause{1};
-    const auto wait_a_little = [&] {
-        std::this_thread::sleep_for(pause);
-        pause = std::min(pause * 2, std::chrono::milliseconds{100});
-    };
+    tries all{patience_};
     std::vector<record> found;
-    for (; std::chrono::steady_clock::now() < late; wait_a_little()) {
+    do {
         snapshot any;
         if (engine_.get(any, freshness::now, {}, {&m.of, 1}, found) != verdict::good) continue;
         const record& now = found.front();
@@ -100,7 +95,7 @@ verdict exactly_once::find_out(mark& m, version& at) {
             m.at = r.at;
             return verdict::conflict;
         }
-    }
+    } while (all.again());
     return verdict::unknown;
 }
 

@@ -1,11 +1,10 @@
 // What is made in the database, once for each prefix; @ stands for it. All of it can be made again while others run.
 //
-// Why a get, which is one statement at READ COMMITTED, sees one state of one order (B2), although SERIALIZABLE alone
-// does not promise that to readers outside of it (Fekete, O'Neil, O'Neil, "A read-only transaction anomaly under
-// snapshot isolation", 2004): a commit locks the row of everything that it checks or writes, in one order, until its
-// end. So whoever overwrites what a commit has checked becomes visible after it; the order in which commits become
-// visible is the order of all conflicts, and a statement's snapshot cuts it at one place. What nobody wrote yet gets a
-// row, so that there is something to lock.
+// Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED: a commit locks the row of everything
+// that it checks or writes, in the order of the keys, before it compares a version, and until its end. So nothing that
+// it has compared changes before its writes are visible: commits are ordered by their ends (two-phase locking), and the
+// snapshot of a get, which is one statement, cuts that order at one place. What nobody wrote yet gets a row, so that
+// there is something to lock. SERIALIZABLE would add nothing but its own conflicts.
 //
 // Why a wake is not lost (B5): a commit tells others only while somebody listens, because NOTIFY makes commits wait for
 // each other. Who listens first says until when in @_watched, a sequence, whose value everybody sees at once; then
@@ -23,26 +22,28 @@ CREATE OR REPLACE FUNCTION "@_commit"(checks text[], versions bigint[], written 
                                       bytes_now bytea[], beside text[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   at bigint;
-  there bigint := 0;
+  there bigint;
   one text;
   told text;
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(hashtext('@_watched'));
-  IF cardinality(beside) = 0 THEN
-    SELECT count(*) INTO there FROM
-      (SELECT 1 FROM "@_records" WHERE key = ANY (written) ORDER BY key FOR NO KEY UPDATE) AS locked;
-  END IF;
-  IF there < cardinality(written) THEN
-    INSERT INTO "@_records" SELECT k, 0, false, NULL FROM unnest(checks || written) AS k
-      WHERE NOT EXISTS (SELECT 1 FROM "@_records" r WHERE r.key = k) ON CONFLICT DO NOTHING;
-  END IF;
-  IF cardinality(beside) <> 0 THEN
-    FOR one IN SELECT DISTINCT k FROM unnest(beside || written) AS k ORDER BY k LOOP
-      IF one = ANY (written) THEN PERFORM 1 FROM "@_records" WHERE key = one FOR NO KEY UPDATE;
-      ELSE PERFORM 1 FROM "@_records" WHERE key = one FOR SHARE;
-      END IF;
-    END LOOP;
-  END IF;
+  LOOP
+    IF cardinality(beside) = 0 THEN
+      SELECT count(*) INTO there FROM
+        (SELECT 1 FROM "@_records" WHERE key = ANY (written) ORDER BY key FOR NO KEY UPDATE) AS locked;
+    ELSE
+      there := 0;
+      FOR one IN SELECT DISTINCT k FROM unnest(beside || written) AS k ORDER BY k LOOP
+        IF one = ANY (written) THEN PERFORM 1 FROM "@_records" WHERE key = one FOR NO KEY UPDATE;
+        ELSE PERFORM 1 FROM "@_records" WHERE key = one FOR SHARE;
+        END IF;
+        IF FOUND THEN there := there + 1; END IF;
+      END LOOP;
+    END IF;
+    EXIT WHEN there = cardinality(beside) + cardinality(written);
+    INSERT INTO "@_records" SELECT k, 0, false, NULL FROM unnest(beside || written) AS k
+      WHERE NOT EXISTS (SELECT 1 FROM "@_records" r WHERE r.key = k) ORDER BY k ON CONFLICT DO NOTHING;
+  END LOOP;
   IF EXISTS (SELECT 1 FROM unnest(checks, versions) AS c(k, v)
              WHERE NOT EXISTS (SELECT 1 FROM "@_records" r WHERE r.key = c.k AND r.version = c.v)) THEN
     RETURN 0;

@@ -1,11 +1,18 @@
 // One suite for every engine, on a real server of it: TUTTI_ENGINE says which, memory by default.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
 #include "cluster/backend/fault.hpp"
+#include "cluster/engines/proxy.hpp"
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/suite.hpp"
 #include "support/effort.hpp"
@@ -124,6 +131,53 @@ TEST_F(engine, an_exception_leaves_nothing_behind) {
                  std::runtime_error);
     EXPECT_TRUE(atomically([&](tx& t) { return a.find(t) == nullptr; }));
     EXPECT_EQ(local.load(), 0);
+}
+
+TEST_F(engine, a_connection_that_has_ended_is_replaced) {
+    if (!server_) GTEST_SKIP() << "it has no connections";
+    proxy between{server_->place(), 1};
+    cluster::engine_options how = which_.options();
+    how.address = server_->address_by(between.place());
+    node here{how};
+    const ref<account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {0}); });
+    for (int i = 0; i < 5; ++i) {
+        between.cut();
+        atomically([&](tx& t) { a.write(t).balance += 1; });
+    }
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 5);
+}
+
+TEST_F(engine, is_not_waited_for_beyond_the_patience) {
+    if (!server_) GTEST_SKIP() << "it has no connections";
+    proxy between{server_->place(), 1};
+    cluster::engine_options how = which_.options();
+    node near{how};
+    how.address = server_->address_by(between.place());
+    how.patience = std::chrono::milliseconds{1000};
+    node far{how};
+    const ref<std::string> text{near, "text"}, text_there{far, "text"};
+    atomically([&](tx& t) { text.publish(t, "short"); });
+    // More than all buffers on the way take: whoever sends it without an end to its patience hangs.
+    const std::size_t size = std::min<std::size_t>(far.capabilities().most_bytes / 2, 16u << 20);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     std::string& all = text_there.write(t);
+                     between.hold(true);
+                     all.assign(size, 'x');
+                 }),
+                 cluster::node_lost);
+    between.cut();
+    between.hold(false);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     static_cast<void>(text_there.read(t));
+                     between.hold(true);
+                     retry(t);
+                 }),
+                 cluster::node_lost);
+    between.cut();
+    between.hold(false);
+    const std::size_t found = atomically([&](tx& t) { return text.read(t).size(); });
+    EXPECT_TRUE(found == 5 || found == size) << found;
 }
 
 TEST_F(engine, is_refused_to_irrevocable_blocks_and_beside_another_that_decides) {

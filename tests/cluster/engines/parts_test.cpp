@@ -1,0 +1,114 @@
+// What needs no server: who waits for whom when a feed is opened, what an address may name, ports for servers.
+#include <cstdlib>
+#include <fstream>
+#include <latch>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/node.hpp>
+
+#include "cli/port.hpp"
+#include "cluster/backend/address.hpp"
+#include "cluster/bells.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+namespace backend = cluster::backend;
+
+/// Feeds open when the test says so.
+class hesitant final : public backend::engine {
+public:
+    explicit hesitant(std::unique_ptr<engine> of) : of_{std::move(of)} {}
+    const backend::capabilities& can() const noexcept override { return of_->can(); }
+    backend::verdict get(backend::snapshot& at, backend::freshness how, std::span<const backend::check> held,
+                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+        return of_->get(at, how, held, wanted, found);
+    }
+    void commit(backend::request& r) override { of_->commit(r); }
+    std::unique_ptr<backend::feed> open_feed() override {
+        asked.count_down();
+        go_on.wait();
+        return of_->open_feed();
+    }
+    std::latch asked{1}, go_on{1};
+
+private:
+    std::unique_ptr<engine> of_;
+};
+
+TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
+    const support::watchdog guard{"bells", std::chrono::seconds{60}};
+    hesitant engine{backend::open_engine("memory:", {"tutti"})};
+    cluster::bells all{engine};
+    cluster::bell first{0}, second{0}, third{0};
+    const backend::check key{"o1", 0};
+    bool heard[2]{};
+    std::thread opens{[&] { heard[0] = all.enrol(first, {&key, 1}); }};
+    engine.asked.wait();
+    std::thread waits{[&] { heard[1] = all.enrol(second, {&key, 1}); }};
+    all.leave(third);
+    all.withdraw(third);
+    engine.go_on.count_down();
+    opens.join();
+    waits.join();
+    EXPECT_TRUE(heard[0] && heard[1]);
+    all.stop();
+}
+
+/// Sets a variable of the environment while it lives.
+class environment {
+public:
+    environment(const char* name, const char* value) : name_{name} { ::setenv(name, value, 1); }
+    ~environment() { ::unsetenv(name_); }
+
+private:
+    const char* name_;
+};
+
+std::string refusal_of(const std::string& address) {
+    try {
+        static_cast<void>(backend::open_engine(address, {"tutti", std::chrono::milliseconds{50}}));
+    } catch (const backend::refusal& r) {
+        return r.what();
+    }
+    return {};
+}
+
+TEST(engine_addresses, postgres_is_near_whoever_names_it) {
+    bool built = false;
+    for (const std::string& e : cluster::engines()) built = built || e == "postgres";
+    if (!built) GTEST_SKIP() << "this library was built without PostgreSQL";
+    const auto is_far = [](const std::string& address) {
+        return refusal_of(address).find("beyond loopback") != std::string::npos;
+    };
+    EXPECT_TRUE(is_far("postgres://192.0.2.1/db"));
+    EXPECT_TRUE(is_far("postgres://127.0.0.1,192.0.2.1/db"));
+    EXPECT_TRUE(is_far("postgres:///db?host=/tmp&hostaddr=192.0.2.1"));
+    EXPECT_NE(refusal_of("postgres:///db?service=far").find("names a service"), std::string::npos);
+    EXPECT_FALSE(is_far("postgres:///db?host=/nowhere"));
+    EXPECT_FALSE(is_far("postgres://[::1]:1/db"));
+    {
+        const environment set{"PGHOST", "192.0.2.1"};
+        EXPECT_TRUE(is_far("postgres:///db"));
+        EXPECT_NE(refusal_of("postgres:///db").find("PGHOST"), std::string::npos);
+        EXPECT_FALSE(is_far("postgres:///db?host=/nowhere"));
+    }
+    const environment set{"PGHOSTADDR", "192.0.2.1"};
+    EXPECT_TRUE(is_far("postgres:///db?host=/nowhere"));  // it would go there all the same
+}
+
+TEST(ports, are_of_one_caller_and_not_given_to_others) {
+    int low = 0, high = -1;
+    std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"} >> low >> high;
+    std::set<int> all;
+    for (int i = 0; i < 50; ++i) {
+        const int port = cli::free_port();
+        EXPECT_TRUE(port < low || port > high) << port;
+        EXPECT_TRUE(all.insert(port).second) << port;
+    }
+}
+
+}  // namespace
