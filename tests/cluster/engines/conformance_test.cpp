@@ -62,6 +62,7 @@ TEST_F(engine, held_reads_stay_true) { EXPECT_EQ(held_reads_stay_true(which_), "
 TEST_F(engine, absent_twice_differs) { EXPECT_EQ(absent_twice_differs(which_), ""); }
 TEST_F(engine, retry_wakes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
 TEST_F(engine, lost_answers_are_found_out) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }
+TEST_F(engine, irrevocable_blocks_run_once) { EXPECT_EQ(irrevocable_blocks_run_once(which_, rounds(200, 15)), ""); }
 TEST_F(engine, too_large_is_refused) { EXPECT_EQ(too_large_is_refused(which_), ""); }
 
 TEST_F(engine, objects_are_published_read_written_and_erased) {
@@ -180,14 +181,92 @@ TEST_F(engine, is_not_waited_for_beyond_the_patience) {
     EXPECT_TRUE(found == 5 || found == size) << found;
 }
 
-TEST_F(engine, is_refused_to_irrevocable_blocks_and_beside_another_that_decides) {
-    node here{which_.options()}, there{which_.options()};
-    const ref<account> a{here, "a"}, b{there, "b"};
+TEST_F(engine, an_irrevocable_block_that_fails_leaves_nothing_behind) {
+    const cluster::engine_options how = which_.options();
+    node here{how}, there{how};
+    const ref<account> a{here, "a"}, b{here, "b"}, a_there{there, "a"}, b_there{there, "b"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    EXPECT_THROW(atomically({.mode = mode::irrevocable},
+                            [&](tx& t) {
+                                a.write(t).balance = 2;
+                                b.publish(t, {2});
+                                throw std::runtime_error{"no"};
+                            }),
+                 std::runtime_error);
+    // What it has reserved can be read and written as before.
+    atomically([&](tx& t) {
+        EXPECT_EQ(b_there.find(t), nullptr);
+        EXPECT_EQ(a_there.read(t).balance, 1);
+        a_there.write(t).balance = 3;
+    });
     EXPECT_THROW(atomically([&](tx& t) {
+                     static_cast<void>(a.read(t));
                      t.become_irrevocable();
-                     a.publish(t, {1});
+                     static_cast<void>(b.find(t));
                  }),
                  usage_error);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 3);
+}
+
+TEST_F(engine, an_irrevocable_block_that_takes_longer_than_others_wait_loses) {
+    cluster::engine_options how = which_.options();
+    how.lease = std::chrono::milliseconds{50};
+    node here{how}, there{how};
+    const ref<account> a{here, "a"}, b{here, "b"}, a_there{there, "a"};
+    atomically([&](tx& t) {
+        a.publish(t, {1});
+        b.publish(t, {1});
+    });
+    EXPECT_THROW(atomically({.mode = mode::irrevocable},
+                            [&](tx& t) {
+                                b.write(t).balance = a.read(t).balance + 1;
+                                std::thread{[&] { atomically([&](tx& u) { a_there.write(u).balance = 7; }); }}.join();
+                            }),
+                 cluster::node_lost);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance * 10 + b.read(t).balance; }), 71);
+}
+
+/// Not a test: the program that the next one kills.
+TEST(holder, DISABLED_holds_until_it_is_killed) {
+    cluster::engine_options how;
+    how.address = std::getenv("TUTTI_HOLD_AT");
+    how.prefix = std::getenv("TUTTI_HOLD_PREFIX");
+    how.lease = std::chrono::milliseconds{200};
+    node here{how};
+    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+        ref<account>{here, "a"}.write(t).balance = 2;
+        std::printf("it holds\n");
+        std::fflush(stdout);
+        while (true) ::pause();
+    });
+}
+
+TEST_F(engine, what_a_killed_program_held_is_free_again) {
+    if (!server_) GTEST_SKIP() << "it ends with its program";
+    const cluster::engine_options how = which_.options();
+    node here{how};
+    const ref<account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    ::setenv("TUTTI_HOLD_AT", how.address.c_str(), 1);
+    ::setenv("TUTTI_HOLD_PREFIX", how.prefix.c_str(), 1);
+    const std::string log = ::testing::TempDir() + "tutti-holder-" + std::to_string(::getpid());
+    process holder{{"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=holder.*"}, log};
+    for (std::string line; line != "it holds";) {
+        ASSERT_FALSE(holder.has_ended());
+        std::ifstream said{log};
+        while (line != "it holds" && std::getline(said, line)) {}
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);  // nobody waits to read
+    holder.end();
+    atomically([&](tx& t) { a.write(t).balance += 10; });
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 11);
+    ::unlink(log.c_str());
+}
+
+TEST_F(engine, is_refused_beside_another_that_decides) {
+    node here{which_.options()}, there{which_.options()};
+    const ref<account> a{here, "a"}, b{there, "b"};
     EXPECT_THROW(atomically([&](tx& t) {
                      a.publish(t, {1});
                      b.publish(t, {1});
@@ -240,6 +319,9 @@ TEST_F(broken_engine, commits_that_are_run_again_are_caught) {
 }
 TEST_F(broken_engine, late_commits_that_are_not_voided_are_caught) {
     expect_caught(fault::no_fence, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
+}
+TEST_F(broken_engine, leases_that_nobody_heeds_are_caught) {
+    expect_caught(fault::lease_ignored, [] { return irrevocable_blocks_run_once(memory, support::rounds(200)); });
 }
 TEST_F(broken_engine, local_reads_without_protection_are_caught) {
     expect_caught(fault::unprotected_reads, [] { return no_skew_with_variables(memory, support::rounds(2000)); });

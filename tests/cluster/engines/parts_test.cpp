@@ -10,6 +10,7 @@
 
 #include "cli/port.hpp"
 #include "cluster/backend/address.hpp"
+#include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
 #include "support/watchdog.hpp"
 
@@ -56,6 +57,28 @@ TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     waits.join();
     EXPECT_TRUE(heard[0] && heard[1]);
     all.stop();
+}
+
+TEST(engine_leases, have_one_holder_who_may_be_late) {
+    const auto engine = backend::open_engine("memory:", {"tutti"});
+    backend::exactly_once committer{*engine, std::chrono::seconds{5}};
+    backend::leases mine{*engine, committer, std::chrono::milliseconds{20}};
+    backend::leases yours{*engine, committer, std::chrono::milliseconds{20}};
+    const backend::key name{"l1"};
+    backend::sighting at_once, patient, later;
+    backend::version first = 0, second = 0, third = 0;
+    ASSERT_EQ(mine.try_take(name, at_once, first), backend::verdict::good);
+    EXPECT_EQ(yours.try_take(name, patient, second), backend::verdict::conflict);
+    EXPECT_EQ(yours.is_over(name, first, later), backend::verdict::conflict);
+    while (yours.try_take(name, patient, second) == backend::verdict::conflict)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    EXPECT_NE(first, second);
+    EXPECT_EQ(mine.is_over(name, first, later), backend::verdict::good);
+    mine.give_up(name, first);  // late: it is another's by now
+    EXPECT_EQ(mine.is_over(name, second, later), backend::verdict::conflict);
+    yours.give_up(name, second);
+    EXPECT_EQ(mine.is_over(name, second, later), backend::verdict::good);
+    EXPECT_EQ(mine.try_take(name, later, third), backend::verdict::good);
 }
 
 /// Sets a variable of the environment while it lives.

@@ -364,6 +364,70 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
     return {};
 }
 
+std::string irrevocable_blocks_run_once(const under_test& e, std::size_t rounds) {
+    const engine_options how = e.options();
+    node nodes[2]{node{how}, node{how}};
+    const auto at = [&](unsigned n, std::uint64_t i) { return ref<tagged>{nodes[n], {0, i}}; };
+    atomically([&](tx& t) {
+        at(0, 0).publish(t, {0});
+        at(0, 1).publish(t, {0});
+    });
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> added{0}, runs{0};
+    std::mutex guard;
+    std::string wrong;
+    const auto note = [&](const std::exception& x) {
+        const std::lock_guard hold{guard};
+        wrong = x.what();
+        stop = true;
+    };
+    std::vector<std::thread> crew;
+    for (unsigned n = 0; n < 2; ++n) {
+        crew.emplace_back([&, n] {  // both grow together
+            try {
+                while (!stop.load()) {
+                    atomically([&](tx& t) {
+                        at(n, 0).write(t).tag += 1;
+                        at(n, 1).write(t).tag += 1;
+                    });
+                    added.fetch_add(1);
+                }
+            } catch (const std::exception& x) {
+                note(x);
+            }
+        });
+    }
+    std::vector<std::thread> bound;
+    for (unsigned n = 0; n < 2; ++n) {
+        bound.emplace_back([&, n] {
+            try {
+                for (std::size_t i = 0; i < rounds && !stop.load(); ++i) {
+                    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+                        runs.fetch_add(1);
+                        const std::uint64_t seen = at(n, i % 2).read(t).tag;
+                        at(n, (i + 1) % 2).write(t).tag = seen + 1;
+                        at(n, i % 2).write(t).tag = seen + 1;
+                    });
+                }
+            } catch (const std::exception& x) {
+                note(x);
+            }
+        });
+    }
+    for (std::thread& t : bound) t.join();
+    stop = true;
+    for (std::thread& t : crew) t.join();
+    if (!wrong.empty()) return wrong;
+    if (runs.load() != 2 * rounds) return "an irrevocable block ran more than once";
+    const std::uint64_t all = added.load() + 2 * rounds;
+    const auto [a, b] = atomically([&](tx& t) { return std::pair{at(0, 0).read(t).tag, at(0, 1).read(t).tag}; });
+    if (a != all || b != all) {
+        return std::to_string(all) + " blocks added one, and the objects say " + std::to_string(a) + " and " +
+               std::to_string(b);
+    }
+    return {};
+}
+
 std::string too_large_is_refused(const under_test& e) {
     const engine_options how = e.options();
     node here{how};
