@@ -120,6 +120,7 @@ public:
         can_.name = "PostgreSQL";
         get_ = with_prefix(postgres_get, how.prefix);
         commit_ = with_prefix(postgres_commit, how.prefix);
+        quick_ = with_prefix(postgres_quick_commit, how.prefix);
         const tries all{how.patience};
         std::string why;
         std::unique_ptr<postgres_link> l = open(all.late(), why);
@@ -175,19 +176,33 @@ public:
     }
 
     void commit(request& r) override {
+        // In the order of the keys, in which the rows are locked.
+        std::vector<const write*> sorted;
+        for (const write& w : r.writes) sorted.push_back(&w);
+        std::ranges::sort(sorted, {}, &write::of);
+        std::unordered_map<std::string_view, version> read;
+        for (const check& c : r.checks) read.emplace(c.of, c.at);
         array checks, versions, written, present, bytes, beside;
-        for (const check& c : r.checks) {
-            checks.add(c.of);
-            versions.add(std::to_string(c.at));
-            if (std::ranges::find(r.writes, c.of, &write::of) == r.writes.end()) beside.add(c.of);
+        bool quick = true;
+        for (const write* w : sorted) {
+            const auto seen = read.extract(w->of);
+            quick = quick && !seen.empty() && seen.mapped() != 0;
+            if (!seen.empty()) {
+                checks.add(w->of);
+                versions.add(std::to_string(seen.mapped()));
+            }
+            written.add(w->of);
+            present.add(w->exists ? "t" : "f");
+            bytes.add_bytes(w->bytes);
         }
-        for (const write& w : r.writes) {
-            written.add(w.of);
-            present.add(w.exists ? "t" : "f");
-            bytes.add_bytes(w.bytes);
+        quick = quick && read.empty();
+        for (const auto& [of, at] : read) {
+            checks.add(of);
+            versions.add(std::to_string(at));
+            beside.add(of);
         }
-        const std::string texts[] = {checks.take(),  versions.take(), written.take(),
-                                     present.take(), bytes.take(),    beside.take()};
+        const std::string texts[] = {written.take(), versions.take(), present.take(),
+                                     bytes.take(),   checks.take(),   beside.take()};
         const char* values[6];
         std::ranges::transform(texts, values, &std::string::c_str);
         tries all{how_.patience};
@@ -197,7 +212,8 @@ public:
             r.said = verdict::unreachable;
             return;
         }
-        const result said = l->execute("commit", static_cast<int>(std::size(values)), values, all.late());
+        const result said =
+            quick ? l->execute("quick", 4, values, all.late()) : l->execute("commit", 6, values, all.late());
         if (PQresultStatus(said.get()) == PGRES_TUPLES_OK) {
             r.at = static_cast<version>(number_in(*said, 0, 0));
             r.said = r.at == 0 ? verdict::conflict : verdict::good;
@@ -238,7 +254,7 @@ private:
     verdict meaning(const PGresult& r, request& of) const {
         const char* const code = PQresultErrorField(&r, PG_DIAG_SQLSTATE);
         const std::string_view state{code == nullptr ? "" : code};
-        if (state.starts_with("40")) return verdict::conflict;
+        if (state.starts_with("40") || state == "22P02") return verdict::conflict;  // postgres_quick_commit's
         if (state.empty() || state.starts_with("57") || state.starts_with("08")) return verdict::unknown;
         of.why = "tutti: " + can_.name + " takes no writes: " + PQresultErrorMessage(&r);
         return verdict::refused;
@@ -252,10 +268,11 @@ private:
     }
     std::unique_ptr<postgres_link> open(clock::time_point late, std::string& why) const {
         std::unique_ptr<postgres_link> l = postgres_link::open(address_, late, why);
-        // A table without statistics is read as a whole, which is slow. The isolation is a part of the argument in
-        // postgres_schema.hpp, and the database may have another one as its default.
+        // A table without statistics is read as a whole, which is slow; so is a plan for each execution. The isolation is
+        // a part of the argument in postgres_schema.hpp, and the database may have another one as its default.
         if (l && !is_good(l->run("SET default_transaction_isolation = 'read committed'; SET enable_seqscan = off; "
-                                 "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off",
+                                 "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; "
+                                 "SET plan_cache_mode = force_generic_plan",
                                  late))) {
             why = PQerrorMessage(l->raw());
             return nullptr;
@@ -264,13 +281,14 @@ private:
     }
     /// REQUIRES: the tables are there.
     [[nodiscard]] bool make_ready(postgres_link& l, clock::time_point late) const {
-        return is_good(l.prepare("get", get_.c_str(), late)) && is_good(l.prepare("commit", commit_.c_str(), late));
+        return is_good(l.prepare("get", get_.c_str(), late)) && is_good(l.prepare("commit", commit_.c_str(), late)) &&
+               is_good(l.prepare("quick", quick_.c_str(), late));
     }
 
     const postgres_address address_;
     const settings how_;
     capabilities can_;
-    std::string get_, commit_;
+    std::string get_, commit_, quick_;
     links<postgres_link> links_;
 };
 

@@ -18,15 +18,14 @@ CREATE TABLE IF NOT EXISTS "@_records"
   (key text PRIMARY KEY, version bigint NOT NULL, present boolean NOT NULL, bytes bytea) WITH (fillfactor = 70);
 CREATE SEQUENCE IF NOT EXISTS "@_versions";
 CREATE SEQUENCE IF NOT EXISTS "@_watched";
-CREATE OR REPLACE FUNCTION "@_commit"(checks text[], versions bigint[], written text[], present_now boolean[],
-                                      bytes_now bytea[], beside text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION "@_commit"(written text[], versions bigint[], present_now boolean[], bytes_now bytea[],
+                                      checks text[], beside text[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
   at bigint;
   there bigint;
   one text;
   told text;
 BEGIN
-  PERFORM pg_advisory_xact_lock_shared(hashtext('@_watched'));
   LOOP
     IF cardinality(beside) = 0 THEN
       SELECT count(*) INTO there FROM
@@ -51,6 +50,7 @@ BEGIN
   at := nextval('"@_versions"');
   UPDATE "@_records" r SET version = at, present = w.p, bytes = w.b
     FROM unnest(written, present_now, bytes_now) AS w(k, p, b) WHERE r.key = w.k;
+  PERFORM pg_advisory_xact_lock_shared(hashtext('@_watched'));
   IF (SELECT last_value FROM "@_watched") > extract(epoch FROM clock_timestamp()) * 1000 THEN
     told := array_to_string(written, ',');
     PERFORM pg_notify('@_written', CASE WHEN length(told) < 7900 THEN told ELSE '' END);
@@ -64,6 +64,24 @@ inline constexpr const char* postgres_get =
           FROM "@_records" WHERE key = ANY ($1::text[]))sql";
 
 inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $3, $4, $5, $6))sql";
+
+/// The same for a commit that writes all that it checks, all of which exists: one statement, which is much less work.
+/// $1 is sorted, so that rows are locked in one order. A row that was overwritten since is not found, and then an error undoes
+/// what was done to the others: words that are no number, which the server's log shows. The arms of CASE are looked at in
+/// turn: so the last value is asked for under the lock.
+inline constexpr const char* postgres_quick_commit =
+    R"sql(WITH at AS MATERIALIZED (SELECT nextval('"@_versions"') AS v),
+               done AS (UPDATE "@_records" r SET version = (SELECT v FROM at), present = w.p, bytes = w.b
+                        FROM unnest($1::text[], $2::bigint[], $3::boolean[], $4::bytea[]) AS w(k, v, p, b)
+                        WHERE r.key = w.k AND r.version = w.v RETURNING 1),
+               told AS (SELECT array_to_string($1::text[], ',') AS keys)
+          SELECT CASE WHEN (SELECT count(*) FROM done) <> cardinality($1)
+                           THEN (SELECT 'another commit was first, of ' || keys FROM told)::bigint
+                      WHEN pg_advisory_xact_lock_shared(hashtext('@_watched')) IS NULL THEN 0
+                      WHEN (SELECT last_value FROM "@_watched") <= extract(epoch FROM clock_timestamp()) * 1000 THEN v
+                      WHEN pg_notify('@_written', (SELECT CASE WHEN length(keys) < 7900 THEN keys ELSE '' END FROM told))
+                           IS NULL THEN 0
+                      ELSE v END FROM at)sql";
 
 /// $1: milliseconds from now.
 inline constexpr const char* postgres_watch =
