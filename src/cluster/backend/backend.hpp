@@ -120,6 +120,9 @@ public:
     virtual void commit_all(std::span<request*> all) {
         for (request* r : all) commit(*r);
     }
+    /// Has the records be as if nobody had ever written them, if the engine answers at once. REQUIRES: no commit checks
+    /// or writes these keys any more, nor is one under way (B4).
+    virtual void forget(std::span<const key> all) noexcept = 0;
     /// B5; opened when it returns. Null: not to be had now.
     [[nodiscard]] virtual std::unique_ptr<feed> open_feed() = 0;
 };

@@ -26,6 +26,7 @@ public:
         return engine_->get(of, how, held, wanted, found);
     }
     void commit(request& r) override;
+    void forget(std::span<const key> all) noexcept override { engine_->forget(all); }
     std::unique_ptr<feed> open_feed() override { return engine_->open_feed(); }
 
 private:

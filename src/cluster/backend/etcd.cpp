@@ -203,6 +203,20 @@ public:
         if (!said.ok()) turn_from(member);
     }
 
+    void forget(std::span<const key> all) noexcept override {
+        try {
+            const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
+            for (std::size_t i = 0; i < all.size();) {
+                TxnRequest ask;
+                for (const std::size_t end = std::min(all.size(), i + operations); i < end; ++i)
+                    ask.add_success()->mutable_request_delete_range()->set_key(prefix_ + all[i]);
+                TxnResponse ignored;
+                if (!send(member, ask, ignored, how_.patience).ok()) return;
+            }
+        } catch (const std::bad_alloc&) {  // they stay
+        }
+    }
+
     std::unique_ptr<feed> open_feed() override {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();

@@ -24,6 +24,14 @@ std::string told(std::uint64_t sequence, bool happened) {
 
 }  // namespace
 
+exactly_once::~exactly_once() {
+    std::vector<key> all;
+    for (mark& m : free_) {
+        if (m.at != 0 && !m.has_voided) all.push_back(std::move(m.of));
+    }
+    if (!all.empty()) engine_.forget(all);
+}
+
 exactly_once::mark exactly_once::take() {
     {
         const std::lock_guard hold{guard_};
@@ -33,7 +41,7 @@ exactly_once::mark exactly_once::take() {
             return m;
         }
     }
-    return {fresh_name(), 0, 0};
+    return {fresh_name()};
 }
 
 void exactly_once::give_back(mark&& m) {
@@ -87,6 +95,7 @@ verdict exactly_once::find_out(mark& m, version& at) {
         if (now.at != m.at) return verdict::unknown;  // M1 is broken: somebody has deleted the mark
         const check still{m.of, m.at};
         const write it{m.of, true, told(m.sequence, false)};
+        m.has_voided = true;
         request r;
         r.checks = {&still, 1};
         r.writes = {&it, 1};

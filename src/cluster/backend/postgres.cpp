@@ -224,6 +224,18 @@ public:
         else links_.give_back(std::move(l));
     }
 
+    void forget(std::span<const key> all) noexcept override {
+        const std::unique_ptr<postgres_link> l = links_.take();
+        if (!l) return;
+        try {
+            std::string keys;
+            for (const key& k : all) keys += (keys.empty() ? "'" : ", '") + k + "'";
+            const std::string text = "DELETE FROM \"" + how_.prefix + "_records\" WHERE key IN (" + keys + ")";
+            static_cast<void>(l->run(text.c_str(), clock::now() + how_.patience));
+        } catch (const std::bad_alloc&) {  // they stay
+        }
+    }
+
     std::unique_ptr<feed> open_feed() override {
         const tries all{how_.patience};
         std::string why;

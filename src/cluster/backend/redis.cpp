@@ -163,6 +163,19 @@ public:
         }
     }
 
+    void forget(std::span<const key> all) noexcept override {
+        const std::unique_ptr<link> l = links_.take();
+        if (!l) return;
+        const without_sigpipe quiet;
+        try {
+            for (const key& k : all) {
+                const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "DEL %s", (prefix_ + k).c_str()))};
+                if (!r) return;
+            }
+        } catch (const std::bad_alloc&) {  // they stay
+        }
+    }
+
     std::unique_ptr<feed> open_feed() override {
         std::unique_ptr<link> l = connect(how_.patience);
         if (!l) return nullptr;

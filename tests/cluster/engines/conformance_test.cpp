@@ -62,6 +62,7 @@ TEST_F(engine, held_reads_stay_true) { EXPECT_EQ(held_reads_stay_true(which_), "
 TEST_F(engine, absent_twice_differs) { EXPECT_EQ(absent_twice_differs(which_), ""); }
 TEST_F(engine, retry_wakes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
 TEST_F(engine, lost_answers_are_found_out) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }
+TEST_F(engine, marks_are_forgotten) { EXPECT_EQ(marks_are_forgotten(which_), ""); }
 TEST_F(engine, irrevocable_blocks_run_once) { EXPECT_EQ(irrevocable_blocks_run_once(which_, rounds(200, 15)), ""); }
 TEST_F(engine, too_large_is_refused) { EXPECT_EQ(too_large_is_refused(which_), ""); }
 
@@ -98,6 +99,41 @@ TEST_F(engine, nested_blocks_roll_back_their_writes) {
         atomically([&](tx& u) { a.write(u).balance += 10; });
     });
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 12);
+}
+
+TEST_F(engine, a_checkpoint_goes_back_to_the_objects_as_they_were) {
+    node here{which_.options()};
+    const ref<account> a{here, "a"}, b{here, "b"};
+    var<long> x{0}, y{0};
+    atomically([&](tx& t) { a.publish(t, {0}); });
+    unsigned rests = 0, attempts = 0;
+    // On a thread of its own, whose attempts have never started over: a context that finds checkpoints useless does
+    // without.
+    std::thread{[&] {
+        atomically([&](tx& t) {
+            ++attempts;
+            a.write(t).balance += 10;
+            checkpoint(t, [&](tx& u) {
+                const long seen = x.get(u);
+                a.write(u).balance += 1;
+                if (b.find(u) == nullptr) b.publish(u, {seen});
+                else b.write(u).balance += 100;
+                if (++rests == 1) {
+                    std::thread{[&] {
+                        atomically([&](tx& v) {
+                            x.set(v, 5);
+                            y.set(v, 5);
+                        });
+                    }}.join();
+                }
+                y.set(u, y.get(u) + 1);  // what it has read of x is over
+                x.set(u, seen + 1);  // and who writes all that it reads does not start over at the vote to protect it
+            });
+        });
+    }}.join();
+    EXPECT_EQ(atomically([&](tx& t) { return std::pair(a.read(t).balance, b.read(t).balance); }), std::pair(11L, 5L));
+    EXPECT_EQ(rests, 2u);
+    EXPECT_EQ(attempts, 1u) << "it has started over, and this test has tested nothing";
 }
 
 TEST_F(engine, an_alternative_wakes_for_what_either_branch_read) {

@@ -12,6 +12,7 @@
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
+#include "cluster/engines/wrapped.hpp"
 #include "support/watchdog.hpp"
 
 namespace {
@@ -20,24 +21,15 @@ using namespace tutti;
 namespace backend = cluster::backend;
 
 /// Feeds open when the test says so.
-class hesitant final : public backend::engine {
+class hesitant final : public cluster::testing::wrapped {
 public:
-    explicit hesitant(std::unique_ptr<engine> of) : of_{std::move(of)} {}
-    const backend::capabilities& can() const noexcept override { return of_->can(); }
-    backend::verdict get(backend::snapshot& at, backend::freshness how, std::span<const backend::check> held,
-                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
-        return of_->get(at, how, held, wanted, found);
-    }
-    void commit(backend::request& r) override { of_->commit(r); }
+    using wrapped::wrapped;
     std::unique_ptr<backend::feed> open_feed() override {
         asked.count_down();
         go_on.wait();
-        return of_->open_feed();
+        return wrapped::open_feed();
     }
     std::latch asked{1}, go_on{1};
-
-private:
-    std::unique_ptr<engine> of_;
 };
 
 TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
