@@ -66,9 +66,9 @@ inline constexpr const char* postgres_get =
 inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $3, $4, $5, $6))sql";
 
 /// The same for a commit that writes all that it checks, all of which exists: one statement, which is much less work.
-/// $1 is sorted, so that rows are locked in one order. A row that was overwritten since is not found, and then an error undoes
-/// what was done to the others: words that are no number, which the server's log shows. The arms of CASE are looked at in
-/// turn: so the last value is asked for under the lock.
+/// $1 is sorted, so that rows are locked in one order. A row that was overwritten since is not found, and then an error
+/// undoes what was done to the others: words that are no number, which the server's log shows. The arms of CASE are
+/// looked at in turn: so the last value is asked for under the lock.
 inline constexpr const char* postgres_quick_commit =
     R"sql(WITH at AS MATERIALIZED (SELECT nextval('"@_versions"') AS v),
                done AS (UPDATE "@_records" r SET version = (SELECT v FROM at), present = w.p, bytes = w.b
@@ -79,8 +79,9 @@ inline constexpr const char* postgres_quick_commit =
                            THEN (SELECT 'another commit was first, of ' || keys FROM told)::bigint
                       WHEN pg_advisory_xact_lock_shared(hashtext('@_watched')) IS NULL THEN 0
                       WHEN (SELECT last_value FROM "@_watched") <= extract(epoch FROM clock_timestamp()) * 1000 THEN v
-                      WHEN pg_notify('@_written', (SELECT CASE WHEN length(keys) < 7900 THEN keys ELSE '' END FROM told))
-                           IS NULL THEN 0
+                      WHEN pg_notify('@_written',
+                                     (SELECT CASE WHEN length(keys) < 7900 THEN keys ELSE '' END FROM told)) IS NULL
+                           THEN 0
                       ELSE v END FROM at)sql";
 
 /// $1: milliseconds from now.
