@@ -26,7 +26,7 @@ struct engine_options {
     /// An irrevocable block holds the objects that it has opened until it ends. If its program is killed, those who
     /// want to write them wait for so long; a block that takes longer, while others wait, loses them (node_lost).
     std::chrono::milliseconds lease{10000};
-    /// Commits of threads that meet go to the engine in one request, where the engine has such (etcd).
+    /// Commits, and first reads, of threads that meet go to the engine in one request, where it has such (etcd).
     bool batch = true;
 };
 

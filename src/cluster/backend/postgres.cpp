@@ -280,8 +280,8 @@ private:
     }
     std::unique_ptr<postgres_link> open(clock::time_point late, std::string& why) const {
         std::unique_ptr<postgres_link> l = postgres_link::open(address_, late, why);
-        // A table without statistics is read as a whole, which is slow; so is a plan for each execution. The isolation is
-        // a part of the argument in postgres_schema.hpp, and the database may have another one as its default.
+        // A table without statistics is read as a whole, which is slow; so is a plan for each execution. The isolation
+        // is a part of the argument in postgres_schema.hpp, and the database may have another one as its default.
         if (l && !is_good(l->run("SET default_transaction_isolation = 'read committed'; SET enable_seqscan = off; "
                                  "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; "
                                  "SET plan_cache_mode = force_generic_plan",

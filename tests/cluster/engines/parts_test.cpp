@@ -1,15 +1,18 @@
 // What needs no server: who waits for whom when a feed is opened, what an address may name, ports for servers.
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <latch>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/node.hpp>
 
 #include "cli/port.hpp"
 #include "cluster/backend/address.hpp"
+#include "cluster/backend/batching.hpp"
 #include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
 #include "cluster/engines/wrapped.hpp"
@@ -49,6 +52,50 @@ TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     waits.join();
     EXPECT_TRUE(heard[0] && heard[1]);
     all.stop();
+}
+
+/// Takes its time over a get, so that others meet behind it.
+class slow final : public cluster::testing::wrapped {
+public:
+    using wrapped::wrapped;
+    backend::verdict get(backend::snapshot& at, backend::freshness how, std::span<const backend::check> held,
+                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return wrapped::get(at, how, held, wanted, found);
+    }
+};
+
+TEST(engine_batching, everybody_gets_what_he_has_asked_for) {
+    const support::watchdog guard{"batching", std::chrono::seconds{60}};
+    backend::batching engine{std::make_unique<slow>(backend::open_engine("memory:", {"tutti"}))};
+    constexpr unsigned keys = 10, threads = 8, rounds = 20;
+    const auto name = [](unsigned i) { return "o" + std::to_string(i); };
+    for (unsigned i = 0; i < keys; ++i) {
+        const backend::write w{name(i), true, std::to_string(i)};
+        backend::request r;
+        r.writes = {&w, 1};
+        engine.commit(r);
+        ASSERT_EQ(r.said, backend::verdict::good);
+    }
+    std::atomic<unsigned> wrong{0};
+    std::vector<std::thread> crew;
+    for (unsigned t = 0; t < threads; ++t) {
+        crew.emplace_back([&, t] {
+            for (unsigned i = 0; i < rounds; ++i) {
+                const unsigned first = (t * rounds + i) % keys, second = (first + 1 + t) % keys;
+                std::vector<backend::key> wanted{name(first)};
+                if (t % 2 == 0) wanted.push_back(name(second));
+                backend::snapshot at;
+                std::vector<backend::record> found;
+                if (engine.get(at, backend::freshness::same, {}, wanted, found) != backend::verdict::good ||
+                    found.size() != wanted.size() || at.at != keys || found[0].bytes != std::to_string(first) ||
+                    (t % 2 == 0 && found[1].bytes != std::to_string(second)))
+                    ++wrong;
+            }
+        });
+    }
+    for (std::thread& t : crew) t.join();
+    EXPECT_EQ(wrong.load(), 0u);
 }
 
 TEST(engine_leases, have_one_holder_who_may_be_late) {
