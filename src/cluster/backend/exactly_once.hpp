@@ -9,8 +9,8 @@
 //   M1  a mark is used by one commit at a time, and every commit that uses it checks the version that its owner knows
 //   M2  its sequence grows with each use; a mark whose last use has stayed unknown is never used again
 //
-//   M3  a mark that never voided anything is known to have no late commit, and is forgotten with its owner. Of others, and
-//       of programs that are killed, one record stays for each commit that was under way at once: a late commit may
+//   M3  a mark that never voided anything is known to have no late commit, and is forgotten with its owner. Of others,
+//       and of programs that are killed, one record stays for each commit that was under way at once: a late commit may
 //       check the version that its mark had, and "never written" is one, too
 //
 // Thread safety: every member.
