@@ -1,8 +1,8 @@
 // What is made in the database, once for each prefix; @ stands for it. All of it can be made again while others run.
 //
 // Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED: a commit locks the row of everything
-// that it checks or writes, in the order of the keys, before it compares a version, and until its end. So nothing that
-// it has compared changes before its writes are visible: commits are ordered by their ends (two-phase locking), and the
+// that it checks or writes, in the order of the keys, until its end, and the version that it compares is that of the
+// locked row. So nothing that it has compared changes before its writes are visible: commits are ordered by their ends (two-phase locking), and the
 // snapshot of a get, which is one statement, cuts that order at one place. What nobody wrote yet gets a row, so that
 // there is something to lock. SERIALIZABLE would add nothing but its own conflicts.
 //
