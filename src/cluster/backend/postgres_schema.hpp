@@ -2,9 +2,9 @@
 //
 // Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED: a commit locks the row of everything
 // that it checks or writes, in the order of the keys, until its end, and the version that it compares is that of the
-// locked row. So nothing that it has compared changes before its writes are visible: commits are ordered by their ends (two-phase locking), and the
-// snapshot of a get, which is one statement, cuts that order at one place. What nobody wrote yet gets a row, so that
-// there is something to lock. SERIALIZABLE would add nothing but its own conflicts.
+// locked row. So nothing that it has compared changes before its writes are visible: commits are ordered by their ends
+// (two-phase locking), and the snapshot of a get, which is one statement, cuts that order at one place. What nobody
+// wrote yet gets a row, so that there is something to lock. SERIALIZABLE would add nothing but its own conflicts.
 //
 // Why a wake is not lost (B5): a commit tells others only while somebody listens, because NOTIFY makes commits wait for
 // each other. Who listens first says until when in @_watched, a sequence, whose value everybody sees at once; then
