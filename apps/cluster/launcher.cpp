@@ -1,11 +1,8 @@
 #include "cluster/launcher.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,32 +15,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/port.hpp"
 #include "cluster/member.hpp"
 
 namespace cluster_app {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-/// Ports that the kernel says are free. Somebody else may take one before its node does: the node then says so.
-std::vector<std::string> loopback_addresses(unsigned count) {
-    std::vector<std::string> all;
-    std::vector<int> held;
-    for (unsigned i = 0; i < count; ++i) {
-        const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        sockaddr_in a{};
-        a.sin_family = AF_INET;
-        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t length = sizeof a;
-        if (s < 0 || ::bind(s, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0 ||
-            ::getsockname(s, reinterpret_cast<sockaddr*>(&a), &length) != 0)
-            throw std::runtime_error{"no port is free on 127.0.0.1; try --unix"};
-        held.push_back(s);
-        all.push_back(fmt::format("127.0.0.1:{}", ntohs(a.sin_port)));
-    }
-    for (const int s : held) ::close(s);
-    return all;
-}
 
 struct child {
     pid_t process = 0;
@@ -169,7 +147,7 @@ int launch(const program_options& how, const char* program) {
         for (unsigned i = 0; i < how.nodes; ++i)
             addresses.push_back(fmt::format("unix:/tmp/tutti-cluster-{}-{}", ::getpid(), i));
     } else {
-        addresses = loopback_addresses(how.nodes);
+        for (unsigned i = 0; i < how.nodes; ++i) addresses.push_back(fmt::format("127.0.0.1:{}", cli::free_port()));
     }
     std::vector<child> nodes;
     for (unsigned i = 0; i < how.nodes; ++i) nodes.push_back(start(how, program, i, addresses));

@@ -33,6 +33,8 @@ enum class vote : std::uint8_t {
 ///   algorithms that run one transaction at a time never call it: nothing becomes newer there.
 /// - `heed_retry` runs where the body calls `retry`. A participant that shows the body data of its own arranges that a
 ///   change of them changes a variable, which it reads here; or it answers false, and `retry` is refused.
+/// - `rolled_back` runs when the block that it joined in is rolled back, in its turn among the on_abort handlers, which
+///   is newest first; it must not fail.
 ///
 /// Participants are asked in registration order. They must outlive the attempt that they joined.
 class TUTTI_EXPORT participant {
@@ -43,6 +45,7 @@ public:
     virtual void commit() noexcept = 0;
     virtual void abort() noexcept = 0;
     virtual bool heed_retry();
+    virtual void rolled_back() noexcept;
 };
 
 namespace detail {

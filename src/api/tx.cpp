@@ -18,6 +18,7 @@ using memory::status;
 participant::~participant() = default;
 bool participant::snapshot_moved() { return true; }
 bool participant::heed_retry() { return true; }
+void participant::rolled_back() noexcept {}
 detail::handler::~handler() = default;
 
 namespace {

@@ -8,25 +8,35 @@ namespace tutti::cluster {
 
 bool bells::enrol(bell& mine, std::span<const backend::check> keys) {
     std::unique_lock hold{guard_};
-    if (stopped_) return false;
-    if (broken_ && thread_.joinable()) {
-        std::thread over = std::move(thread_);
-        hold.unlock();
-        over.join();
-        hold.lock();
-    }
-    if (!thread_.joinable()) {
-        feed_ = engine_.open_feed();
-        if (!feed_) return false;
-        broken_ = false;
-        thread_ = std::thread{[this] { listen(); }};
-    }
+    if (!hears(hold)) return false;
     remove(&mine);
     auto& known = by_bell_[&mine];
     for (const backend::check& c : keys) {
         by_key_[c.of].insert(&mine);
         known.push_back(c.of);
     }
+    return true;
+}
+
+bool bells::hears(std::unique_lock<std::mutex>& hold) {
+    const auto open = [this] { return !stopped_ && !broken_ && thread_.joinable(); };
+    if (opening_) {  // another has waited for the engine in the place of this one
+        opened_.wait(hold, [this] { return !opening_; });
+        return open();
+    }
+    if (stopped_ || open()) return open();
+    opening_ = true;
+    std::thread over = std::move(thread_);
+    hold.unlock();
+    if (over.joinable()) over.join();
+    std::shared_ptr<backend::feed> fresh = engine_.open_feed();
+    hold.lock();
+    opening_ = false;
+    opened_.notify_all();
+    if (!fresh || stopped_) return false;
+    feed_ = std::move(fresh);
+    broken_ = false;
+    thread_ = std::thread{[this] { listen(); }};
     return true;
 }
 

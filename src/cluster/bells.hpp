@@ -4,9 +4,10 @@
 //              | gives way: the engine of the variables sleeps until the bell changes
 //   the feed:  is told of a write | takes the bells enrolled under its key out | changes each
 //
-// No wake is lost: a write that begins after the feed was opened is told (backend.hpp, B5), and finds the bell, or came
-// before the bell was enrolled, and so before the engine was asked. A bell that rings before the block sleeps makes its
-// reads invalid, which `retry` looks at. When the feed breaks, every bell rings, and blocks look for themselves.
+// No wake is lost: a write that takes effect after the feed was opened is told (backend.hpp, B5), and finds the bell,
+// or came before the bell was enrolled, and so before the engine was asked. A bell that rings before the block sleeps
+// makes its reads invalid, which `retry` looks at. When the feed breaks, every bell rings, and blocks look for
+// themselves.
 //
 // Thread safety: every member.
 #pragma once
@@ -43,6 +44,8 @@ public:
     void stop();
 
 private:
+    /// Whether a feed is open; opens one if none is, without the lock, because the engine may take its time.
+    [[nodiscard]] bool hears(std::unique_lock<std::mutex>& hold);
     void listen();
     void ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which);
     void ring_all(std::unique_lock<std::mutex>& hold);
@@ -54,9 +57,10 @@ private:
     std::unordered_map<backend::key, std::unordered_set<bell*>> by_key_;
     std::unordered_map<bell*, std::vector<backend::key>> by_bell_;
     std::unordered_set<bell*> ringing_;  // outside of the lock
-    std::condition_variable rung_;
+    std::condition_variable rung_, opened_;
     std::thread thread_;
     bool broken_ = false;
+    bool opening_ = false;
     bool stopped_ = false;
 };
 

@@ -20,7 +20,11 @@ std::unique_ptr<backend::engine> connect(const engine_options& how) {
 }  // namespace
 
 engine_body::engine_body(const engine_options& how)
-    : how_{how}, engine_{connect(how)}, committer_{*engine_, how.patience}, bells_{*engine_} {}
+    : how_{how},
+      engine_{connect(how)},
+      committer_{*engine_, how.patience},
+      leases_{*engine_, committer_, how.lease},
+      bells_{*engine_} {}
 
 engine_body::~engine_body() {
     bells_.stop();
@@ -40,6 +44,14 @@ void engine_body::refuse_lost(bool uncertain) const {
     }
     throw node_lost{"tutti: " + who + " cannot be reached, or has not answered within " +
                         std::to_string(how_.patience.count()) + " ms. The block had no effect",
+                    0};
+}
+
+void engine_body::refuse_expired() const {
+    throw node_lost{"tutti: an irrevocable block has held objects of " + engine_->can().name + " for longer than " +
+                        std::to_string(how_.lease.count()) +
+                        " ms, and others did not wait any longer. It had no effect on objects: make it shorter, or set "
+                        "engine_options::lease",
                     0};
 }
 

@@ -1,7 +1,7 @@
 // A node whose objects an engine holds: the engine, what makes its commits sure, and who waits for its changes.
 #pragma once
 
-#include "cluster/backend/exactly_once.hpp"
+#include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
 #include "cluster/node_body.hpp"
 
@@ -14,9 +14,12 @@ public:
 
     [[nodiscard]] backend::engine& engine() noexcept { return *engine_; }
     [[nodiscard]] backend::exactly_once& committer() noexcept { return committer_; }
+    [[nodiscard]] backend::leases& leases() noexcept { return leases_; }
     [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
     void count_round_trip() noexcept { round_trips_.fetch_add(1, std::memory_order_relaxed); }
     [[noreturn]] void refuse_lost(bool uncertain) const;
+    /// An irrevocable block has held its objects for longer than others wait.
+    [[noreturn]] void refuse_expired() const;
 
     unsigned number() const noexcept override { return 0; }
     unsigned nodes() const noexcept override { return 1; }
@@ -30,6 +33,7 @@ private:
     const engine_options how_;
     std::unique_ptr<backend::engine> engine_;
     backend::exactly_once committer_;
+    backend::leases leases_;
     cluster::bells bells_;
     std::atomic<std::uint64_t> round_trips_{0};
 };

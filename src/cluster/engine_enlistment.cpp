@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 #include "api/companion.hpp"
 #include "cluster/backend/fault.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 using backend::freshness;
 using backend::verdict;
+
+constexpr std::chrono::milliseconds look_again_after{5};  // at a lease that another holds
 
 backend::key key_of(const object_id& id) {
     char text[40];
@@ -26,7 +29,15 @@ backend::key key_of(const object_id& id) {
 engine_enlistment::~engine_enlistment() { body_.bells().withdraw(bell_); }
 
 void engine_enlistment::touch() {
+    const bool bound = descriptor_.bound_to_commit();
+    if (joined() && bound && fence_ == 0 && !entries_.empty()) {
+        throw usage_error{
+            "tutti: a block became irrevocable after it had opened objects, which others may have overwritten since: "
+            "call become_irrevocable first, or begin the block with mode irrevocable"};
+    }
     if (!join()) return;
+    give_up_lease();  // of an attempt that is rolled back, and whose handlers run blocks
+    if (awaited_ != 0) await_lease();
     if (enrolled_) {
         body_.bells().leave(bell_);
         enrolled_ = false;
@@ -62,9 +73,12 @@ void engine_enlistment::open(std::span<const object_id> ids) {
     }
     if (wanted.empty()) return;
     const bool first = held_.empty();
-    get(freshness::same, wanted);
+    const bool bound = descriptor_.bound_to_commit();
+    if (bound) get_and_reserve(wanted);
+    else get(freshness::same, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        entries_.push_back({fresh[i], std::move(found_[i]), nullptr});
+        const backend::version reserved = bound ? 0 : unwrap(found_[i]);
+        entries_.push_back({fresh[i], std::move(found_[i]), reserved, nullptr});
         held_.push_back({std::move(wanted[i]), entries_.back().seen.at});
         index_.emplace(fresh[i], &entries_.back());
     }
@@ -75,6 +89,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
 void engine_enlistment::get(freshness how, std::span<const backend::key> wanted) {
     body_.count_round_trip();
     const verdict said = body_.engine().get(snapshot_, how, held_, wanted, found_);
+    if (said == verdict::conflict && fence_ != 0) body_.refuse_expired();
     if (said == verdict::conflict) restart();
     if (said != verdict::good) body_.refuse_lost(false);
 }
@@ -106,7 +121,82 @@ bool engine_enlistment::is_current() {
     body_.count_round_trip();
     const verdict said = body_.engine().get(snapshot_, freshness::now, held_, {}, found_);
     if (said != verdict::good && said != verdict::conflict) body_.refuse_lost(false);
+    if (said == verdict::conflict && fence_ != 0) body_.refuse_expired();
     return said == verdict::good;
+}
+
+void engine_enlistment::take_lease() {
+    if (fence_ != 0) return;
+    backend::sighting others;
+    while (true) {
+        body_.count_round_trip();
+        const verdict said = body_.leases().try_take(irrevocable_lease, others, fence_);
+        if (said == verdict::good) break;
+        fence_ = 0;
+        if (said != verdict::conflict) body_.refuse_lost(false);
+        std::this_thread::sleep_for(look_again_after);
+    }
+    held_.push_back({irrevocable_lease, fence_});
+}
+
+void engine_enlistment::give_up_lease() noexcept {
+    if (fence_ != 0) body_.leases().give_up(irrevocable_lease, std::exchange(fence_, 0));
+}
+
+void engine_enlistment::get_and_reserve(std::span<const backend::key> wanted) {
+    take_lease();
+    verdict said = verdict::conflict;
+    // Others may write what it wants between the two, and each time somebody has committed.
+    while (said == verdict::conflict) {
+        get(freshness::now, wanted);
+        std::vector<backend::check> checks = held_;
+        std::vector<backend::write> writes;
+        for (std::size_t i = 0; i < wanted.size(); ++i) {
+            checks.push_back({wanted[i], found_[i].at});
+            static_cast<void>(unwrap(found_[i]));  // of a lease that is over, because this block has it
+            writes.push_back(reserve(wanted[i], found_[i], fence_));
+        }
+        backend::version at = 0;
+        body_.count_round_trip();
+        said = commit_in_engine(checks, writes, at);
+        for (backend::record& r : found_) r.at = at;
+    }
+    if (said != verdict::good) body_.refuse_lost(false);
+}
+
+bool engine_enlistment::meets_reservation() {
+    for (const entry& e : entries_) {
+        if (e.reserved == 0 || e.user == nullptr || !e.user->written) continue;
+        body_.count_round_trip();
+        backend::sighting first;
+        const verdict said = body_.leases().is_over(irrevocable_lease, e.reserved, first);
+        if (said == verdict::good) continue;
+        if (said != verdict::conflict) body_.refuse_lost(false);
+        awaited_ = e.reserved;
+        return true;
+    }
+    return false;
+}
+
+void engine_enlistment::await_lease() {
+    backend::sighting seen;
+    while (true) {
+        body_.count_round_trip();
+        const verdict said = body_.leases().is_over(irrevocable_lease, awaited_, seen);
+        if (said == verdict::good) break;
+        if (said != verdict::conflict) body_.refuse_lost(false);
+        std::this_thread::sleep_for(look_again_after);
+    }
+    awaited_ = 0;
+}
+
+verdict engine_enlistment::commit_in_engine(std::vector<backend::check>& checks, std::vector<backend::write>& writes,
+                                            backend::version& at) {
+    try {
+        return body_.committer().commit(checks, writes, at);
+    } catch (const backend::refusal& r) {
+        throw std::length_error{r.what()};
+    }
 }
 
 bool engine_enlistment::snapshot_moved() {
@@ -119,16 +209,21 @@ bool engine_enlistment::snapshot_moved() {
 std::vector<backend::write> engine_enlistment::gather() {
     std::vector<backend::write> writes;
     for (entry& e : entries_) {
-        if (e.user == nullptr || !e.user->written) continue;
-        if (!e.user->exists && !e.seen.exists) continue;  // made and erased again: as if never touched
+        if (e.user == nullptr || !e.user->written) {
+            if (fence_ != 0) writes.push_back({key_of(e.id), e.seen.exists, e.seen.bytes});  // without the reservation
+            continue;
+        }
+        if (fence_ == 0 && !e.user->exists && !e.seen.exists) continue;  // made and erased again: as if never touched
         backend::write w{key_of(e.id), e.user->exists, {}};
         if (e.user->exists) e.user->value->encode(w.bytes);
         writes.push_back(std::move(w));
     }
+    if (fence_ != 0) writes.push_back({irrevocable_lease, false, {}});
     return writes;
 }
 
 vote engine_enlistment::prepare() {
+    if (descriptor_.bound_to_commit()) touch();
     std::vector<backend::write> writes = gather();
     if (writes.empty()) {
         if (descriptor_.writes.empty() || held_.empty()) return vote::commit;       // ordered where it has read
@@ -142,18 +237,15 @@ vote engine_enlistment::prepare() {
     }
     if (!backend::broken(backend::fault::unprotected_reads) && !api::protect_reads(descriptor_))
         return say_restart();  // E4
+    if (meets_reservation()) return say_restart();
     std::vector<backend::check> checks = held_;
     body_.count_round_trip();
     backend::version at = 0;
-    verdict said = verdict::unreachable;
-    try {
-        said = body_.committer().commit(checks, writes, at);
-    } catch (const backend::refusal& r) {
-        throw std::length_error{r.what()};
-    }
-    switch (said) {
-        case verdict::good: return vote::commit;
-        case verdict::conflict: return say_restart();
+    switch (commit_in_engine(checks, writes, at)) {
+        case verdict::good: fence_ = 0; return vote::commit;
+        case verdict::conflict:
+            if (fence_ != 0) body_.refuse_expired();
+            return say_restart();
         case verdict::unreachable: body_.refuse_lost(false);
         case verdict::unknown:
         case verdict::refused: break;  // the latter was thrown

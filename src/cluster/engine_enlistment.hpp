@@ -5,6 +5,8 @@
 //   the snapshot moves    what is held is asked for again, as of now
 //   vote                  commits in the engine: the vote is the decision, so nobody may vote after it
 //   retry                 a bell (bells.hpp)
+//   irrevocable           takes the lease (backend/lease.hpp), and reserves what it opens (reservation.hpp): nobody
+//                         else overwrites that, so every get and the commit succeed as long as the lease holds
 //
 // Every transaction has an instant: of the engine's commit if it writes objects, of its last get if not. Then all that
 // it has read was current, here and there, and nobody sees a part of what it writes:
@@ -27,6 +29,7 @@
 
 #include "cluster/engine_body.hpp"
 #include "cluster/opened.hpp"
+#include "cluster/reservation.hpp"
 
 namespace tutti::cluster {
 
@@ -43,11 +46,13 @@ public:
     void abort() noexcept override {}
     bool snapshot_moved() override;
     bool heed_retry() override;
+    void rolled_back() noexcept override { give_up_lease(); }
 
 private:
     struct entry {
         object_id id;
         backend::record seen;
+        backend::version reserved = 0;  // by another: the fence of its lease
         detail::slot* user = nullptr;
     };
 
@@ -57,7 +62,18 @@ private:
     /// E1
     void stand();
     [[nodiscard]] bool is_current();
+    /// get, of an irrevocable block.
+    void get_and_reserve(std::span<const backend::key> wanted);
+    void take_lease();
+    void give_up_lease() noexcept;
+    /// Until the lease under which an object was reserved that this block writes is over.
+    void await_lease();
+    /// Whether somebody holds what this block writes.
+    [[nodiscard]] bool meets_reservation();
     [[nodiscard]] std::vector<backend::write> gather();
+    /// Throws std::length_error where the engine refuses it.
+    [[nodiscard]] backend::verdict commit_in_engine(std::vector<backend::check>& checks,
+                                                    std::vector<backend::write>& writes, backend::version& at);
     [[nodiscard]] vote say_restart();
     [[noreturn]] void restart();
 
@@ -67,6 +83,9 @@ private:
     std::unordered_map<object_id, entry*, object_id_hash> index_;
     std::vector<backend::check> held_;  // of the entries, in their order
     std::vector<backend::record> found_;
+    backend::version fence_ = 0;    // of the lease that this block holds; held_ begins with it then
+    backend::version awaited_ = 0;  // the fence of the lease that it has met in its last attempt
+    backend::sighting sighting_;
     bell bell_{0};
     bool enrolled_ = false;
     std::uint64_t random_ = 0;

@@ -9,6 +9,11 @@
 namespace tutti::cluster {
 
 void enlistment::touch() {
+    if (!joined() && descriptor_.bound_to_commit()) {
+        throw usage_error{
+            "tutti: an irrevocable transaction touched an object of a cluster; other nodes cannot be made to wait for "
+            "it: touch the object in a block of its own, before this one"};
+    }
     if (!join()) return;
     if (defeats_ != 0) line_.pause(defeats_);
     if (!work_.begin()) restart();

@@ -8,11 +8,6 @@ namespace tutti::cluster {
 bool opened::join() {
     core::descriptor& d = descriptor_;
     if (joined()) return false;
-    if (d.bound_to_commit()) {
-        throw usage_error{
-            "tutti: an irrevocable transaction touched an object of a cluster; other nodes cannot be made to wait for "
-            "it: touch the object in a block of its own, before this one"};
-    }
     api::join_attempt(d, *this);
     attempt_ = d.own_sequence;
     used_ = 0;

@@ -27,7 +27,7 @@ protected:
     void forget_slots() noexcept { used_ = 0; }
     [[nodiscard]] std::size_t slots() const noexcept { return used_; }
     [[nodiscard]] detail::slot& slot_at(std::size_t i) noexcept { return slots_[i]; }
-    /// Joins the attempt that runs, if it has not: true then. May leave by a restart, or usage_error.
+    /// Joins the attempt that runs, if it has not: true then. May leave by a restart.
     bool join();
     [[nodiscard]] bool joined() const noexcept { return attempt_ == descriptor_.own_sequence; }
 

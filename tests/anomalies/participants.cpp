@@ -16,6 +16,7 @@ public:
 
     vote answer = vote::commit;
     bool throws = false;
+    bool tells_of_roll_backs = false;
 
 private:
     vote prepare() override {
@@ -25,6 +26,9 @@ private:
     }
     void commit() noexcept override { trace_ += {'c', name_}; }
     void abort() noexcept override { trace_ += {'a', name_}; }
+    void rolled_back() noexcept override {
+        if (tells_of_roll_backs) trace_ += {'r', name_};
+    }
 
     std::string& trace_;
     char name_;
@@ -89,6 +93,27 @@ TEST_P(participants, cancelled_before_they_were_asked) {
                      }),
                  cancelled);
     EXPECT_EQ(trace_, "");
+}
+
+TEST_P(participants, roll_backs_are_told_in_the_order_of_the_handlers) {
+    first_.tells_of_roll_backs = second_.tells_of_roll_backs = true;
+    EXPECT_THROW(run(unwinding(),
+                     [&](tx& t) {
+                         t.on_abort([&] { trace_ += "h1"; });
+                         t.join(first_);
+                         t.on_abort([&] { trace_ += "h2"; });
+                         EXPECT_FALSE(try_atomically([&](tx& u) {
+                             u.join(second_);
+                             u.on_abort([&] { trace_ += "h3"; });
+                             cancel(u);
+                         }));
+                         trace_ += ' ';
+                         cancel(t);
+                     }),
+                 cancelled);
+    EXPECT_EQ(trace_, "h3r2 h2r1h1");
+    commit_with_all();
+    EXPECT_EQ(trace_.find('r', 12), std::string::npos) << trace_;
 }
 
 TUTTI_IN_EVERY_FLAVOUR(participants);

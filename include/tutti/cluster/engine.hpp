@@ -23,7 +23,10 @@ struct engine_options {
     /// In front of every key, so that clusters share an engine: letters, digits, `-` and `_`.
     std::string prefix = "tutti";
     std::chrono::milliseconds patience{5000};  ///< an engine that has not answered for so long is lost to the block
-    /// Commits of threads that meet go to the engine in one request, where the engine has such (etcd).
+    /// An irrevocable block holds the objects that it has opened until it ends. If its program is killed, those who
+    /// want to write them wait for so long; a block that takes longer, while others wait, loses them (node_lost).
+    std::chrono::milliseconds lease{10000};
+    /// Commits, and first reads, of threads that meet go to the engine in one request, where it has such (etcd).
     bool batch = true;
 };
 

@@ -22,8 +22,9 @@ namespace tutti::cluster {
 /// Every call of a block that has not opened the object yet may take a round trip, and may restart the block. Outside
 /// of a block there is no access (strong atomicity): a single access is a block of one.
 ///
-/// All of them throw node_lost if the object's node is gone, type_mismatch if it holds another type, and usage_error in
-/// an irrevocable transaction: another node could not be told to wait for it.
+/// All of them throw node_lost if the object's node is gone, and type_mismatch if it holds another type. In an
+/// irrevocable transaction they throw usage_error where nodes hold the objects: another node could not be told to wait
+/// for it. An engine can; there it must be irrevocable before it opens the first.
 template <class T>
 class ref {
     static_assert(std::is_default_constructible_v<T> && std::is_copy_constructible_v<T>,

@@ -30,14 +30,19 @@ bool takes(std::string_view address, std::string_view name, std::string_view& re
                   " and build it again"};
 }
 
-/// An address of it, or its name: not a name that merely begins like one.
-bool is_loopback(const std::string& host) {
-    in_addr as_number{};
-    return host == "localhost" || host == "[::1]" ||
-           (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &as_number) == 1);
-}
-
 }  // namespace
+
+void require_loopback(const std::string& host, const std::string& named) {
+    in_addr as_number{};
+    // Not a name that merely begins like an address.
+    const bool near = host == "localhost" || host == "::1" || host == "[::1]" ||
+                      (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &as_number) == 1);
+    if (!near) {
+        throw refusal{"'" + named +
+                      "' is beyond loopback, and nothing is encrypted: bring its port here by a tunnel (ssh -L) and "
+                      "name that"};
+    }
+}
 
 place parse_place(std::string_view text, int usual_port) {
     if (text.starts_with("/")) return {std::string{text}, 0};
@@ -49,11 +54,7 @@ place parse_place(std::string_view text, int usual_port) {
         if (failed != std::errc{} || end != digits.data() + digits.size() || p.port < 1 || p.port > 65535)
             throw refusal{"'" + std::string{text} + "' is no address: give host:port, or the path of a Unix socket"};
     }
-    if (!is_loopback(p.host)) {
-        throw refusal{"'" + std::string{text} +
-                      "' is beyond loopback, and nothing is encrypted: bring its port here by a tunnel (ssh -L) and "
-                      "name that"};
-    }
+    require_loopback(p.host, std::string{text});
     return p;
 }
 

@@ -16,6 +16,9 @@ struct settings {
 /// The names of those that it was built with.
 [[nodiscard]] std::vector<std::string> known_engines();
 
+/// Throws refusal, which says `named`, if that is no address of this machine's loopback, nor its name.
+void require_loopback(const std::string& host, const std::string& named);
+
 /// host:port or /path; throws refusal for an address beyond loopback.
 struct place {
     std::string host;  ///< or the path of a Unix socket

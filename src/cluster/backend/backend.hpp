@@ -11,7 +11,9 @@
 //       writes took effect together; or nothing is written, ever (conflict).
 //   B4  unknown: B3 may still come true, also after the return, but at most once. Nothing else is ever unknown:
 //       `unreachable` means that nothing was written and nothing will be.
-//   B5  A feed tells of every write to the keys of its engine whose commit begins after the feed was opened.
+//   B5  A feed tells of every write to the keys of its engine that takes effect after the feed was opened.
+//
+// get, commit and open_feed return within the engine's patience, or not much later.
 //
 // Thread safety: every member; a snapshot belongs to one caller.
 #pragma once
@@ -118,6 +120,9 @@ public:
     virtual void commit_all(std::span<request*> all) {
         for (request* r : all) commit(*r);
     }
+    /// Has the records be as if nobody had ever written them, if the engine answers at once. REQUIRES: no commit checks
+    /// or writes these keys any more, nor is one under way (B4).
+    virtual void forget(std::span<const key> all) noexcept = 0;
     /// B5; opened when it returns. Null: not to be had now.
     [[nodiscard]] virtual std::unique_ptr<feed> open_feed() = 0;
 };

@@ -11,33 +11,51 @@ batching::batching(std::unique_ptr<engine> of, std::size_t most)
     can_.most_operations -= most_;
 }
 
-void batching::commit(request& r) {
-    entry mine{&r};
+template <class Entry>
+template <class Choose, class Ask>
+void batching::line<Entry>::pass(Entry& mine, Choose&& choose, Ask&& ask) {
     std::unique_lock hold{guard_};
-    line_.push_back(&mine);
+    waiting_.push_back(&mine);
     // Two under way: while the engine writes one to its disk, the next is on its way.
-    changed_.wait(hold, [&] { return mine.done || (under_way_ < 2 && !line_.empty() && line_.front() == &mine); });
+    mine.turn.wait(hold, [&] { return mine.done || (under_way_ < 2 && waiting_.front() == &mine); });
     if (mine.done) return;
-    std::vector<entry*> chosen = choose();
+    const std::vector<Entry*> chosen = choose(waiting_);
     ++under_way_;
-    if (!line_.empty()) changed_.notify_all();
+    call_next();
     hold.unlock();
-    std::vector<request*> all;
-    all.reserve(chosen.size());
-    for (const entry* e : chosen) all.push_back(e->what);
-    engine_->commit_all(all);
+    ask(chosen);
     hold.lock();
     --under_way_;
-    for (entry* e : chosen) e->done = true;
-    changed_.notify_all();
+    for (Entry* e : chosen) {
+        e->done = true;
+        e->turn.notify_one();  // under the lock: it goes away with its thread
+    }
+    call_next();
+}
+
+void batching::commit(request& r) {
+    writer mine;
+    mine.what = &r;
+    writers_.pass(
+        mine, [this](std::vector<writer*>& waiting) { return choose(waiting); },
+        [this](const std::vector<writer*>& chosen) noexcept {
+            try {
+                std::vector<request*> all;
+                all.reserve(chosen.size());
+                for (const writer* e : chosen) all.push_back(e->what);
+                engine_->commit_all(all);
+            } catch (...) {  // whether it was sent by then is not known
+                for (const writer* e : chosen) e->what->said = verdict::unknown;
+            }
+        });
 }
 
 /// Takes the first out of the line, and those behind it that agree with all that are taken.
-std::vector<batching::entry*> batching::choose() {
-    std::vector<entry*> chosen, left;
+std::vector<batching::writer*> batching::choose(std::vector<writer*>& waiting) const {
+    std::vector<writer*> chosen, left;
     std::unordered_set<std::string_view> read, written;
     std::size_t bytes = 0;
-    for (entry* e : line_) {
+    for (writer* e : waiting) {
         const request& r = *e->what;
         const auto meets = [&] {
             for (const write& w : r.writes) {
@@ -55,8 +73,59 @@ std::vector<batching::entry*> batching::choose() {
         for (const write& w : r.writes) written.insert(w.of);
         chosen.push_back(e);
     }
-    line_ = std::move(left);
+    waiting = std::move(left);
     return chosen;
+}
+
+verdict batching::get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
+                      std::vector<record>& found) {
+    if (!held.empty() || of.at != 0 || wanted.size() > can_.most_operations)
+        return engine_->get(of, how, held, wanted, found);
+    reader mine;
+    mine.of = &of;
+    mine.wanted = wanted;
+    mine.found = &found;
+    const auto choose = [this](std::vector<reader*>& waiting) {
+        std::size_t keys = 0;
+        const auto end = std::ranges::find_if(waiting, [&](const reader* r) {
+            keys += r->wanted.size();
+            return keys > can_.most_operations;
+        });
+        const std::vector<reader*> chosen{waiting.begin(), end};
+        waiting.erase(waiting.begin(), end);
+        return chosen;
+    };
+    readers_.pass(mine, choose, [this](const std::vector<reader*>& chosen) noexcept { read(chosen); });
+    return mine.said;
+}
+
+void batching::read(std::span<reader* const> all) noexcept {
+    if (all.size() == 1) {
+        reader& one = *all.front();
+        try {
+            one.said = engine_->get(*one.of, freshness::now, {}, one.wanted, *one.found);
+        } catch (...) {  // no memory: as if there were no engine
+        }
+        return;
+    }
+    try {
+        snapshot together;
+        std::vector<key> keys;
+        std::vector<record> found;
+        for (const reader* r : all) keys.insert(keys.end(), r->wanted.begin(), r->wanted.end());
+        const verdict said = engine_->get(together, freshness::now, {}, keys, found);
+        auto next = std::make_move_iterator(found.begin());
+        for (reader* r : all) {
+            r->said = said;
+            if (said != verdict::good) continue;
+            const auto end = next + static_cast<std::ptrdiff_t>(r->wanted.size());
+            r->found->assign(next, end);
+            *r->of = together;
+            next = end;
+        }
+    } catch (...) {  // no memory
+        for (reader* r : all) r->said = verdict::unreachable;
+    }
 }
 
 }  // namespace tutti::cluster::backend

@@ -1,9 +1,10 @@
-// Commits of threads that meet go to the engine in one request.
+// Commits, and reads, of threads that meet go to the engine in one request.
 //
-// Whoever comes while a request is under way waits in a line; when that one is back, the first in line takes everything
+// Whoever comes while two requests are under way waits in a line; when one is back, the first in line takes everything
 // that waits and agrees, and asks for all of it. So a lone thread waits for nobody, and many share the engine's round
 // trip, its log and its disk. Two commits agree if neither writes what the other checks or writes: then any order of
-// them is right, which is what commit_all asks for.
+// them is right, which is what commit_all asks for. Two reads agree if nothing is held: then one instant, after both
+// were asked for, does for both.
 //
 // Thread safety: every member.
 #pragma once
@@ -22,26 +23,49 @@ public:
 
     const capabilities& can() const noexcept override { return can_; }
     verdict get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
-                std::vector<record>& found) override {
-        return engine_->get(of, how, held, wanted, found);
-    }
+                std::vector<record>& found) override;
     void commit(request& r) override;
+    void forget(std::span<const key> all) noexcept override { engine_->forget(all); }
     std::unique_ptr<feed> open_feed() override { return engine_->open_feed(); }
 
 private:
-    struct entry {
-        request* what;
+    /// Who waits sleeps for its own turn: one that is over wakes those that it was for, and the next in line.
+    template <class Entry>
+    class line {
+    public:
+        /// `choose` takes the first, and others, out of what waits; `ask` asks for those, and does not throw.
+        template <class Choose, class Ask>
+        void pass(Entry& mine, Choose&& choose, Ask&& ask);
+
+    private:
+        void call_next() {
+            if (under_way_ < 2 && !waiting_.empty()) waiting_.front()->turn.notify_one();
+        }
+        std::mutex guard_;
+        std::vector<Entry*> waiting_;
+        unsigned under_way_ = 0;
+    };
+    struct place {
+        std::condition_variable turn;
         bool done = false;
     };
-    std::vector<entry*> choose();
+    struct writer : place {
+        request* what = nullptr;
+    };
+    struct reader : place {
+        snapshot* of = nullptr;
+        std::span<const key> wanted;
+        std::vector<record>* found = nullptr;
+        verdict said = verdict::unreachable;
+    };
+    std::vector<writer*> choose(std::vector<writer*>& waiting) const;
+    void read(std::span<reader* const> all) noexcept;
 
     std::unique_ptr<engine> engine_;
     capabilities can_;
     const std::size_t most_;
-    std::mutex guard_;
-    std::condition_variable changed_;
-    std::vector<entry*> line_;
-    unsigned under_way_ = 0;
+    line<writer> writers_;
+    line<reader> readers_;
 };
 
 }  // namespace tutti::cluster::backend

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <thread>
 
 #include <grpcpp/grpcpp.h>
 
 #include <etcd.grpc.pb.h>
+
+#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -52,37 +53,57 @@ void set_record(record& to, const RangeResponse& from) {
     if (one.value().size() > 1) to.bytes = one.value().substr(1);
 }
 
+/// One operation is under way at a time. Those of gRPC that wait have no end of their own on a stream.
 class watcher final : public feed {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
     bool open(Watch::Stub& at, const std::string& from, const std::string& to, std::chrono::milliseconds patience) {
+        const auto late = std::chrono::system_clock::now() + patience;
+        const auto done = [&] {
+            void* what = nullptr;
+            bool good = false;
+            return queue_.AsyncNext(&what, &good, late) == grpc::CompletionQueue::GOT_EVENT && good;
+        };
         context_.AddMetadata("hasleader", "true");  // a member that is cut off from its peers ends the watch
-        stream_ = at.Watch(&context_);
+        stream_ = at.PrepareAsyncWatch(&context_, &queue_);
+        stream_->StartCall(this);
+        if (!done()) return false;
         WatchRequest ask;
         ask.mutable_create_request()->set_key(from);
         ask.mutable_create_request()->set_range_end(to);
-        if (!stream_->Write(ask)) return false;
-        // A member that does not answer ends this by its keepalive.
-        static_cast<void>(patience);
-        WatchResponse answer;
-        return stream_->Read(&answer) && answer.created();
+        stream_->Write(ask, this);
+        if (!done()) return false;
+        stream_->Read(&answer_, this);
+        return done() && answer_.created();
     }
     ~watcher() override {
         context_.TryCancel();
-        if (stream_) static_cast<void>(stream_->Finish());
+        grpc::Status how;
+        if (stream_) stream_->Finish(&how, this);
+        queue_.Shutdown();
+        while (is_done()) {}
     }
     bool next(std::vector<key>& written) override {
-        WatchResponse answer;
-        if (!stream_->Read(&answer) || answer.canceled()) return false;
-        for (const Event& e : answer.events()) written.push_back(e.kv().key().substr(prefix_));
+        stream_->Read(&answer_, this);
+        if (!is_done() || !read_ || answer_.canceled()) return false;
+        for (const Event& e : answer_.events()) written.push_back(e.kv().key().substr(prefix_));
         return true;
     }
     void close() noexcept override { context_.TryCancel(); }
 
 private:
+    /// Waits for an operation. False: there is none.
+    bool is_done() {
+        void* what = nullptr;
+        return queue_.Next(&what, &read_);
+    }
+
     const std::size_t prefix_;
+    grpc::CompletionQueue queue_;
     grpc::ClientContext context_;
-    std::unique_ptr<grpc::ClientReaderWriter<WatchRequest, WatchResponse>> stream_;
+    WatchResponse answer_;
+    bool read_ = false;
+    std::unique_ptr<grpc::ClientAsyncReaderWriter<WatchRequest, WatchResponse>> stream_;
 };
 
 class etcd final : public engine {
@@ -182,11 +203,27 @@ public:
         if (!said.ok()) turn_from(member);
     }
 
+    void forget(std::span<const key> all) noexcept override {
+        try {
+            const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
+            for (std::size_t i = 0; i < all.size();) {
+                TxnRequest ask;
+                for (const std::size_t end = std::min(all.size(), i + operations); i < end; ++i)
+                    ask.add_success()->mutable_request_delete_range()->set_key(prefix_ + all[i]);
+                TxnResponse ignored;
+                if (!send(member, ask, ignored, how_.patience).ok()) return;
+            }
+        } catch (const std::bad_alloc&) {  // they stay
+        }
+    }
+
     std::unique_ptr<feed> open_feed() override {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             auto w = std::make_unique<watcher>(prefix_.size());
-            if (w->open(*members_[member].watch, prefix_ + "o", prefix_ + "p", how_.patience)) return w;
+            if (w->open(*members_[member].watch, prefix_ + "o", prefix_ + "p",
+                        how_.patience / static_cast<int>(members_.size())))
+                return w;
             turn_from(member);
         }
         return nullptr;
@@ -225,7 +262,7 @@ private:
     }
     /// Asks one member after the other. For what may be asked twice.
     verdict ask_until_answered(const TxnRequest& ask, TxnResponse& answer) {
-        const auto late = std::chrono::steady_clock::now() + how_.patience;
+        tries all{how_.patience};
         const auto each = how_.patience / static_cast<int>(members_.size());
         do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
@@ -234,8 +271,7 @@ private:
             if (said.error_code() == StatusCode::OUT_OF_RANGE) return verdict::conflict;  // that revision is compacted
             if (meaning(said) == verdict::refused) return verdict::unreachable;
             turn_from(member);
-            std::this_thread::sleep_for(std::chrono::milliseconds{5});
-        } while (std::chrono::steady_clock::now() < late);
+        } while (all.again());
         return verdict::unreachable;
     }
     void turn_from(std::size_t member) {

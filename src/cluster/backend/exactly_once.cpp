@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdio>
 #include <random>
-#include <thread>
 
 #include "cluster/backend/fault.hpp"
+#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -24,6 +24,14 @@ std::string told(std::uint64_t sequence, bool happened) {
 
 }  // namespace
 
+exactly_once::~exactly_once() {
+    std::vector<key> all;
+    for (mark& m : free_) {
+        if (m.at != 0 && !m.has_voided) all.push_back(std::move(m.of));
+    }
+    if (!all.empty()) engine_.forget(all);
+}
+
 exactly_once::mark exactly_once::take() {
     {
         const std::lock_guard hold{guard_};
@@ -33,7 +41,7 @@ exactly_once::mark exactly_once::take() {
             return m;
         }
     }
-    return {fresh_name(), 0, 0};
+    return {fresh_name()};
 }
 
 void exactly_once::give_back(mark&& m) {
@@ -70,14 +78,9 @@ verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& wri
 }
 
 verdict exactly_once::find_out(mark& m, version& at) {
-    const auto late = std::chrono::steady_clock::now() + patience_;
-    std::chrono::milliseconds pause{1};
-    const auto wait_a_little = [&] {
-        std::this_thread::sleep_for(pause);
-        pause = std::min(pause * 2, std::chrono::milliseconds{100});
-    };
+    tries all{patience_};
     std::vector<record> found;
-    for (; std::chrono::steady_clock::now() < late; wait_a_little()) {
+    do {
         snapshot any;
         if (engine_.get(any, freshness::now, {}, {&m.of, 1}, found) != verdict::good) continue;
         const record& now = found.front();
@@ -92,6 +95,7 @@ verdict exactly_once::find_out(mark& m, version& at) {
         if (now.at != m.at) return verdict::unknown;  // M1 is broken: somebody has deleted the mark
         const check still{m.of, m.at};
         const write it{m.of, true, told(m.sequence, false)};
+        m.has_voided = true;
         request r;
         r.checks = {&still, 1};
         r.writes = {&it, 1};
@@ -100,7 +104,7 @@ verdict exactly_once::find_out(mark& m, version& at) {
             m.at = r.at;
             return verdict::conflict;
         }
-    }
+    } while (all.again());
     return verdict::unknown;
 }
 

@@ -9,8 +9,9 @@
 //   M1  a mark is used by one commit at a time, and every commit that uses it checks the version that its owner knows
 //   M2  its sequence grows with each use; a mark whose last use has stayed unknown is never used again
 //
-// Nothing cleans marks up: an engine keeps one record for each commit that was under way at once, of each program that
-// ever used it.
+//   M3  a mark that never voided anything is known to have no late commit, and is forgotten with its owner. Of others,
+//       and of programs that are killed, one record stays for each commit that was under way at once: a late commit may
+//       check the version that its mark had, and "never written" is one, too
 //
 // Thread safety: every member.
 #pragma once
@@ -25,6 +26,10 @@ namespace tutti::cluster::backend {
 class exactly_once {
 public:
     exactly_once(engine& of, std::chrono::milliseconds patience) : engine_{of}, patience_{patience} {}
+    /// Forgets the marks. REQUIRES: no commit runs.
+    ~exactly_once();
+    exactly_once(const exactly_once&) = delete;
+    exactly_once& operator=(const exactly_once&) = delete;
 
     /// B3 and B4, for checks and writes without a mark; both are extended here. Throws refusal where the
     /// engine does not take them.
@@ -35,6 +40,7 @@ private:
         key of;
         std::uint64_t sequence = 0;
         version at = 0;
+        bool has_voided = false;
     };
     mark take();
     void give_back(mark&& m);

@@ -17,6 +17,7 @@ enum class fault : std::uint8_t {
     silent_feed,        ///< a feed tells nothing
     forget_marks,       ///< whether a commit of unknown outcome has happened is not looked up: it is run again
     no_fence,           ///< it is looked up, but may still happen afterwards
+    lease_ignored,      ///< what somebody holds under a lease is overwritten
     unprotected_reads,  ///< local reads may change while the engine commits
 };
 

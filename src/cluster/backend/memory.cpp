@@ -93,6 +93,11 @@ public:
         if (!broken(fault::silent_feed)) tell(r);
     }
 
+    void forget(std::span<const key> all) noexcept override {
+        const std::lock_guard hold{store_->guard};
+        for (const key& k : all) store_->records.erase(k);
+    }
+
     std::unique_ptr<feed> open_feed() override {
         auto q = std::make_shared<queue>();
         const std::lock_guard hold{store_->guard};

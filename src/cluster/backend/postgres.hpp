@@ -1,4 +1,4 @@
-// PostgreSQL over libpq: one table, one function, SERIALIZABLE.
+// PostgreSQL over libpq: one table, two sequences, and commits that lock what they compare.
 #pragma once
 
 #include "cluster/backend/address.hpp"

@@ -14,6 +14,7 @@
 
 #include "cluster/backend/link.hpp"
 #include "cluster/backend/redis_scripts.hpp"
+#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
@@ -26,6 +27,7 @@ struct free_reply {
 };
 struct link {
     std::unique_ptr<redisContext, close_link> to;
+    std::chrono::milliseconds patience;  // with each answer
 };
 using reply = std::unique_ptr<redisReply, free_reply>;
 
@@ -99,7 +101,7 @@ class redis final : public engine {
 public:
     redis(place at, const settings& how) : at_{std::move(at)}, how_{how}, prefix_{how.prefix + ":"} {
         can_.name = "Redis at " + (at_.port == 0 ? at_.host : at_.host + ":" + std::to_string(at_.port));
-        std::unique_ptr<link> l = connect();
+        std::unique_ptr<link> l = connect(how.patience);
         if (!l) throw refusal{can_.name + " does not answer; start it, or name another"};
         look_at_settings(*l);
         links_.give_back(std::move(l));
@@ -114,10 +116,10 @@ public:
             values.push_back(digits_of(c.at));
         }
         for (const key& k : wanted) keys.push_back(prefix_ + k);
-        const reply r = run(redis_get, get_, keys, values);
-        if (!r || (r->type != REDIS_REPLY_ARRAY && r->type != REDIS_REPLY_INTEGER)) return verdict::unreachable;
+        const reply r = ask_until_answered(redis_get, get_, keys, values);
+        if (!r) return verdict::unreachable;
         if (r->type == REDIS_REPLY_INTEGER) return verdict::conflict;
-        if (r->elements != wanted.size()) return verdict::unreachable;
+        if (r->type != REDIS_REPLY_ARRAY || r->elements != wanted.size()) return verdict::unreachable;
         found.clear();
         for (std::size_t i = 0; i < r->elements; ++i) {
             const std::string_view all{r->element[i]->str, r->element[i]->len};
@@ -140,10 +142,16 @@ public:
             keys.push_back(prefix_ + w.of);
             values.push_back((w.exists ? "1" : "0") + w.bytes);
         }
-        bool sent = false;
-        const reply a = run(redis_commit, commit_, keys, values, &sent);
+        tries all{how_.patience};
+        std::unique_ptr<link> l;
+        while (!(l = take(all.left()))) {
+            if (all.again()) continue;
+            r.said = verdict::unreachable;
+            return;
+        }
+        const reply a = run(std::move(l), redis_commit, commit_, keys, values);
         if (!a) {
-            r.said = sent ? verdict::unknown : verdict::unreachable;
+            r.said = verdict::unknown;
         } else if (a->type != REDIS_REPLY_INTEGER) {
             // Redis refuses before the script's first write, or not at all: no memory, a disk that is full, a replica.
             r.said = is_error(*a, "OOM") || is_error(*a, "MISCONF") || is_error(*a, "READONLY") ? verdict::refused
@@ -155,8 +163,21 @@ public:
         }
     }
 
+    void forget(std::span<const key> all) noexcept override {
+        const std::unique_ptr<link> l = links_.take();
+        if (!l) return;
+        const without_sigpipe quiet;
+        try {
+            for (const key& k : all) {
+                const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "DEL %s", (prefix_ + k).c_str()))};
+                if (!r) return;
+            }
+        } catch (const std::bad_alloc&) {  // they stay
+        }
+    }
+
     std::unique_ptr<feed> open_feed() override {
-        std::unique_ptr<link> l = connect();
+        std::unique_ptr<link> l = connect(how_.patience);
         if (!l) return nullptr;
         const without_sigpipe quiet;
         const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "SUBSCRIBE %s", channel().c_str()))};
@@ -167,21 +188,37 @@ public:
 private:
     [[nodiscard]] std::string channel() const { return prefix_ + "written"; }
 
-    std::unique_ptr<link> connect() const {
-        const timeval t = time_of(how_.patience);
+    std::unique_ptr<link> connect(std::chrono::milliseconds patience) const {
+        const timeval t = time_of(patience);
         auto l = std::make_unique<link>();
+        l->patience = patience;
         l->to.reset(at_.port == 0 ? redisConnectUnixWithTimeout(at_.host.c_str(), t)
                                   : redisConnectWithTimeout(at_.host.c_str(), at_.port, t));
         if (!l->to || l->to->err != 0 || redisSetTimeout(l->to.get(), t) != REDIS_OK) return nullptr;
         return l;
     }
-
-    /// Null: no answer; `sent` says whether the question may have arrived.
-    reply run(const char* script, std::string& known_as, const std::vector<std::string>& keys,
-              const std::vector<std::string>& values, bool* sent = nullptr) {
+    std::unique_ptr<link> take(std::chrono::milliseconds patience) {
         std::unique_ptr<link> l = links_.take();
-        if (!l) l = connect();
-        if (!l) return nullptr;
+        return l ? std::move(l) : connect(patience);
+    }
+
+    /// A connection that has lain idle may have ended, and says so only when it is used; a server that has just been
+    /// started may still load.
+    reply ask_until_answered(const char* script, std::string& known_as, const std::vector<std::string>& keys,
+                             const std::vector<std::string>& values) {
+        tries all{how_.patience};
+        do {
+            std::unique_ptr<link> l = take(all.left());
+            if (!l) continue;
+            reply r = run(std::move(l), script, known_as, keys, values);
+            if (r && r->type != REDIS_REPLY_ERROR) return r;
+        } while (all.again());
+        return nullptr;
+    }
+
+    /// Null: no answer.
+    reply run(std::unique_ptr<link> l, const char* script, std::string& known_as, const std::vector<std::string>& keys,
+              const std::vector<std::string>& values) {
         std::string name;
         {
             const std::lock_guard hold{names_};
@@ -201,7 +238,6 @@ private:
             return reply{static_cast<redisReply*>(
                 redisCommandArgv(l->to.get(), static_cast<int>(words.size()), words.data(), sizes.data()))};
         };
-        if (sent != nullptr) *sent = true;
         const without_sigpipe quiet;
         reply r;
         if (!name.empty()) r = ask("EVALSHA", name);
@@ -215,8 +251,8 @@ private:
             }
             r = loaded ? ask("EVAL", script) : nullptr;
         }
-        if (r) links_.give_back(std::move(l));
-        else links_.drop_all();
+        if (!r) links_.drop_all();
+        else if (l->patience == how_.patience) links_.give_back(std::move(l));  // not one that a late try has opened
         return r;
     }
 

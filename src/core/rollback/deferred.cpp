@@ -22,6 +22,7 @@ void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     if (e.what == deferred::kind::constructed) e.destroy(e.object);
     // What was registered in hardware is taken back with it, on a processor before anybody could look.
     if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
+    if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->rolled_back();
     if (is_handler(e.what)) delete handler_of(e);
 }
 
@@ -150,6 +151,7 @@ void compensate(descriptor& d, abort_cause cause) noexcept {
     for (; !entries.empty(); entries.pop()) {
         const deferred& e = entries.back();
         undo(d, e, cause);
+        if (e.what == deferred::kind::companion) static_cast<participant*>(e.object)->rolled_back();
         const bool is_ours = e.what == deferred::kind::allocated || e.what == deferred::kind::discarded;
         if (is_ours && !broken(fault::leak_what_was_allocated)) e.destroy(e.object);
     }

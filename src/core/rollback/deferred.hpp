@@ -2,7 +2,7 @@
 //
 //   what            commit                                          roll-back (of its block, newest first)
 //   before_commit   runs before prepare; may access, add, throw     dropped
-//   participant     votes after our prepare; told the decision      told, if it was asked to vote
+//   participant     votes after our prepare; told the decision      told, also before if it was asked to vote
 //   companion       as a participant                                the same; stays when a nested block is rolled back
 //   at_commit       runs with ownership held; must not fail         dropped
 //   constructed     forgotten                                       destroyed

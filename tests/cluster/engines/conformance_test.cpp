@@ -1,11 +1,18 @@
 // One suite for every engine, on a real server of it: TUTTI_ENGINE says which, memory by default.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
 #include "cluster/backend/fault.hpp"
+#include "cluster/engines/proxy.hpp"
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/suite.hpp"
 #include "support/effort.hpp"
@@ -56,6 +63,8 @@ TEST_F(engine, held_reads_stay_true) { EXPECT_EQ(held_reads_stay_true(which_), "
 TEST_F(engine, absent_twice_differs) { EXPECT_EQ(absent_twice_differs(which_), ""); }
 TEST_F(engine, retry_wakes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
 TEST_F(engine, lost_answers_are_found_out) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }
+TEST_F(engine, marks_are_forgotten) { EXPECT_EQ(marks_are_forgotten(which_), ""); }
+TEST_F(engine, irrevocable_blocks_run_once) { EXPECT_EQ(irrevocable_blocks_run_once(which_, rounds(200, 15)), ""); }
 TEST_F(engine, too_large_is_refused) { EXPECT_EQ(too_large_is_refused(which_), ""); }
 
 TEST_F(engine, objects_are_published_read_written_and_erased) {
@@ -93,6 +102,41 @@ TEST_F(engine, nested_blocks_roll_back_their_writes) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 12);
 }
 
+TEST_F(engine, a_checkpoint_goes_back_to_the_objects_as_they_were) {
+    node here{which_.options()};
+    const ref<account> a{here, "a"}, b{here, "b"};
+    var<long> x{0}, y{0};
+    atomically([&](tx& t) { a.publish(t, {0}); });
+    unsigned rests = 0, attempts = 0;
+    // On a thread of its own, whose attempts have never started over: a context that finds checkpoints useless does
+    // without.
+    std::thread{[&] {
+        atomically([&](tx& t) {
+            ++attempts;
+            a.write(t).balance += 10;
+            checkpoint(t, [&](tx& u) {
+                const long seen = x.get(u);
+                a.write(u).balance += 1;
+                if (b.find(u) == nullptr) b.publish(u, {seen});
+                else b.write(u).balance += 100;
+                if (++rests == 1) {
+                    std::thread{[&] {
+                        atomically([&](tx& v) {
+                            x.set(v, 5);
+                            y.set(v, 5);
+                        });
+                    }}.join();
+                }
+                y.set(u, y.get(u) + 1);  // what it has read of x is over
+                x.set(u, seen + 1);  // and who writes all that it reads does not start over at the vote to protect it
+            });
+        });
+    }}.join();
+    EXPECT_EQ(atomically([&](tx& t) { return std::pair(a.read(t).balance, b.read(t).balance); }), std::pair(11L, 5L));
+    EXPECT_EQ(rests, 2u);
+    EXPECT_EQ(attempts, 1u) << "it has started over, and this test has tested nothing";
+}
+
 TEST_F(engine, an_alternative_wakes_for_what_either_branch_read) {
     node here{which_.options()};
     const ref<account> a{here, "a"}, b{here, "b"};
@@ -127,14 +171,139 @@ TEST_F(engine, an_exception_leaves_nothing_behind) {
     EXPECT_EQ(local.load(), 0);
 }
 
-TEST_F(engine, is_refused_to_irrevocable_blocks_and_beside_another_that_decides) {
-    node here{which_.options()}, there{which_.options()};
-    const ref<account> a{here, "a"}, b{there, "b"};
+TEST_F(engine, a_connection_that_has_ended_is_replaced) {
+    if (!server_) GTEST_SKIP() << "it has no connections";
+    proxy between{server_->place(), 1};
+    cluster::engine_options how = which_.options();
+    how.address = server_->address_by(between.place());
+    node here{how};
+    const ref<account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {0}); });
+    for (int i = 0; i < 5; ++i) {
+        between.cut();
+        atomically([&](tx& t) { a.write(t).balance += 1; });
+    }
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 5);
+}
+
+TEST_F(engine, is_not_waited_for_beyond_the_patience) {
+    if (!server_) GTEST_SKIP() << "it has no connections";
+    proxy between{server_->place(), 1};
+    cluster::engine_options how = which_.options();
+    node near{how};
+    how.address = server_->address_by(between.place());
+    how.patience = std::chrono::milliseconds{1000};
+    node far{how};
+    const ref<std::string> text{near, "text"}, text_there{far, "text"};
+    atomically([&](tx& t) { text.publish(t, "short"); });
+    // More than all buffers on the way take: whoever sends it without an end to its patience hangs.
+    const std::size_t size = std::min<std::size_t>(far.capabilities().most_bytes / 2, 16u << 20);
     EXPECT_THROW(atomically([&](tx& t) {
+                     std::string& all = text_there.write(t);
+                     between.hold(true);
+                     all.assign(size, 'x');
+                 }),
+                 cluster::node_lost);
+    between.cut();
+    between.hold(false);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     static_cast<void>(text_there.read(t));
+                     between.hold(true);
+                     retry(t);
+                 }),
+                 cluster::node_lost);
+    between.cut();
+    between.hold(false);
+    const std::size_t found = atomically([&](tx& t) { return text.read(t).size(); });
+    EXPECT_TRUE(found == 5 || found == size) << found;
+}
+
+TEST_F(engine, an_irrevocable_block_that_fails_leaves_nothing_behind) {
+    const cluster::engine_options how = which_.options();
+    node here{how}, there{how};
+    const ref<account> a{here, "a"}, b{here, "b"}, a_there{there, "a"}, b_there{there, "b"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    EXPECT_THROW(atomically({.mode = mode::irrevocable},
+                            [&](tx& t) {
+                                a.write(t).balance = 2;
+                                b.publish(t, {2});
+                                throw std::runtime_error{"no"};
+                            }),
+                 std::runtime_error);
+    // What it has reserved can be read and written as before.
+    atomically([&](tx& t) {
+        EXPECT_EQ(b_there.find(t), nullptr);
+        EXPECT_EQ(a_there.read(t).balance, 1);
+        a_there.write(t).balance = 3;
+    });
+    EXPECT_THROW(atomically([&](tx& t) {
+                     static_cast<void>(a.read(t));
                      t.become_irrevocable();
-                     a.publish(t, {1});
+                     static_cast<void>(b.find(t));
                  }),
                  usage_error);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 3);
+}
+
+TEST_F(engine, an_irrevocable_block_that_takes_longer_than_others_wait_loses) {
+    cluster::engine_options how = which_.options();
+    how.lease = std::chrono::milliseconds{50};
+    node here{how}, there{how};
+    const ref<account> a{here, "a"}, b{here, "b"}, a_there{there, "a"};
+    atomically([&](tx& t) {
+        a.publish(t, {1});
+        b.publish(t, {1});
+    });
+    EXPECT_THROW(atomically({.mode = mode::irrevocable},
+                            [&](tx& t) {
+                                b.write(t).balance = a.read(t).balance + 1;
+                                std::thread{[&] { atomically([&](tx& u) { a_there.write(u).balance = 7; }); }}.join();
+                            }),
+                 cluster::node_lost);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance * 10 + b.read(t).balance; }), 71);
+}
+
+/// Not a test: the program that the next one kills.
+TEST(holder, DISABLED_holds_until_it_is_killed) {
+    cluster::engine_options how;
+    how.address = std::getenv("TUTTI_HOLD_AT");
+    how.prefix = std::getenv("TUTTI_HOLD_PREFIX");
+    how.lease = std::chrono::milliseconds{200};
+    node here{how};
+    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+        ref<account>{here, "a"}.write(t).balance = 2;
+        std::printf("it holds\n");
+        std::fflush(stdout);
+        while (true) ::pause();
+    });
+}
+
+TEST_F(engine, what_a_killed_program_held_is_free_again) {
+    if (!server_) GTEST_SKIP() << "it ends with its program";
+    const cluster::engine_options how = which_.options();
+    node here{how};
+    const ref<account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    ::setenv("TUTTI_HOLD_AT", how.address.c_str(), 1);
+    ::setenv("TUTTI_HOLD_PREFIX", how.prefix.c_str(), 1);
+    const std::string log = ::testing::TempDir() + "tutti-holder-" + std::to_string(::getpid());
+    process holder{{"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=holder.*"}, log};
+    for (std::string line; line != "it holds";) {
+        ASSERT_FALSE(holder.has_ended());
+        std::ifstream said{log};
+        while (line != "it holds" && std::getline(said, line)) {}
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);  // nobody waits to read
+    holder.end();
+    atomically([&](tx& t) { a.write(t).balance += 10; });
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 11);
+    ::unlink(log.c_str());
+}
+
+TEST_F(engine, is_refused_beside_another_that_decides) {
+    node here{which_.options()}, there{which_.options()};
+    const ref<account> a{here, "a"}, b{there, "b"};
     EXPECT_THROW(atomically([&](tx& t) {
                      a.publish(t, {1});
                      b.publish(t, {1});
@@ -187,6 +356,9 @@ TEST_F(broken_engine, commits_that_are_run_again_are_caught) {
 }
 TEST_F(broken_engine, late_commits_that_are_not_voided_are_caught) {
     expect_caught(fault::no_fence, [] { return lost_answers_are_found_out(memory, support::rounds(200)); });
+}
+TEST_F(broken_engine, leases_that_nobody_heeds_are_caught) {
+    expect_caught(fault::lease_ignored, [] { return irrevocable_blocks_run_once(memory, support::rounds(200)); });
 }
 TEST_F(broken_engine, local_reads_without_protection_are_caught) {
     expect_caught(fault::unprotected_reads, [] { return no_skew_with_variables(memory, support::rounds(2000)); });

@@ -1,13 +1,10 @@
 #include "cluster/engines/servers.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <netinet/in.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +18,8 @@
 #include <utility>
 
 #include <tutti/cluster/node.hpp>
+
+#include "cli/port.hpp"
 
 namespace tutti::cluster::testing {
 namespace {
@@ -98,8 +97,8 @@ class etcd_server final : public server {
 public:
     explicit etcd_server(unsigned members) {
         for (unsigned i = 0; i < members; ++i) {
-            clients_.push_back(free_port());
-            peers_.push_back(free_port());
+            clients_.push_back(cli::free_port());
+            peers_.push_back(cli::free_port());
         }
         members_.resize(members);
     }
@@ -178,14 +177,17 @@ public:
                          true};
             if (!make.wait()) throw std::runtime_error{"initdb failed"};
         }
-        process_ = process{{postgres_folder() + "/postgres", "-D", data, "-k", folder_.path(), "-c",
-                            "listen_addresses=", "-c", "max_connections=100", "-c", "shared_buffers=32MB"},
-                           folder_.path() + "/log",
-                           true};
+        process_ =
+            process{{postgres_folder() + "/postgres", "-D", data, "-k", folder_.path(), "-c", "listen_addresses=", "-c",
+                     "max_connections=100", "-c", "shared_buffers=32MB", "-c", "dynamic_shared_memory_type=mmap"},
+                    folder_.path() + "/log",
+                    true};
         wait_for(address(), process_);
     }
     void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
+    /// kill -9 would leave its shared memory to the machine.
+    ~postgres_server() override { process_.ask_to_end(SIGINT, std::chrono::seconds{20}); }
 
 private:
     folder folder_;
@@ -246,6 +248,15 @@ void process::end() {
     }
 }
 
+void process::ask_to_end(int signal, std::chrono::milliseconds patience) {
+    if (id_ == 0) return;
+    ::kill(id_, signal);
+    const auto late = std::chrono::steady_clock::now() + patience;
+    while (!has_ended() && std::chrono::steady_clock::now() < late)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    end();
+}
+
 bool process::wait() {
     int status = 0;
     ::waitpid(std::exchange(id_, 0), &status, 0);
@@ -253,19 +264,6 @@ bool process::wait() {
 }
 
 server::~server() = default;
-
-int free_port() {
-    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in a{};
-    a.sin_family = AF_INET;
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof a;
-    if (s < 0 || ::bind(s, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0 ||
-        ::getsockname(s, reinterpret_cast<sockaddr*>(&a), &length) != 0)
-        throw std::runtime_error{"no port is free on 127.0.0.1"};
-    ::close(s);
-    return ntohs(a.sin_port);
-}
 
 std::string missing_for(const std::string& engine) {
     if (engine.starts_with("etcd") && etcd_program().empty()) return "etcd-server";

@@ -1,9 +1,10 @@
-// Real servers for the tests: each in a temporary folder, on a port that the kernel chose or a Unix socket, and ended
+// Real servers for the tests: each in a temporary folder, on a port of its own or a Unix socket, and ended
 // with the test, however that ends.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,6 +27,8 @@ public:
     void send(int signal) const;
     /// kill -9, and waits for it.
     void end();
+    /// A signal that it ends on, cleanly; kill -9 if it has not within the patience.
+    void ask_to_end(int signal, std::chrono::milliseconds patience);
     /// Waits until it has ended by itself: whether with status 0.
     bool wait();
     /// By itself, or by `end`.
@@ -58,7 +61,5 @@ public:
 [[nodiscard]] std::unique_ptr<server> make_server(const std::string& engine);
 /// What has to be installed for it; empty where it is.
 [[nodiscard]] std::string missing_for(const std::string& engine);
-
-[[nodiscard]] int free_port();
 
 }  // namespace tutti::cluster::testing

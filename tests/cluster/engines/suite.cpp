@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <tutti/cluster/ref.hpp>
@@ -16,6 +17,7 @@
 #include "cluster/backend/exactly_once.hpp"
 #include "cluster/backend/fault.hpp"
 #include "cluster/engines/journal.hpp"
+#include "cluster/engines/wrapped.hpp"
 #include "support/random.hpp"
 
 namespace tutti::cluster::testing {
@@ -27,14 +29,9 @@ std::string fresh_prefix() {
 }
 
 /// An engine whose answers to commits are lost: what it was asked happened, or did not, or happens a while later.
-class forgetful final : public backend::engine {
+class forgetful final : public wrapped {
 public:
-    explicit forgetful(std::unique_ptr<engine> of, std::uint64_t seed) : of_{std::move(of)}, dice_{seed} {}
-    const backend::capabilities& can() const noexcept override { return of_->can(); }
-    backend::verdict get(backend::snapshot& at, backend::freshness how, std::span<const backend::check> held,
-                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
-        return of_->get(at, how, held, wanted, found);
-    }
+    forgetful(std::unique_ptr<engine> of, std::uint64_t seed) : wrapped{std::move(of)}, dice_{seed} {}
     void commit(backend::request& r) override {
         // Before the one that voids it, or long after its owner was told that it never happens.
         if (dice_.one_in(2)) deliver();
@@ -42,11 +39,10 @@ public:
         if (what == 1) {
             late_.push_back({{r.checks.begin(), r.checks.end()}, {r.writes.begin(), r.writes.end()}});
         } else if (what != 2) {
-            of_->commit(r);
+            wrapped::commit(r);
         }
         if (what <= 2) r.said = backend::verdict::unknown;
     }
-    std::unique_ptr<backend::feed> open_feed() override { return of_->open_feed(); }
 
 private:
     struct kept {
@@ -58,14 +54,28 @@ private:
             backend::request r;
             r.checks = k.checks;
             r.writes = k.writes;
-            of_->commit(r);
+            wrapped::commit(r);
         }
         late_.clear();
     }
 
-    std::unique_ptr<engine> of_;
     support::random dice_;
     std::vector<kept> late_;
+};
+
+/// Remembers which marks were written, and has an answer lost if told.
+class noting final : public wrapped {
+public:
+    using wrapped::wrapped;
+    void commit(backend::request& r) override {
+        for (const backend::write& w : r.writes) {
+            if (w.of.starts_with("m")) mark = w.of;
+        }
+        if (!std::exchange(lose_next, false)) return wrapped::commit(r);
+        r.said = backend::verdict::unknown;  // and it may come later
+    }
+    backend::key mark;
+    bool lose_next = false;
 };
 
 }  // namespace
@@ -386,6 +396,95 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
         // After each, so that one too many and one too few do not make up for each other.
         if (const std::string bytes = look().bytes; bytes != std::to_string(acknowledged))
             return "the count is " + bytes + " after " + std::to_string(acknowledged) + " acknowledged increments";
+    }
+    return {};
+}
+
+std::string marks_are_forgotten(const under_test& e) {
+    const engine_options how = e.options();
+    noting engine{backend::open_engine(how.address, {how.prefix, how.patience})};
+    // Whether the mark is as if never written when its owner is gone.
+    const auto is_forgotten = [&](bool lost) {
+        {
+            backend::exactly_once committer{engine, how.patience};
+            engine.lose_next = lost;
+            std::vector<backend::check> checks;
+            std::vector<backend::write> writes{{"o1", true, "x"}};
+            backend::version at = 0;
+            if ((committer.commit(checks, writes, at) == backend::verdict::good) == lost)
+                throw std::runtime_error{"the outcome is another than the one that was arranged"};
+        }
+        backend::snapshot any;
+        std::vector<backend::record> found;
+        if (engine.get(any, backend::freshness::now, {}, {&engine.mark, 1}, found) != backend::verdict::good)
+            throw std::runtime_error{"it cannot be read"};
+        return found.front().at == 0;
+    };
+    if (!is_forgotten(false)) return "a mark of a program that has ended is still there";
+    if (is_forgotten(true)) return "a mark is gone that a late commit would take for one that was never written";
+    return {};
+}
+
+std::string irrevocable_blocks_run_once(const under_test& e, std::size_t rounds) {
+    const engine_options how = e.options();
+    node nodes[2]{node{how}, node{how}};
+    const auto at = [&](unsigned n, std::uint64_t i) { return ref<tagged>{nodes[n], {0, i}}; };
+    atomically([&](tx& t) {
+        at(0, 0).publish(t, {0});
+        at(0, 1).publish(t, {0});
+    });
+    std::atomic<bool> stop{false};
+    std::atomic<std::uint64_t> added{0}, runs{0};
+    std::mutex guard;
+    std::string wrong;
+    const auto note = [&](const std::exception& x) {
+        const std::lock_guard hold{guard};
+        wrong = x.what();
+        stop = true;
+    };
+    std::vector<std::thread> crew;
+    for (unsigned n = 0; n < 2; ++n) {
+        crew.emplace_back([&, n] {  // both grow together
+            try {
+                while (!stop.load()) {
+                    atomically([&](tx& t) {
+                        at(n, 0).write(t).tag += 1;
+                        at(n, 1).write(t).tag += 1;
+                    });
+                    added.fetch_add(1);
+                }
+            } catch (const std::exception& x) {
+                note(x);
+            }
+        });
+    }
+    std::vector<std::thread> bound;
+    for (unsigned n = 0; n < 2; ++n) {
+        bound.emplace_back([&, n] {
+            try {
+                for (std::size_t i = 0; i < rounds && !stop.load(); ++i) {
+                    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+                        runs.fetch_add(1);
+                        const std::uint64_t seen = at(n, i % 2).read(t).tag;
+                        at(n, (i + 1) % 2).write(t).tag = seen + 1;
+                        at(n, i % 2).write(t).tag = seen + 1;
+                    });
+                }
+            } catch (const std::exception& x) {
+                note(x);
+            }
+        });
+    }
+    for (std::thread& t : bound) t.join();
+    stop = true;
+    for (std::thread& t : crew) t.join();
+    if (!wrong.empty()) return wrong;
+    if (runs.load() != 2 * rounds) return "an irrevocable block ran more than once";
+    const std::uint64_t all = added.load() + 2 * rounds;
+    const auto [a, b] = atomically([&](tx& t) { return std::pair{at(0, 0).read(t).tag, at(0, 1).read(t).tag}; });
+    if (a != all || b != all) {
+        return std::to_string(all) + " blocks added one, and the objects say " + std::to_string(a) + " and " +
+               std::to_string(b);
     }
     return {};
 }

@@ -35,6 +35,10 @@ struct under_test {
 [[nodiscard]] std::string retry_wakes(const under_test& e, std::chrono::seconds limit);
 /// Answers that are lost, before the commit, after it, or with a commit that comes late: nothing twice, nothing lost.
 [[nodiscard]] std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds);
+/// What tells of commits is gone with its program, unless a late commit may still be about.
+[[nodiscard]] std::string marks_are_forgotten(const under_test& e);
+/// Blocks that are irrevocable beside others that write the same objects: each runs once, and none is lost.
+[[nodiscard]] std::string irrevocable_blocks_run_once(const under_test& e, std::size_t rounds);
 /// Refused with the engine's name, and nothing of it is written.
 [[nodiscard]] std::string too_large_is_refused(const under_test& e);
 

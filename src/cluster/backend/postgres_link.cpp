@@ -1,0 +1,112 @@
+#include "cluster/backend/postgres_link.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "cluster/backend/address.hpp"
+
+namespace tutti::cluster::backend {
+namespace {
+
+struct free_options {
+    void operator()(PQconninfoOption* o) const noexcept { PQconninfoFree(o); }
+};
+using options = std::unique_ptr<PQconninfoOption, free_options>;
+
+/// libpq takes lists of hosts, with commas between, and means a Unix socket by a path, an '@' or nothing.
+void require_near(const std::string& hosts, const char* named_by) {
+    std::string_view rest{hosts};
+    while (!rest.empty()) {
+        const std::string one{rest.substr(0, rest.find(','))};
+        rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+        if (!one.empty() && one[0] != '/' && one[0] != '@') require_loopback(one, one + named_by);
+    }
+}
+
+}  // namespace
+
+postgres_address resolve_postgres(const std::string& url) {
+    const options given{PQconninfoParse(url.c_str(), nullptr)};
+    if (!given) throw refusal{"'" + url + "' is no address of PostgreSQL: postgres://user@host:port/database"};
+    const options usual{PQconndefaults()};
+    if (!usual) throw refusal{"PostgreSQL's settings in the environment (PGSERVICE) cannot be read: set them right"};
+    postgres_address all;
+    for (const PQconninfoOption *g = given.get(), *u = usual.get(); g->keyword != nullptr; ++g, ++u) {
+        const std::string_view name{g->keyword};
+        if (name == "service") {  // its settings are among the usual ones; that of the address would hide its host
+            if (g->val != nullptr)
+                throw refusal{"'" + url + "' names a service, which may be anywhere: name its host and port"};
+            continue;
+        }
+        const char* const value = g->val != nullptr ? g->val : u->val;
+        if (value == nullptr) continue;
+        if (name == "host" || name == "hostaddr")
+            require_near(value, g->val != nullptr ? "" : " (of PGHOST, PGHOSTADDR or PGSERVICE)");
+        all.emplace_back(name, value);
+    }
+    return all;
+}
+
+bool postgres_link::wait(short for_what, time_point late) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(late - std::chrono::steady_clock::now()).count();
+    pollfd p{PQsocket(to_.get()), for_what, 0};
+    return left > 0 && ::poll(&p, 1, static_cast<int>(left)) > 0;
+}
+
+std::unique_ptr<postgres_link> postgres_link::open(const postgres_address& to, time_point late, std::string& why) {
+    std::vector<const char*> names, values;
+    for (const auto& [name, value] : to) {
+        names.push_back(name.c_str());
+        values.push_back(value.c_str());
+    }
+    names.push_back(nullptr);
+    values.push_back(nullptr);
+    std::unique_ptr<postgres_link> l{new postgres_link{PQconnectStartParams(names.data(), values.data(), 0)}};
+    PGconn* const c = l->raw();
+    auto next = PQstatus(c) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
+    while (next == PGRES_POLLING_READING || next == PGRES_POLLING_WRITING) {
+        if (!l->wait(next == PGRES_POLLING_READING ? POLLIN : POLLOUT, late)) {
+            why = "it does not answer";
+            return nullptr;
+        }
+        next = PQconnectPoll(c);
+    }
+    if (next == PGRES_POLLING_OK && PQsetnonblocking(c, 1) == 0) return l;
+    why = PQerrorMessage(c);
+    return nullptr;
+}
+
+postgres_link::result postgres_link::run(const char* statements, time_point late) {
+    return finish(PQsendQuery(raw(), statements), late);
+}
+
+postgres_link::result postgres_link::prepare(const char* name, const char* statement, time_point late) {
+    return finish(PQsendPrepare(raw(), name, statement, 0, nullptr), late);
+}
+
+postgres_link::result postgres_link::execute(const char* name, int count, const char* const* values, time_point late) {
+    return finish(PQsendQueryPrepared(raw(), name, count, values, nullptr, nullptr, 1), late);
+}
+
+/// Statements are over when PostgreSQL says that it is ready, not when it has said what they came to: they are
+/// committed between the two.
+postgres_link::result postgres_link::finish(int sent, time_point late) {
+    PGconn* const c = raw();
+    result last;
+    if (sent == 0) return nullptr;
+    while (true) {
+        while (PQisBusy(c) != 0) {
+            const int unsent = PQflush(c);
+            if (unsent < 0 || !wait(static_cast<short>(POLLIN | (unsent != 0 ? POLLOUT : 0)), late) ||
+                PQconsumeInput(c) == 0)
+                return nullptr;
+        }
+        result one{PQgetResult(c)};
+        if (!one) return PQstatus(c) == CONNECTION_OK ? std::move(last) : nullptr;
+        if (!last || is_good(last)) last = std::move(one);
+    }
+}
+
+}  // namespace tutti::cluster::backend

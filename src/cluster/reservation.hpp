@@ -1,0 +1,47 @@
+// An object that an irrevocable block has opened: its record says under which lease, in front of the value that it has
+// until that block commits. Everybody may read that value; nobody may overwrite it before the lease is over.
+#pragma once
+
+#include <cstring>
+
+#include "cluster/backend/backend.hpp"
+
+namespace tutti::cluster {
+
+/// There is one lease for all irrevocable blocks: there is one such block at a time, as in one process.
+inline const backend::key irrevocable_lease{"l0"};
+
+namespace detail {
+
+/// Where a value has the tag of its type; of no type.
+inline constexpr std::uint64_t reservation_tag = 0x7d1f0c54e29ab863u;
+
+struct reservation_header {
+    std::uint64_t tag = reservation_tag;
+    backend::version fence = 0;
+    std::uint64_t exists = 0;
+};
+
+}  // namespace detail
+
+[[nodiscard]] inline backend::write reserve(const backend::key& of, const backend::record& as_it_is,
+                                            backend::version fence) {
+    const detail::reservation_header head{.fence = fence, .exists = as_it_is.exists ? 1u : 0u};
+    backend::write w{of, true, std::string(sizeof head, '\0')};
+    std::memcpy(w.bytes.data(), &head, sizeof head);
+    w.bytes += as_it_is.bytes;
+    return w;
+}
+
+/// Takes the reservation off a record that has one; the fence of its lease, or 0.
+[[nodiscard]] inline backend::version unwrap(backend::record& r) {
+    detail::reservation_header head;
+    if (!r.exists || r.bytes.size() < sizeof head) return 0;
+    std::memcpy(&head, r.bytes.data(), sizeof head);
+    if (head.tag != detail::reservation_tag) return 0;
+    r.bytes.erase(0, sizeof head);
+    r.exists = head.exists != 0;
+    return head.fence;
+}
+
+}  // namespace tutti::cluster

@@ -1,0 +1,176 @@
+// What needs no server: who waits for whom when a feed is opened, what an address may name, ports for servers.
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <latch>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/node.hpp>
+
+#include "cli/port.hpp"
+#include "cluster/backend/address.hpp"
+#include "cluster/backend/batching.hpp"
+#include "cluster/backend/lease.hpp"
+#include "cluster/bells.hpp"
+#include "cluster/engines/wrapped.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+namespace backend = cluster::backend;
+
+/// Feeds open when the test says so.
+class hesitant final : public cluster::testing::wrapped {
+public:
+    using wrapped::wrapped;
+    std::unique_ptr<backend::feed> open_feed() override {
+        asked.count_down();
+        go_on.wait();
+        return wrapped::open_feed();
+    }
+    std::latch asked{1}, go_on{1};
+};
+
+TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
+    const support::watchdog guard{"bells", std::chrono::seconds{60}};
+    hesitant engine{backend::open_engine("memory:", {"tutti"})};
+    cluster::bells all{engine};
+    cluster::bell first{0}, second{0}, third{0};
+    const backend::check key{"o1", 0};
+    bool heard[2]{};
+    std::thread opens{[&] { heard[0] = all.enrol(first, {&key, 1}); }};
+    engine.asked.wait();
+    std::thread waits{[&] { heard[1] = all.enrol(second, {&key, 1}); }};
+    all.leave(third);
+    all.withdraw(third);
+    engine.go_on.count_down();
+    opens.join();
+    waits.join();
+    EXPECT_TRUE(heard[0] && heard[1]);
+    all.stop();
+}
+
+/// Takes its time over a get, so that others meet behind it.
+class slow final : public cluster::testing::wrapped {
+public:
+    using wrapped::wrapped;
+    backend::verdict get(backend::snapshot& at, backend::freshness how, std::span<const backend::check> held,
+                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return wrapped::get(at, how, held, wanted, found);
+    }
+};
+
+TEST(engine_batching, everybody_gets_what_he_has_asked_for) {
+    const support::watchdog guard{"batching", std::chrono::seconds{60}};
+    backend::batching engine{std::make_unique<slow>(backend::open_engine("memory:", {"tutti"}))};
+    constexpr unsigned keys = 10, threads = 8, rounds = 20;
+    const auto name = [](unsigned i) { return "o" + std::to_string(i); };
+    for (unsigned i = 0; i < keys; ++i) {
+        const backend::write w{name(i), true, std::to_string(i)};
+        backend::request r;
+        r.writes = {&w, 1};
+        engine.commit(r);
+        ASSERT_EQ(r.said, backend::verdict::good);
+    }
+    std::atomic<unsigned> wrong{0};
+    std::vector<std::thread> crew;
+    for (unsigned t = 0; t < threads; ++t) {
+        crew.emplace_back([&, t] {
+            for (unsigned i = 0; i < rounds; ++i) {
+                const unsigned first = (t * rounds + i) % keys, second = (first + 1 + t) % keys;
+                std::vector<backend::key> wanted{name(first)};
+                if (t % 2 == 0) wanted.push_back(name(second));
+                backend::snapshot at;
+                std::vector<backend::record> found;
+                if (engine.get(at, backend::freshness::same, {}, wanted, found) != backend::verdict::good ||
+                    found.size() != wanted.size() || at.at != keys || found[0].bytes != std::to_string(first) ||
+                    (t % 2 == 0 && found[1].bytes != std::to_string(second)))
+                    ++wrong;
+            }
+        });
+    }
+    for (std::thread& t : crew) t.join();
+    EXPECT_EQ(wrong.load(), 0u);
+}
+
+TEST(engine_leases, have_one_holder_who_may_be_late) {
+    const auto engine = backend::open_engine("memory:", {"tutti"});
+    backend::exactly_once committer{*engine, std::chrono::seconds{5}};
+    backend::leases mine{*engine, committer, std::chrono::milliseconds{20}};
+    backend::leases yours{*engine, committer, std::chrono::milliseconds{20}};
+    const backend::key name{"l1"};
+    backend::sighting at_once, patient, later;
+    backend::version first = 0, second = 0, third = 0;
+    ASSERT_EQ(mine.try_take(name, at_once, first), backend::verdict::good);
+    EXPECT_EQ(yours.try_take(name, patient, second), backend::verdict::conflict);
+    EXPECT_EQ(yours.is_over(name, first, later), backend::verdict::conflict);
+    while (yours.try_take(name, patient, second) == backend::verdict::conflict)
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    EXPECT_NE(first, second);
+    EXPECT_EQ(mine.is_over(name, first, later), backend::verdict::good);
+    mine.give_up(name, first);  // late: it is another's by now
+    EXPECT_EQ(mine.is_over(name, second, later), backend::verdict::conflict);
+    yours.give_up(name, second);
+    EXPECT_EQ(mine.is_over(name, second, later), backend::verdict::good);
+    EXPECT_EQ(mine.try_take(name, later, third), backend::verdict::good);
+}
+
+/// Sets a variable of the environment while it lives.
+class environment {
+public:
+    environment(const char* name, const char* value) : name_{name} { ::setenv(name, value, 1); }
+    ~environment() { ::unsetenv(name_); }
+
+private:
+    const char* name_;
+};
+
+std::string refusal_of(const std::string& address) {
+    try {
+        static_cast<void>(backend::open_engine(address, {"tutti", std::chrono::milliseconds{50}}));
+    } catch (const backend::refusal& r) {
+        return r.what();
+    }
+    return {};
+}
+
+TEST(engine_addresses, postgres_is_near_whoever_names_it) {
+    bool built = false;
+    for (const std::string& e : cluster::engines()) built = built || e == "postgres";
+    if (!built) GTEST_SKIP() << "this library was built without PostgreSQL";
+    const auto is_far = [](const std::string& address) {
+        return refusal_of(address).find("beyond loopback") != std::string::npos;
+    };
+    EXPECT_TRUE(is_far("postgres://192.0.2.1/db"));
+    EXPECT_TRUE(is_far("postgres://127.0.0.1,192.0.2.1/db"));
+    EXPECT_TRUE(is_far("postgres:///db?host=/tmp&hostaddr=192.0.2.1"));
+    EXPECT_NE(refusal_of("postgres:///db?service=far").find("names a service"), std::string::npos);
+    EXPECT_FALSE(is_far("postgres:///db?host=/nowhere"));
+    EXPECT_FALSE(is_far("postgres://[::1]:1/db"));
+    {
+        const environment set{"PGHOST", "192.0.2.1"};
+        EXPECT_TRUE(is_far("postgres:///db"));
+        EXPECT_NE(refusal_of("postgres:///db").find("PGHOST"), std::string::npos);
+        EXPECT_FALSE(is_far("postgres:///db?host=/nowhere"));
+    }
+    const environment set{"PGHOSTADDR", "192.0.2.1"};
+    EXPECT_TRUE(is_far("postgres:///db?host=/nowhere"));  // it would go there all the same
+}
+
+TEST(ports, are_of_one_caller_and_not_given_to_others) {
+    int low = 0, high = -1;
+    std::ifstream{"/proc/sys/net/ipv4/ip_local_port_range"} >> low >> high;
+    std::set<int> all;
+    for (int i = 0; i < 50; ++i) {
+        const int port = cli::free_port();
+        EXPECT_TRUE(port < low || port > high) << port;
+        EXPECT_TRUE(all.insert(port).second) << port;
+    }
+}
+
+}  // namespace

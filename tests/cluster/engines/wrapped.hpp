@@ -1,0 +1,28 @@
+// An engine that is asked through another, which may say something else.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cluster/backend/backend.hpp"
+
+namespace tutti::cluster::testing {
+
+class wrapped : public backend::engine {
+public:
+    explicit wrapped(std::unique_ptr<engine> of) : of_{std::move(of)} {}
+    const backend::capabilities& can() const noexcept override { return of_->can(); }
+    backend::verdict get(backend::snapshot& at, backend::freshness how, std::span<const backend::check> held,
+                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+        return of_->get(at, how, held, wanted, found);
+    }
+    void commit(backend::request& r) override { of_->commit(r); }
+    void forget(std::span<const backend::key> all) noexcept override { of_->forget(all); }
+    std::unique_ptr<backend::feed> open_feed() override { return of_->open_feed(); }
+
+private:
+    std::unique_ptr<engine> of_;
+};
+
+}  // namespace tutti::cluster::testing
