@@ -85,9 +85,9 @@ kernel_shell() {
     local release root
     release=$(kernel_releases | head -n 1)
     root=$(mktemp -d)
-    trap 'rm -rf "$root" "$root.cpio.gz"' EXIT
     guest_files "$root" "$release"
-    guest "$root" "$release" tutti.shell
+    guest "$root" "$release" tutti.shell || true
+    rm -rf "$root" "$root.cpio.gz"
 }
 
 command_kernel() {
