@@ -108,7 +108,8 @@ public:
 private:
     static void give_others_a_turn(std::unique_lock<std::mutex>& hold) {
         hold.unlock();
-        std::this_thread::yield();
+        std::this_thread::sleep_for(
+            std::chrono::microseconds{100});  // a yield lets others of the machine run, not ours
         hold.lock();
     }
     [[nodiscard]] bool is(const check& c) const {
