@@ -306,7 +306,10 @@ void sockets::beat() {
                 const std::lock_guard hold{p->guard};
                 spoken = std::exchange(p->spoken, false);
             }
-            if (!spoken) handler_.beat(p->number);
+            if (spoken) continue;
+            handler_.beat(p->number);
+            const std::lock_guard hold{p->guard};
+            p->spoken = false;  // the next beat is due as ever
         }
         beat();
     });
