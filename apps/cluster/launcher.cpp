@@ -102,6 +102,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
         all.messages += c.what.messages;
         all.bytes += c.what.bytes;
         all.system_calls += c.what.system_calls;
+        all.reader_aborts += c.what.reader_aborts;
         all.latency.merge(c.what.latency);
     }
     const auto each = [&all](std::uint64_t what) {
@@ -113,6 +114,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  transactions/s     {:>12.0f}\n", static_cast<double>(all.transactions) / all.seconds);
     fmt::print("  latency, us        {:>12.1f} median, {:.1f} of 99 %, {:.1f} of 99.9 %\n", us(0.5), us(0.99),
                us(0.999));
+    fmt::print("  readers overtaken  {:>12}\n", all.reader_aborts);
     fmt::print("  per transaction:\n");
     fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
@@ -121,21 +123,23 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  sends              {:>12.3f}\n", each(all.system_calls));
 }
 
-/// Kills that node half-way, and says how the others took it.
+/// Kills or stops that node half-way, and says how the others took it.
 int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
     const auto victim = static_cast<std::size_t>(how.kill);
     std::this_thread::sleep_for(std::chrono::duration<double>{how.seconds / 2});
-    ::kill(nodes[victim].process, SIGKILL);
+    ::kill(nodes[victim].process, how.stop ? SIGSTOP : SIGKILL);
     const auto killed = clock::now();
     bool right = true;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-        collect(nodes[i]);
         if (i == victim) continue;
+        collect(nodes[i]);
         const double after = std::chrono::duration<double>{nodes[i].ended - killed}.count();
-        fmt::print("node {} ended {:.3f} s after node {} was killed, with status {}\n", i, after, victim,
-                   WIFEXITED(nodes[i].status) ? WEXITSTATUS(nodes[i].status) : -1);
+        fmt::print("node {} ended {:.3f} s after node {} was {}, with status {}\n", i, after, victim,
+                   how.stop ? "stopped" : "killed", WIFEXITED(nodes[i].status) ? WEXITSTATUS(nodes[i].status) : -1);
         right = right && WIFEXITED(nodes[i].status) && WEXITSTATUS(nodes[i].status) == cli::failed;
     }
+    ::kill(nodes[victim].process, SIGKILL);
+    collect(nodes[victim]);
     return right ? cli::all_is_well : cli::failed;
 }
 

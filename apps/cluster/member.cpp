@@ -22,7 +22,7 @@ using tutti::cluster::node;
 using tutti::cluster::ref;
 
 /// Waits until all nodes have come here. One that is killed on its way never comes, and the objects that the wait reads
-/// may all be elsewhere: so it looks whether the others are there. It does not see one that is stopped: the wait ends.
+/// may all be elsewhere: so it looks whether the others are there.
 void meet(node& here, const char* where) {
     constexpr std::chrono::seconds longest{45};
     const clock::time_point late = clock::now() + longest;
@@ -80,6 +80,7 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     all.round_trips = after.round_trips - before.round_trips;
     all.messages = after.messages_sent - before.messages_sent;
     all.bytes = after.bytes_sent - before.bytes_sent;
+    all.reader_aborts = after.reader_aborts - before.reader_aborts;
     all.system_calls = after.system_calls - before.system_calls;
     return all;
 }

@@ -38,6 +38,8 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     app.add_flag("--move", options.moves, "Objects move to the node that writes them");
     app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback");
     number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it");
+    app.add_flag("--stop", options.stop, "--kill stops the node instead (SIGSTOP): it is there, and says nothing")
+        ->needs("--kill");
     number("--patience", options.patience, 0.05, 3600.0, "Seconds after which a node that does not answer is lost");
     // How it starts itself.
     app.add_option("--self", options.self)->group("");

@@ -20,7 +20,8 @@ struct program_options {
     std::uint64_t seed = 1;
     bool moves = false;
     bool unix_sockets = false;
-    int kill = -1;  ///< the node that the launcher kills half-way
+    int kill = -1;      ///< the node that the launcher kills half-way
+    bool stop = false;  ///< and does not kill it, but stops it
     double patience = 5;
 
     // Of one process, as the launcher starts it.

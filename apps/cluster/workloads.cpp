@@ -39,7 +39,7 @@ public:
     void run_one(random_source& dice) override {
         const ref<account> from = at(dice.below(accounts_)), to = at(dice.below(accounts_));
         if (dice.below(100) < reads_) {
-            total_ = total_ + atomically([&](tx& t) {
+            total_ = total_ + atomically({.read_only = true}, [&](tx& t) {
                          prefetch(t, from, to);
                          return from.read(t).balance + to.read(t).balance;
                      });
@@ -108,7 +108,8 @@ public:
         const std::uint64_t key = dice.below(keys_);
         const ref<bucket> in = at(key % buckets_);
         if (dice.below(100) < reads_) {
-            found_ = found_ + atomically([&](tx& t) { return std::ranges::count(in.read(t), key); });
+            found_ =
+                found_ + atomically({.read_only = true}, [&](tx& t) { return std::ranges::count(in.read(t), key); });
             return;
         }
         const bool add = dice.below(2) == 0;

@@ -94,11 +94,13 @@ bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::s
     h.kind = kind;
     h.call = number;
     h.clock = site_.clock.now();
+    h.oldest = site_.readers.promise();
     return sockets_->send(to, h, body);
 }
 
 bool channel::receive(const wire::header& h, std::string_view body) {
     site_.clock.raise_to(h.clock);  // rule C
+    site_.readers.hear(h.from, h.oldest);
     if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
         const std::uint64_t slot = (h.call >> slot_shift) - 1;
         line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;

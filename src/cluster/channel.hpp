@@ -64,6 +64,7 @@ private:
     friend class line;
     bool receive(const wire::header& h, std::string_view body) override;
     void lose(node_number node) override;
+    void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 
     site& site_;

@@ -16,7 +16,18 @@ void enlistment::touch() {
     }
     if (!join()) return;
     if (defeats_ != 0) line_.pause(defeats_);
-    if (!work_.begin()) restart();
+    const bool snapshot = is_reader();
+    // A roll-back before the vote tells no companion.
+    if (snapshot) descriptor_.on_abort([this] { work_.end_snapshot(); });
+    if (!work_.begin(snapshot)) restart();
+}
+
+/// Whether the outermost block has promised to write nothing.
+bool enlistment::is_reader() const noexcept { return descriptor_.run.how->read_only; }
+
+void enlistment::count_defeat() noexcept {
+    ++defeats_;
+    body_.count_abort(is_reader());
 }
 
 bool enlistment::stand(std::uint64_t& at) {
@@ -32,8 +43,7 @@ bool enlistment::stand(std::uint64_t& at) {
 }
 
 void enlistment::restart() {
-    ++defeats_;
-    body_.count_abort();
+    count_defeat();
     api::start_over(descriptor_);
 }
 
@@ -64,14 +74,18 @@ void enlistment::open(std::span<const object_id> ids) {
 
 bool enlistment::snapshot_moved() {
     if (!joined() || work_.empty()) return true;
+    // A snapshot of the objects stays where it is, and the variable may depend on what came after it.
+    if (work_.is_snapshot()) {
+        count_defeat();
+        return false;
+    }
     // What the snapshot now holds was committed when the clock said no more than it does now. Every object anew, also
     // if the clock stands where it stood: a commit without objects draws no version, and may have overwritten what one
     // with objects had read here, which holds its locks until it draws.
     const outcome o = work_.forward(site_.clock.now(), true);
     if (o == outcome::good) return true;
     if (o != outcome::conflict) fail(o);
-    ++defeats_;
-    body_.count_abort();
+    count_defeat();
     return false;
 }
 
@@ -99,13 +113,13 @@ vote enlistment::prepare() {
     } else if (o != outcome::conflict) {
         fail(o);
     }
-    ++defeats_;
-    body_.count_abort();
+    count_defeat();
     return vote::restart;
 }
 
 void enlistment::commit() noexcept {
     if (work_.holds()) work_.commit();
+    work_.end_snapshot();
     defeats_ = 0;
     body_.count_commit();
 }

@@ -1,10 +1,12 @@
 // How the protocol takes part in a transaction of the engine: one for each context (descriptor) and node.
 //
-//   first touch           joins the attempt as a companion, begins at the node's clock
+//   first touch           joins the attempt as a companion, begins at the node's clock; as a snapshot reader if the
+//                         block has promised to write nothing
 //   the snapshot moves    forwards to the node's clock: what others on this node committed here may depend on commits
 //                         of the cluster that came after what this transaction has read of it
-//   vote                  prepares: locks here and elsewhere; then the local reads are validated once more
-//   commit                draws the version, publishes, releases
+//   vote                  prepares: locks here and elsewhere, draws the version; then the local reads are validated
+//                         once more
+//   commit                publishes, releases
 //   roll-back             nothing: before the vote nothing is held. The next first touch finds another attempt
 //
 // docs/cluster-protocol.md, "With the engine", proves that local variables and objects have one order.
@@ -40,6 +42,8 @@ private:
     bool stand(std::uint64_t& at) override;
     [[noreturn]] void restart();
     [[noreturn]] void fail(outcome o);
+    [[nodiscard]] bool is_reader() const noexcept;
+    void count_defeat() noexcept;
     void encode_writes();
 
     site& site_;

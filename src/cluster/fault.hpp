@@ -16,6 +16,10 @@ enum class fault : std::uint8_t {
     no_read_locks,            ///< a commit only compares the versions of what it read
     no_validation_at_commit,  ///< it does not even do that
     forget_decisions,         ///< a late duplicate of a prepare takes its locks again
+    newest_for_oldest,        ///< a snapshot reader takes what is there now
+    read_through_locks,       ///< a snapshot reader does not wait for a commit that may come before its time
+    promise_by_clock,         ///< what a node promises to ask for leaves its running readers out
+    draw_version_early,       ///< a commit draws its version before it holds its locks
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -22,7 +22,10 @@ public:
     opened& here(tx& t);
 
     void count_commit() noexcept { commits_.fetch_add(1, std::memory_order_relaxed); }
-    void count_abort() noexcept { aborts_.fetch_add(1, std::memory_order_relaxed); }
+    void count_abort(bool of_reader = false) noexcept {
+        aborts_.fetch_add(1, std::memory_order_relaxed);
+        if (of_reader) reader_aborts_.fetch_add(1, std::memory_order_relaxed);
+    }
 
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
     [[nodiscard]] virtual unsigned nodes() const noexcept = 0;
@@ -35,6 +38,7 @@ protected:
         node_statistics s;
         s.commits = commits_.load(std::memory_order_relaxed);
         s.aborts = aborts_.load(std::memory_order_relaxed);
+        s.reader_aborts = reader_aborts_.load(std::memory_order_relaxed);
         return s;
     }
     /// The last thing that a derived destructor may rely on: participants refer to what it is made of.
@@ -44,7 +48,7 @@ private:
     virtual std::unique_ptr<opened> make(core::descriptor& d) = 0;
 
     const std::uint64_t number_of_body_;  // never used again, as an address may be
-    std::atomic<std::uint64_t> commits_{0}, aborts_{0};
+    std::atomic<std::uint64_t> commits_{0}, aborts_{0}, reader_aborts_{0};
     std::mutex guard_;
     std::unordered_map<core::descriptor*, std::unique_ptr<opened>> opened_;
 };

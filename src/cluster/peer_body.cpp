@@ -9,8 +9,8 @@ namespace {
 
 const node_options& checked(const node_options& how) {
     const std::size_t nodes = how.addresses.size();
-    if (nodes > store::most_nodes)
-        throw connection_error{"tutti: a cluster has at most " + std::to_string(store::most_nodes) + " nodes"};
+    if (nodes > most_nodes)
+        throw connection_error{"tutti: a cluster has at most " + std::to_string(most_nodes) + " nodes"};
     if (how.self >= std::max<std::size_t>(nodes, 1)) {
         throw connection_error{"tutti: node " + std::to_string(how.self) + " is none of the " + std::to_string(nodes) +
                                " nodes: `self` counts from 0"};
@@ -27,6 +27,7 @@ wire::socket_options socket_options_of(const node_options& how) {
     s.cluster = object_id{all}.low;
     s.connect_within = how.connect_within;
     s.largest = how.largest_message;
+    s.silence = how.patience;
     return s;
 }
 

@@ -14,7 +14,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 1;
+inline constexpr std::uint8_t protocol_version = 2;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -23,6 +23,7 @@ enum class kind : std::uint8_t {
     prepare,   ///< answered by answered
     decide,    ///< not answered
     place,     ///< not answered
+    beat,      ///< no body, not answered: the sender is there, and this is what its clock says
     fetched,
     answered,
 };
@@ -33,13 +34,14 @@ struct header {
     wire::kind kind{};
     std::uint8_t version = protocol_version;
     node_number from = 0;
-    std::uint64_t call = 0;   ///< the number that the answer repeats; 0: nobody waits for one
-    std::uint64_t clock = 0;  ///< the sender's
+    std::uint64_t call = 0;    ///< the number that the answer repeats; 0: nobody waits for one
+    std::uint64_t clock = 0;   ///< the sender's
+    std::uint64_t oldest = 0;  ///< no reader of the sender will ask for an older time
     template <class V>
     void fields(V& v) {
-        v(length), v(kind), v(version), v(from), v(call), v(clock);
+        v(length), v(kind), v(version), v(from), v(call), v(clock), v(oldest);
     }
-    static constexpr std::size_t size = 24;
+    static constexpr std::size_t size = 32;
 };
 
 struct hello {
@@ -64,19 +66,24 @@ struct transaction_name {
     }
 };
 
+/// In the place of a time: as it is now.
+inline constexpr std::uint64_t newest = ~std::uint64_t{0};
+
 struct fetch {
+    std::uint64_t at = newest;  ///< as it was at that time of the logical clock
     std::vector<object_id> ids;
     template <class V>
     void fields(V& v) {
-        v(ids);
+        v(at), v(ids);
     }
 };
 
 enum class whereabouts : std::uint8_t {
     here,       ///< the answer holds its value, or that it does not exist
     elsewhere,  ///< ask `owner`
-    busy,       ///< a commit holds it
-    in_doubt,   ///< a commit holds it whose node is gone
+    busy,       ///< a commit of a transaction of `owner` holds it
+    in_doubt,   ///< the same, and that node is gone
+    too_old,    ///< nobody kept what it was then
 };
 
 struct object_view {

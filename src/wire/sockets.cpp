@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "wire/bytes.hpp"
 
@@ -18,12 +19,12 @@ struct sockets::peer {
 
     // Of the reading thread.
     std::string input;
-    std::size_t unread = 0;  // where in input the next frame begins
-    bool serving = false;
+    unsigned silent = 0;  // beats since something came
 
     // What is to be sent; whoever finds nobody sending sends.
     std::mutex guard;
     std::string output;
+    bool spoken = false;  // since the last beat
     std::string in_flight;
     std::size_t in_flight_from = 0;
     bool sending = false;
@@ -34,6 +35,7 @@ namespace {
 /// The peer whose frames the calling thread is handling: answers to it wait for the end of the read.
 thread_local const void* serving_peer = nullptr;
 
+constexpr unsigned beats_of_silence = 8;
 constexpr std::size_t read_size = std::size_t{64} * 1024;
 
 void make_fast(stream::socket& s, const address& a) {
@@ -68,6 +70,7 @@ sockets::sockets(const socket_options& how, handler& to) : how_{how}, handler_{t
 void sockets::join() {
     accept_next();
     for (node_number i = 0; i < how_.self; ++i) try_connect(i);
+    beat();
     thread_ = std::thread{[this] { io_.run(); }};
 
     std::unique_lock hold{joining_};
@@ -199,6 +202,7 @@ void sockets::read_next(peer& p) {
         const ssize_t got = ::recv(p.socket->native_handle(), p.input.data() + had, read_size, MSG_DONTWAIT);
         p.input.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
+        p.silent = 0;
         serving_peer = &p;
         const bool sound = cut(p);
         serving_peer = nullptr;
@@ -237,6 +241,7 @@ bool sockets::send(node_number to, header h, std::string_view body) {
         const std::lock_guard hold{p.guard};
         writer{p.output}(h);
         p.output.append(body);
+        p.spoken = true;
     }
     if (serving_peer != &p) flush(p);
     return true;
@@ -282,6 +287,32 @@ void sockets::flush(peer& p) {
         break;
     }
     p.sending = false;
+}
+
+// Beats are counted, and not the time: a process that was stopped itself has not heard anybody for long, and must not
+// take them all for gone when it goes on.
+void sockets::beat() {
+    pulse_.expires_after(std::max(how_.silence / beats_of_silence, std::chrono::milliseconds{1}));
+    pulse_.async_wait([this](asio::error_code failed) {
+        if (failed) return;
+        for (const auto& p : peers_) {
+            if (!p->open.load(std::memory_order_acquire)) continue;
+            if (++p->silent > beats_of_silence) {
+                end(*p);
+                continue;
+            }
+            bool spoken = false;
+            {
+                const std::lock_guard hold{p->guard};
+                spoken = std::exchange(p->spoken, false);
+            }
+            if (spoken) continue;
+            handler_.beat(p->number);
+            const std::lock_guard hold{p->guard};
+            p->spoken = false;  // the next beat is due as ever
+        }
+        beat();
+    });
 }
 
 void sockets::end(peer& p) {

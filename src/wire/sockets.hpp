@@ -28,6 +28,9 @@ struct socket_options {
     std::uint64_t cluster = 0;  ///< of the hello
     std::chrono::milliseconds connect_within{10000};
     std::size_t largest = 16u << 20;
+    /// A node that has sent nothing for so long is gone: stopped, or cut off. Its process may be there, and finds its
+    /// connections ended when it goes on.
+    std::chrono::milliseconds silence{5000};
 };
 
 class sockets {
@@ -39,6 +42,8 @@ public:
         virtual bool receive(const header& h, std::string_view body) = 0;
         /// A connection has ended, once for each node. Not during the destructor.
         virtual void lose(node_number node) = 0;
+        /// Nothing was sent to that node for a beat: sends it something.
+        virtual void beat(node_number node) = 0;
     };
 
     /// Listens. Throws refusal.
@@ -70,6 +75,7 @@ private:
     bool cut(peer& p);
     void flush(peer& p);
     void end(peer& p);
+    void beat();
     void complain(std::string what);
 
     const socket_options how_;
@@ -77,6 +83,7 @@ private:
     std::vector<address> addresses_;
     asio::io_context io_{1};
     asio::basic_socket_acceptor<stream> acceptor_{io_};
+    asio::steady_timer pulse_{io_};
     std::vector<std::unique_ptr<peer>> peers_;
     std::atomic<std::uint64_t> frames_{0}, bytes_{0}, system_calls_{0};
     std::atomic<bool> closing_{false};

@@ -201,12 +201,13 @@ TEST(cluster_opacity, spans_local_variables_and_objects) {
         std::atomic<bool> stop{false};
         std::atomic<int> wrong{0};
         std::vector<std::thread> readers;
-        for (int i = 0; i < 2; ++i) {
+        for (int i = 0; i < 4; ++i) {
             readers.emplace_back([&, i] {
+                const options how{.read_only = i >= 2};  // which makes it a snapshot reader
                 while (!stop.load()) {
-                    atomically([&](tx& t) {
+                    atomically(how, [&](tx& t) {
                         long a = 0, b = 0, c = 0;
-                        if (i == 0) {
+                        if (i % 2 == 0) {
                             a = x.get(t);
                             b = y.read(t).balance;
                             c = z.read(t).balance;
@@ -282,6 +283,51 @@ TEST(cluster_bank, keeps_its_money) {
         });
         EXPECT_EQ(sum, static_cast<long>(accounts) * each);
     }
+}
+
+// Catches an owner that forgets what a reader may still ask for, and a reader that validates what it need not.
+TEST(cluster_snapshots, are_never_overtaken_by_writers) {
+    support::watchdog guard{"are_never_overtaken_by_writers"};
+    for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
+        const auto nodes = start_nodes(3, where);
+        constexpr std::uint64_t accounts = 6;
+        constexpr long each = 100;
+        for (std::uint64_t i = 0; i < accounts; ++i)
+            atomically([&](tx& t) { ref<account>{*nodes[0], {8, i}}.publish(t, {each}); });
+        std::atomic<bool> stop{false};
+        std::vector<std::thread> writers;
+        for (unsigned n = 0; n < 3; ++n) {
+            writers.emplace_back([&, n] {
+                support::random dice{n + 1};
+                while (!stop.load()) {
+                    const ref<account> from{*nodes[n], {8, dice.below(accounts)}},
+                        to{*nodes[n], {8, dice.below(accounts)}};
+                    atomically([&](tx& t) {
+                        from.write(t).balance -= 1;
+                        to.write(t).balance += 1;
+                    });
+                }
+            });
+        }
+        for (std::size_t k = 0; k < support::rounds(300); ++k) {
+            const long sum = atomically({.read_only = true}, [&](tx& t) {
+                long all = 0;
+                for (std::uint64_t i = 0; i < accounts; ++i)
+                    all += ref<account>{*nodes[k % 3], {8, i}}.read(t).balance;  // one trip after the other
+                return all;
+            });
+            EXPECT_EQ(sum, static_cast<long>(accounts) * each);
+        }
+        stop = true;
+        for (std::thread& t : writers) t.join();
+        for (const auto& n : nodes) EXPECT_EQ(n->statistics().reader_aborts, 0u);
+    }
+}
+
+TEST(cluster_snapshots, refuse_writes) {
+    node here;
+    const ref<account> a{here, "a"};
+    EXPECT_THROW(atomically({.read_only = true}, [&](tx& t) { a.publish(t, {1}); }), usage_error);
 }
 
 // Two objects at one other node: one trip to fetch both, one to commit both.

@@ -48,6 +48,7 @@ public:
     void exchange(std::span<call> calls) override {
         // The number names the client, so that an answer finds it, and never comes twice.
         for (std::size_t i = 0; i < calls.size(); ++i) calls[i].answered = false;
+        if (calls.empty()) return;
         waiting_ = calls;
         first_call_ = (std::uint64_t{number_ + 1} << 40) | next_call_;
         next_call_ += calls.size();
@@ -113,10 +114,11 @@ private:
     bool attempt_once(std::uint64_t what) {
         wire::simulation dice{what, {}, nullptr};
         const writer_tag tag = world_.history_.begin(number_);
-        static_cast<void>(work_.begin());  // there is nothing beside the objects
+        const unsigned writes_of_100 = dice.chance(40) ? 0 : 60;
+        const bool snapshot = writes_of_100 == 0 && dice.chance(70);
+        static_cast<void>(work_.begin(snapshot));  // there is nothing beside the objects
         bool good = true;
-        const unsigned steps = 1 + static_cast<unsigned>(dice.below(4));
-        const unsigned writes_of_100 = dice.chance(30) ? 0 : 60;
+        const unsigned steps = 1 + static_cast<unsigned>(dice.below(snapshot ? 6 : 4));
         for (unsigned i = 0; good && i < steps; ++i) {
             std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
             if (dice.chance(30)) ids.push_back({0, dice.below(world_.plan_.objects)});
@@ -127,8 +129,11 @@ private:
             if (good && dice.chance(writes_of_100)) write(tag, ids.front(), dice.chance(85));
             if (good && dice.chance(20)) pause(1);
         }
+        work_.end_snapshot();
+        if (!good && snapshot) world_.wrong_ = reader_starts_over;
         if (!good) return false;
-        if (!work_.writes() && !dice.chance(20)) {
+        if (snapshot) ++world_.snapshots_;
+        if (snapshot || (!work_.writes() && !dice.chance(20))) {
             world_.history_.of(tag).committed = true;
             return true;
         }
@@ -190,7 +195,8 @@ void world::resume(client& c) { interleaving::fiber::change(main_, c.stack()); }
 void world::send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
                  bool sure) {
     const wire::header h{
-        static_cast<std::uint32_t>(body.size()), kind, wire::protocol_version, from, call, sites_[from]->clock.now()};
+        static_cast<std::uint32_t>(body.size()), kind, wire::protocol_version, from, call, sites_[from]->clock.now(),
+        sites_[from]->readers.promise()};
     network_.send(from, to, wire::encode(h) + body, sure);
 }
 
@@ -203,6 +209,7 @@ void world::deliver(node_number to, const std::string& frame) {
     }
     const std::string_view body = all.substr(wire::header::size);
     sites_[to]->clock.raise_to(h.clock);  // rule C
+    sites_[to]->readers.hear(h.from, h.oldest);
     if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
         clients_[(h.call >> 40) - 1]->answer(h.call, body);
         return;

@@ -25,6 +25,7 @@ struct plan {
 };
 
 inline constexpr const char* never_ends = "it does not end";
+inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
 
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
 [[nodiscard]] plan of_seed(std::uint64_t seed);
@@ -37,6 +38,8 @@ public:
     /// What is wrong with the run, or nothing.
     [[nodiscard]] std::string run();
     [[nodiscard]] const history& past() const noexcept { return history_; }
+    /// Snapshot readers that ran to their end.
+    [[nodiscard]] std::size_t snapshots() const noexcept { return snapshots_; }
 
 private:
     class client;
@@ -53,6 +56,7 @@ private:
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
+    std::size_t snapshots_ = 0;
 };
 
 }  // namespace tutti::cluster::testing

@@ -28,7 +28,9 @@ struct node_options {
     /// without a socket. Connections are not encrypted yet, so only loopback addresses and Unix sockets are taken.
     std::vector<std::string> addresses{};
     cluster::placement placement = placement::home;
-    std::chrono::milliseconds patience{5000};         ///< a node that has not answered for so long is lost
+    /// A node that has not answered a question for so long is lost to who asked it; one that has sent nothing at all
+    /// for so long, though every node sends something eight times in it, is lost for good.
+    std::chrono::milliseconds patience{5000};
     std::chrono::milliseconds connect_within{10000};  ///< all others must be there by then
     std::size_t largest_message = 16u << 20;          ///< a node that announces a larger one is disconnected
 
@@ -44,7 +46,8 @@ struct node_statistics {
     std::uint64_t round_trips = 0;  ///< times that a block waited for other nodes
     std::uint64_t messages_sent = 0;
     std::uint64_t bytes_sent = 0;
-    std::uint64_t system_calls = 0;  ///< to send them: less than messages where several went together
+    std::uint64_t system_calls = 0;   ///< to send them: less than messages where several went together
+    std::uint64_t reader_aborts = 0;  ///< of `aborts`, those of blocks that had promised to write nothing (read_only)
 };
 
 namespace detail {

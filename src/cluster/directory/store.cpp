@@ -1,8 +1,16 @@
 #include "cluster/directory/store.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tutti::cluster {
+namespace {
+
+/// How much an object keeps at most of what it was, whoever may want it: a node that has been stopped promises nothing
+/// new until it is lost.
+constexpr std::size_t most_kept = std::size_t{4} << 20;
+
+}  // namespace
 
 store::object& store::entry(shard& s, const object_id& id) {
     const auto [at, fresh] = s.objects.try_emplace(id);
@@ -13,12 +21,39 @@ store::object& store::entry(shard& s, const object_id& id) {
     return at->second;
 }
 
-void store::look(const object_id& id, wire::object_view& view) {
+void store::look_back(const object& o, wire::object_view& view, std::uint64_t at) const {
+    static const std::deque<past> none;
+    const std::deque<past>& history = o.history ? *o.history : none;
+    // What came after that time tells who knows more.
+    const auto next = std::ranges::partition_point(history, [at](const past& p) { return p.from <= at; });
+    const past* const last = next != history.begin() ? &*std::prev(next) : nullptr;
+    if (last != nullptr && at < last->to) {
+        view.where = wire::whereabouts::here;
+        view.owner = self_;
+        view.exists = last->exists;
+        view.version = last->from;
+        view.valid_at = at;
+        view.bytes = last->bytes;
+        return;
+    }
+    if (last != nullptr && last->leaver.exists()) {
+        view.where = wire::whereabouts::busy;
+        view.owner = last->leaver.node;
+        return;
+    }
+    view.version = o.version;
+    view.owner = o.owner;
+    if (next != history.end()) view.owner = next->came_from;
+    else if (o.here) view.owner = o.came_from;
+    view.where = view.owner == nobody ? wire::whereabouts::too_old : wire::whereabouts::elsewhere;
+}
+
+void store::look(const object_id& id, wire::object_view& view, std::uint64_t at) {
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     // A node that is asked for what it does not know keeps no entry for it: strangers could fill its memory.
-    const auto at = s.objects.find(id);
-    if (at == s.objects.end()) {
+    const auto found = s.objects.find(id);
+    if (found == s.objects.end()) {
         view.owner = home_of(id, nodes_);
         view.where = view.owner == self_ ? wire::whereabouts::here : wire::whereabouts::elsewhere;
         view.exists = false;
@@ -27,17 +62,18 @@ void store::look(const object_id& id, wire::object_view& view) {
         view.bytes.clear();
         return;
     }
-    const object& o = at->second;
+    const object& o = found->second;
+    if (at != wire::newest && (!o.here || o.version > at)) return look_back(o, view, at);
     view.owner = o.owner;
     view.version = o.version;
     if (!o.here && !(broken(fault::stale_copy) && o.exists)) {
         view.where = wire::whereabouts::elsewhere;
         return;
     }
-    if (o.writer.exists()) {
-        const bool lost = is_lost(o.writer.node);
-        view.where = lost ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
-        if (lost) view.owner = o.writer.node;
+    const bool before_it = at != wire::newest && (at <= o.locked_at || broken(fault::read_through_locks));
+    if (o.writer.exists() && !before_it) {
+        view.where = is_lost(o.writer.node) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
+        view.owner = o.writer.node;
         return;
     }
     view.where = wire::whereabouts::here;
@@ -77,6 +113,7 @@ bool store::lock_to_write(const object_id& id, std::uint64_t version, const tran
     std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
     if (!o.here || o.version != version || o.writer.exists() || !o.readers.empty()) return false;
     o.writer = who;
+    o.locked_at = clock_.now();
     return true;
 }
 
@@ -97,28 +134,68 @@ void store::settle(const object_id& id, wire::action what, std::string&& bytes, 
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
     if (o.writer == who) o.writer = {};
+    if (version < o.version) {
+        // It left by this decision, and has come back by a later one that was here first.
+        if (!o.history) return;
+        const auto left = std::ranges::find(*o.history, who, &past::leaver);
+        if (left == o.history->end()) return;
+        left->to = version;
+        left->leaver = {};
+        return;
+    }
     if (what == wire::action::leave) {
         if (broken(fault::directory_not_updated)) return;
         o.here = false;
         o.owner = who.node;
         if (broken(fault::stale_copy)) return;
+        retire(s, id, o, version);
         o.version = version;
         o.exists = false;
         o.bytes.clear();
         return;
     }
+    retire(s, id, o, version);
     o.version = version;
+    o.came_from = nobody;
     o.exists = what == wire::action::put;
     o.bytes = std::move(bytes);
 }
 
-void store::install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version) {
+void store::retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
+    const std::uint64_t needed = readers_.oldest();
+    // Two for one that comes, so that the shard keeps no more than what may be asked for.
+    for (int i = 0; i < 2 && !s.kept.empty() && s.kept.front().to <= needed; ++i) {
+        forget(s.objects[s.kept.front().id], needed);
+        s.kept.pop_front();
+    }
+    if (version > needed) keep(s, id, o, version);
+}
+
+void store::forget(object& o, std::uint64_t needed) noexcept {
+    if (!o.history) return;
+    while (!o.history->empty() && o.history->front().to <= needed && !o.history->front().leaver.exists())
+        o.history->pop_front();
+    if (o.history->empty()) o.history.reset();
+}
+
+void store::keep(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver) {
+    if (!o.history) o.history = std::make_unique<std::deque<past>>();
+    if (o.history->size() * (sizeof(past) + o.bytes.size()) >= most_kept) o.history->pop_front();
+    o.history->push_back({o.version, to, o.came_from, o.exists, std::move(o.bytes), leaver});
+    s.kept.push_back({id, to});
+}
+
+void store::install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
+                    node_number from) {
     clock_.raise_to(version);
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
+    // The decision that let it go is still on its way; its version is above what the clock said at the lock.
+    if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
     o.here = true;
     o.owner = self_;
+    o.came_from = from;
     o.exists = exists;
     o.version = version;
     o.bytes = bytes;

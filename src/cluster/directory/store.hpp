@@ -3,25 +3,32 @@
 //
 // Invariants:
 //   S1  An object is `here` on at most one node, apart from the time between a decision and its arrival at the former
-//       owner, when the former owner holds it locked: nobody reads it there.
+//       owner, when the former owner holds it locked: nobody reads it there. It may even be back before that.
 //   S2  Its version grows with every commit that wrote it, and is no higher than the clock of the node that it is on.
 //   S3  A write lock excludes every other lock; read locks share. No transaction waits for a lock: one that does not
 //       get it gives up, so there is no deadlock.
-//   S4  A view that says `here` was taken while nobody held the write lock, and the node's clock said `valid_at` or
-//       more by then.
+//   S4  A view of now that says `here` was taken while nobody held the write lock, and the node's clock said `valid_at`
+//       or more by then.
+//   S5  A value that was overwritten here, or moved away from here, is kept with the times at which it was the latest,
+//       for as long as a reader may ask for one of them (protocol/snapshots.hpp). Before the first such time of an
+//       object that has come from another node, that node knows.
+//   S6  A view of time t shows a value that no writer of a version of t or less will replace: whoever locks the object
+//       when the clock says c gets a version above c, and the clock has said t before the look.
 //
 // Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "cluster/directory/placement.hpp"
-#include "cluster/protocol/clock.hpp"
+#include "cluster/protocol/snapshots.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::cluster {
@@ -30,11 +37,12 @@ using wire::transaction_name;
 
 class store {
 public:
-    store(node_number self, node_number nodes, logical_clock& clock) noexcept
-        : self_{self}, nodes_{nodes}, clock_{clock} {}
+    store(node_number self, node_number nodes, logical_clock& clock, snapshots& readers) noexcept
+        : self_{self}, nodes_{nodes}, clock_{clock}, readers_{readers} {}
 
-    /// The object as it is now. A transaction that looks holds no lock yet, so none of its own is in its way.
-    void look(const object_id& id, wire::object_view& view);
+    /// The object as it is now, or was at time `at`. A transaction that looks holds no lock yet, so none of its own is
+    /// in its way. REQUIRES: the clock has said `at`.
+    void look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest);
     /// Whether it is here, of that version, and not locked for writing by anybody but `who`.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
     /// False: it is not here, has another version, or another transaction is in the way.
@@ -48,43 +56,69 @@ public:
                 const transaction_name& who);
     /// An object arrives. REQUIRES: the decision is made, and its former owner still holds it locked, or has let it go
     /// by this decision.
-    void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version);
+    void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
     /// A node says which one owns it. Ignored where something newer is known.
     void point(const object_id& id, node_number owner, std::uint64_t version);
 
     /// A node is gone: what its transactions have locked stays so, and is in doubt. Until then `is_lost` is false.
-    void lose(node_number node) noexcept { lost_[node % lost_.size()].store(true, std::memory_order_release); }
+    void lose(node_number node) noexcept {
+        lost_[node % lost_.size()].store(true, std::memory_order_release);
+        readers_.lose(node);
+    }
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
     void each(const std::function<void(const object_id&, const std::string&)>& f);
 
-    /// As many nodes as a cluster may have.
-    static constexpr std::size_t most_nodes = 256;
-
 private:
+    static constexpr node_number nobody = 0xffff;
+
+    /// What an object was here in the times [from, to).
+    struct past {
+        std::uint64_t from = 0;
+        std::uint64_t to = 0;
+        node_number came_from = nobody;
+        bool exists = false;
+        std::string bytes;
+        /// Of whom the decision to move it away is still to come, though the object is back already: it will say `to`.
+        transaction_name leaver{};
+    };
     struct object {
         bool here = false;
         bool exists = false;
         node_number owner = 0;
+        node_number came_from = nobody;  ///< who owned it before `version`, if another node did
         std::uint64_t version = 0;
         transaction_name writer;
+        std::uint64_t locked_at = 0;  ///< what the clock said when `writer` came: its version will be higher
         std::vector<transaction_name> readers;
         std::string bytes;
+        std::unique_ptr<std::deque<past>> history;  ///< S5, oldest first
+    };
+    struct retired {
+        object_id id;
+        std::uint64_t to = 0;
     };
     struct alignas(64) shard {
         std::mutex guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
+        std::deque<retired> kept;  ///< what histories hold, oldest first
     };
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
+    void look_back(const object& o, wire::object_view& view, std::uint64_t at) const;
+    /// Keeps the value that ends at `version`, if anybody may ask for it, and forgets what nobody asks for any more.
+    void retire(shard& s, const object_id& id, object& o, std::uint64_t version);
+    static void forget(object& o, std::uint64_t needed) noexcept;
+    void keep(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver = {});
 
     const node_number self_;
     const node_number nodes_;
     logical_clock& clock_;
+    snapshots& readers_;
     std::array<shard, 64> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
 };

@@ -23,7 +23,7 @@ std::optional<site::answer> site::serve(wire::kind kind, std::string_view body, 
             if (!take(body, asked, sound)) return std::nullopt;
             wire::fetched found;
             found.objects.resize(asked.ids.size());
-            for (std::size_t i = 0; i < asked.ids.size(); ++i) objects.look(asked.ids[i], found.objects[i]);
+            for (std::size_t i = 0; i < asked.ids.size(); ++i) objects.look(asked.ids[i], found.objects[i], asked.at);
             return answer{wire::kind::fetched, wire::encode(found)};
         }
         case wire::kind::validate: {
@@ -48,6 +48,7 @@ std::optional<site::answer> site::serve(wire::kind kind, std::string_view body, 
             if (take(body, told, sound)) objects.point(told.id, told.owner, told.version);
             return std::nullopt;
         }
+        case wire::kind::beat: sound = body.empty(); return std::nullopt;
         default: sound = false; return std::nullopt;
     }
 }

@@ -16,7 +16,12 @@ enum class moving : std::uint8_t { never, to_writer };
 class site {
 public:
     site(node_number number, node_number of, moving written) noexcept
-        : self{number}, nodes{of}, how{written}, objects{number, of, clock}, votes{objects, clock} {}
+        : self{number},
+          nodes{of},
+          how{written},
+          readers{number, of, clock},
+          objects{number, of, clock, readers},
+          votes{objects, clock} {}
 
     /// Serves a message of another node. The answer's kind and body, or nothing if the message asks for none; `sound`
     /// becomes false where the bytes are no such message. REQUIRES: rule C, the clock has been raised to the sender's.
@@ -30,6 +35,7 @@ public:
     const node_number nodes;
     const moving how;
     logical_clock clock;
+    snapshots readers;
     store objects;
     voter votes;
 };

@@ -12,12 +12,22 @@ constexpr std::size_t scanned = 16;
 constexpr unsigned most_hops = 8;
 /// How often a busy or moving object is asked for before the attempt gives way to its holder.
 constexpr unsigned most_looks = 24;
+/// A snapshot reader has no reason to: it waits for a decision, or for the news that the node which owes it is gone.
+constexpr unsigned most_looks_of_reader = 100 * most_looks;
 
 }  // namespace
 
-bool transaction::begin() {
+void transaction::end_snapshot() noexcept {
+    if (entered_) site_.readers.leave(*entered_);
+    entered_.reset();
+}
+
+bool transaction::begin(bool snapshot) {
     ++name_.sequence;
-    time_ = site_.clock.now();
+    end_snapshot();
+    snapshot_ = snapshot;
+    if (snapshot) entered_ = site_.readers.enter();
+    time_ = snapshot ? *entered_ : site_.clock.now();
     used_ = 0;
     index_.clear();
     prepared_ = decided_ = false;
@@ -60,11 +70,14 @@ outcome transaction::open(std::span<const object_id> ids) {
         if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
     }
     for (unsigned turn = 0; !wants.empty(); ++turn) {
-        if (turn == most_looks) return outcome::conflict;
+        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return outcome::conflict;
         const std::size_t before = wants.size();
         if (const outcome o = look_around(wants); o != outcome::good) return o;
-        // Nothing found: somebody commits, or an object is on its way.
-        if (wants.size() == before && turn > 0) network_.pause(turn);
+        // Nothing found: somebody commits, or an object is on its way. A reader that follows one into the past waits
+        // for nobody.
+        if (wants.size() != before || turn == 0) continue;
+        if (snapshot_ && std::ranges::none_of(wants, &wanted::busy)) continue;
+        network_.pause(turn % most_looks);
     }
     return outcome::good;
 }
@@ -77,7 +90,7 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     for (const wanted& w : wants) {
         wanted next = w;
         if (w.at == site_.self) {
-            site_.objects.look(w.id, view);
+            site_.objects.look(w.id, view, looks_at());
             if (view.where != wire::whereabouts::elsewhere) {
                 if (const outcome o = take(w, std::move(view), again); o != outcome::good) return o;
                 continue;
@@ -90,7 +103,7 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     std::ranges::sort(remote, {}, &wanted::at);
     calls_.clear();
     for (std::size_t i = 0; i < remote.size();) {
-        wire::fetch ask;
+        wire::fetch ask{.at = looks_at(), .ids = {}};
         const node_number at = remote[i].at;
         for (; i < remote.size() && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
         calls_.push_back({at, wire::kind::fetch, wire::encode(ask), {}, false});
@@ -119,18 +132,33 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
 outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again) {
     switch (view.where) {
         case wire::whereabouts::elsewhere: {
-            const bool lost_track = view.owner == w.at || view.owner >= site_.nodes || w.hops >= most_hops;
-            if (!lost_track && view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version);
+            // Into the past there are as many hops as nodes, beside those that lead to one that has been an owner.
+            const unsigned most = snapshot_ ? most_hops + 2u * site_.nodes : most_hops;
+            const bool lost_track = view.owner == w.at || view.owner >= site_.nodes || w.hops >= most;
+            if (!lost_track && view.owner != site_.self && !snapshot_)
+                site_.objects.point(w.id, view.owner, view.version);
             // An object that is on its way here is looked for here, as one whose track is lost is at its home.
             again.push_back({w.id, lost_track ? home_of(w.id, site_.nodes) : view.owner, lost_track ? 0 : w.hops + 1});
+            // Its former owner has let it go, and its next one does not know yet that it has committed.
+            again.back().busy = lost_track;
             return outcome::good;
         }
-        case wire::whereabouts::busy: again.push_back(w); return outcome::good;
+        case wire::whereabouts::busy:
+            again.push_back(w);
+            again.back().busy = true;
+            return outcome::good;
+        case wire::whereabouts::too_old: return outcome::conflict;
         case wire::whereabouts::in_doubt: lost_ = view.owner; return outcome::lost;
         case wire::whereabouts::here: break;
     }
+    // Of a first question for several objects, whose first answer has moved the time: what this one was then is kept.
+    const bool blind = snapshot_ && broken(fault::newest_for_oldest);
+    if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
+        again.push_back(w);
+        return outcome::good;
+    }
     // T2: the other reads must have been current at a clock of this version or more.
-    if (view.version > time_) {
+    if (view.version > time_ && !blind) {
         if (const outcome o = forward(view.valid_at); o != outcome::good) return o;
     }
     entry& e = add(w.id);
@@ -204,6 +232,7 @@ void transaction::gather() {
 outcome transaction::prepare(bool decisive) {
     gather();
     prepared_ = true;
+    if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
     calls_.clear();
@@ -223,7 +252,6 @@ outcome transaction::prepare(bool decisive) {
         p.what.decide = one_message;
         calls_.push_back({p.at, wire::kind::prepare, wire::encode(p.what), {}, false});
     }
-    if (calls_.empty()) return outcome::good;
     network_.exchange(calls_);
     outcome all = outcome::good;
     for (const call& c : calls_) {
@@ -239,6 +267,8 @@ outcome transaction::prepare(bool decisive) {
         }
     }
     if (all != outcome::good) abort();
+    // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
+    else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
     return all;
 }
 
@@ -246,7 +276,7 @@ outcome transaction::prepare(bool decisive) {
 void transaction::receive_what_moves() {
     for (const auto& e : entries()) {
         if (!e->written || e->owner == site_.self || action_for(*e) != wire::action::leave) continue;
-        site_.objects.install(e->id, e->will_exist, e->fresh, version_);
+        site_.objects.install(e->id, e->will_exist, e->fresh, version_, e->owner);
     }
 }
 
@@ -260,8 +290,6 @@ void transaction::tell_homes() {
 }
 
 void transaction::commit() {
-    // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn last".
-    if (!decided_) version_ = site_.clock.tick();
     receive_what_moves();
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};

@@ -5,10 +5,14 @@
 //   T2  No read has a version beyond `time()`.
 //   T3  Nothing is locked before prepare, and after a prepare that failed.
 //
+// A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which stays where
+// that read has put it: it validates nothing, and nothing that others commit makes it start over. It may write nothing.
+//
 // A transaction belongs to one thread, which uses it for one attempt after the other.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -53,9 +57,14 @@ class transaction {
 public:
     transaction(site& here, network& net, std::uint16_t slot, other_reads* beside = nullptr) noexcept
         : site_{here}, network_{net}, beside_{beside}, name_{here.self, slot, 0} {}
+    ~transaction() { end_snapshot(); }
 
     /// Begins an attempt at what the clock says now. False: what else was read does not stand.
-    [[nodiscard]] bool begin();
+    [[nodiscard]] bool begin(bool snapshot = false);
+    /// A snapshot reader's time may be forgotten: until then all nodes keep what was current then. What it opens later
+    /// may be too old.
+    void end_snapshot() noexcept;
+    [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// The object if it was opened in this attempt; valid until the next begin.
     [[nodiscard]] entry* find(const object_id& id) noexcept;
     /// Opens those that are not open, in one round trip if they are where they are expected.
@@ -79,7 +88,7 @@ public:
     /// Whether the answer to prepare was the decision: abort() may not follow.
     [[nodiscard]] bool decided() const noexcept { return decided_; }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
-    /// Of the last commit.
+    /// Of the last commit, or of the one that is prepared.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
 private:
@@ -87,10 +96,14 @@ private:
         object_id id;
         node_number at;
         unsigned hops = 0;
+        bool busy = false;  ///< when it was looked for last
     };
 
     outcome look_around(std::vector<wanted>& wants);
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
+    [[nodiscard]] std::uint64_t looks_at() const noexcept {
+        return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
+    }
     entry& add(const object_id& id);
     wire::action action_for(const entry& e) const noexcept;
     /// Its part of a prepare, for each node that owns something.
@@ -103,6 +116,8 @@ private:
     other_reads* const beside_;
     transaction_name name_;
     std::uint64_t time_ = 0;
+    bool snapshot_ = false;
+    std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;
     node_number lost_ = 0;
 

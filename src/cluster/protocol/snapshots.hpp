@@ -1,0 +1,87 @@
+// Who may still ask for old versions: the times of the snapshot readers here, and what the other nodes have said of
+// theirs.
+//
+// A *promise* of a node is a time that none of its readers, of now or later, will ask below. Every message carries its
+// sender's; owners keep whatever the lowest promise does not rule out.
+//
+//   R1  A promise stays true: a reader that begins later has a time of at least what the clock said at the promise.
+//       promise() loads the clock first and the readers' lowest time then; enter() announces a time first and loads the
+//       clock then. So a promise that misses an announcement was made of a clock that is no later than that reader's
+//       time. Hence seq_cst, and hence the maximum in hear(): a promise that was overtaken is true, too.
+//
+// Thread safety: every member.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <set>
+
+#include "cluster/protocol/clock.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::cluster {
+
+using wire::node_number;
+
+/// As many nodes as a cluster may have.
+inline constexpr std::size_t most_nodes = 256;
+
+class snapshots {
+public:
+    snapshots(node_number self, node_number nodes, logical_clock& clock) noexcept
+        : self_{self}, nodes_{nodes}, clock_{clock} {}
+
+    /// A reader begins: its time, which leave() is to be given at its end.
+    [[nodiscard]] std::uint64_t enter() {
+        const std::lock_guard hold{guard_};
+        const std::uint64_t floor = clock_.now();
+        lowest_.store(times_.empty() ? floor : std::min(floor, *times_.begin()), std::memory_order_seq_cst);
+        const std::uint64_t time = clock_.now();
+        times_.insert(time);
+        return time;
+    }
+    void leave(std::uint64_t time) noexcept {
+        const std::lock_guard hold{guard_};
+        times_.erase(times_.find(time));
+        lowest_.store(times_.empty() ? none : *times_.begin(), std::memory_order_seq_cst);
+    }
+
+    [[nodiscard]] std::uint64_t promise() const noexcept {
+        const std::uint64_t clock = clock_.now();
+        if (broken(fault::promise_by_clock)) return clock;
+        return std::min(clock, lowest_.load(std::memory_order_seq_cst));
+    }
+    void hear(node_number of, std::uint64_t promised) noexcept {
+        if (of >= nodes_) return;
+        std::atomic<std::uint64_t>& known = promised_[of];
+        std::uint64_t seen = known.load(std::memory_order_relaxed);
+        while (seen < promised && !known.compare_exchange_weak(seen, promised, std::memory_order_relaxed)) {}
+    }
+    /// A node that is gone asks for nothing.
+    void lose(node_number node) noexcept { hear(node, none); }
+
+    /// No reader anywhere asks for an older time.
+    [[nodiscard]] std::uint64_t oldest() const noexcept {
+        std::uint64_t least = promise();
+        for (node_number n = 0; n < nodes_; ++n) {
+            if (n != self_) least = std::min(least, promised_[n].load(std::memory_order_relaxed));
+        }
+        return least;
+    }
+
+private:
+    static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+
+    const node_number self_;
+    const node_number nodes_;
+    logical_clock& clock_;
+    std::mutex guard_;
+    std::multiset<std::uint64_t> times_;
+    std::atomic<std::uint64_t> lowest_{none};
+    std::array<std::atomic<std::uint64_t>, most_nodes> promised_{};
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,77 @@
+// The objects of one node, message by message, where the order of messages matters.
+#include <gtest/gtest.h>
+
+#include "cluster/directory/store.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+
+/// Node 0 of two, a reader of time 0 that keeps everything, and an object that is at home there.
+struct store_test : ::testing::Test {
+    static object_id some_object() {
+        for (std::uint64_t i = 0;; ++i) {
+            if (home_of({1, i}, 2) == 0) return {1, i};
+        }
+    }
+    [[nodiscard]] tutti::wire::object_view look(std::uint64_t at = tutti::wire::newest) {
+        tutti::wire::object_view view;
+        objects.look(id, view, at);
+        return view;
+    }
+
+    logical_clock clock;
+    snapshots readers{0, 2, clock};
+    const std::uint64_t reader = readers.enter();
+    store objects{0, 2, clock, readers};
+    const object_id id = some_object();
+    const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
+};
+
+// Catches a late decision that takes the object away for good: nobody would have it then.
+TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
+    clock.raise_to(3);
+    readers.hear(1, 0);
+    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    objects.install(id, true, "new", 9, 1);
+    EXPECT_EQ(look(5).where, tutti::wire::whereabouts::busy) << "whether version 5 came here or there is not known yet";
+    objects.settle(id, tutti::wire::action::leave, {}, 7, other);
+    EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+    EXPECT_EQ(look().version, 9u);
+    EXPECT_TRUE(objects.is_current(id, 9));
+    EXPECT_EQ(look(6).version, 0u);
+    EXPECT_EQ(look(6).where, tutti::wire::whereabouts::here);
+    EXPECT_EQ(look(7).where, tutti::wire::whereabouts::elsewhere);
+    EXPECT_EQ(look(7).owner, 1u);
+}
+
+TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
+    for (std::uint64_t version = 1; version <= 3; ++version) {
+        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        objects.settle(id, tutti::wire::action::put, std::to_string(version), version, other);
+    }
+    EXPECT_FALSE(look(0).exists);
+    EXPECT_EQ(look(1).bytes, "1");
+    EXPECT_EQ(look(2).bytes, "2");
+    EXPECT_EQ(look(3).bytes, "3");
+    readers.leave(reader);
+    readers.hear(1, 3);
+    ASSERT_TRUE(objects.lock_to_write(id, 3, other));
+    objects.settle(id, tutti::wire::action::put, "4", 4, other);
+    ASSERT_TRUE(objects.lock_to_write(id, 4, other));
+    objects.settle(id, tutti::wire::action::put, "5", 5, other);
+    EXPECT_EQ(look(2).where, tutti::wire::whereabouts::too_old);
+    EXPECT_EQ(look(4).bytes, "4");
+}
+
+// A node that says nothing must not make the others keep everything.
+TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
+    for (std::uint64_t version = 1; version <= 100'000; ++version) {
+        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        objects.settle(id, tutti::wire::action::put, "x", version, other);
+    }
+    EXPECT_EQ(look(0).where, tutti::wire::whereabouts::too_old);
+    EXPECT_EQ(look(99'990).version, 99'990u);
+}
+
+}  // namespace
