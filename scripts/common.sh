@@ -98,7 +98,7 @@ step() {
 # Debian's names. A command asks only for the groups it needs. pkgconf is for those who use what was built.
 packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
-packages_server=(libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
+packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev)
 # Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)

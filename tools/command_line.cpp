@@ -121,14 +121,21 @@ command parse_command_line(int argc, const char* const* argv) {
     const subcommand all[] = {add_serve(app),    add_top(app),
                               add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
                               add_report(app),   add_stat(app)};
-    std::vector<std::string> words{argv, argv + ours};
-    if (ours > 1 && words[1] == "serve") words = with_configuration(std::move(words));
+    configured from{.words{argv, argv + ours}, .object{}, .users{}};
+    if (ours > 1 && from.words[1] == "serve") from = with_configuration(std::move(from.words));
     std::vector<const char*> given;
-    for (const std::string& w : words) given.push_back(w.c_str());
+    for (const std::string& w : from.words) given.push_back(w.c_str());
     if (const auto help = cli::parse(app, static_cast<int>(given.size()), given.data(),
                                      "tutti --help lists the commands, and each has --help"))
         return *help;
-    return std::ranges::find_if(all, [](const subcommand& s) { return s.parser->parsed(); })->wanted();
+    command wanted = std::ranges::find_if(all, [](const subcommand& s) { return s.parser->parsed(); })->wanted();
+    if (auto* const serve = std::get_if<serve_options>(&wanted)) {
+        if (serve->shared_object.empty()) serve->shared_object = from.object;
+        if (serve->shared_object.empty())
+            throw cli::command_line_error{"object is required: the shared object with the procedures"};
+        serve->how.users = std::move(from.users);
+    }
+    return wanted;
 }
 
 }  // namespace tutti::tools

@@ -16,19 +16,19 @@ constexpr std::string_view option = "--config";
 
 /// Takes --config and its value out of the words.
 std::optional<std::string> take_file(std::vector<std::string>& words) {
-    for (auto w = words.begin(); w != words.end(); ++w) {
-        if (w->starts_with(std::string{option} + '=')) {
-            std::string file = w->substr(option.size() + 1);
-            words.erase(w);
-            return file;
+    std::optional<std::string> file;
+    for (auto w = words.begin(); w != words.end();) {
+        const bool joined = w->starts_with(std::string{option} + '=');
+        if (!joined && *w != option) {
+            ++w;
+            continue;
         }
-        if (*w != option) continue;
-        if (w + 1 == words.end()) throw cli::command_line_error{"--config: 1 required FILE missing"};
-        std::string file = *(w + 1);
-        words.erase(w, w + 2);
-        return file;
+        if (file) throw cli::command_line_error{"--config is given twice; one file has all"};
+        if (!joined && w + 1 == words.end()) throw cli::command_line_error{"--config: 1 required FILE missing"};
+        file = joined ? w->substr(option.size() + 1) : *(w + 1);
+        w = words.erase(w, w + (joined ? 1 : 2));
     }
-    return std::nullopt;
+    return file;
 }
 
 bool gives(const std::vector<std::string>& words, const std::string& name) {
@@ -48,11 +48,53 @@ std::string word_of(const std::string& file, std::string_view key, const toml::n
     throw cli::command_line_error{at(file, n) + std::string{key} + " is text, a number, or true or false"};
 }
 
-void add(std::vector<std::string>& to, const std::string& file, const toml::table& from) {
+server::user user_of(const std::string& file, const std::string& name, const toml::node& given) {
+    const toml::table* const from = given.as_table();
+    if (from == nullptr) throw cli::command_line_error{at(file, given) + "a user is a table: [users." + name + "]"};
+    server::user u{.name = name};
+    const auto refuse = [&](const toml::node& n, std::string_view key, std::string_view what) {
+        throw cli::command_line_error{fmt::format("{}{} of user {} is {}", at(file, n), key, name, what)};
+    };
+    const auto number = [&](std::string_view key, const toml::node& n, std::int64_t most) {
+        const auto value = n.value_exact<std::int64_t>();
+        if (!value || *value < 0 || *value > most) refuse(n, key, fmt::format("a number from 0 to {}", most));
+        return *value;
+    };
+    for (const auto& [key, n] : *from) {
+        const std::string_view k = key.str();
+        if (k == "password") {
+            if (!n.is_string()) refuse(n, k, "text, the hash that `mkpasswd -m yescrypt` makes");
+            u.password = n.ref<std::string>();
+        } else if (k == "calls") {
+            const toml::array* const patterns = n.as_array();
+            if (patterns == nullptr || !(patterns->empty() || patterns->is_homogeneous<std::string>()))
+                refuse(n, k, "a list of texts, patterns of procedures");
+            u.calls.clear();
+            for (const toml::node& p : *patterns) u.calls.push_back(p.ref<std::string>());
+        } else if (k == "priority") {
+            u.highest = static_cast<int>(number(k, n, server::highest_priority));
+        } else if (k == "rate") {
+            u.rate = static_cast<unsigned>(number(k, n, 1'000'000'000));
+        } else if (k == "operates") {
+            if (!n.is_boolean()) refuse(n, k, "true or false");
+            u.operates = n.ref<bool>();
+        } else {
+            refuse(n, k, "nothing that is known; there are password, calls, priority, rate and operates");
+        }
+    }
+    return u;
+}
+
+void add(configured& into, std::vector<std::string>& to, const std::string& file, const toml::table& from) {
     for (const auto& [key, value] : from) {
         const std::string name{key.str()};
         if (name == "object") {
-            to.push_back(word_of(file, name, value));
+            into.object = word_of(file, name, value);
+        } else if (name == "users") {
+            const toml::table* const users = value.as_table();
+            if (users == nullptr)
+                throw cli::command_line_error{at(file, value) + "users are tables: [users.NAME] for each"};
+            for (const auto& [user, what] : *users) into.users.push_back(user_of(file, std::string{user.str()}, what));
         } else if (name == "set") {
             const toml::table* const settings = value.as_table();
             if (settings == nullptr)
@@ -71,9 +113,13 @@ void add(std::vector<std::string>& to, const std::string& file, const toml::tabl
 
 }  // namespace
 
-std::vector<std::string> with_configuration(std::vector<std::string> words) {
+configured with_configuration(std::vector<std::string> words) {
+    configured all;
     const std::optional<std::string> file = take_file(words);
-    if (!file) return words;
+    if (!file) {
+        all.words = std::move(words);
+        return all;
+    }
     toml::table read;
     try {
         read = toml::parse_file(*file);
@@ -82,21 +128,19 @@ std::vector<std::string> with_configuration(std::vector<std::string> words) {
             fmt::format("--config: {}:{}: {}", *file, e.source().begin.line, e.description())};
     }
     std::vector<std::string> from_file;
-    add(from_file, *file, read);
-    // The command line has the last word. An object there is the first word that is no option.
-    std::vector<std::string> all{words.begin(), words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words))};
-    const bool has_object = words.size() > 2 && !words[2].starts_with('-');
+    add(all, from_file, *file, read);
+    // The command line has the last word.
+    const auto behind_command = words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words));
+    all.words.assign(words.begin(), behind_command);
     for (std::size_t i = 0; i < from_file.size(); ++i) {
         const std::string& w = from_file[i];
         if (w == "--set") {
-            all.insert(all.end(), {w, from_file[++i]});
-        } else if (!w.starts_with("--")) {
-            if (!has_object) all.push_back(w);
+            all.words.insert(all.words.end(), {w, from_file[++i]});
         } else if (!gives(words, w.substr(0, w.find('=')))) {
-            all.push_back(w);
+            all.words.push_back(w);
         }
     }
-    all.insert(all.end(), words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), words.end());
+    all.words.insert(all.words.end(), behind_command, words.end());
     return all;
 }
 

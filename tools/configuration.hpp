@@ -4,11 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "tutti/server/service.hpp"
+
 namespace tutti::tools {
+
+struct configured {
+    std::vector<std::string> words;
+    std::string object;  ///< which the command line takes precedence over; empty: the file has none
+    std::vector<server::user> users;
+};
 
 /// The command line with what the file that --config names adds to it, as if it had been written there: an option that
 /// the command line gives itself is not taken from the file. Without --config the words as they are.
 /// @throws cli::command_line_error  when the file cannot be read, is not TOML, or has a value that is none of an option
-[[nodiscard]] std::vector<std::string> with_configuration(std::vector<std::string> words);
+[[nodiscard]] configured with_configuration(std::vector<std::string> words);
 
 }  // namespace tutti::tools

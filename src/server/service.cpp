@@ -38,6 +38,7 @@ settings checked(settings how) {
     need(how.max_request >= 64, "max_request is at least 64 bytes");
     need(how.max_held >= how.max_request, "max_held has room for a request of max_request bytes");
     need(how.max_pipeline >= 1, "max_pipeline is at least 1");
+    need(how.password.empty() || how.users.empty(), "beside users there is no password: name one of them default");
     need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
     need(how.tls.client_authority.empty() || !how.tls.certificate.empty(), "a client authority needs a certificate");
     need(how.log.file.empty() || how.log.max_pending >= how.max_request, "log.max_pending has room for a request");
@@ -91,6 +92,8 @@ private:
     std::optional<crash_witness> witness_;
     client_directory clients_;
     remembered answers_{{.answers = how.remembered, .bytes = how.max_held / 4, .time = how.remember_for}};
+    accounts accounts_{how.users};
+    std::unique_ptr<doorkeeper> door_;
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
@@ -187,17 +190,20 @@ void service::body::start() {
     executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
     if (how.report_crashes) witness_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), log_.get());
-    commands_ = std::make_unique<commands>(procedures, how.password, *shown_, clients_, answers_, how.max_request,
-                                           [this] { return to_text(look()); });
+    door_ = std::make_unique<doorkeeper>(accounts_);
+    commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_,
+                                           how.max_request, [this] { return to_text(look()); });
     shared_.reset(new common{.how = how,
                              .known = *commands_,
                              .runs = *executor_,
                              .entrances = {},
                              .directory = clients_,
                              .answers = answers_,
+                             .door = *door_,
                              .log = log_.get()});
     started_ = true;
     own_calls_->start();
+    if (!accounts_.empty()) door_->start();
     start_time_ = std::chrono::steady_clock::now();
     listen();
     for (unsigned i = 0; i < how.io_threads && !shared_->entrances.empty(); ++i)
@@ -218,8 +224,10 @@ void service::body::drain() {
     if (log_) log_->hurry();
     // I/O threads first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : io_threads_) r->begin_drain();
+    door_->begin_drain();
     executor_->end_waits();
     for (const auto& r : io_threads_) r->join();
+    door_.reset();
     executor_->drain();
     snapshots_.reset();
     if (log_) log_->end();  // what it holds is among own_calls_

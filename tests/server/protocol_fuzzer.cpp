@@ -64,7 +64,7 @@ std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const co
             seen.push_back(all);
             if (known != nullptr && !parser.words().empty()) {
                 request r{home};
-                if (known->take(who, parser.words(), r)) r.run();
+                if (known->take(who, parser.words(), r) == commands::outcome::submit) r.run();
                 demand(r.answer.size() >= 3 && r.answer.ends_with("\r\n"));
             }
             start += parser.length();
@@ -88,10 +88,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         made->close();
         return made;
     }();
+    static accounts nobody_in_particular{std::vector<user>{}};
     static timeline shown{1};
     static remembered answers{{.answers = 100, .bytes = 100'000, .time = std::chrono::minutes{1}}};
     static const commands known{
-        *procedures, "", shown, clients(), answers, 4096, [] { return std::string{"nothing"}; }};
+        *procedures, "", nobody_in_particular, shown, clients(), answers, 4096, [] { return std::string{"nothing"}; }};
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     const auto whole = cut(bytes, bytes.size() + 1, &known);
     const auto pieces = cut(bytes, data[0] % 32 + 1, nullptr);

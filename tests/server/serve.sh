@@ -241,6 +241,54 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.a
         [[ $(REDISCLI_AUTH='open sesame' redis-cli -p "$port" CALL noop) == OK ]] || fail "the password does not open"
         stop
         ;;
+    users)
+        hashed() { perl -e 'print crypt($ARGV[0], "\$y\$j75\$saltsalt")' "$1"; }
+        cat >"$folder/users.toml" <<TOML
+metrics-port = 0
+[users.clerk]
+password = "$(hashed secret)"
+calls = ["balance", "c*"]
+priority = 4
+[users.chief]
+password = "$(hashed more)"
+operates = true
+TOML
+        start --config "$folder/users.toml"
+        expect NOAUTH CALL balance 1
+        as() { REDISCLI_AUTH=$2 redis-cli -p "$port" --user "$1" --no-auth-warning "${@:3}" 2>&1; }
+        [[ $(as clerk secret ACL WHOAMI) == clerk ]] || fail "redis-cli is somebody else"
+        [[ $(as clerk secret -3 CALL balance 1) == "(integer) 1000" || $(as clerk secret CALL balance 1) == 1000 ]] ||
+            fail "the clerk may not call what it may"
+        [[ $(as clerk secret CALL transfer 1 2 3) == NOPERM* ]] || fail "the clerk may call what it may not"
+        [[ $(as clerk secret CALL PRIORITY 5 count) == ARGUMENT* ]] || fail "the clerk is too urgent"
+        [[ $(as clerk wrong CALL balance 1) == *WRONGPASS* ]] || fail "any password will do"
+        [[ $(as chief more CALL transfer 1 2 3) == OK ]] || fail "the chief may not call"
+        if python3 -c 'import redis' 2>/dev/null; then
+            python3 - "$port" <<'PYTHON' || fail "redis-py is not let in"
+import sys, redis
+port = int(sys.argv[1])
+clerk = redis.Redis(port=port, username="clerk", password="secret", decode_responses=True)
+assert clerk.acl_whoami() == "clerk"
+for error, command in ((redis.exceptions.NoPermissionError, "CALL transfer 1 2 3"),
+                       (redis.exceptions.NoPermissionError, "CLIENT LIST")):
+    try:
+        clerk.execute_command(*command.split())
+    except error:
+        continue
+    raise AssertionError(command)
+try:
+    redis.Redis(port=port, username="clerk", password="more").ping()
+except redis.exceptions.AuthenticationError:
+    pass
+else:
+    raise AssertionError("any password will do")
+PYTHON
+        fi
+        # Who has not been let in keeps no end waiting.
+        exec {stranger}<>"/dev/tcp/127.0.0.1/$port"
+        printf 'AUTH clerk secret\r\n' >&"$stranger"
+        stop
+        ;;
     tls)
         for name in server client; do
             openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" \

@@ -64,9 +64,17 @@ TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
     thread_pool pool{1, 1, shown};
     client_directory clients;
     remembered answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
-    const commands known{none, "", shown, clients, answers, 4096, [] { return std::string{}; }};
+    accounts users{std::vector<user>{}};
+    doorkeeper door{users};
+    const commands known{none, "", users, shown, clients, answers, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
-    common shared{.how = how, .known = known, .runs = pool, .entrances = {}, .directory = clients, .answers = answers};
+    common shared{.how = how,
+                  .known = known,
+                  .runs = pool,
+                  .entrances = {},
+                  .directory = clients,
+                  .answers = answers,
+                  .door = door};
     bool first = true;
     shared.entrances.push_back({listener, [&](handle s) {
                                     if (std::exchange(first, false)) throw std::bad_alloc{};

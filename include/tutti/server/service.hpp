@@ -30,6 +30,17 @@ struct tls_files {
     std::string client_authority{};  ///< if given, clients must show a certificate that it has signed
 };
 
+/// Who may ask, and for what.
+struct user {
+    std::string name{};
+    std::string password{};               ///< its hash as crypt(5) has it: `mkpasswd -m yescrypt` makes one
+    std::vector<std::string> calls{"*"};  ///< procedures that it may call, as patterns of fnmatch(3): *, ?, [a-z]
+    int highest = highest_priority;       ///< of its calls: those of a more urgent procedure get this one
+    unsigned rate = 0;                    ///< its calls within a second, all connections together; 0: any number
+    /// It may see and close other clients (CLIENT LIST, CLIENT KILL), and record what runs (TIMELINE).
+    bool operates = false;
+};
+
 /// What runs procedures.
 enum class execution : std::uint8_t {
     /// Preemptive where the processor has it (x86-64) and the process no other such server; threads otherwise.
@@ -85,7 +96,10 @@ struct settings {
     /// next process that has them.
     std::vector<int> inherited{};
     std::string password{};  ///< that a connection has to AUTH with first; empty: none has to
-    tls_files tls{};         ///< for TCP
+    /// If there are any, a connection has to AUTH as one of them; one named `default` is who gives a password alone.
+    /// Not beside `password`.
+    std::vector<user> users{};
+    tls_files tls{};  ///< for TCP
     /// Where Prometheus may ask; 0: the system chooses. For commits and aborts call enable_statistics(true).
     std::optional<std::uint16_t> metrics_port{};
     std::string metrics_host = "127.0.0.1";

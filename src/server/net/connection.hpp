@@ -59,7 +59,8 @@ public:
     /// Whether all that is left are calls that go on without their client: one that has left is not kept for those.
     [[nodiscard]] bool only_outliving() const noexcept {
         for (const request* r = first_; r != nullptr; r = r->behind) {
-            if (r->answered || !r->what.which->what.options.outlives_client) return false;
+            // One that asks to be let in is no call.
+            if (r->answered || r->what.which == nullptr || !r->what.which->what.options.outlives_client) return false;
         }
         return first_ != nullptr && unsent() == 0;
     }

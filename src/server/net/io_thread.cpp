@@ -100,7 +100,9 @@ bool io_thread::responds() noexcept {
     return !missed || gone_.load(std::memory_order_relaxed);
 }
 
-bool io_thread::finished() const noexcept { return draining_ && connections_.empty() && under_way_count_ == 0; }
+bool io_thread::finished() const noexcept {
+    return draining_ && connections_.empty() && under_way_count_ == 0 && at_door_ == 0;
+}
 
 void io_thread::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // as tools show it
@@ -195,7 +197,7 @@ bool io_thread::let_in(const entrance& from, handle socket) noexcept {
         auto made = std::make_unique<connection>(from.greet(std::move(socket)), now_, shared_.bytes);
         connection& c = *made;
         let_in = &c;
-        c.who.trusted = shared_.how.password.empty();
+        c.who.trusted = shared_.how.password.empty() && shared_.how.users.empty();
         c.interest = std::uint32_t{EPOLLIN} | std::uint32_t{EPOLLRDHUP};
         touched_.reserve(connections_.size() + 1);  // so that to touch one needs no memory
         connections_.emplace(&c, std::move(made));
@@ -249,7 +251,8 @@ void io_thread::read(connection& c) {
 }
 
 bool io_thread::takes_more(const connection& c) const noexcept {
-    return !c.who.quit && !c.lingering && c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
+    return !c.who.quit && !c.who.at_door && !c.lingering && c.in_flight < shared_.how.max_pipeline &&
+           c.held() < shared_.how.max_unsent;
 }
 
 /// Whether the socket is. Throwing away what comes is reading, too.
@@ -295,11 +298,17 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
             c.who.entry->note_request(now_);
             c.line_up(r);
             try {
-                if (shared_.known.take(c.who, c.parser.words(), r)) {
-                    to_submit_.push_back(&r);
-                } else {
-                    c.mark_answered(r);
-                    counters_.commands.add_one();
+                switch (shared_.known.take(c.who, c.parser.words(), r)) {
+                    case commands::outcome::submit: to_submit_.push_back(&r); break;
+                    case commands::outcome::ask_door:
+                        c.who.at_door = true;
+                        ++at_door_;
+                        shared_.door.ask(r);
+                        break;
+                    case commands::outcome::answer:
+                        c.mark_answered(r);
+                        counters_.commands.add_one();
+                        break;
                 }
             } catch (...) {
                 c.mark_answered(r);  // it is this connection's alone, which is about to end

@@ -23,6 +23,7 @@
 #include "server/net/connection.hpp"
 #include "server/net/sockets.hpp"
 #include "server/protocol/commands.hpp"
+#include "server/protocol/doorkeeper.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
@@ -42,6 +43,7 @@ struct common {
     std::vector<entrance> entrances;
     client_directory& directory;
     remembered& answers;
+    doorkeeper& door;
     journal::journal* log = nullptr;  ///< null: calls are not logged
     byte_budget bytes{how.max_held};
     std::atomic<std::size_t> clients{0};
@@ -85,6 +87,7 @@ private:
     std::size_t take_requests(connection& c, std::string_view input);
     void submit();
     void collect();
+    void end_login(request& r) noexcept;
     void remember(const request& r) noexcept;
 
     void touch(connection& c);
@@ -118,6 +121,7 @@ private:
     std::vector<std::unique_ptr<request>> spare_;
     request* under_way_ = nullptr;  // R2
     std::size_t under_way_count_ = 0;
+    std::size_t at_door_ = 0;  // requests that the doorkeeper has
     std::unique_ptr<char[]> scratch_;
     instant now_;
     instant next_look_;

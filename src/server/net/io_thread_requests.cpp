@@ -50,6 +50,10 @@ void io_thread::collect() {
     while (oldest != nullptr) {
         request& r = *oldest;
         oldest = r.behind_given;
+        if (r.login.state != login_claim::verdict::none) {
+            end_login(r);
+            continue;
+        }
         (r.previous == nullptr ? under_way_ : r.previous->next) = r.next;
         if (r.next != nullptr) r.next->previous = r.previous;
         --under_way_count_;
@@ -62,6 +66,21 @@ void io_thread::collect() {
             touch(*r.from);
         }
     }
+}
+
+void io_thread::end_login(request& r) noexcept {
+    --at_door_;
+    if (r.from == nullptr) return put_away(r);
+    connection& c = *r.from;
+    c.who.at_door = false;
+    touch(c);
+    try {
+        shared_.known.end_login(c.who, r);
+        counters_.commands.add_one();
+    } catch (const std::exception&) {
+        c.broken = true;
+    }
+    c.mark_answered(r);
 }
 
 void io_thread::remember(const request& r) noexcept {

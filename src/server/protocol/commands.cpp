@@ -13,7 +13,42 @@
 namespace tutti::server {
 namespace {
 
-constexpr std::string_view wrong_password = "the password is not right";
+using words = std::span<const std::string_view>;
+
+constexpr std::string_view wrong_password = "there is no such user, or the password is not right";
+constexpr std::string_view nameless = "default";  // who gives a password alone
+
+/// The request is refused.
+struct refusal {
+    std::string_view code;
+    std::string text;
+};
+
+/// What AUTH, or HELLO, says that the client is: a name and a password, or nothing.
+words credentials(words given) {
+    if (same_word(given[0], "AUTH")) return given.size() > 3 ? words{} : given.subspan(1);
+    if (!same_word(given[0], "HELLO")) return {};
+    for (std::size_t i = 2; i + 2 < given.size(); i += same_word(given[i], "AUTH") ? 3 : 2) {
+        if (same_word(given[i], "AUTH")) return given.subspan(i + 1, 2);
+    }
+    return {};
+}
+
+/// What `who` may do: it calls no other procedure, and none with a higher priority.
+void keep_within(const account& a, call_line& l) {
+    const procedure& p = l.which->what;
+    const user& who = a.what;
+    if (!a.may_call(p.name)) throw refusal{"NOPERM", who.name + " may not call " + p.name};
+    if (l.priority.value_or(0) > who.highest)
+        throw bad_argument{p.name + ": you may bring a PRIORITY from 0 to " + std::to_string(who.highest)};
+    if (!l.priority && p.options.priority > who.highest) l.priority = who.highest;
+}
+
+/// Commands that are about other clients.
+bool is_operation(words given) {
+    return same_word(given[0], "TIMELINE") || (same_word(given[0], "CLIENT") && given.size() > 1 &&
+                                               (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
+}
 
 }  // namespace
 
@@ -23,7 +58,7 @@ struct commands::command {
     void (*run)(const commands& self, session& who, words given, reply& to);
 };
 
-const commands::command commands::list[10] = {
+const commands::command commands::list[11] = {
     {"PING", 1, 2,
      [](const commands&, session&, words given, reply& to) {
          if (given.size() == 1) to.status("PONG");
@@ -32,6 +67,11 @@ const commands::command commands::list[10] = {
     {"ECHO", 2, 2, [](const commands&, session&, words given, reply& to) { to.text(given[1]); }},
     {"INFO", 1, 16, [](const commands& self, session&, words, reply& to) { to.text(self.info_()); }},
     {"AUTH", 2, 3, [](const commands& self, session& who, words given, reply& to) { self.auth(who, given, to); }},
+    {"ACL", 2, 16,
+     [](const commands&, session& who, words given, reply& to) {
+         if (given.size() != 2 || !same_word(given[1], "WHOAMI")) return to.error("ERR", "ACL knows only WHOAMI");
+         to.text(who.as == nullptr ? nameless : who.as->what.name);
+     }},
     {"HELLO", 1, 8, [](const commands& self, session& who, words given, reply& to) { self.hello(who, given, to); }},
     {"QUIT", 1, 1,
      [](const commands&, session& who, words, reply& to) {
@@ -115,11 +155,49 @@ bool commands::is_password(std::string_view given) const noexcept {
     return wrong == 0;
 }
 
-void commands::auth(session& who, words given, reply& to) const {
-    if (password_.empty()) return to.error("ERR", "AUTH was sent, but the server has no password");
-    const bool known = given.size() == 2 || given[1] == "default";
-    if (!known || !is_password(given.back())) return to.error("WRONGPASS", wrong_password);
+/// A user is let in as the doorkeeper has said.
+bool commands::let_in(session& who, std::string_view name, std::string_view password) const noexcept {
+    if (who.seen != nullptr) {
+        if (who.seen->state != login_claim::verdict::right) return false;
+        who.as = who.seen->who;
+    } else if (!users_.empty() || password_.empty() || name != nameless || !is_password(password)) {
+        return false;
+    }
     who.trusted = true;
+    return true;
+}
+
+/// Whether the doorkeeper has to look first; `r` then says at what.
+bool commands::asks_door(words given, request& r) const {
+    if (users_.empty() || credentials(given).empty()) return false;
+    r.keep(given);
+    const words own = credentials(r.arguments);
+    r.login.password = own.back();
+    r.login.who = users_.find(own.size() == 1 ? nameless : own[0]);
+    return true;
+}
+
+void commands::end_login(session& who, request& r) const {
+    reply to{r.answer, who.spoken};
+    if (r.login.state == login_claim::verdict::unseen)
+        return to.error(code_of(ending::shutdown), "the server is ending");
+    who.seen = &r.login;
+    try {
+        answer_command(who, r.arguments, to);
+    } catch (const bad_argument& e) {
+        r.answer.clear();
+        reply{r.answer, who.spoken}.error(code_of(ending::argument), e.what());
+    } catch (...) {
+        who.seen = nullptr;
+        throw;
+    }
+    who.seen = nullptr;
+}
+
+void commands::auth(session& who, words given, reply& to) const {
+    if (password_.empty() && users_.empty()) return to.error("ERR", "AUTH was sent, but the server has no password");
+    if (!let_in(who, given.size() == 2 ? nameless : given[1], given.back()))
+        return to.error("WRONGPASS", wrong_password);
     to.status("OK");
 }
 
@@ -133,16 +211,14 @@ void commands::hello(session& who, words given, reply& to) const {
     }
     while (next < given.size()) {
         if (same_word(given[next], "AUTH") && given.size() - next > 2) {
-            if (password_.empty() || given[next + 1] != "default" || !is_password(given[next + 2]))
-                return to.error("WRONGPASS", wrong_password);
-            who.trusted = true;
+            if (!let_in(who, given[next + 1], given[next + 2])) return to.error("WRONGPASS", wrong_password);
             next += 3;
         } else if (same_word(given[next], "SETNAME") && given.size() - next > 1) {
             if (!clients_.set_name(*who.entry, given[next + 1]))
                 return to.error("ERR", "SETNAME: a name is one printable word of at most 256 characters");
             next += 2;
         } else {
-            return to.error("ERR", "HELLO is followed by a version, AUTH default <password>, SETNAME <name>");
+            return to.error("ERR", "HELLO is followed by a version, AUTH <user> <password>, SETNAME <name>");
         }
     }
     if (!who.trusted) return to.error("NOAUTH", "HELLO must be called with AUTH here");
@@ -166,13 +242,16 @@ bool commands::take_call(session& who, words given, request& r) const {
         if (who.queued) who.queued->spoil();
         return false;
     }
-    const call_line line = read_call(given.subspan(1), procedures_);
+    call_line line = read_call(given.subspan(1), procedures_);
+    if (who.as != nullptr) keep_within(*who.as, line);
     if (!takes(*line.which, line.arguments.size(), to)) {
         if (who.queued) who.queued->spoil();
         return false;
     }
     invocation what{.which = line.which, .how = {}, .spoken = who.spoken};
     plan(what, line.priority, line.deadline, r.arrived);
+    if (who.as != nullptr && !who.as->admit(r.arrived))
+        throw refusal{"RATE", "within a second you may make " + std::to_string(who.as->what.rate) + " calls"};
     if (who.queued) {
         if (line.id) throw bad_argument{"the ID of several calls stands behind EXEC"};
         who.queued->add(line, what);
@@ -266,34 +345,42 @@ bool commands::answer_multi(session& who, words given, reply& to) const {
     return true;
 }
 
-bool commands::take(session& who, words given, request& r) const {
+commands::outcome commands::take(session& who, words given, request& r) const {
     const bool skipped = std::exchange(who.skips_next, false);
-    const bool to_be_run = answer_or_prepare(who, given, r);
+    const outcome then = answer_or_prepare(who, given, r);
     r.silent = skipped || who.replies_off || who.skips_next;
-    return to_be_run;
+    return then;
 }
 
-bool commands::answer_or_prepare(session& who, words given, request& r) const {
+void commands::answer_command(session& who, words given, reply& to) const {
+    const auto* const known = std::ranges::find_if(list, [&](const command& c) { return same_word(given[0], c.name); });
+    const bool public_one = same_word(given[0], "AUTH") || same_word(given[0], "HELLO") || same_word(given[0], "QUIT");
+    if (!who.trusted && !public_one) {
+        to.error("NOAUTH", "AUTH with the password first");
+    } else if (known == std::end(list)) {
+        to.error("ERR", "there is no command '" + std::string{given[0].substr(0, 64)} + "'");
+    } else if (given.size() < known->least || given.size() > known->most) {
+        to.error("ERR", std::string{known->name} + " was given a wrong number of arguments");
+    } else if (who.as != nullptr && !who.as->what.operates && is_operation(given)) {
+        to.error("NOPERM", "this is for users who operate the server");
+    } else {
+        known->run(*this, who, given, to);
+    }
+}
+
+commands::outcome commands::answer_or_prepare(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
     try {
         if (who.trusted) {
-            if (same_word(given[0], "CALL")) return take_call(who, given, r);
-            if (same_word(given[0], "EXEC")) return execute(who, given, r);
-            if (answer_multi(who, given, to)) return false;
+            if (same_word(given[0], "CALL")) return take_call(who, given, r) ? outcome::submit : outcome::answer;
+            if (same_word(given[0], "EXEC")) return execute(who, given, r) ? outcome::submit : outcome::answer;
+            if (answer_multi(who, given, to)) return outcome::answer;
         }
-        const auto* const known =
-            std::ranges::find_if(list, [&](const command& c) { return same_word(given[0], c.name); });
-        const bool public_one =
-            same_word(given[0], "AUTH") || same_word(given[0], "HELLO") || same_word(given[0], "QUIT");
-        if (!who.trusted && !public_one) {
-            to.error("NOAUTH", "AUTH with the password first");
-        } else if (known == std::end(list)) {
-            to.error("ERR", "there is no command '" + std::string{given[0].substr(0, 64)} + "'");
-        } else if (given.size() < known->least || given.size() > known->most) {
-            to.error("ERR", std::string{known->name} + " was given a wrong number of arguments");
-        } else {
-            known->run(*this, who, given, to);
-        }
+        if (asks_door(given, r)) return outcome::ask_door;
+        answer_command(who, given, to);
+    } catch (const refusal& e) {
+        if (who.queued) who.queued->spoil();
+        to.error(e.code, e.text);
     } catch (const unknown_procedure& e) {
         if (who.queued) who.queued->spoil();
         to.error("NOPROC", "there is no procedure '" + std::string{e.name.substr(0, 64)} + "'");
@@ -302,7 +389,7 @@ bool commands::answer_or_prepare(session& who, words given, request& r) const {
         r.answer.clear();
         reply{r.answer, who.spoken}.error(code_of(ending::argument), e.what());
     }
-    return false;
+    return outcome::answer;
 }
 
 }  // namespace tutti::server

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "server/calls/timeline.hpp"
+#include "server/protocol/accounts.hpp"
 #include "server/protocol/remembered.hpp"
 #include "server/protocol/request.hpp"
 #include "server/protocol/session.hpp"
@@ -18,25 +19,35 @@ namespace tutti::server {
 class commands {
 public:
     /// `info` makes the text of INFO. Between MULTI and EXEC a client may queue so many bytes.
-    commands(const catalog& procedures, std::string password, timeline& shown, client_directory& clients,
-             remembered& answers, std::size_t most_queued, std::function<std::string()> info)
+    commands(const catalog& procedures, std::string password, accounts& users, timeline& shown,
+             client_directory& clients, remembered& answers, std::size_t most_queued, std::function<std::string()> info)
         : procedures_{procedures},
           password_{std::move(password)},
+          users_{users},
           shown_{shown},
           clients_{clients},
           answers_{answers},
           most_queued_{most_queued},
           info_{std::move(info)} {}
 
-    /// Makes `r` ready to be submitted (true), or answers it. REQUIRES: at least one word; r.arrived is set.
-    [[nodiscard]] bool take(session& who, std::span<const std::string_view> words, request& r) const;
+    /// What is to become of a request that was taken.
+    enum class outcome : std::uint8_t { answer, submit, ask_door };
+
+    /// Answers `r`, or makes it ready for the executor or for the doorkeeper. REQUIRES: at least one word; r.arrived is
+    /// set.
+    [[nodiscard]] outcome take(session& who, std::span<const std::string_view> words, request& r) const;
+
+    /// Answers what was ready for the doorkeeper, as it has said.
+    void end_login(session& who, request& r) const;
 
 private:
     using words = std::span<const std::string_view>;
     struct command;
-    static const command list[10];  // all but CALL
+    static const command list[11];  // all but CALL
 
-    [[nodiscard]] bool answer_or_prepare(session& who, words given, request& r) const;
+    [[nodiscard]] outcome answer_or_prepare(session& who, words given, request& r) const;
+    void answer_command(session& who, words given, reply& to) const;
+    [[nodiscard]] bool asks_door(words given, request& r) const;
     [[nodiscard]] bool take_call(session& who, words given, request& r) const;
     static void prepare(invocation what, words arguments, request& r);
     [[nodiscard]] bool execute(session& who, words given, request& r) const;
@@ -44,11 +55,13 @@ private:
     [[nodiscard]] bool answer_multi(session& who, words given, reply& to) const;
     void auth(session& who, words given, reply& to) const;
     void hello(session& who, words given, reply& to) const;
+    [[nodiscard]] bool let_in(session& who, std::string_view name, std::string_view password) const noexcept;
     static void describe(words given, reply& to);
     [[nodiscard]] bool is_password(std::string_view given) const noexcept;
 
     const catalog& procedures_;
     const std::string password_;
+    accounts& users_;
     timeline& shown_;
     client_directory& clients_;
     remembered& answers_;

@@ -6,6 +6,7 @@
 //       of its connection: an accepted call runs, also for a client that has left.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,8 +17,18 @@
 
 namespace tutti::server {
 
+class account;
 class connection;
 class request;
+
+/// What a client says that it is, and what the doorkeeper says to that.
+struct login_claim {
+    enum class verdict : std::uint8_t { none, right, wrong, unseen };
+
+    account* who = nullptr;  ///< null: nobody has that name
+    std::string_view password;
+    verdict state = verdict::none;
+};
 
 /// What a worker hands a request back to. Any thread.
 class giver {
@@ -50,6 +61,9 @@ public:
         share_.set(bytes);
     }
 
+    /// Back to its I/O thread. Not for what the executor has: that ends by itself.
+    void give_back() noexcept { home_.give_back(*this); }
+
     /// As new, but for its memory, of which it keeps little.
     void recycle() {
         constexpr std::size_t kept = 4096;
@@ -69,12 +83,14 @@ public:
         answered = silent = false;
         key.clear();
         logged = {.log = logged.log};
+        login = {};
         from = nullptr;
         behind = previous = next = nullptr;
     }
 
     bool answered = false;            // `answer` may go out
     std::string key;                  // its answer is remembered under this, unless it is empty
+    login_claim login;                // of a request that asks to be let in
     bool silent = false;              // `answer` is thrown away: its client wants none
     connection* from = nullptr;       // null: no client waits for the answer
     request* behind = nullptr;        // the next of its connection

@@ -9,9 +9,15 @@
 
 namespace tutti::server {
 
+class account;
+struct login_claim;
+
 /// What a client has said of itself.
 struct session {
-    bool trusted = false;  ///< needs no AUTH any more
+    bool trusted = false;               ///< needs no AUTH any more
+    account* as = nullptr;              ///< null: nobody in particular, who may ask for everything
+    bool at_door = false;               ///< its login is being looked at; until then nothing of it is
+    const login_claim* seen = nullptr;  ///< while the login that the doorkeeper has seen is answered
     protocol spoken = protocol::resp2;
     client_directory::entry* entry = nullptr;
     bool replies_off = false;     ///< it wants no answers

@@ -1,0 +1,167 @@
+// Users: who is let in, what each may call, how urgently and how often. Catches a connection that may something before
+// its password was looked at, a login that outlives its client, and limits that one form of a call goes around.
+
+#include <crypt.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "bank.hpp"
+#include "server/protocol/accounts.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The cheapest hash that counts as safe.
+std::string hashed(const char* password) {
+    crypt_data memory{};
+    return ::crypt_rn(password, "$y$j75$saltsalt", &memory, sizeof memory);
+}
+
+settings with_users() {
+    settings how;
+    how.users = {
+        {.name = "clerk", .password = hashed("secret"), .calls = {"bal*", "count", "how"}, .highest = 3},
+        {.name = "default", .password = hashed("open"), .calls = {}},
+        {.name = "chief", .password = hashed("more"), .operates = true},
+    };
+    return how;
+}
+
+TEST(access, what_makes_no_user_is_refused) {
+    const auto made = [](const std::vector<user>& all) { const accounts unused{all}; };
+    const std::string good = hashed("x");
+    EXPECT_NO_THROW(made({{.name = "a", .password = good}}));
+    EXPECT_THROW(made({{.name = "a b", .password = good}}), std::invalid_argument);
+    EXPECT_THROW(made({{.name = "", .password = good}}), std::invalid_argument);
+    EXPECT_THROW(made({{.name = "a", .password = "in the clear"}}), std::invalid_argument);
+    EXPECT_THROW(made({{.name = "a", .password = ""}}), std::invalid_argument);
+    EXPECT_THROW(made({{.name = "a", .password = "$1$salt$abcdefghijklmnopqrstuv"}}), std::invalid_argument);
+    EXPECT_THROW(made({{.name = "a", .password = good, .highest = 32}}), std::invalid_argument);
+    EXPECT_THROW(made({{.name = "a", .password = good}, {.name = "a", .password = good}}), std::invalid_argument);
+    settings both = with_users();
+    both.password = "too";
+    EXPECT_THROW(service{both}, std::invalid_argument);
+}
+
+TEST(access, a_rate_counts_any_second) {
+    account a{user{.name = "a", .rate = 4}};
+    const instant start = instant{} + 1h;
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(a.admit(start));
+    EXPECT_FALSE(a.admit(start));
+    EXPECT_FALSE(a.admit(start + 249ms));
+    EXPECT_TRUE(a.admit(start + 250ms));
+    EXPECT_FALSE(a.admit(start + 250ms));
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(a.admit(start + 10s)) << "silence saves up one second's worth";
+    EXPECT_FALSE(a.admit(start + 10s));
+}
+
+TEST(access, nobody_is_let_in_without_the_password) {
+    bank_server bank{with_users()};
+    client c{bank.port()};
+    EXPECT_EQ(c({"CALL", "balance", "1"}).substr(0, 7), "-NOAUTH");
+    EXPECT_EQ(c({"ACL", "WHOAMI"}).substr(0, 7), "-NOAUTH");
+    EXPECT_EQ(c({"AUTH", "clerk", "wrong"}).substr(0, 10), "-WRONGPASS");
+    EXPECT_EQ(c({"AUTH", "nobody", "more"}).substr(0, 10), "-WRONGPASS") << "what it was compared with";
+    EXPECT_EQ(c({"AUTH", "secret"}).substr(0, 10), "-WRONGPASS") << "this is the user default";
+    EXPECT_EQ(c({"AUTH", "clerk", std::string{"secret\0", 7}}).substr(0, 10), "-WRONGPASS");
+    EXPECT_EQ(c({"HELLO", "2", "AUTH", "clerk", "open"}).substr(0, 10), "-WRONGPASS");
+    EXPECT_EQ(c({"CALL", "balance", "1"}).substr(0, 7), "-NOAUTH");
+    EXPECT_EQ(c({"AUTH", "clerk", "secret"}), "OK");
+    EXPECT_EQ(c({"ACL", "WHOAMI"}), "clerk");
+    EXPECT_EQ(c({"CALL", "balance", "1"}), "1000");
+    EXPECT_EQ(c({"AUTH", "chief", "wrong"}).substr(0, 10), "-WRONGPASS");
+    EXPECT_EQ(c({"ACL", "WHOAMI"}), "clerk") << "a login that failed leaves it who it was";
+    EXPECT_EQ(c({"AUTH", "open"}), "OK");
+    EXPECT_EQ(c({"ACL", "WHOAMI"}), "default");
+    EXPECT_EQ(c({"HELLO", "2", "AUTH", "chief", "more", "AUTH", "clerk", "wrong"}).front(), '(');
+    EXPECT_EQ(c({"ACL", "WHOAMI"}), "chief");
+    EXPECT_EQ(c({"ACL", "LIST"}).substr(0, 4), "-ERR");
+}
+
+// What a pipeline has behind its login waits for it, and is answered in its turn.
+TEST(access, a_pipeline_waits_for_its_login) {
+    bank_server bank{with_users()};
+    bare_socket c{bank.port()};
+    ASSERT_TRUE(c.send(wire({"CALL", "balance", "1"}) + wire({"AUTH", "clerk", "wrong"}) +
+                       wire({"CALL", "balance", "1"}) + wire({"AUTH", "clerk", "secret"}) +
+                       wire({"CALL", "balance", "1"}) + wire({"ACL", "WHOAMI"}) + wire({"QUIT"})));
+    const std::string all = c.receive_all();
+    EXPECT_EQ(all.substr(0, 7), "-NOAUTH");
+    EXPECT_NE(all.find("-WRONGPASS"), std::string::npos);
+    EXPECT_TRUE(all.ends_with("\r\n+OK\r\n:1000\r\n$5\r\nclerk\r\n+OK\r\n")) << all;
+}
+
+TEST(access, a_client_that_has_left_is_let_in_no_more) {
+    bank_server bank{with_users()};
+    for (int i = 0; i < 20; ++i) {
+        bare_socket c{bank.port()};
+        ASSERT_TRUE(c.send(wire({"AUTH", "clerk", "secret"})));
+        if (i % 2 == 0) c.reset();
+        else c.half_close();
+    }
+    client after{bank.port()};
+    EXPECT_EQ(after({"AUTH", "clerk", "secret"}), "OK");
+    bank->drain();
+}
+
+TEST(access, each_calls_what_it_may) {
+    bank_server bank{with_users()};
+    client c{bank.port()};
+    ASSERT_EQ(c({"AUTH", "clerk", "secret"}), "OK");
+    EXPECT_EQ(c({"CALL", "transfer", "1", "2", "3"}).substr(0, 7), "-NOPERM");
+    EXPECT_EQ(c({"CALL", "PRIORITY", "0", "--", "transfer", "1", "2", "3"}).substr(0, 7), "-NOPERM");
+    ASSERT_EQ(c({"MULTI"}), "OK");
+    EXPECT_EQ(c({"CALL", "balance", "1"}), "QUEUED");
+    EXPECT_EQ(c({"CALL", "transfer", "1", "2", "3"}).substr(0, 7), "-NOPERM");
+    EXPECT_EQ(c({"EXEC"}).substr(0, 10), "-EXECABORT");
+    EXPECT_EQ(c({"CALL", "balance", "1"}), "1000");
+    for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{
+             {"CLIENT", "LIST"}, {"client", "kill", "id", "1"}, {"TIMELINE", "START"}})
+        EXPECT_EQ(c(other).substr(0, 7), "-NOPERM") << other[0];
+    EXPECT_EQ(c({"CLIENT", "ID"}).find('-'), std::string::npos);
+    ASSERT_EQ(c({"AUTH", "chief", "more"}), "OK");
+    EXPECT_EQ(c({"CALL", "transfer", "1", "2", "3"}), "OK");
+    EXPECT_NE(c({"CLIENT", "LIST"}).find("id="), std::string::npos);
+    ASSERT_EQ(c({"AUTH", "default", "open"}), "OK");
+    EXPECT_EQ(c({"CALL", "balance", "1"}).substr(0, 7), "-NOPERM") << "no patterns, no calls";
+}
+
+TEST(access, no_call_is_more_urgent_than_its_user_may_be) {
+    bank_server bank{with_users()};
+    client c{bank.port()};
+    ASSERT_EQ(c({"AUTH", "clerk", "secret"}), "OK");
+    EXPECT_EQ(c({"CALL", "PRIORITY", "4", "how"}).substr(0, 9), "-ARGUMENT");
+    EXPECT_EQ(c({"CALL", "PRIORITY", "3", "how"}).substr(0, 2), "(3");
+    EXPECT_EQ(c({"CALL", "how", "PRIORITY", "4"}).substr(0, 9), "-ARGUMENT");
+    // Its own priority is 4.
+    EXPECT_EQ(c({"CALL", "balance", "1"}), "1000");
+    EXPECT_NE(bank->info().find("turnaround_balance_3:"), std::string::npos) << bank->info();
+}
+
+TEST(access, calls_beyond_the_rate_are_refused_on_all_connections) {
+    settings how = with_users();
+    how.users[0].rate = 1;
+    how.users[0].calls = {"*"};
+    bank_server bank{how};
+    client one{bank.port()}, two{bank.port()};
+    ASSERT_EQ(one({"AUTH", "clerk", "secret"}), "OK");
+    ASSERT_EQ(two({"AUTH", "clerk", "secret"}), "OK");
+    // Until two of them come within one second; all that is not refused is run.
+    int run = 0, refused = 0;
+    while (refused == 0) {
+        for (client* const c : {&one, &two}) {
+            const std::string answer = (*c)({"CALL", "count"});
+            if (answer.starts_with("-RATE")) ++refused;
+            else ++run;
+        }
+    }
+    client chief{bank.port()};
+    ASSERT_EQ(chief({"AUTH", "chief", "more"}), "OK");
+    EXPECT_EQ(chief({"CALL", "count"}), std::to_string(run + 1));
+}
+
+}  // namespace
+}  // namespace tutti::server
