@@ -150,6 +150,7 @@ installed() {
         libgif-dev) has_header gif_lib.h ;;
         libpng-dev) has_header png.h ;;
         systemtap-sdt-dev) has_header sys/sdt.h || has_header "$(uname -m)-linux-gnu/sys/sdt.h" ;;
+        libcrypt-dev) has_header crypt.h ;;
         libssl-dev) has_header openssl/ssl.h ;;
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
         libtomlplusplus-dev) has_header toml++/toml.h ;;

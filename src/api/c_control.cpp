@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "api/c_boundary.hpp"
+#include "core/ports/algorithm.hpp"
 
 using tutti::from_c;
 using tutti::tx;
@@ -48,5 +49,9 @@ tutti_abort_cause tutti_last_abort(const tutti_tx* handle) {
 
 tutti_tx* tutti_current() {
     tx* const t = tutti::detail::current_transaction;
-    return t != nullptr && tutti::detail::access::running(*t) ? tutti::to_c(*t) : nullptr;
+    if (t == nullptr) return nullptr;
+    if (tutti::detail::access::running(*t)) return tutti::to_c(*t);
+    // Inside a block of the language in hardware, whose transaction has nothing that could be returned.
+    tutti::core::leave_hardware(tutti::core::descriptor::of(*t), tutti::hardware_abort::software);
+    return nullptr;
 }

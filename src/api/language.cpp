@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/report.hpp"
 #include "base/panic.hpp"
 #include "core/conflict/conflict.hpp"
 #include "core/conflict/rival.hpp"
@@ -141,7 +142,7 @@ void forget_others() noexcept {
 
 bool hardware_serves(const core::descriptor& d) noexcept {
     static const bool wanted = !is_off(std::getenv("TUTTI_HARDWARE"));
-    return wanted && hardware::rtm::exists() && !d.algorithm->one_at_a_time;
+    return wanted && !report_wanted() && hardware::rtm::exists() && !d.algorithm->one_at_a_time;
 }
 
 const detail::shared<detail::word>& serial_token() noexcept { return core::serial_token; }

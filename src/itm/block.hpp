@@ -59,7 +59,7 @@ struct library_call {
 };
 
 struct side {
-    side(descriptor& owner, journal* reports) noexcept : notes{reports}, hardware{owner, reports != nullptr} {}
+    side(descriptor& owner, journal* reports) noexcept : notes{reports}, hardware{owner} {}
 
     block first;
     block* outermost = &first;  ///< what the next outermost block will be

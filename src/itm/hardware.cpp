@@ -14,18 +14,20 @@ namespace {
 namespace rtm = hardware::instructions;
 
 constexpr unsigned attempts = 4;
+/// Ends by others that run alone, beside those. A block that is longer than the breaks between them would never end.
+constexpr unsigned most_stood_aside = 16;
 /// A block that runs alone because hardware failed it costs as much of the bucket as so many others win back.
 constexpr std::uint32_t cost_of_failure = 16;
 constexpr std::uint32_t bucket = 128;
-constexpr std::uint32_t least_in_software = 64;
+constexpr std::uint32_t least_in_software = 8;  // the way back costs about as much
 constexpr std::uint32_t most_in_software = 65536;
 constexpr std::uint8_t shyest = 6;
-constexpr std::uint8_t needs_software = 7;  // in place of a shyness
+constexpr std::uint8_t needs_software = 7;  // in place of a level
 
 }  // namespace
 
-hardware_side::hardware_side(descriptor& owner, bool reports) noexcept
-    : serves_{api::hardware_serves(owner) && !reports},
+hardware_side::hardware_side(descriptor& owner) noexcept
+    : serves_{api::hardware_serves(owner)},
       next_until_{least_in_software},
       token_{api::serial_token()},
       listeners_{api::listeners()},
@@ -34,38 +36,44 @@ hardware_side::hardware_side(descriptor& owner, bool reports) noexcept
 hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way otherwise) noexcept {
     std::uint32_t status = std::exchange(status_, rtm::has_begun);
     if (!may_run(d)) return otherwise;
-    std::uint8_t& shyness = shyness_of(resume);
-    const auto become_shy = [&] { shyness = std::min<std::uint8_t>(shyness + 1, shyest); };
-    if (shyness == needs_software) return leave_phase(otherwise);
+    shyness& shy = shyness_of(resume);
+    const auto become_shy = [&] { shy.level = std::min<std::uint8_t>(shy.level + 1, shyest); };
+    if (shy.level == needs_software) return leave_phase(otherwise);
     if (status == rtm::has_begun) {
         if (!awaits_phase(d)) return otherwise;
         failed_ -= failed_ != 0 ? 1 : 0;
-        if ((++begun_ & ((1U << shyness) - 1)) != 0) return give_up(otherwise);
+        if ((++shy.begun & ((1U << shy.level) - 1)) != 0) return give_up(otherwise);
+        ++begun_;
         status = rtm::xbegin();
     }
     unsigned left = attempts;
+    unsigned stood_aside = 0;
     for (bool interrupted = false; status != rtm::has_begun; status = rtm::xbegin()) {
         switch (rtm::reason_of(status)) {
             case hardware_abort::conflict:
             case hardware_abort::busy: break;
-            case hardware_abort::capacity: become_shy(); return give_up(otherwise);
+            case hardware_abort::capacity:
+                become_shy();
+                left = 1;
+                break;
             case hardware_abort::interrupt:
-                // The first may have come by chance, or for a page that is there now.
+                // The first may have come by chance.
                 if (!std::exchange(interrupted, true)) break;
                 if (otherwise == way::alone) become_shy();
                 return leave_phase(otherwise);
-            case hardware_abort::software: shyness = needs_software; return leave_phase(otherwise);
+            case hardware_abort::software: shy.level = needs_software; return leave_phase(otherwise);
             default: return leave_phase(otherwise);
         }
         // A change of the token has ended it more likely than not, which says nothing of the block.
         if (!is_phase(token_.load(std::memory_order_acquire))) {
             if (!awaits_phase(d)) return otherwise;
+            if (++stood_aside == most_stood_aside) return give_up(otherwise);
         } else if (--left == 0) {
             return give_up(otherwise);
         }
         for (unsigned turns = attempts - left; turns != 0; --turns) base::spin_turn();
     }
-    if (shyness != 0) --shyness;  // undone with the attempt
+    if (shy.level != 0) --shy.level;  // undone with the attempt
     enter();
     return way::hardware;
 }
@@ -103,7 +111,7 @@ hardware_side::way hardware_side::give_up(way otherwise) noexcept {
 hardware_side::way hardware_side::leave_phase(way otherwise) noexcept {
     if (otherwise == way::alone) return way::alone;  // which leaves the phase as it is
     failed_ = 0;
-    put_off();
+    if (is_phase(token_.load(std::memory_order_relaxed))) put_off();
     return otherwise;
 }
 

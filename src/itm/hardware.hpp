@@ -19,20 +19,23 @@
 //       what an attempt has read or written ends it.
 //   H3  A software transaction that begins later has a snapshot of a memory that holds every hardware commit whole. No
 //       orec has moved, and none needs to: no transaction that could compare it with an older one was running.
-//   H4  Memory that a block in hardware frees goes back at once. Whoever could still read it is another hardware
+//   H4  A biased owner (core/tokens/bias.hpp) runs without looking at the token. There is none in a process whose
+//       blocks may run in hardware: `serves` is the same for all contexts and for the life of the process.
+//   H5  Memory that a block in hardware frees goes back at once. Whoever could still read it is another hardware
 //       attempt, which what freed it has ended.
 //
 // Where a block goes that hardware has failed
 //   conflicts, capacity   it runs alone, without barriers, in a world that stands still as before, which costs about
 //                         what a lock costs. Where that happens often, to software, where blocks run beside each other
-//   interrupts            once more to hardware, then to software: it may make a system call, or wait for another
+//   interrupts            once more to hardware, then to software: it may make a system call, wait for another, or have
+//                         touched a page that is not there yet, which hardware cannot map
 //   what software does    to software, also the next time: a user action, a cancelled block inside it, …
 // and one that cannot run in software runs alone in all cases.
 // Each way to software begins its phase for all. Its context comes back after a number of blocks that doubles while too
 // few run in hardware in between.
 //
-// A block of a context that is interrupted for more urgent work, or inside another transaction, and every block of a
-// process that counts, reports, or has a policy that listens, runs in software.
+// A block of a context that is interrupted for more urgent work, inside another transaction or in an undo action, and
+// every block of a process that counts, reports, or has a policy that listens, runs in software.
 #pragma once
 
 #include <array>
@@ -49,8 +52,7 @@ using core::descriptor;
 /// Of one context, and touched by it alone.
 class hardware_side {
 public:
-    /// `reports`: the blocks of `owner` are counted for a report.
-    hardware_side(descriptor& owner, bool reports) noexcept;
+    explicit hardware_side(descriptor& owner) noexcept;
 
     enum class way : std::uint8_t {
         hardware,  ///< the attempt runs; `end` commits it
@@ -61,7 +63,7 @@ public:
     /// that. REQUIRES: d, the owner, begins a block whose uninstrumented code may run, and begin returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
         if (!may_run(d) || runs() || d.running()) return false;
-        if (shyness_of(resume) != 0 || !is_phase(token_.load(std::memory_order_relaxed))) return false;
+        if (shyness_of(resume).level != 0 || !is_phase(token_.load(std::memory_order_relaxed))) return false;
         failed_ -= failed_ != 0 ? 1 : 0;
         ++begun_;
         const std::uint32_t status = hardware::instructions::xbegin();
@@ -93,14 +95,21 @@ public:
     [[nodiscard]] bool serves() const noexcept { return serves_; }
 
 private:
+    /// How a block, or several of one place in the table, has fared: one begin of 2^level tries hardware.
+    struct shyness {
+        std::uint8_t level = 0;
+        std::uint8_t begun = 0;
+    };
+
     // Of the token only its bits are used here: the token itself is the engine's, in another shared library.
     static bool is_phase(detail::word token) noexcept {
         return (token & (core::serial_owner_mask | core::world_is_still)) == core::world_is_still;
     }
     [[nodiscard]] bool may_run(const descriptor& d) const noexcept {
-        return serves_ && d.hooks == nullptr && d.outer == nullptr && listeners_.load(std::memory_order_relaxed) == 0;
+        return serves_ && d.hooks == nullptr && d.outer == nullptr && !d.compensating &&
+               listeners_.load(std::memory_order_relaxed) == 0;
     }
-    [[nodiscard]] std::uint8_t& shyness_of(const void* resume) noexcept {
+    [[nodiscard]] shyness& shyness_of(const void* resume) noexcept {
         return shyness_[reinterpret_cast<std::uintptr_t>(resume) / 4 % std::tuple_size_v<decltype(shyness_)>];
     }
     /// The first step of an attempt. H1
@@ -126,7 +135,7 @@ private:
     const detail::shared<detail::word>& token_;
     const detail::shared<std::uint32_t>& listeners_;
     core::hardware_state::place& place_;
-    std::array<std::uint8_t, 64> shyness_{};  // by block: n where one begin of 2^n tries hardware
+    std::array<shyness, 64> shyness_{};
 };
 
 }  // namespace tutti::itm

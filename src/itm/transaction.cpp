@@ -228,8 +228,11 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
             note_biased(*s.notes, at->resume, alone);
         return begun(b, code_of(properties, true));
     }
-    if (alone) [[unlikely]]
+    if (alone) [[unlikely]] {
+        if (!must_run_alone(properties))
+            s.why = "hardware failed it, and a block with a __transaction_cancel would go on";
         return begin_alone(d, s, b);
+    }
     if (s.notes != nullptr) [[unlikely]]
         s.notes->begin(at->resume);
     d.algorithm->open_plainly(d, b, site_of(s, at->resume), ordinary);

@@ -6,6 +6,7 @@
 // and a phase of hardware that comes up beside one who runs or sleeps.
 #include <cpuid.h>
 
+#include <tutti/tutti.h>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -166,7 +167,7 @@ void wakes() {
     }
     other.join();
     EXPECT(ball == 2 * turns);
-    say(in_hardware, apart);
+    std::printf("%ld of %ld blocks ran in hardware\n", in_hardware, apart);  // as many as found nobody asleep
 }
 
 // ---- blocks that hardware fails
@@ -216,55 +217,97 @@ TUTTI_PURE void act_on_commit(long value) {
 TUTTI_PURE long add_by_library(long& to) {
     return tutti::atomically([&](tutti::tx& t) {
         tutti::store(t, &to, tutti::load(t, &to) + 1);
-        t.on_commit([] { actions.push_back(-1); });
+        t.on_commit([&to] { actions.push_back(to); });
         return tutti::load(t, &to);
     });
 }
-TUTTI_PURE void nothing() { asm volatile("" ::: "memory"); }
 
 long number = 0;
-void leaves() {
-    long in_hardware = 0;
-    for (long i = 0; i < 1000; ++i) {
-        bool hardware = false;
+
+/// Runs blocks until one has run in hardware, so that the next begins there.
+void come_to_hardware() {
+    bool hardware = false;
+    for (int i = 0; !hardware && i < 200000 && expects_hardware(); ++i) {
         __transaction_atomic { hardware = runs_in_hardware(); ++number; }
-        in_hardware += hardware ? 1 : 0;
     }
-    // An action runs once, after all of its block.
-    for (long i = 0; i < 3; ++i) __transaction_atomic { act_on_commit(i); ++number; }
-    EXPECT(number == 1003 && (actions == std::vector<long>{0, 1, 2}));
-    // A block inside that is taken back alone.
-    for (int i = 0; i < 3; ++i) {
+    EXPECT(hardware == expects_hardware());
+    number = 0;
+}
+
+[[gnu::noinline]] void act_in_block() { __transaction_atomic { act_on_commit(number); ++number; } }
+[[gnu::noinline]] void cancel_inside() {
+    __transaction_atomic {
+        ++number;
         __transaction_atomic {
-            ++number;
-            __transaction_atomic {
-                number += 100;
-                if (certainly != 0) __transaction_cancel;
-            }
+            number += 100;
+            if (certainly != 0) __transaction_cancel;
         }
     }
-    EXPECT(number == 1006);
-    // A block of the library inside belongs to the one around it.
-    for (int i = 0; i < 3; ++i) __transaction_atomic { ++number; add_by_library(number); }
-    EXPECT(number == 1012 && actions.size() == 6 && actions.back() == -1);
-    // Blocks inside that are no more than a part.
-    long inside = 0;
-    for (int i = 0; i < 3; ++i) {
-        __transaction_atomic {
-            ++number;
-            __transaction_atomic { ++number; }
-            inside += _ITM_inTransaction() != 0 ? 1 : 0;
+}
+[[gnu::noinline]] long library_inside() {
+    long seen = 0;
+    __transaction_atomic { ++number; seen = add_by_library(number); ++number; }
+    return seen;
+}
+[[gnu::noinline]] int block_inside(bool& hardware) {
+    int inside = 0;
+    __transaction_atomic {
+        ++number;
+        __transaction_atomic { ++number; }
+        inside = _ITM_inTransaction();
+        hardware = runs_in_hardware();
+    }
+    return inside;
+}
+[[gnu::noinline]] void throw_out() { __transaction_atomic { ++number; throw 7; } }
+TUTTI_PURE bool finds_current() {
+    if (tutti_current() == nullptr) return false;
+    return true;
+}
+[[gnu::noinline]] bool current_inside() {
+    bool found = false;
+    __transaction_atomic { ++number; found = finds_current(); }
+    return found;
+}
+
+/// Each begins in hardware, and means what it means in software; again and again, because at the first time the dynamic
+/// linker, which looks for what is called, ends the attempt anyway.
+void leaves() {
+    for (int i = 0; i < 5; ++i) {
+        actions.clear();
+        actions.reserve(2);
+        come_to_hardware();
+        act_in_block();  // an action runs once, after all of its block
+        EXPECT(number == 1 && (actions == std::vector<long>{0}));
+        come_to_hardware();
+        cancel_inside();
+        EXPECT(number == 1);
+        come_to_hardware();
+        const long seen = library_inside();
+        EXPECT(seen == 2 && number == 3 && (actions == std::vector<long>{0, 3}));  // after the whole block
+        come_to_hardware();
+        bool hardware = false;
+        const int inside = block_inside(hardware);
+        EXPECT(number == 2 && inside != 0 && _ITM_inTransaction() == 0);
+        come_to_hardware();
+        try {
+            throw_out();
+        } catch (int seven) {
+            EXPECT(seven == 7);
         }
+        EXPECT(number == 1 && std::uncaught_exceptions() == 0 && _ITM_inTransaction() == 0);
+        come_to_hardware();
+        const bool found = current_inside();
+        EXPECT(found && number == 1);
     }
-    EXPECT(number == 1018 && inside == 3 && _ITM_inTransaction() == 0);
-    // An exception that leaves the block commits it.
-    try {
-        __transaction_atomic { ++number; throw 7; }
-    } catch (int seven) {
-        EXPECT(seven == 7);
-    }
-    EXPECT(number == 1019 && std::uncaught_exceptions() == 0);
-    say(in_hardware, 1000);
+    long inside_in_hardware = 0;
+    do {
+        come_to_hardware();
+        bool hardware = false;
+        EXPECT(block_inside(hardware) != 0 && number == 2);
+        inside_in_hardware += hardware ? 1 : 0;
+    } while (inside_in_hardware == 0 && expects_hardware());
+    say(inside_in_hardware, 1);
 }
 
 // ---- private memory
@@ -274,7 +317,7 @@ node* shared_node = nullptr;
 
 /// What a block has taken out is its thread's own, at once.
 void privatizes() {
-    constexpr long rounds = 30000;
+    constexpr long rounds = 10000;
     node only;
     shared_node = &only;
     std::atomic<bool> stop{false};
@@ -286,7 +329,7 @@ void privatizes() {
             __transaction_atomic {
                 if (shared_node != nullptr) {
                     const long was = shared_node->value;
-                    nothing();
+                    linger();
                     shared_node->value = was + 2;
                     same = was % 2 == 0;
                 }
@@ -304,7 +347,7 @@ void privatizes() {
         }
         in_hardware += hardware ? 1 : 0;
         const long before = ++mine->value;  // odd while it is private
-        asm volatile("" ::: "memory");
+        linger();
         torn += mine->value == before ? 0 : 1;
         ++mine->value;
         __transaction_atomic { shared_node = mine; }

@@ -5,6 +5,7 @@
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
+#include "core/state/attention.hpp"
 #include "core/state/fault.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
@@ -81,16 +82,16 @@ void stand_aside(descriptor& d, descriptor& owner, word token) noexcept {
 }
 
 /// d owns the token: from here on it sees whoever runs. T1
-void see_all(token_taken how) noexcept {
+void see_all(const descriptor& d, token_taken how) noexcept {
     if (how != token_taken::quietly) return;
     base::heavy_fence();  // partner: light_fence after the status in transaction::begin
-    note_begins_have_fenced();
+    note_begins_have_fenced(d);
 }
 
 /// d owns the token. False: another has seized it.
 bool await_stillness(descriptor& d, token_taken how) noexcept {
     if (how == token_taken::still) return true;
-    see_all(how);
+    see_all(d, how);
     return wait_for_all(d);
 }
 
@@ -134,10 +135,11 @@ void stand_aside(descriptor& d) noexcept {
 }
 
 void try_to_still_the_world(descriptor& d) noexcept {
+    if ((attention.load(std::memory_order_relaxed) & attention_waiters) != 0) return;
     take_often(d);
     const token_taken how = try_serial_token(d);
     if (how == token_taken::no) return;
-    see_all(how);
+    see_all(d, how);
     const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in comes_to_be_alone
     // Who seizes the token runs, so once nobody does d still has it, or it has gone on to the next.
     if (!is_biased && (how == token_taken::still || spin_while_they_run(d)) && serial_owner() == &d) end_serial(d);

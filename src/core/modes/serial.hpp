@@ -41,7 +41,8 @@ void become_serial(descriptor& d) noexcept;
 void stand_aside(descriptor& d) noexcept;
 
 /// Makes the world stand still (T4), unless a transaction runs for longer than a moment: nobody is asked to die,
-/// because d has nothing to run. REQUIRES: d is idle and may run alone (begin_alone).
+/// because d has nothing to run. Nor where somebody sleeps in retry, who would have to be woken. REQUIRES: d is idle
+/// and may run alone (begin_alone).
 void try_to_still_the_world(descriptor& d) noexcept;
 
 /// d has just begun and touched nothing: waits until no other is serial. Its snapshot has to be taken afterwards.

@@ -119,10 +119,11 @@ struct clock_view {
     word own_hits_of = 0;  // the transaction that `own_hits_here` counts for
 };
 
-/// An attempt of an algorithm that may run it in hardware; see algorithms/hybrid.hpp.
+/// An attempt that may run in hardware: of an algorithm for that (algorithms/hybrid.hpp), or of a block of the language
+/// (itm/hardware.hpp), which stores nothing else here.
 struct hardware_state {
     enum class place : std::uint8_t {
-        software,   // the attempt runs there, as all attempts of all other algorithms do
+        software,   // the attempt runs there, or none does
         undecided,  // it has neither read nor written
         hardware
     };

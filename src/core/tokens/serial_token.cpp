@@ -44,9 +44,9 @@ word after_owner(word token) noexcept {
 token_taken try_serial_token(descriptor& d) noexcept { return take(d, false); }
 token_taken seize_serial_token(descriptor& d) noexcept { return take(d, true); }
 
-void note_begins_have_fenced() noexcept {
+void note_begins_have_fenced(const descriptor& d) noexcept {
     word mine = serial_token.load(std::memory_order_relaxed);
-    // In vain where it has been seized: that one fences for itself.
+    if (serial_owner_in(mine) != &d) return;  // it has been seized: that one fences for itself
     if ((mine & begins_fence) != 0)
         serial_token.compare_exchange(mine, mine | begins_have_fenced, std::memory_order_acq_rel);
 }

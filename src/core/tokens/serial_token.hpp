@@ -31,6 +31,7 @@
 //       then has seen the word, because it has seen `fencing` (T1), and goes on only by the exchange that takes `still`
 //       down. A taker's exchange comes before that one, which then fails and finds the owner, or after it, and finds
 //       `still` down.
+//       Blocks of the language in hardware rely on `still` without taking the token: itm/hardware.hpp.
 #pragma once
 
 #include "core/tokens/bias.hpp"
@@ -82,7 +83,8 @@ enum class token_taken : std::uint8_t {
 /// d becomes the owner, in place of one that has not found itself alone yet. REQUIRES: d has the irrevocable slot and
 /// runs, so that one waits for it.
 [[nodiscard]] token_taken seize_serial_token(descriptor& d) noexcept;
-void note_begins_have_fenced() noexcept;
+/// d, which has taken it quietly, has fenced heavily since.
+void note_begins_have_fenced(const descriptor& d) noexcept;
 
 /// The next take by d counts as frequent, so that the world stands still when that owner ends.
 void take_often(descriptor& d) noexcept;
@@ -93,7 +95,7 @@ void take_often(descriptor& d) noexcept;
 /// d, which has done nothing yet, is no longer the owner.
 void drop_serial_token(descriptor& d) noexcept;
 
-/// Others may run alone, or begin again. REQUIRES: d.serial.
+/// Others may run alone, or begin again. REQUIRES: d is alone, or has come to be (modes/serial.hpp).
 void end_serial(descriptor& d) noexcept;
 
 /// Gives back the serial token if d has that, and after it d's slot. REQUIRES: d has one of the two.
