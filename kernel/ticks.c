@@ -11,7 +11,7 @@
  * it is, and the thread looks at `wanted` when it returns to user mode, which it has not done since:
  *
  *	sender:	wanted = 1; barrier; on a processor? interrupts it
- *	thread:	cpu = this; barrier (of the switch); returns to user mode: wanted?
+ *	thread:	cpu = this; barrier; returns to user mode: wanted?
  */
 #include <linux/irq_work.h>
 #include <linux/module.h>
@@ -167,7 +167,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 
 	if (current != t->task)
 		return HRTIMER_NORESTART;
-	if (t->no_room && t->how.signal)
+	if (t->no_room && t->how.signal && is_at_home(t))
 		send_sig(t->how.signal, current, 0);
 	if (!t->how.period_ns)
 		return HRTIMER_NORESTART;
@@ -185,7 +185,7 @@ static void link_thread(struct tutti_thread *t)
 	user_return_notifier_register(&t->returns);
 	t->linked = true;
 	local_irq_restore(flags);
-	WRITE_ONCE(t->cpu, smp_processor_id());
+	smp_store_mb(t->cpu, smp_processor_id());	/* see the top */
 	if (t->how.period_ns)
 		start_timer(t, t->how.period_ns);
 }
@@ -275,6 +275,22 @@ static struct tutti_thread *own_thread(struct tutti_file *file)
 	return NULL;
 }
 
+/*
+ * Each device that a thread has joined costs time at each switch and each return, with interrupts off. Some may be of
+ * programs that the thread was before.
+ */
+static bool has_joined_too_many(void)
+{
+	struct preempt_notifier *n;
+	unsigned int count = 0;
+
+	preempt_disable();
+	hlist_for_each_entry(n, &current->preempt_notifiers, link)
+		count += n->ops == &sched_ops;
+	preempt_enable();
+	return count >= TUTTI_DEVICES;
+}
+
 static bool is_time(u64 ns)
 {
 	return ns >= TUTTI_SHORTEST_NS && ns <= TUTTI_LONGEST_NS;
@@ -296,7 +312,7 @@ int tutti_join(struct tutti_file *file, struct tutti_join *how)
 
 	if (bad)
 		return bad;
-	if (own_thread(file))
+	if (own_thread(file) || has_joined_too_many())
 		return -EBUSY;
 	for (how->number = 0; how->number < TUTTI_THREADS; how->number++) {
 		if (!rcu_access_pointer(file->slots[how->number]))
@@ -385,6 +401,8 @@ void tutti_ticks_start(void)
 /* No thread is left, but what buried the last one may still be under way. */
 void tutti_ticks_end(void)
 {
+	/* One that has told of its thread's end has called for the burial, too: it does both without interrupts. */
+	synchronize_rcu();
 	irq_work_sync(&caller);
 	flush_work(&burial);
 	preempt_notifier_dec();

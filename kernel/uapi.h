@@ -22,6 +22,7 @@
 #define TUTTI_ABI 1
 
 #define TUTTI_THREADS 64
+#define TUTTI_DEVICES 4 /* that a thread may have joined at a time */
 #define TUTTI_RANGES 256
 #define TUTTI_RED_ZONE 128
 /* Shorter times are refused. */
@@ -62,7 +63,7 @@ struct tutti_join {
 #define TUTTI_VERSION _IOR('T', 0, __u32)
 /* Of the whole program. ENOSPC: there are TUTTI_RANGES already. */
 #define TUTTI_ALLOW _IOW('T', 1, struct tutti_range)
-/* The calling thread. EBUSY: it has joined; ENOSPC: TUTTI_THREADS have; EOPNOTSUPP: it has a shadow stack. */
+/* The calling thread. EBUSY: it has joined, or TUTTI_DEVICES others; ENOSPC: TUTTI_THREADS have; EOPNOTSUPP: it has a shadow stack. */
 #define TUTTI_JOIN _IOWR('T', 2, struct tutti_join)
 /* The same. Its entry is another's from then on. ESRCH: it has not joined. */
 #define TUTTI_LEAVE _IO('T', 3)

@@ -49,12 +49,14 @@ export APT_CONFIG=$parent/apt/apt.conf
 log=$parent/apt/$package.log
 # A list that has been had serves every package.
 if ! compgen -G "$parent/apt/lists/*_Sources*" >/dev/null; then
-    apt-get -q update >"$log" 2>&1 || cannot "apt-get update failed, see $log"
+    timeout 120 apt-get -q update >"$log" 2>&1 || cannot "apt-get update failed, see $log"
 fi
 mkdir -p "apt/$package"
 cd "apt/$package"
-apt-get -q source --download-only --tar-only "$package=$version" >>"$log" 2>&1 ||
+timeout 120 apt-get -q source --download-only --tar-only "$package=$version" >>"$log" 2>&1 ||
     cannot "apt-get source $package=$version failed, see $log"
-rm -rf "$folder"
-mkdir "$folder"
-tar xf "$(compgen -G "${package}_*.tar.*")" -C "$folder" --strip-components=1
+# What is interrupted leaves nothing where the source is looked for.
+rm -rf "$folder" "$folder.unpacking"
+mkdir "$folder.unpacking"
+tar xf "$(compgen -G "${package}_*.tar.*")" -C "$folder.unpacking" --strip-components=1
+mv "$folder.unpacking" "$folder"

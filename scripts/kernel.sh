@@ -41,9 +41,12 @@ kernel_modules() {
 kernel_image() {
     local folder=$PWD/$kernel_dir/$1
     [[ ! -e $folder/boot/vmlinuz-$1 ]] || return 0
-    mkdir -p "$folder"
-    (cd "$folder" && apt-get -q -o APT::Sandbox::User=root download "linux-image-$1" &&
-        dpkg-deb -x linux-image-"$1"_*.deb . && rm -rf linux-image-"$1"_*.deb usr lib)
+    rm -rf "$folder/image"
+    mkdir -p "$folder/image"
+    # What is interrupted leaves no kernel where one is looked for.
+    (cd "$folder/image" && timeout 120 apt-get -q -o APT::Sandbox::User=root download "linux-image-$1" &&
+        dpkg-deb -x linux-image-"$1"_*.deb . && mv boot ..) || return
+    rm -rf "$folder/image"
 }
 
 # with_libraries <root> <absolute program>...: copies them there, and the libraries that they load, each to where it is
@@ -85,9 +88,10 @@ kernel_shell() {
     local release root
     release=$(kernel_releases | head -n 1)
     root=$(mktemp -d)
+    # shellcheck disable=SC2064  # these folders
+    trap "rm -rf '$root' '$root.cpio.gz'" EXIT
     guest_files "$root" "$release"
     guest "$root" "$release" tutti.shell || true
-    rm -rf "$root" "$root.cpio.gz"
 }
 
 command_kernel() {

@@ -238,19 +238,25 @@ vote engine_enlistment::prepare() {
     if (!backend::broken(backend::fault::unprotected_reads) && !api::protect_reads(descriptor_))
         return say_restart();  // E4
     if (meets_reservation()) return say_restart();
-    std::vector<backend::check> checks = held_;
-    body_.count_round_trip();
-    backend::version at = 0;
-    switch (commit_in_engine(checks, writes, at)) {
-        case verdict::good: fence_ = 0; return vote::commit;
-        case verdict::conflict:
-            if (fence_ != 0) body_.refuse_expired();
-            return say_restart();
-        case verdict::unreachable: body_.refuse_lost(false);
-        case verdict::unknown:
-        case verdict::refused: break;  // the latter was thrown
+    for (;;) {
+        std::vector<backend::check> checks = held_;
+        std::vector<backend::write> written = writes;
+        body_.count_round_trip();
+        backend::version at = 0;
+        switch (commit_in_engine(checks, written, at)) {
+            case verdict::good: fence_ = 0; return vote::commit;
+            case verdict::conflict:
+                if (fence_ == 0) return say_restart();
+                // If its lease has not been taken away, the engine said so for a reason of its own, or the answer was
+                // lost and the commit voided: it cannot start over, so it commits once more.
+                static_cast<void>(is_current());
+                continue;
+            case verdict::unreachable: body_.refuse_lost(false);
+            case verdict::unknown:
+            case verdict::refused: break;  // the latter was thrown
+        }
+        body_.refuse_lost(true);
     }
-    body_.refuse_lost(true);
 }
 
 void engine_enlistment::commit() noexcept {

@@ -17,8 +17,6 @@ void enlistment::touch() {
     if (!join()) return;
     if (defeats_ != 0) line_.pause(defeats_);
     const bool snapshot = is_reader();
-    // A roll-back before the vote tells no companion.
-    if (snapshot) descriptor_.on_abort([this] { work_.end_snapshot(); });
     if (!work_.begin(snapshot)) restart();
 }
 

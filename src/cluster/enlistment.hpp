@@ -35,6 +35,8 @@ public:
     void abort() noexcept override;
     bool snapshot_moved() override;
     bool heed_retry() override;
+    /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
+    void rolled_back() noexcept override { work_.end_snapshot(); }
 
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.

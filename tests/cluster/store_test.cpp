@@ -74,4 +74,14 @@ TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
     EXPECT_EQ(look(99'990).version, 99'990u);
 }
 
+// Whatever was large among them.
+TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones_alternate) {
+    for (std::uint64_t version = 1; version <= 200; ++version) {
+        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        objects.settle(id, tutti::wire::action::put, std::string(version % 2 << 20, 'x'), version, other);
+    }
+    EXPECT_EQ(look(100).where, tutti::wire::whereabouts::too_old);
+    EXPECT_EQ(look(198).version, 198u);
+}
+
 }  // namespace

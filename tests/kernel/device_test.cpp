@@ -278,7 +278,7 @@ void end_while_ticking(F&& end, int expected) {
             for (int k = 0; k < 3; ++k) all.emplace_back(*d, how_to_join(TUTTI_SHORTEST_NS));
             for (grinder& g : all) wait_for_more(g.entry().redirected, 10);
             tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
-            const tutti_range everything{4096, __u64{1} << 46};
+            const tutti_range everything{4096, (__u64{1} << 47) - 4096};
             if (d->call(TUTTI_ALLOW, &everything) != 0 || d->call(TUTTI_JOIN, &how) != 0) ::_exit(3);
             tutti_entry& e = d->entry(how.number);
             handler_entry_of_thread = &e;

@@ -90,7 +90,7 @@ TEST(hostility, may_send_itself_anywhere) {
             tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
             how.handler = random() % 2 == 0 ? random() >> 17 : address(&handler_entry) + random() % 64;
             how.handler_end = how.handler;
-            const tutti_range everything{0, __u64{1} << 46};
+            const tutti_range everything{0, (__u64{1} << 47) - 4096};
             if (d.call(TUTTI_ALLOW, &everything) != 0 || d.call(TUTTI_JOIN, &how) != 0) ::_exit(0);
             tutti_entry& e = d.entry(how.number);
             handler_entry_of_thread = &e;

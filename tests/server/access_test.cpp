@@ -4,10 +4,16 @@
 #include <crypt.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <stdexcept>
+#include <vector>
 
 #include "bank.hpp"
 #include "server/protocol/accounts.hpp"
+#include "server/protocol/doorkeeper.hpp"
 
 namespace tutti::server {
 namespace {
@@ -92,6 +98,49 @@ TEST(access, a_pipeline_waits_for_its_login) {
     EXPECT_EQ(all.substr(0, 7), "-NOAUTH");
     EXPECT_NE(all.find("-WRONGPASS"), std::string::npos);
     EXPECT_TRUE(all.ends_with("\r\n+OK\r\n:1000\r\n$5\r\nclerk\r\n+OK\r\n")) << all;
+}
+
+/// Keeps what it is given back, in place of an I/O thread.
+class taker final : public giver {
+public:
+    void give_back(request& done) noexcept override {
+        const std::lock_guard hold{guard_};
+        states_.push_back(done.login.state);
+        came_.notify_all();
+    }
+    byte_budget& budget() noexcept override { return budget_; }
+    std::vector<login_claim::verdict> after(std::size_t count) {
+        std::unique_lock hold{guard_};
+        came_.wait(hold, [&] { return states_.size() >= count; });
+        return states_;
+    }
+
+private:
+    byte_budget budget_{std::size_t{1} << 20};
+    std::mutex guard_;
+    std::condition_variable came_;
+    std::vector<login_claim::verdict> states_;
+};
+
+TEST(access, a_crowd_at_the_door_is_told_so_and_who_has_left_it_costs_nothing) {
+    using verdict = login_claim::verdict;
+    accounts users{with_users().users};
+    taker given;
+    std::deque<request> all;
+    doorkeeper door{users};
+    constexpr std::size_t crowd = 1000;
+    for (std::size_t i = 0; i < crowd; ++i) {
+        request& r = all.emplace_back(given);
+        r.login.who = users.find("clerk");
+        r.login.password = "secret";
+        r.is_left = i != 0;
+        door.ask(r);
+    }
+    door.start();
+    const std::vector<verdict> said = given.after(crowd);
+    EXPECT_EQ(std::ranges::count(said, verdict::right), 1);
+    EXPECT_EQ(std::ranges::count(said, verdict::unseen), 255);
+    EXPECT_EQ(std::ranges::count(said, verdict::busy), 744);
 }
 
 TEST(access, a_client_that_has_left_is_let_in_no_more) {

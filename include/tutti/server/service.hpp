@@ -36,7 +36,7 @@ struct user {
     std::string password{};               ///< its hash as crypt(5) has it: `mkpasswd -m yescrypt` makes one
     std::vector<std::string> calls{"*"};  ///< procedures that it may call, as patterns of fnmatch(3): *, ?, [a-z]
     int highest = highest_priority;       ///< of its calls: those of a more urgent procedure get this one
-    unsigned rate = 0;                    ///< its calls within a second, all connections together; 0: any number
+    unsigned rate = 0;                    ///< its calls a second on average, and as many at once; 0: any
     /// It may see and close other clients (CLIENT LIST, CLIENT KILL), and record what runs (TIMELINE).
     bool operates = false;
 };

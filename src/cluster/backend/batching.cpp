@@ -19,7 +19,14 @@ void batching::line<Entry>::pass(Entry& mine, Choose&& choose, Ask&& ask) {
     // Two under way: while the engine writes one to its disk, the next is on its way.
     mine.turn.wait(hold, [&] { return mine.done || (under_way_ < 2 && waiting_.front() == &mine); });
     if (mine.done) return;
-    const std::vector<Entry*> chosen = choose(waiting_);
+    std::vector<Entry*> chosen;
+    try {
+        chosen = choose(waiting_);
+    } catch (...) {  // no memory; those behind it wait for their turn
+        waiting_.erase(waiting_.begin());
+        call_next();
+        throw;
+    }
     ++under_way_;
     call_next();
     hold.unlock();

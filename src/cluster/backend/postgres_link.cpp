@@ -3,6 +3,9 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "cluster/backend/address.hpp"
@@ -50,9 +53,14 @@ postgres_address resolve_postgres(const std::string& url) {
 }
 
 bool postgres_link::wait(short for_what, time_point late) const {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(late - std::chrono::steady_clock::now()).count();
-    pollfd p{PQsocket(to_.get()), for_what, 0};
-    return left > 0 && ::poll(&p, 1, static_cast<int>(left)) > 0;
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(late - std::chrono::steady_clock::now()).count();
+        if (left <= 0) return false;
+        pollfd p{PQsocket(to_.get()), for_what, 0};
+        const int ready =
+            ::poll(&p, 1, static_cast<int>(std::min<std::int64_t>(left, std::numeric_limits<int>::max())));
+        if (ready >= 0 || errno != EINTR) return ready > 0;  // a handled signal, such as a tick, is no answer
+    }
 }
 
 std::unique_ptr<postgres_link> postgres_link::open(const postgres_address& to, time_point late, std::string& why) {

@@ -163,10 +163,13 @@ void store::settle(const object_id& id, wire::action what, std::string&& bytes, 
 
 void store::retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
     const std::uint64_t needed = readers_.oldest();
-    // Two for one that comes, so that the shard keeps no more than what may be asked for.
-    for (int i = 0; i < 2 && !s.kept.empty() && s.kept.front().to <= needed; ++i) {
-        forget(s.objects[s.kept.front().id], needed);
+    // Two for one that comes, in turns, so that no history stays for want of commits of its own object.
+    for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
+        const object_id next = s.kept.front();
         s.kept.pop_front();
+        object& other = s.objects[next];
+        forget(other, needed);
+        if (other.history) s.kept.push_back(next);
     }
     if (version > needed) keep(s, id, o, version);
 }
@@ -174,15 +177,24 @@ void store::retire(shard& s, const object_id& id, object& o, std::uint64_t versi
 void store::forget(object& o, std::uint64_t needed) noexcept {
     if (!o.history) return;
     while (!o.history->empty() && o.history->front().to <= needed && !o.history->front().leaver.exists())
-        o.history->pop_front();
+        drop_oldest(o);
     if (o.history->empty()) o.history.reset();
 }
 
+void store::drop_oldest(object& o) noexcept {
+    o.kept_bytes -= sizeof(past) + o.history->front().bytes.size();
+    o.history->pop_front();
+}
+
 void store::keep(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver) {
-    if (!o.history) o.history = std::make_unique<std::deque<past>>();
-    if (o.history->size() * (sizeof(past) + o.bytes.size()) >= most_kept) o.history->pop_front();
+    const std::size_t bytes = sizeof(past) + o.bytes.size();
+    if (!o.history) {
+        o.history = std::make_unique<std::deque<past>>();
+        s.kept.push_back(id);
+    }
+    while (!o.history->empty() && o.kept_bytes + bytes > most_kept) drop_oldest(o);
     o.history->push_back({o.version, to, o.came_from, o.exists, std::move(o.bytes), leaver});
-    s.kept.push_back({id, to});
+    o.kept_bytes += bytes;
 }
 
 void store::install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,

@@ -94,16 +94,13 @@ private:
         std::uint64_t locked_at = 0;  ///< what the clock said when `writer` came: its version will be higher
         std::vector<transaction_name> readers;
         std::string bytes;
-        std::unique_ptr<std::deque<past>> history;  ///< S5, oldest first
-    };
-    struct retired {
-        object_id id;
-        std::uint64_t to = 0;
+        std::unique_ptr<std::deque<past>> history;  ///< S5, oldest first; null rather than empty
+        std::size_t kept_bytes = 0;                 ///< what they take
     };
     struct alignas(64) shard {
         std::mutex guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
-        std::deque<retired> kept;  ///< what histories hold, oldest first
+        std::deque<object_id> kept;  ///< those with a history, each once
     };
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
@@ -113,6 +110,7 @@ private:
     /// Keeps the value that ends at `version`, if anybody may ask for it, and forgets what nobody asks for any more.
     void retire(shard& s, const object_id& id, object& o, std::uint64_t version);
     static void forget(object& o, std::uint64_t needed) noexcept;
+    static void drop_oldest(object& o) noexcept;
     void keep(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver = {});
 
     const node_number self_;

@@ -91,8 +91,12 @@ void io_thread::watch(connection& c) {
 void io_thread::close(connection& c) {
     c.leave();
     while (request* const r = c.take_first()) {
-        if (r->answered) put_away(*r);
-        else r->from = nullptr;  // R2
+        if (r->answered) {
+            put_away(*r);
+        } else {
+            r->from = nullptr;  // R2
+            r->is_left.store(true, std::memory_order_relaxed);
+        }
     }
     // Closing the socket would do, were there no process that has inherited it and not yet become another program.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, c.io->socket(), nullptr);

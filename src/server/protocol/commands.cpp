@@ -181,6 +181,8 @@ void commands::end_login(session& who, request& r) const {
     reply to{r.answer, who.spoken};
     if (r.login.state == login_claim::verdict::unseen)
         return to.error(code_of(ending::shutdown), "the server is ending");
+    if (r.login.state == login_claim::verdict::busy)
+        return to.error(code_of(ending::busy), "too many clients log in; try again in some seconds");
     who.seen = &r.login;
     try {
         answer_command(who, r.arguments, to);

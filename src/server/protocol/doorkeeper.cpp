@@ -9,6 +9,12 @@
 #include <utility>
 
 namespace tutti::server {
+namespace {
+
+/// A hash takes some 15 ms, and a stranger stays for seconds.
+constexpr std::size_t most_waiting = 256;
+
+}  // namespace
 
 doorkeeper::~doorkeeper() {
     {
@@ -27,10 +33,16 @@ void doorkeeper::ask(request& r) noexcept {
     r.next = nullptr;
     {
         const std::lock_guard lock{mutex_};
-        (last_ == nullptr ? first_ : last_->next) = &r;
-        last_ = &r;
+        if (waiting_ < most_waiting) {
+            ++waiting_;
+            (last_ == nullptr ? first_ : last_->next) = &r;
+            last_ = &r;
+            asked_.notify_one();
+            return;
+        }
     }
-    asked_.notify_one();
+    r.login.state = login_claim::verdict::busy;
+    r.give_back();
 }
 
 void doorkeeper::begin_drain() noexcept {
@@ -50,7 +62,8 @@ void doorkeeper::work() noexcept {
         request& r = *std::exchange(first_, first_->next);
         if (first_ == nullptr) last_ = nullptr;
         r.next = nullptr;
-        const bool unseen = draining_;
+        --waiting_;
+        const bool unseen = draining_ || r.is_left.load(std::memory_order_relaxed);
         lock.unlock();
         if (unseen) r.login.state = login_claim::verdict::unseen;
         else r.login.state = is_right(r.login) ? login_claim::verdict::right : login_claim::verdict::wrong;

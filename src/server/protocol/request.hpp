@@ -6,6 +6,7 @@
 //       of its connection: an accepted call runs, also for a client that has left.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -23,7 +24,7 @@ class request;
 
 /// What a client says that it is, and what the doorkeeper says to that.
 struct login_claim {
-    enum class verdict : std::uint8_t { none, right, wrong, unseen };
+    enum class verdict : std::uint8_t { none, right, wrong, unseen, busy };
 
     account* who = nullptr;  ///< null: nobody has that name
     std::string_view password;
@@ -85,17 +86,19 @@ public:
         logged = {.log = logged.log};
         login = {};
         from = nullptr;
+        is_left.store(false, std::memory_order_relaxed);
         behind = previous = next = nullptr;
     }
 
-    bool answered = false;            // `answer` may go out
-    std::string key;                  // its answer is remembered under this, unless it is empty
-    login_claim login;                // of a request that asks to be let in
-    bool silent = false;              // `answer` is thrown away: its client wants none
-    connection* from = nullptr;       // null: no client waits for the answer
-    request* behind = nullptr;        // the next of its connection
-    request* behind_given = nullptr;  // the one given back before it
-    request* previous = nullptr;      // among those under way
+    bool answered = false;             // `answer` may go out
+    std::string key;                   // its answer is remembered under this, unless it is empty
+    login_claim login;                 // of a request that asks to be let in
+    bool silent = false;               // `answer` is thrown away: its client wants none
+    connection* from = nullptr;        // null: no client waits for the answer
+    std::atomic<bool> is_left{false};  // the same for the doorkeeper
+    request* behind = nullptr;         // the next of its connection
+    request* behind_given = nullptr;   // the one given back before it
+    request* previous = nullptr;       // among those under way
     request* next = nullptr;
 
 private:
