@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -76,6 +77,12 @@ child start(const program_options& how, const char* program, unsigned number,
     ::close(ends[1]);
     if (failed != 0) throw std::runtime_error{fmt::format("{} cannot be started", program)};
     return c;
+}
+
+/// Waits until that node is under load, or has failed, which it will have said.
+void await_load(const child& c) {
+    char sign = 0;
+    while (::read(c.from, &sign, 1) < 0 && errno == EINTR) continue;
 }
 
 void collect(child& c) {
@@ -155,6 +162,7 @@ int launch(const program_options& how, const char* program) {
     }
     std::vector<child> nodes;
     for (unsigned i = 0; i < how.nodes; ++i) nodes.push_back(start(how, program, i, addresses));
+    for (const child& c : nodes) await_load(c);
     if (how.kill >= 0) return launch_and_kill(how, nodes);
     bool right = true;
     for (child& c : nodes) {

@@ -85,7 +85,8 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     return all;
 }
 
-void report(int to, const measured& m) {
+template <class What>
+void report(int to, const What& m) {
     const auto* from = reinterpret_cast<const char*>(&m);
     for (std::size_t done = 0; done < sizeof m;) {
         const ssize_t wrote = ::write(to, from + done, sizeof m - done);
@@ -108,6 +109,7 @@ int run_member(const program_options& how) {
         const auto work = make_workload(how, here);
         work->fill();
         meet(here, "filled");
+        report(how.report_to, under_load);
         const measured m = run_threads(how, here, *work);
         meet(here, "run");
         if (const std::string wrong = here.number() == 0 ? work->check() : std::string{}; !wrong.empty()) {

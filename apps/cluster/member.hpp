@@ -14,7 +14,10 @@ struct measured {
     cli::histogram latency;
 };
 
-/// Joins, runs, checks, and writes a `measured` to `how.report_to`. The exit status.
+/// What comes before it, when all nodes have begun.
+inline constexpr char under_load = 'l';
+
+/// Joins, runs, checks, and writes `under_load` and a `measured` to `how.report_to`. The exit status.
 int run_member(const program_options& how);
 
 }  // namespace cluster_app
