@@ -32,8 +32,12 @@ struct asking {
         command.add_option("--host", options.to.host, "Where the server listens")->capture_default_str();
         command.add_option("--port", options.to.port, "Its port")->capture_default_str();
         command.add_option("--unix", options.to.unix_socket, "Its unix socket instead")->type_name("PATH");
-        command.add_option("--password-file", password_file, "AUTH with the first line of this file")
-            ->type_name("FILE");
+        auto* const password =
+            command.add_option("--password-file", password_file, "AUTH with the first line of this file");
+        password->type_name("FILE");
+        command.add_option("--user", options.to.user, "AUTH as this user of the server's")
+            ->type_name("NAME")
+            ->needs(password);
     }
 
     [[nodiscard]] Options wanted() const {

@@ -27,6 +27,7 @@ struct server_address {
     std::string host = "127.0.0.1";
     int port = 7411;
     std::string unix_socket;
+    std::string user;  ///< empty: none is named
     std::string password;
 };
 

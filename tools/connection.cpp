@@ -4,6 +4,7 @@
 #include <hiredis/hiredis.h>
 
 #include <stdexcept>
+#include <vector>
 
 namespace tutti::tools {
 
@@ -14,14 +15,20 @@ connection::connection(const server_address& to)
     if (context_ == nullptr || context_->err != 0)
         throw std::runtime_error{
             fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
-    if (!to.password.empty()) static_cast<void>(ask("AUTH", to.password));
+    if (!to.user.empty()) static_cast<void>(ask({"AUTH", to.user, to.password}));
+    else if (!to.password.empty()) static_cast<void>(ask({"AUTH", to.password}));
 }
 
-std::string connection::ask(const char* name, const std::string& argument) {
-    const char* words[] = {name, argument.data()};
-    const std::size_t sizes[] = {std::string_view{name}.size(), argument.size()};
+std::string connection::ask(std::initializer_list<std::string_view> words) {
+    std::vector<const char*> texts;
+    std::vector<std::size_t> sizes;
+    for (const std::string_view w : words) {
+        texts.push_back(w.data());
+        sizes.push_back(w.size());
+    }
     const std::unique_ptr<redisReply, void (*)(void*)> reply{
-        static_cast<redisReply*>(::redisCommandArgv(context_.get(), argument.empty() ? 1 : 2, words, sizes)),
+        static_cast<redisReply*>(
+            ::redisCommandArgv(context_.get(), static_cast<int>(texts.size()), texts.data(), sizes.data())),
         ::freeReplyObject};
     if (reply == nullptr) throw std::runtime_error{fmt::format("the server went away: {}", context_->errstr)};
     std::string text{reply->str, static_cast<std::size_t>(reply->len)};

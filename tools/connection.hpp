@@ -1,8 +1,10 @@
 // A connection of the commands that ask a running server.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "command_line.hpp"
 
@@ -16,7 +18,7 @@ public:
     explicit connection(const server_address& to);
 
     /// The text of the answer. @throws std::runtime_error  when the server refuses or goes away
-    std::string ask(const char* name, const std::string& argument = {});
+    std::string ask(std::initializer_list<std::string_view> words);
 
 private:
     std::unique_ptr<redisContext, void (*)(redisContext*)> context_;

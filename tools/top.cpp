@@ -115,11 +115,11 @@ std::string table_of(const facts& before, const facts& now, double seconds) {
 void top(const top_options& options) {
     connection server{options.to};
     const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-    facts before = parse_info(server.ask("INFO"));
+    facts before = parse_info(server.ask({"INFO"}));
     auto last = std::chrono::steady_clock::now();
     for (int i = 0; options.looks == 0 || i < options.looks; ++i) {
         std::this_thread::sleep_for(std::chrono::duration<double>{options.seconds});
-        facts now = parse_info(server.ask("INFO"));
+        facts now = parse_info(server.ask({"INFO"}));
         const auto at = std::chrono::steady_clock::now();
         fmt::print("{}{}", terminal ? "\033[H\033[2J" : "",
                    table_of(before, now, std::chrono::duration<double>(at - last).count()));

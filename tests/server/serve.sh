@@ -284,6 +284,15 @@ else:
     raise AssertionError("any password will do")
 PYTHON
         fi
+        printf more >"$folder/chief"
+        printf secret >"$folder/clerk"
+        trace() {
+            "$tutti" timeline --port "$port" --seconds 0.1 --output "$folder/trace" --user "$1" \
+                --password-file "$folder/$1" 2>&1
+        }
+        said=$(trace chief) || fail "the operator may not record: $said"
+        said=$(trace clerk) && fail "the clerk may record: $said"
+        [[ $said == *NOPERM* ]] || fail "the clerk is not told why: $said"
         # Who has not been let in keeps no end waiting.
         exec {stranger}<>"/dev/tcp/127.0.0.1/$port"
         printf 'AUTH clerk secret\r\n' >&"$stranger"
