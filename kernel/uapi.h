@@ -53,7 +53,8 @@ struct tutti_range {
 struct tutti_join {
 	__u64 handler;
 	__u64 handler_end;	/* [handler, handler_end) is never redirected */
-	__u64 period_ns;	/* a tick becomes wanted so often while the thread runs; 0: only when asked for */
+	__u64 period_ns;	/* a tick becomes wanted so often while the thread runs, counted anew from
+				   each switch to it; 0: only when asked for */
 	__u64 pause_ns;		/* from a tick that stood to the next try; twice as long each time, */
 	__u64 longest_ns;	/* but no longer than this */
 	__u32 number;		/* out: which entry is the thread's */
