@@ -30,7 +30,7 @@ check_while_killing() {
 failures=0
 for build in "$@"; do
     echo "torture of $build for $seconds s"
-    with_server "$folder/$build/memcached-debug" -t 4 -m 24 -o slab_reassign,slab_automove=1,hashpower=13 -- \
+    with_server "$folder/$build/memcached-debug" -t 4 -m 24 -c 4096 -o slab_reassign,slab_automove=1,hashpower=13 -- \
         check_while_killing || failures=1
 done
 ((failures == 0)) && echo "all is well"
