@@ -235,8 +235,11 @@ vote engine_enlistment::prepare() {
                           " has a participant, or objects of another node, that it touched later: the engine's commit "
                           "is the decision, so it must vote last, and only once: touch its objects after all others"};
     }
-    if (!backend::broken(backend::fault::unprotected_reads) && !api::protect_reads(descriptor_))
+    if (backend::broken(backend::fault::unprotected_reads)) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // so that they do change
+    } else if (!api::protect_reads(descriptor_)) {
         return say_restart();  // E4
+    }
     if (meets_reservation()) return say_restart();
     for (;;) {
         std::vector<backend::check> checks = held_;

@@ -361,7 +361,7 @@ TEST_F(broken_engine, leases_that_nobody_heeds_are_caught) {
     expect_caught(fault::lease_ignored, [] { return irrevocable_blocks_run_once(memory, support::rounds(200)); });
 }
 TEST_F(broken_engine, local_reads_without_protection_are_caught) {
-    expect_caught(fault::unprotected_reads, [] { return no_skew_with_variables(memory, support::rounds(2000)); });
+    expect_caught(fault::unprotected_reads, [] { return no_skew_with_variables(memory, 50); });
 }
 TEST_F(broken_engine, a_silent_feed_is_caught) {
     expect_caught(fault::silent_feed, [] { return retry_wakes(memory, std::chrono::seconds{1}); });

@@ -202,16 +202,21 @@ std::string no_skew_with_variables(const under_test& e, std::size_t rounds) {
             object.write(t).tag = 0;
             variable.set(t, 0);
         });
-        std::barrier meet{2};
+        std::barrier have_read{2};
         std::thread other{[&] {
-            meet.arrive_and_wait();
+            bool met = false;
             atomically([&](tx& t) {
-                if (variable.get(t) == 0) object.write(t).tag = 1;
+                const bool free = variable.get(t) == 0;
+                static_cast<void>(object.read(t));
+                if (!std::exchange(met, true)) have_read.arrive_and_wait();
+                if (free) object.write(t).tag = 1;
             });
         }};
-        meet.arrive_and_wait();
+        bool met = false;
         atomically([&](tx& t) {
-            if (object.read(t).tag == 0) variable.set(t, 1);
+            const bool free = object.read(t).tag == 0;
+            if (!std::exchange(met, true)) have_read.arrive_and_wait();
+            if (free) variable.set(t, 1);
         });
         other.join();
         const bool both = atomically([&](tx& t) { return object.read(t).tag == 1 && variable.get(t) == 1; });
