@@ -337,7 +337,7 @@ TEST_F(broken_engine, stale_reads_are_caught) {
     expect_caught(fault::stale_read, [] { return held_reads_stay_true(memory); });
 }
 TEST_F(broken_engine, torn_reads_are_caught) {
-    expect_caught(fault::torn_read, [] { return history_is_clean(memory, support::rounds(500)); });
+    expect_caught(fault::torn_read, [] { return writes_are_whole(memory, support::rounds(500)); });
 }
 TEST_F(broken_engine, torn_writes_are_caught) {
     expect_caught(fault::torn_write, [] { return writes_are_whole(memory, support::rounds(500)); });

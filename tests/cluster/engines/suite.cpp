@@ -1,7 +1,11 @@
 #include "cluster/engines/suite.hpp"
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <barrier>
+#include <fstream>
 #include <latch>
 #include <mutex>
 #include <optional>
@@ -22,6 +26,19 @@
 
 namespace tutti::cluster::testing {
 namespace {
+
+/// Whether that thread has been asleep for some milliseconds.
+bool sleeps(pid_t thread) {
+    for (int look = 0; look < 5; ++look) {
+        std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
+        std::string text;
+        std::getline(file, text);
+        const std::size_t name_ends = text.rfind(')');  // the name may hold anything
+        if (name_ends == std::string::npos || text.compare(name_ends + 2, 1, "S") != 0) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    return true;
+}
 
 std::string fresh_prefix() {
     static std::atomic<unsigned> count{0};
@@ -346,7 +363,9 @@ std::string retry_wakes(const under_test& e, std::chrono::seconds limit) {
     std::latch looked{1};
     std::atomic<int> attempts{0};
     std::atomic<bool> woken{false};
+    pid_t who = 0;
     std::thread sleeper{[&] {
+        who = ::gettid();
         atomically([&](tx& t) {
             const std::uint64_t seen = bell.read(t).tag;
             if (attempts.fetch_add(1) == 0) looked.count_down();
@@ -356,6 +375,8 @@ std::string retry_wakes(const under_test& e, std::chrono::seconds limit) {
         woken = true;
     }};
     looked.wait();
+    // Else it would find the change by itself, on its way to sleep.
+    while (!sleeps(who)) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     atomically([&](tx& t) { other.publish(t, {1}); });
     atomically([&](tx& t) { bell_there.write(t).tag = 1; });
     const auto late = std::chrono::steady_clock::now() + limit;
