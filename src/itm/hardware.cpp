@@ -21,6 +21,8 @@ constexpr std::uint32_t cost_of_failure = 16;
 constexpr std::uint32_t bucket = 128;
 constexpr std::uint32_t least_in_software = 8;  // the way back costs about as much
 constexpr std::uint32_t most_in_software = 65536;
+/// So many blocks in a phase of hardware have paid for the way back: a page that is not there ends phases now and then.
+constexpr std::uint32_t worth_the_way_back = 256;
 constexpr std::uint8_t shyest = 6;
 constexpr std::uint8_t needs_software = 7;  // in place of a level
 
@@ -60,7 +62,7 @@ hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way 
                 // The first may have come by chance.
                 if (!std::exchange(interrupted, true)) break;
                 if (otherwise == way::alone) become_shy();
-                return leave_phase(otherwise);
+                return ++shy.interrupted % 2 != 0 ? leave_phase(otherwise) : give_up(otherwise);
             case hardware_abort::software: shy.level = needs_software; return leave_phase(otherwise);
             default: return leave_phase(otherwise);
         }
@@ -91,8 +93,7 @@ bool hardware_side::awaits_phase(descriptor& d) noexcept {
             --until_;
             return false;
         }
-        // The way back is worth its cost where as many blocks have run in hardware as it is put off by.
-        if (std::exchange(begun_, 0) >= next_until_) next_until_ = least_in_software;
+        if (std::exchange(begun_, 0) >= worth_the_way_back) next_until_ = least_in_software;
         put_off();
         api::try_to_still_the_world(d);
     }

@@ -28,7 +28,8 @@
 //   conflicts, capacity   it runs alone, without barriers, in a world that stands still as before, which costs about
 //                         what a lock costs. Where that happens often, to software, where blocks run beside each other
 //   interrupts            once more to hardware, then to software: it may make a system call, wait for another, or have
-//                         touched a page that is not there yet, which hardware cannot map
+//                         touched a page that is not there yet. Every second time it runs alone, because only its code
+//                         without barriers has the dynamic linker bind what that calls, which hardware undoes
 //   what software does    to software, also the next time: a user action, a cancelled block inside it, …
 // and one that cannot run in software runs alone in all cases.
 // Each way to software begins its phase for all. Its context comes back after a number of blocks that doubles while too
@@ -99,6 +100,7 @@ private:
     struct shyness {
         std::uint8_t level = 0;
         std::uint8_t begun = 0;
+        std::uint8_t interrupted = 0;
     };
 
     // Of the token only its bits are used here: the token itself is the engine's, in another shared library.
