@@ -34,8 +34,8 @@ void require_in_place(const core::instance& chosen) noexcept {
 }
 
 bool is_off(const char* wish) noexcept {
-    if (wish == nullptr || *wish == '\0' || std::string_view{wish} == "auto") return false;
-    if (std::string_view{wish} == "off") return true;
+    if (wish == nullptr || *wish == '\0' || std::string_view{wish} == "off") return true;
+    if (std::string_view{wish} == "auto") return false;
     const std::string message = "TUTTI_HARDWARE: unknown value '" + std::string{wish} + "'; valid are auto and off";
     base::panic(message.c_str());
 }

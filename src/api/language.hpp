@@ -61,7 +61,7 @@ TUTTI_EXPORT void let_go_of_copy() noexcept;
 TUTTI_EXPORT void forget_others() noexcept;
 
 /// Whether blocks of the language may run in hardware: the processor has RTM, the algorithm is none that runs one
-/// transaction at a time, no report is wanted, and TUTTI_HARDWARE is not `off`. The same for the life of the process.
+/// transaction at a time, no report is wanted, and TUTTI_HARDWARE is `auto`. The same for the life of the process.
 [[nodiscard]] TUTTI_EXPORT bool hardware_serves(const core::descriptor& d) noexcept;
 
 /// core::serial_token and core::listeners_to_language.

@@ -37,7 +37,7 @@ bool processor_has_rtm() {
 }
 bool expects_hardware() {
     const char* const wish = std::getenv("TUTTI_HARDWARE");
-    return processor_has_rtm() && (wish == nullptr || std::string_view{wish} != "off");
+    return processor_has_rtm() && wish != nullptr && std::string_view{wish} == "auto";
 }
 
 const bool may_ask = processor_has_rtm();
