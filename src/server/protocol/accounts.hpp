@@ -1,4 +1,4 @@
-// Who may ask, and for what: users, what each may call, how urgently and how often.
+// Users: whom the server lets in, what each may call, how urgently and how often.
 //
 // Thread safety: any thread.
 #pragma once
