@@ -29,7 +29,7 @@ public:
     std::unique_ptr<feed> open_feed() override { return engine_->open_feed(); }
 
 private:
-    /// Who waits sleeps for its own turn: one that is over wakes those that it was for, and the next in line.
+    /// A thread that waits sleeps for its own turn: a request that is over wakes those that it was for, and the next.
     template <class Entry>
     class line {
     public:

@@ -9,14 +9,14 @@
 // lease checks the fence in that very commit; versions never come again (B1), so nothing of one whose lease was broken
 // takes effect, however late it comes. After Gray and Cheriton, "Leases", SOSP 1989.
 //
-// Thread safety: every member of leases; a sighting belongs to who waits.
+// Thread safety: every member of leases; a sighting belongs to the thread that waits.
 #pragma once
 
 #include "cluster/backend/exactly_once.hpp"
 
 namespace tutti::cluster::backend {
 
-/// What somebody who waits for a lease has seen of it so far.
+/// What a thread that waits for a lease has seen of it so far.
 class sighting {
 public:
     /// Whether the holding that `now` shows has been there for as long as it may.
