@@ -21,6 +21,11 @@ bool refused() noexcept {
 
 void* allocate_or_null(std::size_t bytes, std::size_t alignment) noexcept {
     if (refused()) return nullptr;
+    const std::size_t least = refuse_from.load(std::memory_order_relaxed);
+    if (least != 0 && bytes >= least) {
+        ++refused_as_long;
+        return nullptr;
+    }
     if (bytes == 0) bytes = 1;
     void* const memory = alignment <= alignof(std::max_align_t)
                              ? std::malloc(bytes)

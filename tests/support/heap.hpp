@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace tutti::support {
@@ -15,5 +16,8 @@ inline std::atomic<std::int64_t> live_blocks{0};
 inline thread_local std::uint64_t refuse_after = 0;
 /// The same for the allocations of all threads together.
 inline std::atomic<std::uint64_t> refuse_anywhere_after{0};
+/// While positive, allocations of at least so many bytes fail on every thread; counted in `refused_as_long`.
+inline std::atomic<std::size_t> refuse_from{0};
+inline std::atomic<int> refused_as_long{0};
 
 }  // namespace tutti::support

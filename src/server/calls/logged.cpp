@@ -40,6 +40,10 @@ vote log_entry::prepare() {
     if (!wrote()) return vote::commit;
     if (how_.log->in_trouble()) throw log_unwritable{how_.log->trouble()};
     auto made = written();
+    if (!how_.log->takes(*made)) {
+        throw log_unwritable{"the log has no room for a call whose arguments and answer are as long as these, " +
+                             std::to_string(made->record.size() + answer_.size()) + " bytes"};
+    }
     // From here on nothing fails, and nothing waits (J1).
     made->position = how_.log->draw();
     journal::set_position(made->record, made->position);

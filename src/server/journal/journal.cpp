@@ -63,6 +63,12 @@ void journal::end() noexcept {
     thread_.join();
 }
 
+bool journal::takes(const slip& s) const noexcept {
+    // The last record of a group joins those that are not too many yet (collect).
+    if (s.record.size() > store_.longest() - most_in_group) return false;
+    return !s.answer || s.answer->key.size() + s.answer->answer.size() <= store_.longest();
+}
+
 void journal::hand_over(std::unique_ptr<slip> s) noexcept {
     // First, so that the figure is never less than what is there.
     if (pending_bytes_.fetch_add(pending(*s)) == 0) oldest_.store(clock::now().time_since_epoch().count());
@@ -176,8 +182,9 @@ void journal::work() {
                 waiter* const one = std::exchange(held, held->next_);
                 one->next_ = std::exchange(waiting_, one);
             }
-            collect();
-            write(last || how_.sync != log_sync::never);
+            const bool collected = collect();
+            const bool written = write(last || how_.sync != log_sync::never);
+            if (collected && written) leave_trouble();
             write_snapshot();
             pass_on();
         } while (last && has_work() && !in_trouble_.load());
@@ -195,7 +202,7 @@ void journal::insert(slip* s) noexcept {
     *at = s;
 }
 
-void journal::collect() noexcept {
+bool journal::collect() noexcept {
     // The newest first, as they lie: so each goes before those that were put in before it, and the walk is short.
     slip* newest = handed_over_.exchange(nullptr);
     while (newest != nullptr) insert(std::exchange(newest, newest->next));
@@ -216,13 +223,15 @@ void journal::collect() noexcept {
             early_ = s.next;
             delete &s;
         }
+        return true;
     } catch (const std::bad_alloc&) {
         enter_trouble(store_error{"there is no memory for the log", true});
     }
+    return false;
 }
 
-void journal::write(bool sync) noexcept {
-    if (broken_) return;
+bool journal::write(bool sync) noexcept {
+    if (broken_) return false;
     try {
         if (ready_calls_ != 0) {
             store_.add(ready_, sync);
@@ -245,12 +254,13 @@ void journal::write(bool sync) noexcept {
             answers_forgotten_at_ = now;
             store_.forget_answers(now - std::chrono::microseconds{how_.answers_for}.count(), how_.answers);
         }
-        leave_trouble();
+        return true;
     } catch (const store_error& e) {
         enter_trouble(e);
     } catch (const std::exception& e) {
         enter_trouble(store_error{e.what(), true});
     }
+    return false;
 }
 
 void journal::write_snapshot() noexcept {

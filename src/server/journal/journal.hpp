@@ -102,6 +102,8 @@ public:
     /// REQUIRES: J3.
     [[nodiscard]] std::uint64_t draw() noexcept { return next_.fetch_add(1, std::memory_order_seq_cst); }
     void hand_over(std::unique_ptr<slip> s) noexcept;
+    /// Whether the file has room for a slip so long. Another may not be handed over.
+    [[nodiscard]] bool takes(const slip& s) const noexcept;
 
     /// Whether the answer of a call that has ended has to wait; then `w` is passed on later. `awaits`: the position
     /// after its own if it has one, or 0.
@@ -135,9 +137,11 @@ private:
     enum class sleep : std::uint8_t { none, for_anything, for_a_waiter };
     void ring() noexcept;
     [[nodiscard]] bool has_work() const noexcept;
-    void collect() noexcept;
+    /// False: trouble.
+    bool collect() noexcept;
     void insert(slip* s) noexcept;
-    void write(bool sync) noexcept;
+    /// False: trouble.
+    bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
     void pass_on() noexcept;
     void enter_trouble(const store_error& why) noexcept;

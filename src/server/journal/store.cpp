@@ -12,6 +12,7 @@ namespace {
 
 constexpr int application = 0x54755474;  // "TuTt"
 constexpr int format = 1;
+constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite says of its columns
 
 std::string_view blob(sqlite3_stmt* row, int column) {
     const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(row, column));
@@ -62,13 +63,16 @@ public:
     statement& operator=(const statement&) = delete;
 
     statement& bind(std::uint64_t value) {
-        sqlite3_bind_int64(what_, ++bound_, static_cast<sqlite3_int64>(value));
-        return *this;
+        return checked(sqlite3_bind_int64(what_, ++bound_, static_cast<sqlite3_int64>(value)));
     }
     /// REQUIRES: the bytes live until the statement has run.
     statement& bind(std::string_view bytes) {
-        sqlite3_bind_blob64(what_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC);
-        return *this;
+        if (bytes.size() > of_.longest_) {
+            of_.fail(
+                "be written", SQLITE_TOOBIG,
+                "of " + std::to_string(bytes.size()) + " bytes in one piece; it takes " + std::to_string(of_.longest_));
+        }
+        return checked(sqlite3_bind_blob64(what_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC));
     }
     /// True: there is a row.
     bool step(const char* doing) {
@@ -83,20 +87,27 @@ public:
     [[nodiscard]] std::string_view bytes(int column) const { return blob(what_, column); }
 
 private:
+    /// What is not bound would be NULL.
+    statement& checked(int result) {
+        if (result != SQLITE_OK) of_.fail("be written", result, sqlite3_errstr(result));
+        return *this;
+    }
+
     store& of_;
     sqlite3_stmt* owned_ = nullptr;
     sqlite3_stmt* what_ = nullptr;
     int bound_ = 0;
 };
 
-void store::fail(const std::string& doing) {
-    const int code = sqlite3_extended_errcode(db_);
-    const std::string why = sqlite3_errmsg(db_);
+void store::fail(const std::string& doing) { fail(doing, sqlite3_extended_errcode(db_), sqlite3_errmsg(db_)); }
+
+void store::fail(const std::string& doing, int code, const std::string& why) {
     const int kind = code & 0xff;
     // A write that failed has left nothing behind, whatever the reason. An fsync that failed may have lost pages that
     // the system counts as written from then on.
     const bool again = code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC && code != SQLITE_IOERR_CLOSE &&
-                       (kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_NOMEM);
+                       (kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_NOMEM ||
+                        kind == SQLITE_TOOBIG);
     if (kind == SQLITE_BUSY) throw store_error{"the log " + file_ + " is in use by another process", false};
     if (kind == SQLITE_NOTADB) throw store_error{file_ + " is no log of a server: " + why, false};
     throw store_error{"the log " + file_ + " cannot " + doing + ": " + why, again};
@@ -117,6 +128,7 @@ store::store(const std::string& file) : file_{file} {
         const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
         if (sqlite3_open_v2(file.c_str(), &db_, flags, nullptr) != SQLITE_OK) fail("be opened");
         sqlite3_extended_result_codes(db_, 1);
+        longest_ = static_cast<std::size_t>(sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, -1) - beside_bytes);
         // One process, so no shared memory. The lock is taken by the first access.
         run("PRAGMA locking_mode=EXCLUSIVE");
         run("PRAGMA page_size=8192");

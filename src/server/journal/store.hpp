@@ -23,8 +23,8 @@ namespace tutti::server::journal {
 class store_error : public std::runtime_error {
 public:
     store_error(const std::string& what, bool again) : std::runtime_error{what}, again_{again} {}
-    /// Whether the same may succeed later, as where the disk is full. Otherwise what is on disk is not known, as after
-    /// a failed fsync, whose pages the system may have dropped: only a new start reads what is there.
+    /// Whether what is on disk is known, so that others can be written, and it later, as where the disk is full.
+    /// Otherwise only a new start reads what is there, as after a failed fsync: the system may have dropped its pages.
     [[nodiscard]] bool may_try_again() const noexcept { return again_; }
 
 private:
@@ -60,6 +60,9 @@ public:
     store(const store&) = delete;
     store& operator=(const store&) = delete;
 
+    /// So many bytes may a part of a snapshot have, the records of a group, an answer with its key.
+    [[nodiscard]] std::size_t longest() const noexcept { return longest_; }
+
     /// What was found when it was opened, for people: one line each.
     [[nodiscard]] const std::vector<std::string>& findings() const noexcept { return findings_; }
 
@@ -91,10 +94,12 @@ private:
     void change(const std::function<void()>& what);
     std::uint64_t number(const char* sql);
     [[noreturn]] void fail(const std::string& doing);
+    [[noreturn]] void fail(const std::string& doing, int code, const std::string& why);
     void look_at_tail();
 
     const std::string file_;
     sqlite3* db_ = nullptr;
+    std::size_t longest_ = 0;
     std::vector<std::string> findings_;
     std::uint64_t frames_of_log_ = 0;  // of SQLite, as they were found
     int pages_of_log_ = 0;             // now

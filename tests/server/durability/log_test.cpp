@@ -2,8 +2,11 @@
 //   - in the order in which calls end, or that is drawn before the last validation (order)
 //   - of half a call, or of one that had no effect (one_transaction, nothing_else_is_logged)
 //   - whose answers go out before the disk has it (answers_wait), or that takes a failed write for written (full, lost)
+//   - that counts as whole again while records wait for memory (no_memory_for_a_record)
+//   - that one call, or one piece of a snapshot, ends for all others because it is too long (too_long)
 #include <gtest/gtest.h>
 
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@
 #include "server/durability/faulty_disk.hpp"
 #include "server/durability/ledger.hpp"
 #include "support/effort.hpp"
+#include "support/heap.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
@@ -96,6 +100,27 @@ struct bank {
 
     service serves;
     std::shared_ptr<ledger::data> state;
+};
+
+/// A server that keeps the last text it was given, and dumps a piece of so many bytes.
+struct texts {
+    explicit texts(settings how) : serves{std::move(how)} {
+        serves.procedures().add("keep", {}, [this](std::string_view text) { kept.store(std::string{text}); });
+        serves.procedures().at_snapshot(
+            "text", [this](snapshot_writer& to) { to.put(std::string(std::max(piece, kept.load().size()), ' ')); },
+            [](snapshot_reader&) {});
+        serves.start();
+    }
+    std::future<std::string> keep(std::string text) {
+        auto answered = std::make_shared<std::promise<std::string>>();
+        serves.call_raw("keep", {std::move(text)}, {},
+                        [answered](std::string_view a) { answered->set_value(std::string{a}); });
+        return answered->get_future();
+    }
+
+    var<std::string> kept;
+    std::size_t piece = 0;
+    service serves;
 };
 
 std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); }
@@ -280,6 +305,56 @@ TEST_F(durability, failed_fsync_is_final) {
     bank again{with_log()};
     const std::uint64_t is = again.state->cells[1].load();
     EXPECT_TRUE(is == 1 || is == 2);
+}
+
+// A long record that is handed over while the journal syncs another finds no memory when its turn comes.
+TEST_F(durability, no_memory_for_a_record) {
+    constexpr std::size_t length = 4U << 20;
+    const auto is_pending = [](const std::string& info) { return number_of(info, "log_pending_bytes") >= length; };
+    settings how = with_log(log_sync::always);
+    texts t{how};
+    faulty_disk::holds_sync = true;
+    auto first = t.keep("short");
+    faulty_disk::held.wait(0);
+    auto second = t.keep(std::string(length, 'x'));
+    while (!is_pending(t.serves.info())) std::this_thread::yield();
+    support::refused_as_long = 0;
+    support::refuse_from = length;
+    faulty_disk::repair();
+    while (support::refused_as_long < 3) std::this_thread::yield();  // so often it has tried
+    EXPECT_NE(notices().find("no memory for the log"), std::string::npos) << notices();
+    EXPECT_EQ(notices().find("can be written again"), std::string::npos) << notices();
+    EXPECT_EQ(t.keep("refused").get().find("-NOLOG"), 0U);
+    support::refuse_from = 0;
+    EXPECT_EQ(first.get(), "+OK\r\n");
+    EXPECT_EQ(second.get(), "+OK\r\n");
+    while (t.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
+    EXPECT_NE(notices().find("can be written again"), std::string::npos) << notices();
+}
+
+TEST_F(durability, too_long) {
+    constexpr std::size_t longest = 18U << 20;
+    const auto lower = [](sqlite3* db, char**, const sqlite3_api_routines*) {
+        sqlite3_limit(db, SQLITE_LIMIT_LENGTH, longest);
+        return SQLITE_OK;
+    };
+    int (*const entry)(sqlite3*, char**, const sqlite3_api_routines*) = lower;
+    const auto extension = reinterpret_cast<void (*)()>(entry);
+    sqlite3_auto_extension(extension);
+    {
+        texts t{with_log(log_sync::always)};
+        EXPECT_EQ(t.keep("before").get(), "+OK\r\n");
+        const std::string refused = t.keep(std::string(4U << 20, 'x')).get();
+        EXPECT_EQ(refused.find("-NOLOG"), 0U) << refused.substr(0, 200);
+        EXPECT_EQ(t.kept.load(), "before") << "a refused call has no effect";
+        EXPECT_EQ(t.keep("behind").get(), "+OK\r\n");
+        t.piece = longest;
+        t.serves.drain();
+        EXPECT_NE(notices().find("cannot be written: of 18"), std::string::npos) << notices();
+    }
+    sqlite3_cancel_auto_extension(extension);
+    texts again{with_log()};
+    EXPECT_EQ(again.kept.load(), "behind") << "what no snapshot holds is in the log";
 }
 
 TEST_F(durability, torn_end) {
