@@ -164,6 +164,17 @@ void add_options(CLI::App& serve, serve_words& words) {
                      "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
     add_milliseconds(serve, "--login-timeout", how.login_timeout,
                      "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
+    serve
+        .add_option_function<std::int64_t>(
+            "--slow-log-slower-than",
+            [&how](const std::int64_t& given) { how.slow_log_slower_than = std::chrono::microseconds{given}; },
+            "Keep calls that run for longer, for SLOWLOG; negative: none")
+        ->type_name("US")
+        ->default_str(std::to_string(how.slow_log_slower_than.count()));
+    serve.add_option("--slow-log-max-len", how.slow_log_max_len, "So many of them, the latest")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N")
+        ->capture_default_str();
     serve.add_flag("--check", options.only_checks,
                    "Load the object and look whether it could be served with these options, and end");
     CLI::Option* const quiet =

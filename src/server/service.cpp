@@ -92,6 +92,7 @@ private:
     std::optional<crash_witness> witness_;
     client_directory clients_;
     remembered answers_{{.answers = how.remembered, .bytes = how.max_held / 4, .time = how.remember_for}};
+    slow_log slow_{how.slow_log_slower_than, how.slow_log_max_len};
     accounts accounts_{how.users};
     std::unique_ptr<doorkeeper> door_;
     std::unique_ptr<commands> commands_;
@@ -191,7 +192,7 @@ void service::body::start() {
     if (how.report_crashes) witness_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), log_.get());
     door_ = std::make_unique<doorkeeper>(accounts_);
-    commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_,
+    commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
                                            how.max_request, [this] { return to_text(look()); });
     shared_.reset(new common{.how = how,
                              .known = *commands_,
@@ -200,6 +201,7 @@ void service::body::start() {
                              .directory = clients_,
                              .answers = answers_,
                              .door = *door_,
+                             .slow = slow_,
                              .log = log_.get()});
     started_ = true;
     own_calls_->start();

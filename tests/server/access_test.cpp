@@ -168,7 +168,7 @@ TEST(access, each_calls_what_it_may) {
     EXPECT_EQ(c({"EXEC"}).substr(0, 10), "-EXECABORT");
     EXPECT_EQ(c({"CALL", "balance", "1"}), "1000");
     for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{
-             {"CLIENT", "LIST"}, {"client", "kill", "id", "1"}, {"TIMELINE", "START"}})
+             {"CLIENT", "LIST"}, {"client", "kill", "id", "1"}, {"TIMELINE", "START"}, {"SLOWLOG", "GET"}})
         EXPECT_EQ(c(other).substr(0, 7), "-NOPERM") << other[0];
     EXPECT_EQ(c({"CLIENT", "ID"}).find('-'), std::string::npos);
     ASSERT_EQ(c({"AUTH", "chief", "more"}), "OK");

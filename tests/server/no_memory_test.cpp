@@ -83,7 +83,8 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_closed) {
     remembered answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
     accounts users{std::vector<user>{}};
     doorkeeper door{users};
-    const commands known{catalogued, "", users, shown, clients, answers, 4096, [] { return std::string{}; }};
+    slow_log slow{std::chrono::microseconds{-1}, 0};
+    const commands known{catalogued, "", users, shown, clients, answers, slow, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
     common shared{.how = how,
                   .known = known,
@@ -91,7 +92,8 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_closed) {
                   .entrances = {},
                   .directory = clients,
                   .answers = answers,
-                  .door = door};
+                  .door = door,
+                  .slow = slow};
     shared.entrances.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
     io_thread serving{shared, 1};
     serving.start();

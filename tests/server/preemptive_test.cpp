@@ -69,6 +69,21 @@ TEST_F(preemption, is_seen_in_the_timeline) {
     EXPECT_NE(low.begin()->first, high.begin()->first);
 }
 
+// Catches a slow log that does not say why a call took so long.
+TEST_F(preemption, is_counted_in_the_slow_log) {
+    bank_server bank{{.workers = 1, .slow_log_slower_than = std::chrono::microseconds{0}}};
+    client busy{bank.port()}, ask{bank.port()};
+    busy.send({"CALL", "hold", "PRIORITY", "3"});
+    while (number_of(ask({"INFO"}), "running") != 1) std::this_thread::yield();
+    EXPECT_EQ(ask({"CALL", "release", "PRIORITY", "5"}), "OK");
+    EXPECT_EQ(busy.receive(), "OK");
+    const std::string all = ask({"SLOWLOG", "GET"});
+    const std::regex interrupted{R"(\(CALL hold\) [0-9.:]+  3 1 \d+ OK\))"},
+        other{R"(\(CALL release\) [0-9.:]+  5 0 )"};
+    EXPECT_TRUE(std::regex_search(all, interrupted)) << all;
+    EXPECT_TRUE(std::regex_search(all, other)) << all;
+}
+
 TEST_F(preemption, equal_and_lower_priorities_wait) {
     bank_server bank{{.workers = 1}};
     client busy{bank.port()};

@@ -24,6 +24,11 @@ def main():
         except redis.ResponseError:
             continue
         raise AssertionError("what it does not do was answered OK")
+    client.execute_command("CALL", "balance", 1)
+    assert client.slowlog_len() == 1
+    slow = client.slowlog_get()[0]
+    assert slow["command"] == b"CALL balance 1" and slow["duration"] >= 0 and slow["id"] == 0, slow
+    assert client.slowlog_reset()
     with client.pipeline() as calls:
         calls.execute_command("CALL", "balance", 1)
         calls.execute_command("CALL", "nothing")

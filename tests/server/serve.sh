@@ -227,7 +227,8 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.a
         done
         ;;
     python)
-        start
+        printf 'slow-log-slower-than = 0\nslow-log-max-len = 5\n' >"$folder/slow.toml"
+        start --config "$folder/slow.toml"
         "$4" "$(dirname "$0")/redis_py.py" "$port" >"$folder/python" 2>&1 || fail "$(<"$folder/python")"
         "$4" "$5" "$port" >"$folder/python" 2>&1 || fail "$(<"$folder/python")"
         expected=$(printf "moved: OK\nleft: 970\nboth: ['OK', 'OK']\nneither: CANCELLED\nleft: 980")

@@ -66,7 +66,8 @@ TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
     remembered answers{{.answers = 1, .bytes = 1000, .time = std::chrono::minutes{1}}};
     accounts users{std::vector<user>{}};
     doorkeeper door{users};
-    const commands known{none, "", users, shown, clients, answers, 4096, [] { return std::string{}; }};
+    slow_log slow{std::chrono::microseconds{-1}, 0};
+    const commands known{none, "", users, shown, clients, answers, slow, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
     common shared{.how = how,
                   .known = known,
@@ -74,7 +75,8 @@ TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
                   .entrances = {},
                   .directory = clients,
                   .answers = answers,
-                  .door = door};
+                  .door = door,
+                  .slow = slow};
     bool first = true;
     shared.entrances.push_back({listener, [&](handle s) {
                                     if (std::exchange(first, false)) throw std::bad_alloc{};

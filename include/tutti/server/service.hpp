@@ -148,6 +148,10 @@ struct settings {
     std::chrono::seconds keepalive{60};
     /// From a client's arrival on, for the handshake of TLS and AUTH, where they are asked for. Zero: none.
     std::chrono::milliseconds login_timeout{10'000};
+    /// Clients' calls that take longer from their begin to their answer are kept for SLOWLOG, the latest
+    /// slow_log_max_len of them, with some 5 KB of each at most. Negative, or none of them: none is kept.
+    std::chrono::microseconds slow_log_slower_than{10'000};
+    std::size_t slow_log_max_len = 128;
 };
 
 /// How one call is to run; what is not given is the procedure's.

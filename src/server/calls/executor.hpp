@@ -47,8 +47,9 @@ public:
 
     int priority = 0;
     instant due = no_deadline;
-    void* carrier = nullptr;  // the executor's: what runs it, or ran it before
-    const char* name = "";    // of what it runs, for tools that watch; stays as long as the executor
+    void* carrier = nullptr;     // the executor's: what runs it, or ran it before
+    unsigned interruptions = 0;  // the executor's: how often it gave way to what is more urgent
+    const char* name = "";       // of what it runs, for tools that watch; stays as long as the executor
 
 protected:
     ~job() = default;

@@ -18,11 +18,14 @@ void note(void* of, preempt::happening what, const preempt::context& on, unsigne
     using preempt::happening;
     auto& shown = *static_cast<timeline*>(of);
     if (what == happening::finished) return shown.end(worker, "finished");  // it has been given back
-    const auto& j = *static_cast<const job*>(on.what.argument);
+    auto& j = *static_cast<job*>(on.what.argument);                         // no other worker has it yet, or any more
     switch (what) {
         case happening::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];
         case happening::dispatched: return shown.begin(worker, j.name, j.priority, on.arrived);
-        case happening::preempted: TUTTI_PROBE3(preempt, j.name, j.priority, on.preemptions); break;
+        case happening::preempted:
+            ++j.interruptions;
+            TUTTI_PROBE3(preempt, j.name, j.priority, on.preemptions);
+            break;
         default: TUTTI_PROBE3(park, j.name, j.priority, on.preemptions); break;
     }
     shown.end(worker, what == happening::preempted ? "preempted" : "parked");

@@ -25,6 +25,11 @@ public:
         const auto began = began_.load(std::memory_order_relaxed);
         return began != 0 && now - instant{instant::duration{began}} >= time;
     }
+    /// Since when, as of `now`; zero if it has not begun.
+    [[nodiscard]] std::chrono::nanoseconds lasted(instant now) const noexcept {
+        const auto began = began_.load(std::memory_order_relaxed);
+        return began == 0 ? std::chrono::nanoseconds::zero() : now - instant{instant::duration{began}};
+    }
     /// Whether it has run for `limit` and is to be interrupted now, for the first time or again.
     [[nodiscard]] bool is_over(std::chrono::nanoseconds limit, instant now) noexcept {
         if (!has_lasted(limit, now) || now < next_) return false;

@@ -44,6 +44,7 @@ struct common {
     client_directory& directory;
     remembered& answers;
     doorkeeper& door;
+    slow_log& slow;
     journal::journal* log = nullptr;  ///< null: calls are not logged
     byte_budget bytes{how.max_held};
     std::atomic<std::size_t> clients{0};
@@ -89,6 +90,7 @@ private:
     void collect();
     void end_login(request& r) noexcept;
     void remember(const request& r) noexcept;
+    void note_if_slow(const request& r) noexcept;
 
     void touch(connection& c);
     void look_after(connection& c);

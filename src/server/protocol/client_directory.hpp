@@ -35,6 +35,7 @@ public:
             : id_{id}, address_{std::move(address)}, arrived_{now}, where_{where}, last_request_{now} {}
 
         [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+        [[nodiscard]] const std::string& address() const noexcept { return address_; }
         [[nodiscard]] bool killed() const noexcept { return killed_.load(std::memory_order_acquire); }
         /// By its I/O thread.
         void note_request(instant now) noexcept { last_request_.store(now, std::memory_order_relaxed); }

@@ -46,8 +46,9 @@ void keep_within(const account& a, call_line& l) {
 
 /// Commands that are about other clients.
 bool is_operation(words given) {
-    return same_word(given[0], "TIMELINE") || (same_word(given[0], "CLIENT") && given.size() > 1 &&
-                                               (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
+    return same_word(given[0], "TIMELINE") || same_word(given[0], "SLOWLOG") ||
+           (same_word(given[0], "CLIENT") && given.size() > 1 &&
+            (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
 }
 
 }  // namespace
@@ -58,7 +59,7 @@ struct commands::command {
     void (*run)(const commands& self, session& who, words given, reply& to);
 };
 
-const commands::command commands::list[11] = {
+const commands::command commands::list[12] = {
     {"PING", 1, 2,
      [](const commands&, session&, words given, reply& to) {
          if (given.size() == 1) to.status("PONG");
@@ -88,6 +89,7 @@ const commands::command commands::list[11] = {
          self.shown_.start();
          to.status("OK");
      }},
+    {"SLOWLOG", 2, 3, [](const commands& self, session&, words given, reply& to) { self.show_slow(given, to); }},
     // redis-benchmark asks for `save` and `appendonly`. There is nothing to configure from outside.
     {"CONFIG", 3, 16,
      [](const commands&, session&, words given, reply& to) {
@@ -200,6 +202,20 @@ void commands::auth(session& who, words given, reply& to) const {
     if (password_.empty() && users_.empty()) return to.error("ERR", "AUTH was sent, but the server has no password");
     if (!let_in(who, given.size() == 2 ? nameless : given[1], given.back()))
         return to.error("WRONGPASS", wrong_password);
+    to.status("OK");
+}
+
+void commands::show_slow(words given, reply& to) const {
+    constexpr std::int64_t usual = 10, all = -1;
+    if (same_word(given[1], "GET")) {
+        const std::int64_t count = given.size() == 3 ? number<std::int64_t>("SLOWLOG GET", given[2]) : usual;
+        if (count < all) throw bad_argument{"SLOWLOG GET is followed by how many calls are wanted; -1: all"};
+        return slow_.show(static_cast<std::size_t>(count), to);
+    }
+    if (given.size() == 2 && same_word(given[1], "LEN")) return to.integer(static_cast<std::int64_t>(slow_.size()));
+    if (given.size() != 2 || !same_word(given[1], "RESET"))
+        return to.error("ERR", "SLOWLOG is followed by GET and a number, LEN or RESET");
+    slow_.reset();
     to.status("OK");
 }
 

@@ -13,6 +13,7 @@
 #include "server/protocol/remembered.hpp"
 #include "server/protocol/request.hpp"
 #include "server/protocol/session.hpp"
+#include "server/protocol/slow_log.hpp"
 
 namespace tutti::server {
 
@@ -20,13 +21,15 @@ class commands {
 public:
     /// `info` makes the text of INFO. Between MULTI and EXEC a client may queue so many bytes.
     commands(const catalog& procedures, std::string password, accounts& users, timeline& shown,
-             client_directory& clients, remembered& answers, std::size_t most_queued, std::function<std::string()> info)
+             client_directory& clients, remembered& answers, slow_log& slow, std::size_t most_queued,
+             std::function<std::string()> info)
         : procedures_{procedures},
           password_{std::move(password)},
           users_{users},
           shown_{shown},
           clients_{clients},
           answers_{answers},
+          slow_{slow},
           most_queued_{most_queued},
           info_{std::move(info)} {}
 
@@ -43,7 +46,7 @@ public:
 private:
     using words = std::span<const std::string_view>;
     struct command;
-    static const command list[11];  // all but CALL
+    static const command list[12];  // all but CALL
 
     [[nodiscard]] outcome answer_or_prepare(session& who, words given, request& r) const;
     void answer_command(session& who, words given, reply& to) const;
@@ -54,6 +57,7 @@ private:
     [[nodiscard]] bool is_first(std::string_view key, request& r) const;
     [[nodiscard]] bool answer_multi(session& who, words given, reply& to) const;
     void auth(session& who, words given, reply& to) const;
+    void show_slow(words given, reply& to) const;
     void hello(session& who, words given, reply& to) const;
     [[nodiscard]] bool let_in(session& who, std::string_view name, std::string_view password) const noexcept;
     static void describe(words given, reply& to);
@@ -65,6 +69,7 @@ private:
     timeline& shown_;
     client_directory& clients_;
     remembered& answers_;
+    slow_log& slow_;
     const std::size_t most_queued_;  // bytes, between MULTI and EXEC
     const std::function<std::string()> info_;
 };

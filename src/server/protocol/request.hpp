@@ -71,6 +71,7 @@ public:
         what = {};
         priority = 0;
         due = no_deadline;
+        interruptions = 0;
         if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment keeps the memory
         if (text_.capacity() > kept) std::string{}.swap(text_);
         if (arguments.capacity() * sizeof(std::string_view) > kept) std::vector<std::string_view>{}.swap(arguments);

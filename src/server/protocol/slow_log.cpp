@@ -1,0 +1,70 @@
+#include "server/protocol/slow_log.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tutti::server {
+namespace {
+
+constexpr std::size_t most_words = 32, most_bytes = 128;  // those of Redis
+
+std::int64_t microseconds_in(std::chrono::nanoseconds time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
+}
+
+}  // namespace
+
+std::vector<std::string> slow_log::cut(std::span<const std::string_view> words) {
+    std::vector<std::string> kept;
+    const std::size_t whole = words.size() > most_words ? most_words - 1 : words.size();
+    for (const std::string_view w : words.first(whole)) {
+        kept.emplace_back(w.substr(0, most_bytes));
+        if (w.size() > most_bytes) kept.back() += "... (" + std::to_string(w.size() - most_bytes) + " more bytes)";
+    }
+    if (whole < words.size()) kept.push_back("... (" + std::to_string(words.size() - whole) + " more arguments)");
+    return kept;
+}
+
+void slow_log::note(entry e) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    e.noted = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+    const std::scoped_lock lock{mutex_};
+    e.id = next_id_;
+    newest_first_.push_front(std::move(e));
+    ++next_id_;
+    if (newest_first_.size() > most_) newest_first_.pop_back();
+}
+
+void slow_log::show(std::size_t count, reply& to) const {
+    const std::scoped_lock lock{mutex_};
+    const std::size_t shown = std::min(count, newest_first_.size());
+    to.list(shown);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const entry& e = newest_first_[i];
+        to.list(10);
+        to.integer(static_cast<std::int64_t>(e.id));
+        to.integer(e.noted);
+        to.integer(microseconds_in(e.ran));
+        to.list(e.words.size());
+        for (const std::string& w : e.words) to.text(w);
+        to.text(e.address);
+        to.text(e.client);
+        // Clients of Redis know no more than these six. What follows is flat, because some read it as text.
+        to.integer(e.priority);
+        to.integer(e.interruptions);
+        to.integer(microseconds_in(e.waited));
+        to.text(code_of(e.how));
+    }
+}
+
+std::size_t slow_log::size() const {
+    const std::scoped_lock lock{mutex_};
+    return newest_first_.size();
+}
+
+void slow_log::reset() noexcept {
+    const std::scoped_lock lock{mutex_};
+    newest_first_.clear();
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,58 @@
+// The calls that took long to run, as SLOWLOG shows them: so many of the latest, each cut to a few kilobytes.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/calls/invocation.hpp"
+#include "tutti/server/reply.hpp"
+
+namespace tutti::server {
+
+class slow_log {
+public:
+    struct entry {
+        std::uint64_t id = 0;    ///< note() gives it
+        std::int64_t noted = 0;  ///< seconds since 1970; note() gives it
+        std::chrono::nanoseconds ran{}, waited{};
+        int priority = 0;
+        unsigned interruptions = 0;
+        ending how = ending::ok;
+        std::vector<std::string> words{};
+        std::string address{}, client{};
+    };
+
+    /// Keeps the latest `most` of those that run for longer. Negative, or none of them: keeps nothing.
+    slow_log(std::chrono::microseconds slower_than, std::size_t most) noexcept
+        : slower_than_{slower_than.count() < 0 || most == 0 ? std::chrono::nanoseconds::max() : slower_than},
+          most_{most} {}
+
+    [[nodiscard]] bool takes(std::chrono::nanoseconds ran) const noexcept { return ran > slower_than_; }
+    /// The words of a call, as long and as many as are kept; what is left out is counted, as Redis does it.
+    [[nodiscard]] static std::vector<std::string> cut(std::span<const std::string_view> words);
+    /// @throws std::bad_alloc
+    void note(entry e);
+
+    /// The newest `count`, as SLOWLOG GET answers.
+    void show(std::size_t count, reply& to) const;
+    [[nodiscard]] std::size_t size() const;
+    void reset() noexcept;
+
+private:
+    const std::chrono::nanoseconds slower_than_;
+    const std::size_t most_;
+    mutable std::mutex mutex_;
+    std::deque<entry> newest_first_;
+    std::uint64_t next_id_ = 0;
+};
+
+}  // namespace tutti::server
