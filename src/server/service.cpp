@@ -264,6 +264,7 @@ snapshot service::body::look() const {
     s.workers = workers_;
     s.executor = executor_->name();
     s.busy = executor_->current_load();
+    s.resident_bytes = resident_bytes();
     s.held_bytes = shared_->bytes.held();
     for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, e.what.options.priority, {}, {}});
     for (const auto& r : io_threads_) add(s, r->counted());

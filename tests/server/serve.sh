@@ -340,6 +340,7 @@ PYTHON
         ;;
     metrics)
         start --metrics-port 0
+        info_has '^used_memory_rss:[1-9][0-9]{5,}' || fail "no memory"
         expect OK CALL transfer 1 2 3
         expect OK CALL put 1
         expect OK CALL take
@@ -356,6 +357,8 @@ PYTHON
             fail "no histogram"
         grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="other"} 2' "$folder/later" ||
             fail "a histogram for each priority that clients choose"
+        grep -q "^process_resident_memory_bytes [1-9]" "$folder/metrics" || fail "no memory"
+        ! grep -q "^tutti_log_" "$folder/metrics" || fail "a log that there is not"
         for zero in 'turnaround_seconds_count{procedure="balance",priority="4"}' 'waiting_calls{priority="7"}' \
             'calls_total{procedure="balance",ending="TIMEOUT"}' 'aborts_total{block="transfer",cause="killed"}'; do
             grep -qF "tutti_$zero 0" "$folder/metrics" || fail "no zero: $zero"
@@ -367,6 +370,16 @@ PYTHON
             grep -q "^tutti_$name " "$folder/metrics" || fail "no $name"
         done
         info_has '^aborts:.*explicit_restart=' || fail "no aborts by cause"
+        stop
+        rm "$folder/port"
+        start --metrics-port 0 --log "$folder/calls"
+        expect OK CALL put 1
+        metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
+        exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+        printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+        cat <&3 >"$folder/metrics"
+        grep -q '^tutti_log_pending_bytes [0-9]' "$folder/metrics" || fail "nothing of the log"
+        grep -q '^tutti_log_trouble 0' "$folder/metrics" || fail "nothing of the log's trouble"
         stop
         ;;
     pipe)

@@ -130,6 +130,14 @@ public:
             single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
         all.push_back(
             single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
+        all.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place",
+                             MetricType::Gauge, s.resident_bytes));
+        if (s.log) {
+            all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written",
+                                 MetricType::Gauge, s.log->pending_bytes));
+            all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
+                                 MetricType::Gauge, s.log->trouble.empty() ? 0 : 1));
+        }
         all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
         all.push_back(
             single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));

@@ -1,6 +1,9 @@
 #include "server/metrics/snapshot.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 
 #include "observe/histogram.hpp"
 #include "tutti/statistics.hpp"
@@ -47,6 +50,13 @@ void add_transactions(snapshot& to) {
     }
 }
 
+std::uint64_t resident_bytes() {
+    std::ifstream from{"/proc/self/statm"};
+    std::uint64_t all = 0, resident = 0;
+    if (!(from >> all >> resident)) return 0;
+    return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 std::string to_text(const snapshot& s) {
     std::string text;
     const auto line = [&](std::string_view key, std::uint64_t value) {
@@ -62,9 +72,11 @@ std::string to_text(const snapshot& s) {
     line("clients_refused", s.clients_refused);
     line("commands", s.commands);
     line("malformed_requests", s.malformed);
-    line("bytes_held", s.held_bytes);
     line("bytes_read", s.bytes_read);
     line("bytes_written", s.bytes_written);
+    text.append("\r\n# memory\r\n");
+    line("used_memory_rss", s.resident_bytes);
+    line("bytes_held", s.held_bytes);
     text.append("\r\n# queue\r\n");
     line("running", s.busy.running);
     line("queue_bound", s.busy.capacity);

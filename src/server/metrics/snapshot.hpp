@@ -32,7 +32,7 @@ struct snapshot {
     std::string_view executor = {};
     load busy;
     std::uint64_t clients = 0, clients_in_all = 0, clients_refused = 0;
-    std::uint64_t commands = 0, malformed = 0, held_bytes = 0, bytes_read = 0, bytes_written = 0;
+    std::uint64_t commands = 0, malformed = 0, resident_bytes = 0, held_bytes = 0, bytes_read = 0, bytes_written = 0;
     std::vector<of_procedure> procedures;
 
     struct of_block {
@@ -53,6 +53,9 @@ void add(snapshot& to, const counters& from);
 
 /// Adds what the engine counts.
 void add_transactions(snapshot& to);
+
+/// Of this process, of which the library is a part; 0 where the system does not say.
+[[nodiscard]] std::uint64_t resident_bytes();
 
 /// As INFO shows it: lines of `key:value`, under headings.
 [[nodiscard]] std::string to_text(const snapshot& s);
