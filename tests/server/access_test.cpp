@@ -80,6 +80,7 @@ TEST(access, nobody_is_let_in_without_the_password) {
     EXPECT_EQ(c({"CALL", "balance", "1"}), "1000");
     EXPECT_EQ(c({"AUTH", "chief", "wrong"}).substr(0, 10), "-WRONGPASS");
     EXPECT_EQ(c({"ACL", "WHOAMI"}), "clerk") << "a login that failed leaves it who it was";
+    EXPECT_EQ(number_of(c({"INFO"}), "logins_failed"), 6U);
     EXPECT_EQ(c({"AUTH", "open"}), "OK");
     EXPECT_EQ(c({"ACL", "WHOAMI"}), "default");
     EXPECT_EQ(c({"HELLO", "2", "AUTH", "chief", "more", "AUTH", "clerk", "wrong"}).front(), '(');

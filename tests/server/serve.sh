@@ -239,7 +239,9 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.a
         printf 'open sesame\r\n' >"$folder/password"
         start --password-file "$folder/password"
         expect NOAUTH CALL noop
+        expect WRONGPASS AUTH 'open, says me'
         [[ $(REDISCLI_AUTH='open sesame' redis-cli -p "$port" CALL noop) == OK ]] || fail "the password does not open"
+        REDISCLI_AUTH='open sesame' info_has '^logins_failed:1.$' || fail "the wrong password is not counted"
         stop
         ;;
     users)
@@ -264,6 +266,11 @@ TOML
         [[ $(as clerk secret CALL PRIORITY 5 count) == ARGUMENT* ]] || fail "the clerk is too urgent"
         [[ $(as clerk wrong CALL balance 1) == *WRONGPASS* ]] || fail "any password will do"
         [[ $(as chief more CALL transfer 1 2 3) == OK ]] || fail "the chief may not call"
+        metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
+        exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+        printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+        cat <&3 >"$folder/metrics"
+        grep -q '^tutti_logins_failed_total 1$' "$folder/metrics" || fail "the login that failed is not counted"
         if python3 -c 'import redis' 2>/dev/null; then
             python3 - "$port" <<'PYTHON' || fail "redis-py is not let in"
 import sys, redis

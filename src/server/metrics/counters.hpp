@@ -49,6 +49,7 @@ public:
     counter clients_in_all;
     counter clients_refused;  ///< there were too many, or no memory for them
     counter commands;         ///< that are no call of a procedure: others, and calls of none or with wrong options
+    counter logins_failed;    ///< the name or the password was not right
     counter malformed;        ///< requests that ended their connection
     counter bytes_read;
     counter bytes_written;

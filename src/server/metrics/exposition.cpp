@@ -128,6 +128,8 @@ public:
             single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));
         all.push_back(
             single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
+        all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
+                             MetricType::Counter, s.logins_failed));
         all.push_back(
             single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
         all.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place",

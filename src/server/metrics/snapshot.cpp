@@ -19,6 +19,7 @@ void add(snapshot& to, const counters& from) {
     to.clients += from.clients.get();
     to.clients_in_all += from.clients_in_all.get();
     to.clients_refused += from.clients_refused.get();
+    to.logins_failed += from.logins_failed.get();
     to.commands += from.commands.get();
     to.malformed += from.malformed.get();
     to.bytes_read += from.bytes_read.get();
@@ -70,6 +71,7 @@ std::string to_text(const snapshot& s) {
     line("connected_clients", s.clients);
     line("clients_in_all", s.clients_in_all);
     line("clients_refused", s.clients_refused);
+    line("logins_failed", s.logins_failed);
     line("commands", s.commands);
     line("malformed_requests", s.malformed);
     line("bytes_read", s.bytes_read);

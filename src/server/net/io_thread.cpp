@@ -271,6 +271,11 @@ void io_thread::end_with(connection& c, std::string_view code, const std::string
     c.who.quit = true;
 }
 
+void io_thread::count_command(connection& c) noexcept {
+    counters_.commands.add_one();
+    counters_.logins_failed.add(std::exchange(c.who.failed_logins, 0U));
+}
+
 /// Returns how many bytes were understood.
 std::size_t io_thread::take_requests(connection& c, std::string_view input) {
     // Where the server holds all that it may, so much of a request that is not complete yet is still kept.
@@ -307,7 +312,7 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                         break;
                     case commands::outcome::answer:
                         c.mark_answered(r);
-                        counters_.commands.add_one();
+                        count_command(c);
                         break;
                 }
             } catch (...) {

@@ -86,6 +86,7 @@ private:
     void read(connection& c);
     void end_with(connection& c, std::string_view code, const std::string& why);
     std::size_t take_requests(connection& c, std::string_view input);
+    void count_command(connection& c) noexcept;
     void submit();
     void collect();
     void end_login(request& r) noexcept;

@@ -77,7 +77,7 @@ void io_thread::end_login(request& r) noexcept {
     touch(c);
     try {
         shared_.known.end_login(c.who, r);
-        counters_.commands.add_one();
+        count_command(c);
     } catch (const std::exception&) {
         c.broken = true;
     }

@@ -159,12 +159,14 @@ bool commands::is_password(std::string_view given) const noexcept {
 
 /// A user is let in as the doorkeeper has said.
 bool commands::let_in(session& who, std::string_view name, std::string_view password) const noexcept {
-    if (who.seen != nullptr) {
-        if (who.seen->state != login_claim::verdict::right) return false;
-        who.as = who.seen->who;
-    } else if (!users_.empty() || password_.empty() || name != nameless || !is_password(password)) {
+    const bool right = who.seen != nullptr
+                           ? who.seen->state == login_claim::verdict::right
+                           : users_.empty() && !password_.empty() && name == nameless && is_password(password);
+    if (!right) {
+        ++who.failed_logins;
         return false;
     }
+    if (who.seen != nullptr) who.as = who.seen->who;
     who.trusted = true;
     return true;
 }

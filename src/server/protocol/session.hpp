@@ -20,6 +20,7 @@ struct session {
     const login_claim* seen = nullptr;  ///< while the login that the doorkeeper has seen is answered
     protocol spoken = protocol::resp2;
     client_directory::entry* entry = nullptr;
+    unsigned failed_logins = 0;   ///< that are not counted yet
     bool replies_off = false;     ///< it wants no answers
     bool skips_next = false;      ///< nor one to its next request
     std::optional<multi> queued;  ///< since MULTI
