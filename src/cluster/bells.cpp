@@ -19,24 +19,31 @@ bool bells::enrol(bell& mine, std::span<const backend::check> keys) {
 }
 
 bool bells::hears(std::unique_lock<std::mutex>& hold) {
-    const auto open = [this] { return !stopped_ && !broken_ && thread_.joinable(); };
+    const auto open = [this] { return !stopped_ && !broken_; };
     if (opening_) {  // another has waited for the engine in the place of this one
         opened_.wait(hold, [this] { return !opening_; });
         return open();
     }
     if (stopped_ || open()) return open();
     opening_ = true;
-    std::thread over = std::move(thread_);
     hold.unlock();
-    if (over.joinable()) over.join();
-    std::shared_ptr<backend::feed> fresh = engine_.open_feed();
+    std::shared_ptr<backend::feed> fresh;
+    try {
+        fresh = engine_.open_feed();
+    } catch (...) {
+        hold.lock();
+        opening_ = false;
+        opened_.notify_all();
+        throw;
+    }
     hold.lock();
     opening_ = false;
     opened_.notify_all();
     if (!fresh || stopped_) return false;
+    if (!thread_.joinable()) thread_ = std::thread{[this] { listen(); }};
     feed_ = std::move(fresh);
     broken_ = false;
-    thread_ = std::thread{[this] { listen(); }};
+    renewed_.notify_all();
     return true;
 }
 
@@ -57,19 +64,30 @@ void bells::stop() {
         const std::lock_guard hold{guard_};
         stopped_ = true;
         if (feed_) feed_->close();
+        renewed_.notify_all();
         over = std::move(thread_);
     }
     if (over.joinable()) over.join();
 }
 
 void bells::listen() {
-    std::shared_ptr<backend::feed> from;
-    {
-        const std::lock_guard hold{guard_};
-        from = feed_;
+    std::unique_lock hold{guard_};
+    while (true) {
+        renewed_.wait(hold, [this] { return stopped_ || !broken_; });
+        if (stopped_) return;
+        const std::shared_ptr<backend::feed> from = feed_;
+        hold.unlock();
+        hear_out(*from);
+        hold.lock();
+        if (stopped_) return;
+        broken_ = true;  // who enrols from now on opens another
+        ring_all(hold);
     }
+}
+
+void bells::hear_out(backend::feed& from) {
     std::vector<backend::key> written;
-    while (from->next(written)) {
+    while (from.next(written)) {
         std::unique_lock hold{guard_};
         std::unordered_set<bell*> which;
         for (const backend::key& k : written) {
@@ -80,9 +98,6 @@ void bells::listen() {
         for (bell* b : which) remove(b);
         ring(hold, which);
     }
-    std::unique_lock hold{guard_};
-    broken_ = true;  // who enrols from now on opens another
-    ring_all(hold);
 }
 
 void bells::ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which) {

@@ -9,6 +9,11 @@
 // makes its reads invalid, which `retry` looks at. When the feed breaks, every bell rings, and blocks look for
 // themselves.
 //
+// The thread that rings waits for blocks: its commits do so in quiescence, for a lock, or for the turn of an algorithm
+// that runs one block at a time. A block that enrols still runs, so it never waits for that thread: it opens the feed
+// itself, which the engine bounds, and the thread turns to it when it has rung. What the new feed tells until then is
+// kept in it.
+//
 // Thread safety: every member.
 #pragma once
 
@@ -40,13 +45,15 @@ public:
     /// It will not ring when this has returned. REQUIRES: no transaction of the caller runs, because a ring may wait in
     /// quiescence for that.
     void withdraw(bell& mine);
-    /// Ends the thread.
+    /// Ends the thread, and rings nothing any more. REQUIRES: as withdraw; nobody sleeps.
     void stop();
 
 private:
     /// Whether a feed is open; opens one if none is, without the lock, because the engine may take its time.
     [[nodiscard]] bool hears(std::unique_lock<std::mutex>& hold);
     void listen();
+    /// Rings for what it tells, until it breaks.
+    void hear_out(backend::feed& from);
     void ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which);
     void ring_all(std::unique_lock<std::mutex>& hold);
     void remove(bell* mine);
@@ -57,9 +64,9 @@ private:
     std::unordered_map<backend::key, std::unordered_set<bell*>> by_key_;
     std::unordered_map<bell*, std::vector<backend::key>> by_bell_;
     std::unordered_set<bell*> ringing_;  // outside of the lock
-    std::condition_variable rung_, opened_;
+    std::condition_variable rung_, opened_, renewed_;
     std::thread thread_;
-    bool broken_ = false;
+    bool broken_ = true;  // there is no feed, or it has ended
     bool opening_ = false;
     bool stopped_ = false;
 };

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/node.hpp>
+#include <tutti/tutti.hpp>
 
 #include "cli/port.hpp"
 #include "cluster/backend/address.hpp"
@@ -51,6 +52,61 @@ TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     opens.join();
     waits.join();
     EXPECT_TRUE(heard[0] && heard[1]);
+    all.stop();
+}
+
+/// Its first feed breaks when the test says so.
+class brittle final : public cluster::testing::wrapped {
+public:
+    using wrapped::wrapped;
+    std::unique_ptr<backend::feed> open_feed() override {
+        if (++feeds > 1) return wrapped::open_feed();
+        return std::make_unique<short_lived>(fails);
+    }
+    std::latch fails{1};
+    int feeds = 0;  // opened by one thread
+
+private:
+    struct short_lived final : backend::feed {
+        explicit short_lived(std::latch& until) : until_{until} {}
+        bool next(std::vector<backend::key>&) override { return until_.wait(), false; }
+        void close() noexcept override {}
+        std::latch& until_;
+    };
+};
+
+// Catches a block that waits for the thread that rings, while that waits for the block: it reads what that writes, and
+// cannot be made to give way.
+TEST(engine_bells, who_enrols_waits_for_no_ring) {
+    const support::watchdog guard{"rings", std::chrono::seconds{60}};
+    brittle engine{backend::open_engine("memory:", {"tutti"})};
+    cluster::bells all{engine};
+    cluster::bell sleeper{0}, mine{0};
+    const backend::check key{"o1", 0};
+    ASSERT_TRUE(all.enrol(sleeper, {&key, 1}));
+    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+        EXPECT_EQ(sleeper.get(t), 0u);
+        engine.fails.count_down();
+        bool heard = true;
+        // Until it is known that the first has broken, there is no second.
+        while (heard && engine.feeds < 2) heard = all.enrol(mine, {&key, 1});
+        EXPECT_TRUE(heard);
+        EXPECT_EQ(sleeper.get(t), 0u) << "it has rung, and this test has tested nothing";
+    });
+    const auto await = [](cluster::bell& b, std::uint64_t more_than) {
+        atomically([&](tx& t) {
+            if (b.get(t) <= more_than) retry(t);
+        });
+    };
+    await(sleeper, 0);  // whoever slept when the feed broke looks again
+    const std::uint64_t rung = mine.load();
+    ASSERT_TRUE(all.enrol(mine, {&key, 1}));
+    EXPECT_EQ(engine.feeds, 2);
+    const backend::write w{key.of, true, "x"};
+    backend::request r;
+    r.writes = {&w, 1};
+    engine.commit(r);
+    await(mine, rung);  // by the second feed
     all.stop();
 }
 
