@@ -42,7 +42,7 @@ int open_to_write(const std::string& file) noexcept {
 
 void open_early(wish& w, const std::string& file) noexcept {
     struct stat about{};
-    // Whoever reads a pipe waits for what comes, and would take this for all of it.
+    // The reader of a pipe waits for what comes, and would take this for all of it.
     if (::stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return;
     w.early = open_to_write(file);
     if (w.early < 0 || ::fstat(w.early, &about) != 0) return;  // in the end it says why

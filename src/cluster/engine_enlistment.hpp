@@ -17,8 +17,8 @@
 //   E3  a variable that is newer moves the snapshot, to an instant v; objects that are found unchanged later were
 //       current at v (a version never comes again)
 //   E4  while the engine commits, local writes are locked, and local reads are protected (api::protect_reads), so that
-//       the instant of the engine's commit is one of the variables, too. Who would read a variable that is written
-//       finds it locked until it is published
+//       the instant of the engine's commit is one of the variables, too. A block that reads a variable which is
+//       being written finds it locked until it is published
 //   E5  a transaction that writes variables alone asks for its objects again when these are locked
 //
 // docs/cluster-engines.md has the proof. Not thread-safe: it belongs to its context.

@@ -21,8 +21,8 @@
 //       orec has moved, and none needs to: no transaction that could compare it with an older one was running.
 //   H4  A biased owner (core/tokens/bias.hpp) runs without looking at the token. There is none in a process whose
 //       blocks may run in hardware: `serves` is the same for all contexts and for the life of the process.
-//   H5  Memory that a block in hardware frees goes back at once. Whoever could still read it is another hardware
-//       attempt, which what freed it has ended.
+//   H5  Memory that a block in hardware frees goes back at once. Only another hardware attempt could still read
+//       it, and the commit that freed it has ended that.
 //
 // Where a block goes that hardware has failed
 //   conflicts, capacity   it runs alone, without barriers, in a world that stands still as before, which costs about

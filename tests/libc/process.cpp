@@ -148,7 +148,7 @@ bool is_told = false;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
-/// Whoever is woken finds what the transaction has written.
+/// The woken thread finds what the transaction has written.
 void woken() {
     pthread_t waiter;
     is_told = false;

@@ -322,6 +322,13 @@ TEST(calls, none_is_slow_where_that_is_off) {
     EXPECT_EQ(ask({"SLOWLOG", "LEN"}), "0");
 }
 
+TEST(calls, none_is_slow_by_more_time_than_nanoseconds_can_say) {
+    bank_server bank{{.slow_log_slower_than = std::chrono::microseconds::max()}};
+    client ask{bank.port()};
+    EXPECT_EQ(ask({"CALL", "noop"}), "OK");
+    EXPECT_EQ(ask({"SLOWLOG", "LEN"}), "0");
+}
+
 TEST(calls, clients_may_want_no_answers) {
     bank_server bank;
     client ask{bank.port()};

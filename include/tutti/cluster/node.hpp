@@ -28,8 +28,8 @@ struct node_options {
     /// without a socket. Connections are not encrypted yet, so only loopback addresses and Unix sockets are taken.
     std::vector<std::string> addresses{};
     cluster::placement placement = placement::home;
-    /// A node that has not answered a question for so long is lost to who asked it; one that has sent nothing at all
-    /// for so long, though every node sends something eight times in it, is lost for good.
+    /// A node that has not answered a question for so long is lost to the one that asked; a node that has sent
+    /// nothing at all for so long, though every node sends something eight times in it, is lost for good.
     std::chrono::milliseconds patience{5000};
     std::chrono::milliseconds connect_within{10000};  ///< all others must be there by then
     std::size_t largest_message = 16u << 20;          ///< a node that announces a larger one is disconnected

@@ -96,8 +96,8 @@ struct settings {
     /// next process that has them.
     std::vector<int> inherited{};
     std::string password{};  ///< that a connection has to AUTH with first; empty: none has to
-    /// If there are any, a connection has to AUTH as one of them; one named `default` is who gives a password alone.
-    /// Not beside `password`.
+    /// If there are any, a connection has to AUTH as one of them; a client that gives a password alone is
+    /// `default`. Not beside `password`.
     std::vector<user> users{};
     tls_files tls{};  ///< for TCP
     /// Where Prometheus may ask; 0: the system chooses. For commits and aborts call enable_statistics(true).

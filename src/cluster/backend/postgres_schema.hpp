@@ -7,7 +7,7 @@
 // wrote yet gets a row, so that there is something to lock. SERIALIZABLE would add nothing but its own conflicts.
 //
 // Why a wake is not lost (B5): a commit tells others only while somebody listens, because NOTIFY makes commits wait for
-// each other. Who listens first says until when in @_watched, a sequence, whose value everybody sees at once; then
+// each other. A listener first says until when in @_watched, a sequence, whose value everybody sees at once; then it
 // waits, by an exclusive advisory lock, for the commits that may have looked before, which hold it shared.
 #pragma once
 

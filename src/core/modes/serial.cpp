@@ -141,7 +141,7 @@ void try_to_still_the_world(descriptor& d) noexcept {
     if (how == token_taken::no) return;
     see_all(d, how);
     const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in comes_to_be_alone
-    // Who seizes the token runs, so once nobody does d still has it, or it has gone on to the next.
+    // A transaction that seizes the token runs, so once none runs d still has it, or it has gone on to the next.
     if (!is_biased && (how == token_taken::still || spin_while_they_run(d)) && serial_owner() == &d) end_serial(d);
     else drop_serial_token(d);
     wake_sleepers(d);  // those that wait for d's end as the owner

@@ -78,8 +78,8 @@ void journal::hand_over(std::unique_ptr<slip> s) noexcept {
     if (how_.sync != log_sync::always && asleep_.load() == sleep::for_anything) ring();
 }
 
-// Partner of asleep_: as in io_thread.cpp. Who pushes looks at asleep_ afterwards; the journal's thread sets it and
-// then looks for what was pushed. All sequentially consistent, so one of them sees the other.
+// Partner of asleep_: as in io_thread.cpp. A thread that pushes looks at asleep_ afterwards; the journal's thread sets
+// it and then looks for what was pushed. All sequentially consistent, so one of them sees the other.
 void journal::ring() noexcept {
     if (asleep_.load() == sleep::none || asleep_.exchange(sleep::none) == sleep::none) return;
     {

@@ -33,7 +33,7 @@ public:
 
     /// Keeps the latest `most` of those that run for longer. Negative, or none of them: keeps nothing.
     slow_log(std::chrono::microseconds slower_than, std::size_t most) noexcept
-        : slower_than_{slower_than.count() < 0 || most == 0 ? std::chrono::nanoseconds::max() : slower_than},
+        : slower_than_{slower_than.count() < 0 || most == 0 || slower_than > longest ? longest : slower_than},
           most_{most} {}
 
     [[nodiscard]] bool takes(std::chrono::nanoseconds ran) const noexcept { return ran > slower_than_; }
@@ -48,6 +48,10 @@ public:
     void reset() noexcept;
 
 private:
+    /// That nanoseconds can say: no call runs for so long.
+    static constexpr auto longest =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds::max());
+
     const std::chrono::nanoseconds slower_than_;
     const std::size_t most_;
     mutable std::mutex mutex_;
