@@ -1,10 +1,10 @@
 // Commits, and reads, of threads that meet go to the engine in one request.
 //
 // A thread that comes while two requests are under way waits in a line; when one is back, the first in line takes
-// everything that waits and agrees, and asks for all of it. So a lone thread waits for nobody, and many share the engine's round
-// trip, its log and its disk. Two commits agree if neither writes what the other checks or writes: then any order of
-// them is right, which is what commit_all asks for. Two reads agree if nothing is held: then one instant, after both
-// were asked for, does for both.
+// everything that waits and agrees, and asks for all of it. So a lone thread waits for nobody, and many share the
+// engine's round trip, its log and its disk. Two commits agree if neither writes what the other checks or writes: then
+// any order of them is right, which is what commit_all asks for. Two reads agree if nothing is held: then one instant,
+// after both were asked for, does for both.
 //
 // Thread safety: every member.
 #pragma once

@@ -5,9 +5,9 @@
 //   free   the record does not exist
 //
 // No two clocks are compared. A waiter measures by its own clock how long it has seen the same fence, and after the
-// time that the record says it breaks the lease, by a commit that checks the fence. A holder that does something under its
-// lease checks the fence in that very commit; versions never come again (B1), so nothing of one whose lease was broken
-// takes effect, however late it comes. After Gray and Cheriton, "Leases", SOSP 1989.
+// time that the record says it breaks the lease, by a commit that checks the fence. A holder that does something under
+// its lease checks the fence in that very commit; versions never come again (B1), so nothing of one whose lease was
+// broken takes effect, however late it comes. After Gray and Cheriton, "Leases", SOSP 1989.
 //
 // Thread safety: every member of leases; a sighting belongs to the thread that waits.
 #pragma once
