@@ -83,6 +83,7 @@ public:
     /// Connects to an engine that holds the objects; other programs that name it with the same prefix share them. The
     /// node is the only one of its cluster (number 0), and a `node_lost` of it is the engine. Throws connection_error.
     explicit node(const engine_options& options);
+    /// REQUIRES: no block of the caller runs, because the end may wait for a wake-up that waits for blocks.
     ~node();
     node(const node&) = delete;
     node& operator=(const node&) = delete;
