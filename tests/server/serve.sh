@@ -235,6 +235,15 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.a
         [[ $(<"$folder/python") == "$expected" ]] || fail "$(<"$folder/python")"
         stop
         ;;
+    hiredis)
+        start
+        "$4" "$port" >"$folder/told" 2>&1 || fail "$(<"$folder/told")"
+        expected=$(printf "moved: OK\nleft: 970\nboth: OK OK\nneither: CANCELLED\nleft: 980")
+        [[ $(<"$folder/told") == "$expected" ]] || fail "$(<"$folder/told")"
+        stop
+        "$4" "$port" >"$folder/told" 2>&1 && fail "it was answered without a server: $(<"$folder/told")"
+        grep -q "refused" "$folder/told" || fail "no reason: $(<"$folder/told")"
+        ;;
     password)
         printf 'open sesame\r\n' >"$folder/password"
         start --password-file "$folder/password"
