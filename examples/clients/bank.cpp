@@ -50,7 +50,8 @@ std::string text_of(const redisReply& answer) {
 class connection {
 public:
     /// @throws broken
-    explicit connection(int port) : socket_{redisConnectWithTimeout("127.0.0.1", port, {.tv_sec = 2, .tv_usec = 0})} {
+    explicit connection(int port)
+        : socket_{redisConnectWithTimeout("127.0.0.1", port, {.tv_sec = 2, .tv_usec = 0}), redisFree} {
         if (socket_ == nullptr || socket_->err != 0) throw broken{socket_ == nullptr ? "no memory" : socket_->errstr};
         redisSetTimeout(socket_.get(), {.tv_sec = 10, .tv_usec = 0});
     }
@@ -72,7 +73,7 @@ public:
     }
 
 private:
-    std::unique_ptr<redisContext, decltype(&redisFree)> socket_{nullptr, redisFree};
+    std::unique_ptr<redisContext, decltype(&redisFree)> socket_;
 };
 
 /// A key that nobody guesses, because keys are the server's and not the user's.
