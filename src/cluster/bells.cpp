@@ -80,7 +80,7 @@ void bells::listen() {
         hear_out(*from);
         hold.lock();
         if (stopped_) return;
-        broken_ = true;  // who enrols from now on opens another
+        broken_ = true;  // the next block that enrols opens another feed
         ring_all(hold);
     }
 }

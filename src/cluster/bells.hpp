@@ -45,7 +45,7 @@ public:
     /// It will not ring when this has returned. REQUIRES: no transaction of the caller runs, because a ring may wait in
     /// quiescence for that.
     void withdraw(bell& mine);
-    /// Ends the thread, and rings nothing any more. REQUIRES: as withdraw; nobody sleeps.
+    /// Ends the thread, and rings nothing any more. REQUIRES: as withdraw; no block sleeps.
     void stop();
 
 private:

@@ -238,7 +238,7 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.a
     hiredis)
         start
         "$4" "$port" >"$folder/told" 2>&1 || fail "$(<"$folder/told")"
-        expected=$(printf "moved: OK\nleft: 970\nboth: OK OK\nneither: CANCELLED\nleft: 980")
+        expected=$(printf "moved: OK\nleft: 970\nboth: OK OK\nneither: CANCELLED\nneither: NOPROC\nleft: 980")
         [[ $(<"$folder/told") == "$expected" ]] || fail "$(<"$folder/told")"
         stop
         "$4" "$port" >"$folder/told" 2>&1 && fail "it was answered without a server: $(<"$folder/told")"

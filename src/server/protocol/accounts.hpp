@@ -1,4 +1,4 @@
-// Users: whom the server lets in, what each may call, how urgently and how often.
+// Users: the server lets them in, and bounds what each may call, how urgently and how often.
 //
 // Thread safety: any thread.
 #pragma once

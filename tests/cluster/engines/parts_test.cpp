@@ -98,7 +98,7 @@ TEST(engine_bells, who_enrols_waits_for_no_ring) {
             if (b.get(t) <= more_than) retry(t);
         });
     };
-    await(sleeper, 0);  // whoever slept when the feed broke looks again
+    await(sleeper, 0);  // a block that slept when the feed broke looks again
     const std::uint64_t rung = mine.load();
     ASSERT_TRUE(all.enrol(mine, {&key, 1}));
     EXPECT_EQ(engine.feeds, 2);
