@@ -34,7 +34,7 @@ case $what in
         cat >"$work/root/tests" <<END
 $program --gtest_brief=1
 su other -s /bin/sh -c '! test -r /dev/tutti && ! test -w /dev/tutti'
-for i in 1 2 3 4 5 6 7 8; do sh /busy.sh $program || exit 1; done
+for i in 1 2 3 4 5 6 7 8; do sh /busy.sh $program ticking && sh /busy.sh $program asleep || exit 1; done
 END
         cp tests/kernel/busy.sh "$work/root/busy.sh"
         ;;
