@@ -114,7 +114,7 @@ long tutti_await(struct tutti_file *file, u64 longest_ns)
 {
 	struct tutti_member *m = own_member(file);
 	DEFINE_WAIT(wait);
-	bool has_slept = false;
+	bool has_slept = false, timer_ended_it = false;
 	struct goal goal;
 	ktime_t end;
 	long result;
@@ -138,12 +138,12 @@ long tutti_await(struct tutti_file *file, u64 longest_ns)
 		if (result)
 			break;
 		has_slept = true;
-		schedule_hrtimeout_range(&end, 0, HRTIMER_MODE_ABS);
+		timer_ended_it = !schedule_hrtimeout_range(&end, 0, HRTIMER_MODE_ABS);
 	}
 	finish_wait(&file->queues[goal.number], &wait);
 	if (has_slept)
 		WRITE_ONCE(m->entry->slept, m->entry->slept + 1);
-	if (result == -ETIMEDOUT)
+	if (timer_ended_it)
 		WRITE_ONCE(m->entry->outlasted, m->entry->outlasted + 1);
 	return result;
 }

@@ -83,7 +83,7 @@ struct tutti_transaction {
 	/* The module writes: */
 	__u32 deferring;	/* the thread runs at a lower weight */
 	__u64 slept;		/* counts: calls of TUTTI_AWAIT that slept, */
-	__u64 outlasted;	/* and of those, the ones that the awaited transaction outlasted */
+	__u64 outlasted;	/* and of those, the ones that no wake-up ended, but the time */
 };
 
 /* [begin, end): code that may be interrupted. */

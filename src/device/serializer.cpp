@@ -1,5 +1,6 @@
 // Winners show their executions in the page of transactions, losers wait for what they find there. What the module
 // promises is in kernel/uapi.h.
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "base/fence.hpp"
 #include "base/lock.hpp"
@@ -70,6 +72,26 @@ struct place {
 };
 constinit thread_local place mine;
 
+/// A child inherits the weight, and no entry that would give it back.
+void before_fork() noexcept {
+    if (std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
+}
+
+/// The page is not mapped there (VM_DONTCOPY), and the module takes no call of another program.
+void in_child() noexcept {
+    device.opening.forget_holder();
+    device.entries.store(nullptr, std::memory_order_relaxed);
+    if (device.fd >= 0) ::close(std::exchange(device.fd, -1));
+    device.tried = false;
+    for (auto& s : device.shown) s.store(nullptr, std::memory_order_relaxed);
+    mine = {};
+}
+
+void heed_forks() noexcept {
+    static const int done = ::pthread_atfork(before_fork, nullptr, in_child);
+    static_cast<void>(done);
+}
+
 /// Null if it cannot be had.
 tutti_transaction* open_entries() {
     const base::lock_guard guard{device.opening};
@@ -87,6 +109,7 @@ tutti_transaction* open_entries() {
         ::close(fd);
         return nullptr;
     }
+    heed_forks();
     device.fd = fd;
     device.entries.store(static_cast<tutti_transaction*>(page), std::memory_order_release);
     return static_cast<tutti_transaction*>(page);
@@ -194,21 +217,6 @@ bool defer_in_kernel(descriptor& self, const descriptor& other) noexcept {
     shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
     mine.defers |= a.value == 1;
     return a.error == 0;
-}
-
-void copy_kernel_entries(bool in_child) noexcept {
-    // The child inherits the weight, and no entry that would give it back.
-    if (mine.defers && !in_child) call(device.fd, TUTTI_RESUME);
-    mine.defers = false;
-    if (!in_child) return;
-    // The page is not mapped here (VM_DONTCOPY), and the module takes no call of another program.
-    device.entries.store(nullptr, std::memory_order_relaxed);
-    if (device.fd >= 0) ::close(device.fd);
-    device.fd = -1;
-    device.tried = false;
-    device.opening.forget_holder();
-    for (auto& s : device.shown) s.store(nullptr, std::memory_order_relaxed);
-    mine = {};
 }
 
 }  // namespace tutti::core

@@ -18,10 +18,6 @@ void pause_in_kernel(core::descriptor& self) noexcept {
     }
 }
 
-void copy_entries(core::copying step, const core::descriptor* /*self*/) noexcept {
-    if (step != core::copying::is_over) core::copy_kernel_entries(step == core::copying::in_child);
-}
-
 void pause_at_lower_weight(core::descriptor& self) noexcept {
     const core::obstacle& o = self.run.in_the_way;
     if (o.who != nullptr && core::defer_in_kernel(self, *o.who)) return pause_by_yielding(self);
@@ -40,10 +36,8 @@ const core::policy serialize_kernel{.name = "serialize-kernel",
                                     .conflict = give_way,
                                     .pause = pause_in_kernel,
                                     .start = show,
-                                    .end = core::hide_in_kernel,
-                                    .copy = copy_entries};
+                                    .end = core::hide_in_kernel};
 
-// `copy`: the entry above does it for both.
 const core::policy serialize_soft_kernel{
     .name = "serialize-soft-kernel",
     .summary = "run at a lower weight, which the kernel gives, until those one lost to have committed",

@@ -72,7 +72,6 @@ public:
     }
     [[nodiscard]] std::uint64_t rounds() const { return back_; }
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
-    // Once it has stopped.
     [[nodiscard]] std::uint64_t slept() const { return slept_; }
     /// Sleeps that no wake-up ended.
     [[nodiscard]] std::uint64_t outlasted() const { return outlasted_; }
@@ -112,10 +111,10 @@ private:
             const int error = me.wait_for(static_cast<unsigned>(number_), n);
             if (error != 0 && error != ETIMEDOUT) ++errors_;
             if (read_once(of_.transaction(static_cast<unsigned>(number_)).running) == n) continue_after_timeout(me, n);
+            slept_ = read_once(me.entry().slept);
+            outlasted_ = read_once(me.entry().outlasted);
             back_ = n;
         }
-        slept_ = read_once(me.entry().slept);
-        outlasted_ = read_once(me.entry().outlasted);
     }
     /// The winner was away for that long.
     void continue_after_timeout(const member& me, std::uint64_t n) const {

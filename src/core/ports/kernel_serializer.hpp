@@ -6,7 +6,7 @@
 // not the thread's only execution.
 //
 // Where the module cannot be had, or this thread, nothing is shown and nothing can be awaited; the first thread that
-// finds it so has said why on standard error, in one line for the process.
+// finds it so has said why on standard error, in one line for the process. The child of a fork begins anew.
 #pragma once
 
 #include "core/state/kernel_sleep.hpp"
@@ -24,8 +24,5 @@ extern const kernel_sleep sleep_in_kernel;
 /// Until the execution that `other` shows is over, or self's own, self's thread runs at a lower weight. False: `other`
 /// shows none, or it cannot be done.
 [[nodiscard]] bool defer_in_kernel(descriptor& self, const descriptor& other) noexcept;
-
-/// In the child of a fork no thread has an entry. For policy::copy.
-void copy_kernel_entries(bool in_child) noexcept;
 
 }  // namespace tutti::core
