@@ -39,7 +39,7 @@ public:
 TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     const support::watchdog guard{"bells", std::chrono::seconds{60}};
     hesitant engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     cluster::bell first{0}, second{0}, third{0};
     const backend::check key{"o1", 0};
     bool heard[2]{};
