@@ -1,4 +1,4 @@
-#include "blocks.h"
+#include "apps/blocks/blocks.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -4,7 +4,8 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-shared=$here/../blocks
+root=$(cd "$here/../.." && pwd)
+shared=$root/apps/blocks
 folder=$1
 wrapper=$2
 mkdir -p "$folder"
@@ -31,8 +32,8 @@ make_blocks() {
     "$here/convert.sh" "$folder/blocks"
     cd "$folder/blocks"
     # --no-libc: nothing of our C library is in a block, so that the program runs on GCC's libitm, too.
-    local flags="-O2 -g -pthread -I$here -I$shared -include $here/tm.h"
-    "$wrapper" --no-libc -O2 -g -pthread -Wall -c "$shared/blocks.c" -o blocks.o
+    local flags="-O2 -g -pthread -I$here -I$root -include $here/tm.h"
+    "$wrapper" --no-libc -O2 -g -pthread -Wall "-I$root" -c "$shared/blocks.c" -o blocks.o
     # shellcheck disable=SC2086  # a list of words
     "$wrapper" --no-libc $flags -Isrc -Ilib -DHAVE_CONFIG_H -c "$here/tm.c" -o tm.o
     make -C lib CC="$wrapper --no-libc" CFLAGS="$flags" -W xmalloc.c libgnu.a

@@ -3,9 +3,9 @@
 
 #include <stdint.h>
 
-#include "common.h"
-#include "main.h"
-#include "signals.h"
+#include <common.h>
+#include <main.h>
+#include <signals.h>
 
 static _Thread_local const char* told;
 

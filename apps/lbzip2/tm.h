@@ -1,14 +1,14 @@
 /* What lbzip2's sources are compiled with once the semantic patches have made its critical sections blocks.
  *
- * A block is written `TM_SCHED() { ... }`. It is a loop around a transaction, so `break` and `continue` leave the block;
- * `return` leaves it, too, and commits it. */
+ * A block is written `TM_SCHED() { ... }`. It is a loop around a transaction, so `break` and `continue` leave the
+ * block; `return` leaves it, too, and commits it. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "blocks.h"
+#include "apps/blocks/blocks.h"
 
 /* A failed assertion, and memory that is used up, end the process, so nobody has to take anything back. */
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;

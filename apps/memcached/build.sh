@@ -14,7 +14,8 @@ known=$(grep -oE '^[a-z+-]+' "$here/builds.txt")
 
 "$here/fetch.sh" "$folder"
 folder=$(cd "$folder" && pwd)
-blocks=$here/../blocks
+root=$(cd "$here/../.." && pwd)
+blocks=$root/apps/blocks
 inputs=$(cat "$here"/patches/* "$here"/*.h "$here"/tm.c "$blocks"/blocks.* "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
 
 make_build() {
@@ -27,11 +28,11 @@ make_build() {
         definition=$(awk -v build="$build" '$1 == build { print $3 }' "$here/builds.txt")
         # The stand-ins of tm.h suffice, and a program without our C library runs on GCC's libitm, too, to be compared.
         compiler="$wrapper --no-libc"
-        flags+="${definition:+ -D$definition} -I$here -I$blocks -include $here/tm.h"
+        flags+="${definition:+ -D$definition} -I$here -I$root -include $here/tm.h"
         # shellcheck disable=SC2086  # a list of words
         $compiler -O2 -g -Wall $flags -DHAVE_CONFIG_H -I. -c "$here/tm.c" -o tm.o
         # shellcheck disable=SC2086
-        $compiler -O2 -g -Wall -c "$blocks/blocks.c" -o blocks.o
+        $compiler -O2 -g -Wall "-I$root" -c "$blocks/blocks.c" -o blocks.o
         shim=(tm.o blocks.o)
         # Hash functions that must be inlined, which GCC refuses with -fgnu-tm. No block looks into them.
         make CC=gcc CFLAGS="-O2 -g -pthread" CPPFLAGS="$flags -Wno-attributes" memcached-{hash,murmur3_hash}.o \

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "blocks.h"
+#include "apps/blocks/blocks.h"
 
 /* TM_CALLED is what the conversion puts before memcached's own functions that blocks call. */
 #if defined(TM_NAIVE)
