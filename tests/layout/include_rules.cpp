@@ -122,7 +122,7 @@ std::optional<std::string> judge(const table& layers, const std::string& row, co
     if (file_exists(name)) {
         const auto* const layer = row_of(layers, name);
         const std::string folder = layer != nullptr ? layer->first : name.substr(0, name.find('/'));
-        if (folder == row || may(folder)) return std::nullopt;
+        if (may(folder) || own_folder(folder, name) == own_folder(row, path)) return std::nullopt;
         return row + " may not include " + folder;
     }
     return name + " is neither in src/ nor in this file's own folder";
