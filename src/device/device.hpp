@@ -10,7 +10,7 @@ namespace tutti::device {
 /// std::bad_alloc.
 [[nodiscard]] int open(std::string& problem);
 
-/// One of its pages, by its offset (TUTTI_TICKS_PAGE, TUTTI_TRANSACTIONS_PAGE); null, and errno, if it cannot be mapped.
+/// One of its pages, by its offset (TUTTI_TICKS_PAGE, TUTTI_TRANSACTIONS_PAGE); null, and errno, if that cannot be had.
 [[nodiscard]] void* map_page(int fd, long offset) noexcept;
 void unmap_page(void* page) noexcept;
 

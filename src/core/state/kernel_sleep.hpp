@@ -9,7 +9,7 @@ namespace tutti::core {
 struct kernel_sleep {
     /// What to sleep on for the execution that `other` is in; 0: there is nothing.
     word (*look)(const descriptor& other) noexcept;
-    /// Returns when that execution is over, at `until`, or earlier. False: it cannot be slept on. REQUIRES: `on` is not 0.
+    /// Returns when that execution is over, at `until`, or earlier. False: it cannot be slept on. REQUIRES: `on` not 0.
     bool (*sleep)(descriptor& self, word on, base::deadline until) noexcept;
 };
 
