@@ -1,6 +1,7 @@
 // The command line of `tutti`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,6 +23,13 @@ struct serve_options {
     bool only_checks = false;                         ///< whether it could serve; it listens nowhere
 };
 
+/// Of TLS, as a client speaks it; each is a file of PEM.
+struct tls_files {
+    std::string authority;    ///< that has signed the server's certificate; empty: one that the system trusts
+    std::string certificate;  ///< to show, with its chain, where the server asks for one; empty: none
+    std::string key;
+};
+
 /// Where a running server is to be found.
 struct server_address {
     std::string host = "127.0.0.1";
@@ -29,6 +37,7 @@ struct server_address {
     std::string unix_socket;
     std::string user;  ///< empty: none is named
     std::string password;
+    std::optional<tls_files> tls;  ///< none: in the clear
 };
 
 struct timeline_options {
