@@ -95,7 +95,8 @@ std::string connection::ask(std::initializer_list<std::string_view> words) {
         if (::redisReaderFeed(context_->reader, buffer.data(), got) != REDIS_OK) break;
     }
     const std::unique_ptr<redisReply, void (*)(void*)> reply{static_cast<redisReply*>(read), ::freeReplyObject};
-    if (reply == nullptr) throw std::runtime_error{fmt::format("the server speaks no RESP: {}", context_->reader->errstr)};
+    if (reply == nullptr)
+        throw std::runtime_error{fmt::format("the server speaks no RESP: {}", context_->reader->errstr)};
     std::string text{reply->str, static_cast<std::size_t>(reply->len)};
     if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{"the server refuses: " + text};
     return text;

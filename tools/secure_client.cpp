@@ -14,7 +14,9 @@ namespace {
 
 using context = std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)>;
 
-[[noreturn]] void fail(const std::string& what) { throw std::runtime_error{fmt::format("TLS: {}: {}", what, tls_failure())}; }
+[[noreturn]] void fail(const std::string& what) {
+    throw std::runtime_error{fmt::format("TLS: {}: {}", what, tls_failure())};
+}
 
 context context_for(const tls_files& how) {
     context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
@@ -57,9 +59,10 @@ std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& 
     std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(c.get()), ::SSL_free};
     if (made == nullptr || ::SSL_set_fd(made.get(), socket) != 1) fail("no memory");
     // To whom the certificate has to belong; names also tell a server which of several it is asked for.
-    const bool named = is_address(host) ? ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(made.get()), host.c_str()) == 1
-                                        : ::SSL_set1_host(made.get(), host.c_str()) == 1 &&
-                                              ::SSL_set_tlsext_host_name(made.get(), host.c_str()) == 1;
+    const bool named = is_address(host)
+                           ? ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(made.get()), host.c_str()) == 1
+                           : ::SSL_set1_host(made.get(), host.c_str()) == 1 &&
+                                 ::SSL_set_tlsext_host_name(made.get(), host.c_str()) == 1;
     if (!named) fail(host);
     errno = 0;
     if (::SSL_connect(made.get()) == 1) return made;

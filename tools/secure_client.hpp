@@ -14,7 +14,7 @@ namespace tutti::tools {
 /// `how.authority` has signed (the system's authorities, if that is empty) for that host or address.
 /// @throws std::runtime_error
 [[nodiscard]] std::unique_ptr<ssl_st, void (*)(ssl_st*)> shake_hands(int socket, const std::string& host,
-                                                                    const tls_files& how);
+                                                                     const tls_files& how);
 
 /// Why the latest operation of TLS failed.
 [[nodiscard]] std::string tls_failure();

@@ -24,8 +24,8 @@ constexpr const char* not_loaded_anew =
     "sockets and the log: docs/server-operation.md, New procedures";
 
 /// SIGTERM and SIGINT: until it serves they end the process at once; then the first one asks for a good end, and a
-/// second one ends it at once. SIGHUP, which asks other servers to read anew what they have loaded, is refused. They are
-/// blocked in this thread and all that start from here on; one of these waits for them.
+/// second one ends it at once. SIGHUP, which asks other servers to read anew what they have loaded, is refused. They
+/// are blocked in this thread and all that start from here on; one of these waits for them.
 class operator_signals {
 public:
     explicit operator_signals(const messages& operators) {

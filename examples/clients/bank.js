@@ -11,6 +11,7 @@
 "use strict";
 
 const { randomUUID } = require("node:crypto");
+const { setTimeout: pause } = require("node:timers/promises");
 const { createClient, ErrorReply } = require("redis");
 
 const longestCall = 10_000; // ms
@@ -33,10 +34,12 @@ async function connect(port) {
     return bank;
 }
 
+class Late extends Error {}
+
 async function within(limit, answer) {
     let timer;
     const late = new Promise((_, fail) => {
-        timer = setTimeout(() => fail(new Error("no answer in time")), limit);
+        timer = setTimeout(() => fail(new Late("no answer in time")), limit);
     });
     try {
         return await Promise.race([answer, late]);
@@ -58,7 +61,8 @@ async function callOnce(bank, name, ...given) {
             return await ask(bank, "CALL", "ID", key, name, ...given);
         } catch (e) {
             if (e instanceof ErrorReply || attempt === attempts) throw e; // an answer is an answer
-            if (bank.isOpen) await bank.disconnect(); // answers come in order: behind a lost one there are none
+            if (e instanceof Late) await bank.disconnect(); // answers come in order: behind this one there are none
+            else await pause(50 * 2 ** attempt); // it connects anew by itself
         }
     }
 }

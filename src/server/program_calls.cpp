@@ -41,11 +41,7 @@ private:
 };
 
 program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log)
-    : how_{how},
-      runs_{runs},
-      log_{log},
-      counters_{known.size()},
-      kept_{how} {
+    : how_{how}, runs_{runs}, log_{log}, counters_{known.size()}, kept_{how} {
     limits_ = std::ranges::any_of(known, [&](const entry& e) {
         const invocation any{.which = &e, .how = {}};
         return time_limit_of(any, how).count() > 0;

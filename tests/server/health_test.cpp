@@ -141,7 +141,7 @@ public:
                 byte = '+';
             static_cast<void>(!::write(told[1], &byte, 1));
             static_cast<void>(!::read(held[0], &byte, 1));  // its end
-            ::_exit(0);                                      // which lets the thread go on
+            ::_exit(0);                                     // which lets the thread go on
         }
         ::prctl(PR_SET_PTRACER, tracer_, 0, 0, 0);
         ::close(told[1]);

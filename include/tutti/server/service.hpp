@@ -208,7 +208,7 @@ public:
     /// @throws what `at_end` functions throw, the first of it
     void drain();
 
-    [[nodiscard]] std::uint16_t port() const noexcept;          ///< 0 without TCP
+    [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 without TCP
     /// 0 without one. Known before the log is read: any thread may ask, also while start() is under way.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
     /// What the command INFO answers.

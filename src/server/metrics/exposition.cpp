@@ -109,36 +109,32 @@ std::string to_prometheus(const snapshot& s) {
                          MetricType::Counter, s.busy.preemptions));
     all.push_back(single("tutti_promotions_total", "How often a call that gave way rose in priority",
                          MetricType::Counter, s.busy.promotions));
-    all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait",
-                         MetricType::Counter, s.busy.parkings));
+    all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait", MetricType::Counter,
+                         s.busy.parkings));
     all.push_back(single("tutti_loans_total", "How often a call was lent the priority of one that waits for it",
                          MetricType::Counter, s.busy.loans));
-    all.push_back(single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter,
-                         s.busy.signals));
+    all.push_back(
+        single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter, s.busy.signals));
     all.push_back(single("tutti_redirections_total", "Ticks of workers that came from the kernel module",
                          MetricType::Counter, s.busy.redirections));
     all.push_back(single("tutti_signals_postponed_total", "Of those, where none may switch", MetricType::Counter,
                          s.busy.postponed));
     all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
-    all.push_back(
-        single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));
-    all.push_back(
-        single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
+    all.push_back(single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));
+    all.push_back(single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
     all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
                          MetricType::Counter, s.logins_failed));
-    all.push_back(
-        single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
-    all.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place",
-                         MetricType::Gauge, s.resident_bytes));
+    all.push_back(single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
+    all.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place", MetricType::Gauge,
+                         s.resident_bytes));
     if (s.log) {
-        all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written",
-                             MetricType::Gauge, s.log->pending_bytes));
+        all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written", MetricType::Gauge,
+                             s.log->pending_bytes));
         all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
                              MetricType::Gauge, s.log->trouble.empty() ? 0 : 1));
     }
     all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
-    all.push_back(
-        single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
+    all.push_back(single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
     all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));
     return prometheus::TextSerializer{}.Serialize(all);
 }

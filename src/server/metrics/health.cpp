@@ -36,8 +36,8 @@ page page_of(const liveness& of) {
     if (of.at == stage::ending) p.text += ", ending";
     p.text += '\n';
     for (const std::size_t which : of.silent) {
-        p.text += "I/O thread " + std::to_string(which + 1) + " of " + std::to_string(of.io_threads) +
-                  " does not answer\n";
+        p.text +=
+            "I/O thread " + std::to_string(which + 1) + " of " + std::to_string(of.io_threads) + " does not answer\n";
     }
     for (const kept_call& c : of.kept) {
         const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(c.kept).count();

@@ -39,8 +39,8 @@ struct liveness {
 /// 200, or 503 with what is in the way. Ready is a server to which a client may connect, and whose call would be taken.
 [[nodiscard]] page page_of(const readiness& of);
 
-/// 200, or 503 where nothing can go on: an I/O thread does not answer, or each worker is kept. What is stuck is named in
-/// both.
+/// 200, or 503 where nothing can go on: an I/O thread does not answer, or each worker is kept. What is stuck is named
+/// in both.
 [[nodiscard]] page page_of(const liveness& of);
 
 }  // namespace tutti::server

@@ -20,10 +20,10 @@ constexpr const char* patience_ms = "5000";
 
 void send(mg_connection* to, const page& p) {
     const bool head = std::string_view{mg_get_request_info(to)->request_method} == "HEAD";
-    ::mg_printf(to, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n%s", p.status,
+    ::mg_printf(to, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s", p.status,
                 ::mg_get_response_code_text(to, p.status), p.type.c_str(), p.text.size(),
                 p.status == 405 ? "Allow: GET, HEAD\r\n" : "");
-    ::mg_printf(to, "Connection: close\r\n\r\n");
+    ::mg_printf(to, "Cache-Control: no-store\r\nConnection: close\r\n\r\n");
     if (!head) ::mg_write(to, p.text.data(), p.text.size());
 }
 
@@ -59,8 +59,13 @@ web_server::web_server(const std::string& host, std::uint16_t port, pages all)
     : pages_{std::move(all)}, host_{host}, http_{nullptr, ::mg_stop} {
     const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
     const std::string address = (bare_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-    std::array options{"listening_ports",    address.c_str(), "num_threads", threads,
-                       "request_timeout_ms", patience_ms,     static_cast<const char*>(nullptr)};
+    std::array options{"listening_ports",
+                       address.c_str(),
+                       "num_threads",
+                       threads,
+                       "request_timeout_ms",
+                       patience_ms,
+                       static_cast<const char*>(nullptr)};
     mg_callbacks callbacks{};
     callbacks.begin_request = answer;
     errno = 0;
@@ -81,8 +86,8 @@ web_server::~web_server() {
     try {
         knocks = std::thread{[&] {
             while (!ended) {
-                char unused[1];
-                if (mg_connection* const c = ::mg_connect_client(host_.c_str(), port_, 0, unused, sizeof unused))
+                std::array<char, 256> why;
+                if (mg_connection* const c = ::mg_connect_client(host_.c_str(), port_, 0, why.data(), why.size()))
                     ::mg_close_connection(c);
                 std::this_thread::sleep_for(std::chrono::milliseconds{5});
             }
