@@ -50,6 +50,8 @@ std::string tls_failure() {
         return reason != nullptr ? reason : fmt::format("OpenSSL's error {:#x}", code);
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return "it says nothing for long";
+    // Its alert gets lost where we have sent something meanwhile.
+    if (errno == ECONNRESET) return "it has reset the connection (does it want a certificate?)";
     return errno == 0 ? "the other side has closed the connection" : std::strerror(errno);
 }
 
