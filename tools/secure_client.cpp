@@ -42,6 +42,24 @@ bool is_address(const std::string& host) noexcept {
 
 }  // namespace
 
+without_sigpipe::without_sigpipe() noexcept {
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before_);
+}
+
+without_sigpipe::~without_sigpipe() {
+    const int error = errno;
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    const timespec at_once{};
+    while (::sigtimedwait(&pipe, nullptr, &at_once) == SIGPIPE) {}
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+}
+
 std::string tls_failure() {
     const unsigned long code = ::ERR_peek_last_error();
     ::ERR_clear_error();
@@ -51,11 +69,12 @@ std::string tls_failure() {
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return "it says nothing for long";
     // Its alert gets lost where we have sent something meanwhile.
-    if (errno == ECONNRESET) return "it has reset the connection (does it want a certificate?)";
+    if (errno == ECONNRESET || errno == EPIPE) return "it has reset the connection (does it want a certificate?)";
     return errno == 0 ? "the other side has closed the connection" : std::strerror(errno);
 }
 
 std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& host, const tls_files& how) {
+    const without_sigpipe guard;
     ::ERR_clear_error();
     const context c = context_for(how);
     std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(c.get()), ::SSL_free};
