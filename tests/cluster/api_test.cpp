@@ -11,6 +11,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cluster/nodes.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -21,6 +22,7 @@ using namespace tutti;
 using cluster::node;
 using cluster::node_options;
 using cluster::ref;
+using cluster_test::start_nodes;
 
 struct account {
     long balance = 0;
@@ -34,29 +36,6 @@ struct person {
         a(name, marks);
     }
 };
-
-/// Nodes of one cluster in this process, over Unix sockets.
-std::vector<std::unique_ptr<node>> start_nodes(unsigned count, cluster::placement where,
-                                               std::chrono::milliseconds patience = std::chrono::seconds{30}) {
-    static std::atomic<unsigned> clusters{0};
-    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-" + std::to_string(::getpid()) + "-" +
-                               std::to_string(clusters.fetch_add(1)) + "-";
-    node_options how;
-    for (unsigned i = 0; i < count; ++i) how.addresses.push_back(prefix + std::to_string(i));
-    how.placement = where;
-    how.patience = patience;
-    std::vector<std::unique_ptr<node>> nodes(count);
-    std::vector<std::thread> starters;
-    for (unsigned i = 0; i < count; ++i) {
-        starters.emplace_back([&, i] {
-            node_options mine = how;
-            mine.self = i;
-            nodes[i] = std::make_unique<node>(mine);
-        });
-    }
-    for (std::thread& t : starters) t.join();
-    return nodes;
-}
 
 TEST(cluster_objects, are_published_read_written_and_erased) {
     node here;
