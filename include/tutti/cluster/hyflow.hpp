@@ -20,8 +20,8 @@ namespace vt_dstm {
 using namespace tutti::cluster::hyflow;
 }
 
-/// The block between them, in braces, is a transaction; inside another one, a closed nested block. `return` and, out
-/// of a loop, `break` end the block, which commits.
+/// The block between them, in braces, is a transaction; inside another one, a closed nested block. `return` ends it, and
+/// so does `break` outside of a loop: it commits then.
 #define HYFLOW_ATOMIC_START \
     ::tutti::cluster::hyflow::run([&](::tutti::cluster::hyflow::HyflowContext* __context__) { \
         switch (__context__->goes_on_at())                                                       \
