@@ -20,14 +20,15 @@ namespace vt_dstm {
 using namespace tutti::cluster::hyflow;
 }
 
-/// The block between them, in braces, is a transaction; inside another one, a closed nested block. `return` ends it, and
-/// so does `break` outside of a loop: it commits then.
-#define HYFLOW_ATOMIC_START \
+/// The block between them, in braces, is a transaction; inside another one, a closed nested block. `return` ends it, as
+/// does `break` outside of a loop: it commits then.
+// clang-format off
+#define HYFLOW_ATOMIC_START                                                                   \
     ::tutti::cluster::hyflow::run([&](::tutti::cluster::hyflow::HyflowContext* __context__) { \
-        switch (__context__->goes_on_at())                                                       \
+        switch (__context__->goes_on_at())                                                    \
         case 0:
-#define HYFLOW_ATOMIC_END \
-    })
+#define HYFLOW_ATOMIC_END })
+// clang-format on
 
 /// Opens an object, to read it or to write it. Throws no_such_object.
 #define HYFLOW_FETCH(ID, IS_READ) __context__->fetchObject(ID, IS_READ)
@@ -40,7 +41,8 @@ using namespace tutti::cluster::hyflow;
 #define HYFLOW_PUBLISH_OBJECT(OBJ) __context__->addToPublish(OBJ)
 #define HYFLOW_DELETE_OBJECT(OBJ) __context__->addToDelete(OBJ)
 
-/// The block has checkpoints. First in the block.
+/// The block has checkpoints. First in the block, which from here on touches objects by these macros only: a checkpoint
+/// knows nothing of a `tutti::var`, nor of objects that are reached by a `ref`.
 #define HYFLOW_CHECKPOINT_INIT __context__->checkpoint_init()
 /// A conflict over something that the block touches first after this takes it back to here, and not further: see
 /// detail::checkpoints. The block's own variables end here, so what lives longer is declared before

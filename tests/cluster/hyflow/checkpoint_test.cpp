@@ -48,6 +48,34 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_up_to_the_first_object_that_has_chan
     for (int i = 0; i < 4; ++i) EXPECT_EQ(balance(name(i)), i < 3 ? 13 : 3);
 }
 
+// Catches a way back after which what was written before it is forgotten at the next checkpoint, and a checkpoint whose
+// values go on changing with those of the block.
+TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
+    int first = 0, second = 0, third = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++first;
+        BankAccount::deposit(name(0), 1, __context__);
+        HYFLOW_CHECKPOINT_HERE;
+        ++second;
+        BankAccount::deposit(name(1), 1, __context__);
+        BankAccount::deposit(name(0), 1, __context__);
+        if (second == 1) meanwhile(*nodes[1], [&] { pay_in(name(1), 10); });
+        HYFLOW_CHECKPOINT_HERE;
+        ++third;
+        BankAccount::deposit(name(2), 1, __context__);
+        BankAccount::deposit(name(0), 1, __context__);
+        if (third == 2) meanwhile(*nodes[1], [&] { pay_in(name(2), 10); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(first, 1);
+    EXPECT_EQ(second, 2);
+    EXPECT_EQ(third, 3);
+    EXPECT_EQ(balance(name(0)), 3);
+    EXPECT_EQ(balance(name(1)), 11);
+    EXPECT_EQ(balance(name(2)), 11);
+}
+
 // The last round has a checkpoint after it: nothing but the commit runs again, with all that was written.
 TEST_F(hyflow_checkpoints, at_the_end_of_a_block_repeat_nothing) {
     int runs = 0;
