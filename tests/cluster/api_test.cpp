@@ -22,11 +22,8 @@ using namespace tutti;
 using cluster::node;
 using cluster::node_options;
 using cluster::ref;
-using cluster_test::start_nodes;
-
-struct account {
-    long balance = 0;
-};
+using cluster::testing::account;
+using cluster::testing::start_nodes;
 
 struct person {
     std::string name;
@@ -146,22 +143,6 @@ TEST(cluster_objects, are_refused_to_irrevocable_blocks) {
                      a.publish(t, {1});
                  }),
                  usage_error);
-}
-
-// Catches a wait that no change of an object ends.
-TEST(cluster_objects, cannot_be_waited_for_by_retry) {
-    node here;
-    const ref<account> a{here, "a"};
-    atomically([&](tx& t) { a.publish(t, {1}); });
-    EXPECT_THROW(atomically([&](tx& t) {
-                     if (a.read(t).balance == 1) retry(t);
-                 }),
-                 usage_error);
-    EXPECT_EQ(atomically([&](tx& t) {
-                  if (a.read(t).balance == 1) retry_for(t, std::chrono::microseconds{10});
-                  return a.read(t).balance;
-              }),
-              1);
 }
 
 // Catches a local snapshot that moves without the objects: x and y are always written together, x here and y anywhere.

@@ -66,7 +66,7 @@ class workloads : public ::testing::TestWithParam<std::string> {};
 TEST_P(workloads, keep_their_invariant_on_two_nodes) {
     tutti::support::watchdog guard{"keep_their_invariant_on_two_nodes"};
     for (const placement where : {placement::home, placement::writer}) {
-        const auto nodes = cluster_test::start_nodes(2, where);
+        const auto nodes = tutti::cluster::testing::start_nodes(2, where);
         std::vector<std::unique_ptr<workload>> work;
         for (const auto& n : nodes) {
             work.push_back(make_workload(GetParam(), {40, 50}, *n));

@@ -81,7 +81,7 @@ public:
 };
 
 TEST(hyflow_atomic, runs_the_list_of_three_nodes) {
-    const auto nodes = cluster_test::start_nodes(3, placement::home);
+    const auto nodes = tutti::cluster::testing::start_nodes(3, placement::home);
     const thread_on here{*nodes[0]};
     make_list();
     on_threads(nodes, 3, [](unsigned i) {
@@ -150,7 +150,7 @@ protected:
     void SetUp() override {
         for (const char* id : {"a", "b", "undone", "receipts"}) open_account(id, 0);
     }
-    std::vector<std::unique_ptr<tutti::cluster::node>> nodes = cluster_test::start_nodes(2, placement::home);
+    std::vector<std::unique_ptr<tutti::cluster::node>> nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     thread_on here{*nodes[0]};
 };
 

@@ -44,7 +44,7 @@ constexpr auto nothing = [] {};
 // Catches a conflict after the checkpoint that goes back further, and a way back that loses the withdrawal.
 TEST(hyflow_bank, repeats_the_deposit_alone_where_only_its_account_has_changed) {
     for (const placement where : {placement::home, placement::writer}) {
-        const auto nodes = cluster_test::start_nodes(2, where);
+        const auto nodes = tutti::cluster::testing::start_nodes(2, where);
         const thread_on here{*nodes[0]};
         open_account("from", 100);
         open_account("to", 100);
@@ -61,7 +61,7 @@ TEST(hyflow_bank, repeats_the_deposit_alone_where_only_its_account_has_changed) 
 
 // Catches a checkpoint that is gone back to though what came before it does not hold any more.
 TEST(hyflow_bank, repeats_both_where_the_account_before_the_checkpoint_has_changed) {
-    const auto nodes = cluster_test::start_nodes(2, placement::home);
+    const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     open_account("from", 100);
     open_account("to", 100);
@@ -76,7 +76,7 @@ TEST(hyflow_bank, repeats_both_where_the_account_before_the_checkpoint_has_chang
 }
 
 TEST(hyflow_bank, begins_anew_before_the_first_checkpoint) {
-    const auto nodes = cluster_test::start_nodes(2, placement::home);
+    const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     open_account("from", 100);
     open_account("to", 100);
@@ -95,7 +95,7 @@ TEST(hyflow_bank, begins_anew_before_the_first_checkpoint) {
 TEST(hyflow_bank, keeps_its_money_under_checkpoints) {
     tutti::support::watchdog guard{"keeps_its_money_under_checkpoints"};
     for (const placement where : {placement::home, placement::writer}) {
-        const auto nodes = cluster_test::start_nodes(3, where);
+        const auto nodes = tutti::cluster::testing::start_nodes(3, where);
         const thread_on here{*nodes[0]};
         constexpr std::size_t accounts = 5;
         const auto name = [](std::size_t i) { return "account-" + std::to_string(i); };

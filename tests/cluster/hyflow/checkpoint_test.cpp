@@ -16,7 +16,7 @@ protected:
     }
     static std::string name(int i) { return "account-" + std::to_string(i); }
 
-    std::vector<std::unique_ptr<tutti::cluster::node>> nodes = cluster_test::start_nodes(2, placement::home);
+    std::vector<std::unique_ptr<tutti::cluster::node>> nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     thread_on here{*nodes[0]};
 };
 

@@ -90,7 +90,7 @@ std::vector<int> values() {
 TEST(hyflow_list, keeps_what_threads_of_three_nodes_add_and_delete) {
     tutti::support::watchdog guard{"keeps_what_threads_of_three_nodes_add_and_delete"};
     for (const placement where : {placement::home, placement::writer}) {
-        const auto nodes = cluster_test::start_nodes(3, where);
+        const auto nodes = tutti::cluster::testing::start_nodes(3, where);
         const thread_on here{*nodes[0]};
         make_list();
         constexpr unsigned threads = 3;
@@ -113,7 +113,7 @@ TEST(hyflow_list, keeps_what_threads_of_three_nodes_add_and_delete) {
 
 // Catches a block that does not run again, and one whose objects of the first attempt stay.
 TEST(hyflow_list, runs_a_block_again_that_another_node_was_faster_than) {
-    const auto nodes = cluster_test::start_nodes(2, placement::home);
+    const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     make_list();
     int runs = 0;
@@ -145,7 +145,7 @@ TEST(hyflow_objects, are_reached_through_what_stands_for_them) {
 }
 
 TEST(hyflow_objects, that_changed_after_they_were_published_travel_as_they_are_then) {
-    const auto nodes = cluster_test::start_nodes(2, placement::home);
+    const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
     for (int i = 0; i < 8; ++i) {  // homes on both
         const std::string id = next_list_id();
