@@ -76,6 +76,31 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
     EXPECT_EQ(balance(name(2)), 11);
 }
 
+// Catches a note of an object that stays, though the block was restarted before the object was open.
+TEST_F(hyflow_checkpoints, hold_where_opening_an_object_finds_the_conflict) {
+    int before = 0, after = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        BankAccount::deposit(name(0), 1, __context__);
+        HYFLOW_CHECKPOINT_HERE;
+        ++after;
+        HYFLOW_FETCH(name(1), true);
+        if (after == 1) {
+            meanwhile(*nodes[1], [&] {
+                pay_in(name(1), 10);
+                pay_in(name(2), 10);
+            });
+        }
+        BankAccount::deposit(name(2), 1, __context__);  // is newer than what was read
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(balance(name(0)), 1);
+    EXPECT_EQ(balance(name(2)), 11);
+}
+
 // The last round has a checkpoint after it: nothing but the commit runs again, with all that was written.
 TEST_F(hyflow_checkpoints, at_the_end_of_a_block_repeat_nothing) {
     int runs = 0;

@@ -31,8 +31,10 @@ public:
     /// REQUIRES: before the block changes it for the first time.
     void touched(tx& t, node& here, const std::string& id) {
         if (!enabled_ || index_.contains(id)) return;
+        object fresh{id, bytes_of(t, here, id), false};  // may restart the block, which must find nothing half made
+        objects_.reserve(objects_.size() + 1);
         index_.emplace(id, objects_.size());
-        objects_.push_back({id, bytes_of(t, here, id), false});
+        objects_.push_back(std::move(fresh));
     }
     void written(const std::string& id) {
         if (enabled_) objects_[index_.at(id)].written = true;
