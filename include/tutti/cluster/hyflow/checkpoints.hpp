@@ -32,9 +32,8 @@ public:
     void touched(tx& t, node& here, const std::string& id) {
         if (!enabled_ || index_.contains(id)) return;
         object fresh{id, bytes_of(t, here, id), false};  // may restart the block, which must find nothing half made
-        objects_.reserve(objects_.size() + 1);
-        index_.emplace(id, objects_.size());
         objects_.push_back(std::move(fresh));
+        index_.emplace(id, objects_.size() - 1);
     }
     void written(const std::string& id) {
         if (enabled_) objects_[index_.at(id)].written = true;
