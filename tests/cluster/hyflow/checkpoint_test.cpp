@@ -56,6 +56,7 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
         HYFLOW_CHECKPOINT_INIT;
         ++first;
         BankAccount::deposit(name(0), 1, __context__);
+        BankAccount::deposit(name(3), 1, __context__);
         HYFLOW_CHECKPOINT_HERE;
         ++second;
         BankAccount::deposit(name(1), 1, __context__);
@@ -74,6 +75,7 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
     EXPECT_EQ(balance(name(0)), 3);
     EXPECT_EQ(balance(name(1)), 11);
     EXPECT_EQ(balance(name(2)), 11);
+    EXPECT_EQ(balance(name(3)), 1);
 }
 
 // Catches a note of an object that stays, though the block was restarted before the object was open.

@@ -36,7 +36,7 @@ public:
         index_.emplace(id, objects_.size() - 1);
     }
     void written(const std::string& id) {
-        if (enabled_) objects_[index_.at(id)].written = true;
+        if (enabled_) objects_.at(index_.at(id)).written = true;
     }
     /// `restore` puts a variable back to what it is now.
     void variable(std::function<void()> restore) { variables_.push_back(std::move(restore)); }
