@@ -170,19 +170,26 @@ TEST_F(hyflow_open, commits_at_once_and_is_taken_back_where_the_block_around_it_
     EXPECT_EQ(balance("receipts"), 0);
 }
 
+// Catches an onCommit that is part of the block, which then conflicts over what only that touches.
 TEST_F(hyflow_open, is_followed_by_onCommit_once_the_block_around_it_has_committed) {
+    int runs = 0;
     HYFLOW_ATOMIC_START {
+        ++runs;
         pay_openly("a", 5, receipt);
         pay_openly("a", 6, receipt);
         BankAccount::deposit("b", 1, __context__);
-        meanwhile(*nodes[1], [] { EXPECT_EQ(balance("receipts"), 0); });
+        meanwhile(*nodes[1], [] {
+            EXPECT_EQ(balance("receipts"), 0);
+            pay_in("receipts", 100);
+        });
     }
     HYFLOW_ATOMIC_END;
+    EXPECT_EQ(runs, 1);
     EXPECT_EQ(balance("a"), 11);
     EXPECT_EQ(balance("undone"), 0);
-    EXPECT_EQ(balance("receipts"), 11);
+    EXPECT_EQ(balance("receipts"), 111);
     pay_openly("a", 7, receipt);  // with no block around it
-    EXPECT_EQ(balance("receipts"), 18);
+    EXPECT_EQ(balance("receipts"), 118);
 }
 
 // Catches an undo that is left out where the block runs again, so that its payment counts twice.
