@@ -178,10 +178,12 @@ TEST_F(hyflow_open, is_followed_by_onCommit_once_the_block_around_it_has_committ
         pay_openly("a", 5, receipt);
         pay_openly("a", 6, receipt);
         BankAccount::deposit("b", 1, __context__);
-        meanwhile(*nodes[1], [] {
-            EXPECT_EQ(balance("receipts"), 0);
-            pay_in("receipts", 100);
-        });
+        if (runs == 1) {
+            meanwhile(*nodes[1], [] {
+                EXPECT_EQ(balance("receipts"), 0);
+                pay_in("receipts", 100);
+            });
+        }
     }
     HYFLOW_ATOMIC_END;
     EXPECT_EQ(runs, 1);
