@@ -110,6 +110,8 @@ packages_redis=(redis-server redis-tools)
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 # Builds the kernel module, and boots guests that load it.
 packages_kernel=(qemu-system-x86 busybox-static cpio make linux-headers-cloud-amd64)
+# Makes the package of the module's source, and builds the module from it.
+packages_dkms=(dh-dkms dkms make linux-headers-cloud-amd64)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
 packages_test=(gdb valgrind "${packages_apps[@]}"
