@@ -1,5 +1,4 @@
-// Where Prometheus asks: an HTTP server of prometheus-cpp with threads of its own,
-// which read a snapshot when they are asked.
+// Where Prometheus asks the server: an endpoint whose threads read a snapshot when they are asked.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +7,10 @@
 #include <string>
 
 #include "server/metrics/snapshot.hpp"
+
+namespace tutti::exposition {
+class endpoint;
+}
 
 namespace tutti::server {
 
@@ -20,14 +23,10 @@ public:
     metrics(const metrics&) = delete;
     metrics& operator=(const metrics&) = delete;
 
-    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    [[nodiscard]] std::uint16_t port() const noexcept;
 
 private:
-    class collector;
-    struct exposer;
-    std::shared_ptr<collector> collector_;
-    std::unique_ptr<exposer> exposer_;
-    std::uint16_t port_ = 0;
+    std::unique_ptr<exposition::endpoint> endpoint_;
 };
 
 }  // namespace tutti::server
