@@ -33,6 +33,8 @@ enum class kind : std::uint8_t {
 
 /// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
 inline constexpr node_number observer_number = 0xffff;
+/// That a node answers at a time.
+inline constexpr std::uint32_t most_observers = 8;
 
 /// In front of every message. Fixed size; `length` counts what follows it.
 struct header {

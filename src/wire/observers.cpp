@@ -30,7 +30,7 @@ struct observers::visit {
 };
 
 void observers::admit(std::shared_ptr<stream::socket> s) {
-    const bool too_many = here_.load(std::memory_order_relaxed) >= most;
+    const bool too_many = here_.load(std::memory_order_relaxed) >= most_observers;
     const auto v = std::make_shared<visit>(std::move(s), here_);
     if (!too_many) return listen(v);
     refused_.add_one();

@@ -21,8 +21,6 @@ namespace tutti::wire {
 
 class observers {
 public:
-    static constexpr std::uint32_t most = 8;  // at a time
-
     /// `facts` runs on the thread that runs the sockets, and must not block.
     observers(node_number self, std::chrono::milliseconds patience, std::function<cluster::node_facts()> facts)
         : self_{self}, patience_{patience}, facts_{std::move(facts)} {}

@@ -219,6 +219,15 @@ void world::deliver(node_number to, const std::string& frame) {
     if (!sound) wrong_ = "a message cannot be read";
 }
 
+/// What the nodes count without looking against what a look finds.
+bool world::is_miscounted() {
+    return std::ranges::any_of(sites_, [](const auto& s) {
+        std::uint64_t found = 0;
+        s->objects.each([&found](const object_id&, const std::string&) { ++found; });
+        return s->objects.count().objects != found;
+    });
+}
+
 std::string world::run() {
     for (const auto& c : clients_) network_.after(network_.below(50), [this, &c] { resume(*c); });
     std::size_t steps = 0;
@@ -228,6 +237,7 @@ std::string world::run() {
     for (const auto& c : clients_) {
         if (wrong_.empty() && !c->done()) return "a client waits for ever";
     }
+    if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
     return wrong_.empty() ? history_.judge() : wrong_;
 }
 

@@ -48,6 +48,7 @@ private:
     void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
               bool sure);
     void resume(client& c);
+    [[nodiscard]] bool is_miscounted();
 
     const plan plan_;
     history history_;
