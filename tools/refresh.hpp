@@ -17,7 +17,7 @@ struct pace {
     int looks = 0;       ///< then it ends; 0: never
 };
 
-/// `look()` returns what is to be seen, and `table(before, now, seconds)` the text for two looks that were so far apart.
+/// `look()` returns what is to be seen, and `table(before, now, seconds)` the text for two looks that far apart.
 /// A terminal is cleared for each.
 template <class Look, class Table>
 void refresh(const pace& how, Look&& look, Table&& table) {

@@ -1,4 +1,4 @@
-// Who may ask a node, what for, and what becomes of those who do something else. The observers are sockets of this test.
+// Who may ask a node, what for, and what becomes of those who do something else. Observers are sockets of this test.
 #include <memory>
 #include <optional>
 #include <thread>
