@@ -39,9 +39,22 @@ std::string peers_text(const node_facts& f) {
     return text.empty() ? "all" : text;
 }
 
-std::string row_begin(std::size_t number, const node_answer& a) {
-    return fmt::format("{:>4}  {:<24}", number, a.address);
-}
+/// Number and address of a row; all as wide as the longest, or as their heading.
+class row_begins {
+public:
+    explicit row_begins(const answers& of) : of_{of} {
+        for (const node_answer& a : of) width_ = std::max(width_, a.address.size());
+    }
+    [[nodiscard]] std::string heading() const { return fmt::format("{:>4}  {:<{}}", "node", "address", width_); }
+    [[nodiscard]] std::string of(std::size_t number) const {
+        return fmt::format("{:>4}  {:<{}}", number, of_[number].address, width_);
+    }
+    [[nodiscard]] std::string sum() const { return fmt::format("{:>4}  {:<{}}", "all", "", width_); }
+
+private:
+    const answers& of_;
+    std::size_t width_ = 20;
+};
 
 /// Why attempts of each node were rolled back; nothing for one that has none.
 std::string reasons_of(const answers& of) {
@@ -127,11 +140,13 @@ struct rates {
 }  // namespace
 
 std::string status_table(const answers& of) {
-    std::string text = fmt::format("{:>4}  {:<24} {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n",
-                                   "node", "address", "up", "begins", "commits", "rolled back", "objects", "old values",
-                                   "asleep", "sent", "received", "others");
+    const row_begins rows{of};
+    std::string text =
+        rows.heading() + fmt::format(" {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n", "up",
+                                     "begins", "commits", "rolled back", "objects", "old values", "asleep", "sent",
+                                     "received", "others");
     for (std::size_t i = 0; i < of.size(); ++i) {
-        text += row_begin(i, of[i]);
+        text += rows.of(i);
         if (!of[i].facts) {
             text += fmt::format(" {}\n", of[i].trouble);
             continue;
@@ -145,12 +160,13 @@ std::string status_table(const answers& of) {
 }
 
 std::string cluster_rates(const answers& before, const answers& now, double seconds) {
-    std::string text = fmt::format("{:>4}  {:<24} {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>12} {:>8} {:>10}\n",
-                                   "node", "address", "begins/s", "commits/s", "rolled/s", "sent/s", "bytes/s",
-                                   "received/s", "bytes/s", "asleep", "old values");
+    const row_begins rows{now};
+    std::string text = rows.heading() + fmt::format(" {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>12} {:>8} {:>10}\n",
+                                                    "begins/s", "commits/s", "rolled/s", "sent/s", "bytes/s",
+                                                    "received/s", "bytes/s", "asleep", "old values");
     rates all;
     for (std::size_t i = 0; i < now.size(); ++i) {
-        text += row_begin(i, now[i]);
+        text += rows.of(i);
         if (!now[i].facts) {
             text += fmt::format(" {}\n", now[i].trouble);
             continue;
@@ -165,7 +181,7 @@ std::string cluster_rates(const answers& before, const answers& now, double seco
         all += r;
         text += r.text() + fmt::format(" {:>8} {:>10}\n", f.sleepers, f.old_values);
     }
-    return text + fmt::format("{:>4}  {:<24}{}\n", "all", "", all.text()) + silence_of(now);
+    return text + rows.sum() + all.text() + '\n' + silence_of(now);
 }
 
 int cluster_status(const cluster_options& options) {
