@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "cluster/changes.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
 #include "wire/sockets.hpp"
@@ -49,10 +50,10 @@ private:
     std::atomic<std::uint32_t> missing_{0};
 };
 
-class channel final : public wire::sockets::handler {
+class channel final : public wire::sockets::handler, private audience {
 public:
     /// Listens. `facts` is what observers are told, from `join` on, by the thread that reads.
-    channel(site& of, const wire::socket_options& how, std::chrono::milliseconds patience,
+    channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
             std::function<node_facts()> facts);
     ~channel() override;
     /// Returns when all nodes are connected. Throws wire::refusal, as the constructor.
@@ -69,9 +70,11 @@ private:
     void lose(node_number node) override;
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
     node_facts facts() override { return facts_(); }
+    void changed(const object_id& id, std::span<const node_number> watchers) override;
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 
     site& site_;
+    changes& changes_;
     const std::chrono::milliseconds patience_;
     const std::function<node_facts()> facts_;
     std::mutex guard_;

@@ -1,6 +1,8 @@
 // A node of several that hold the objects themselves: its site, its channel, its participants.
 #pragma once
 
+#include "cluster/bells.hpp"
+#include "cluster/changes.hpp"
 #include "cluster/enlistment.hpp"
 #include "cluster/metrics.hpp"
 #include "cluster/node_body.hpp"
@@ -12,6 +14,7 @@ public:
     explicit peer_body(const node_options& how);
     ~peer_body() override;
 
+    [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
     [[noreturn]] void refuse_lost(node_number node, bool uncertain) const;
     unsigned number() const noexcept override { return site_.self; }
     unsigned nodes() const noexcept override { return site_.nodes; }
@@ -28,7 +31,9 @@ private:
 
     const node_options how_;
     mutable site site_;  // whose objects are counted shard by shard
+    changes changes_;
     channel channel_;
+    cluster::bells bells_;
     std::unique_ptr<exposition::endpoint> metrics_;
 };
 

@@ -21,6 +21,8 @@ enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
     fetch,     ///< answered by fetched
     validate,  ///< answered by answered
+    watch,     ///< a validate whose sender sleeps until one of them changes; answered by answered
+    changed,   ///< to each node that watches, once; not answered
     prepare,   ///< answered by answered
     decide,    ///< not answered
     place,     ///< not answered
@@ -129,6 +131,15 @@ struct validate {
     template <class V>
     void fields(V& v) {
         v(reads);
+    }
+};
+
+/// To a node that watches the object: it has changed, or moved, or is watched no more for want of room.
+struct changed {
+    object_id id;
+    template <class V>
+    void fields(V& v) {
+        v(id);
     }
 };
 

@@ -100,14 +100,19 @@ TEST(cluster_messages, of_observers_are_refused_among_nodes) {
     cluster::site one{0, 2, cluster::moving::to_writer};
     for (const kind k : {kind::status, kind::status_told, kind::hello}) {
         bool sound = true;
-        EXPECT_FALSE(one.serve(k, {}, sound));
+        EXPECT_FALSE(one.serve(k, 1, {}, sound));
         EXPECT_FALSE(sound);
     }
 }
 
 TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
+    struct nobody final : cluster::audience {
+        void changed(const object_id&, std::span<const node_number>) override {}
+    };
     cluster::site one{0, 2, cluster::moving::to_writer};
     support::random dice{7};
+    nobody listener;
+    one.objects.tell(listener);
     std::size_t refused = 0;
     const std::string models[] = {encode(fetch{.at = newest, .ids = {{0, 1}, {0, 2}}}), encode(some_prepare()),
                                   encode(decide{{1, 2, 3}, true, 9}), encode(place{{0, 1}, 1, 5}),
@@ -117,7 +122,7 @@ TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
         for (std::size_t n = dice.below(4); n-- > 0;) bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
         if (dice.one_in(4)) bytes.resize(dice.below(bytes.size() + 1));
         bool sound = false;
-        static_cast<void>(one.serve(static_cast<wire::kind>(dice.below(14)), bytes, sound));
+        static_cast<void>(one.serve(static_cast<wire::kind>(dice.below(14)), 1, bytes, sound));
         refused += sound ? 0u : 1u;
     }
     EXPECT_GT(refused, 0u);

@@ -27,13 +27,14 @@ enum class rollback_reason : std::uint8_t {
     variables,  ///< a local variable that it had read is not current any more
     lost,       ///< a node that it needs is gone (node_lost)
     uncertain,  ///< the same, after it was asked to commit (outcome_unknown)
+    retry,      ///< it called retry, and waits for a change
     other,      ///< nothing of the cluster: a conflict over variables, an exception, cancel
 };
-inline constexpr std::size_t rollback_reasons = 8;
+inline constexpr std::size_t rollback_reasons = 9;
 
 [[nodiscard]] constexpr std::string_view name_of(rollback_reason r) noexcept {
-    constexpr std::array<std::string_view, rollback_reasons> names{"busy",      "changed", "too_old",   "refused",
-                                                                   "variables", "lost",    "uncertain", "other"};
+    constexpr std::array<std::string_view, rollback_reasons> names{
+        "busy", "changed", "too_old", "refused", "variables", "lost", "uncertain", "retry", "other"};
     const auto i = static_cast<std::size_t>(r);
     return i < names.size() ? names[i] : "unknown";
 }

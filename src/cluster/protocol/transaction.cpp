@@ -168,6 +168,36 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     return e.valid_at < time_ ? forward(time_) : outcome::good;
 }
 
+template <class Concerns, class Here>
+outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& here) {
+    std::vector<std::pair<node_number, wire::validate>> asks;
+    for (const auto& e : entries()) {
+        if (!concerns(*e)) continue;
+        if (e->owner == site_.self) {
+            if (!here(*e)) return lose_to(rollback_reason::changed);
+            continue;
+        }
+        auto at = std::ranges::find(asks, e->owner, [](const auto& a) { return a.first; });
+        if (at == asks.end()) at = asks.insert(asks.end(), {e->owner, {}});
+        at->second.reads.push_back({e->id, e->version});
+    }
+    std::vector<call> calls;
+    for (const auto& [owner, ask] : asks) calls.push_back({owner, what, wire::encode(ask), {}, false});
+    if (!calls.empty()) network_.exchange(calls);
+    for (const call& c : calls) {
+        wire::answered answer;
+        if (!c.answered || !wire::decode(c.answer, answer)) return lose_node(c.to);
+        if (!answer.yes) return lose_to(rollback_reason::changed);
+    }
+    return outcome::good;
+}
+
+outcome transaction::watch() {
+    return ask_owners(
+        wire::kind::watch, [](const entry&) { return true; },
+        [this](const entry& e) { return site_.objects.watch(e.id, e.version, site_.self); });
+}
+
 outcome transaction::forward(std::uint64_t to, bool anew) {
     if (broken(fault::no_forwarding)) {
         time_ = std::max(time_, to);
@@ -176,25 +206,10 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
     // Rule C: a node that is asked below has a clock of `to` or more before it looks.
     site_.clock.raise_to(to);
     if (beside_ != nullptr && !beside_->stand(to)) return lose_to(rollback_reason::variables);
-    std::vector<std::pair<node_number, wire::validate>> asks;
-    for (const auto& e : entries()) {
-        if (e->valid_at >= to && !anew) continue;
-        if (e->owner == site_.self) {
-            if (!site_.objects.is_current(e->id, e->version)) return lose_to(rollback_reason::changed);
-            continue;
-        }
-        auto at = std::ranges::find(asks, e->owner, [](const auto& a) { return a.first; });
-        if (at == asks.end()) at = asks.insert(asks.end(), {e->owner, {}});
-        at->second.reads.push_back({e->id, e->version});
-    }
-    std::vector<call> calls;
-    for (const auto& [owner, ask] : asks) calls.push_back({owner, wire::kind::validate, wire::encode(ask), {}, false});
-    if (!calls.empty()) network_.exchange(calls);
-    for (const call& c : calls) {
-        wire::answered answer;
-        if (!c.answered || !wire::decode(c.answer, answer)) return lose_node(c.to);
-        if (!answer.yes) return lose_to(rollback_reason::changed);
-    }
+    const outcome o = ask_owners(
+        wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
+        [this](const entry& e) { return site_.objects.is_current(e.id, e.version); });
+    if (o != outcome::good) return o;
     for (const auto& e : entries()) e->valid_at = std::max(e->valid_at, to);
     time_ = std::max(time_, to);
     return outcome::good;
