@@ -8,6 +8,9 @@
 //
 // Arguments: its number, its patience in milliseconds, the address of its metrics or -, the addresses of all nodes. It
 // says "ready <port of the metrics>" when all are connected.
+#include <signal.h>
+#include <sys/prctl.h>
+
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -79,6 +82,7 @@ private:
 
 int main(int argc, char** argv) {
     if (argc < 5) return 2;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is aborted leaves nothing behind
     try {
         cluster::node_options how;
         how.self = static_cast<unsigned>(std::stoul(argv[1]));
