@@ -74,7 +74,13 @@ public:
         say(line);
         return hear();
     }
-    void signal(int number) const { ::kill(process_, number); }
+    /// Returns when no thread of it runs any more, which is some time after the signal.
+    void stop() const {
+        ::kill(process_, SIGSTOP);
+        int how = 0;
+        while (::waitpid(process_, &how, WUNTRACED) == process_ && !WIFSTOPPED(how)) {}
+    }
+    void go_on() const { ::kill(process_, SIGCONT); }
     void end(int number) {
         if (process_ == 0) return;
         ::kill(process_, SIGCONT);

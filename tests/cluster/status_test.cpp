@@ -103,7 +103,7 @@ TEST(cluster_status, names_a_node_that_was_killed) {
 TEST(cluster_status, of_a_node_that_was_stopped_is_known_in_time) {
     support::watchdog guard{"of_a_node_that_was_stopped_is_known_in_time"};
     process_cluster c{2};
-    c.nodes[1]->signal(SIGSTOP);
+    c.nodes[1]->stop();
     // Where this process gets no processor for so long, it has not connected yet, and asks again.
     std::vector<node_answer> all;
     do all = c.ask(std::chrono::milliseconds{500});
@@ -114,7 +114,7 @@ TEST(cluster_status, of_a_node_that_was_stopped_is_known_in_time) {
     auto now = c.ask(std::chrono::milliseconds{500});
     while (!now[0].facts) now = c.ask(std::chrono::milliseconds{500});
     EXPECT_EQ(now[0].facts->peers[1].state, peer_state::connected);
-    c.nodes[1]->signal(SIGCONT);
+    c.nodes[1]->go_on();
     const auto later = c.ask();
     EXPECT_TRUE(later[1].facts) << later[1].trouble;
 }
@@ -123,7 +123,7 @@ TEST(cluster_status, says_how_long_a_node_is_silent) {
     support::watchdog guard{"says_how_long_a_node_is_silent"};
     constexpr std::uint64_t patience_ms = 8000;
     process_cluster c{2, patience_ms};
-    c.nodes[1]->signal(SIGSTOP);
+    c.nodes[1]->stop();
     // One that is well sends something in each beat. There are six seconds in which to see it.
     peer_facts seen{.state = peer_state::connected, .silent_ms = 0};
     while (seen.state == peer_state::connected && seen.silent_ms < patience_ms / 4) {
