@@ -1,6 +1,8 @@
 // Who may ask a node, what for, and what becomes of those who do something else. Observers are sockets of this test.
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -71,6 +73,39 @@ TEST(cluster_observers, are_told_what_the_node_says_of_itself) {
         EXPECT_EQ(f.peers[1].state, peer_state::connected);
     }
     EXPECT_EQ(both.first->facts().objects + both.second->facts().objects, 1u);
+}
+
+// Catches figures that are read while their owner changes them, by the sanitizer; and counts that get lost.
+TEST(cluster_observers, may_ask_while_blocks_run) {
+    support::watchdog guard{"may_ask_while_blocks_run"};
+    const two_nodes both;
+    constexpr std::uint64_t blocks = 100;
+    std::vector<std::thread> threads;
+    for (node* const n : {both.first.get(), both.second.get()}) {
+        for (int i = 0; i < 2; ++i) {
+            threads.emplace_back([n, i] {
+                const ref<long> a{*n, "a" + std::to_string(i)};
+                for (std::uint64_t b = 0; b < blocks; ++b) {
+                    atomically([&](tx& t) {
+                        if (a.find(t) == nullptr) a.publish(t, 1);
+                        else a.write(t) += 1;
+                    });
+                }
+            });
+        }
+    }
+    const auto o = both.observer();
+    for (std::uint64_t commits = 0; commits < 2 * blocks;) {
+        o->ask_status();
+        const auto told = o->hear_status();
+        ASSERT_TRUE(told);
+        EXPECT_GE(told->facts.commits, commits);
+        commits = told->facts.commits;
+    }
+    for (std::thread& t : threads) t.join();
+    const node_facts f = both.first->facts();
+    EXPECT_EQ(f.begins, std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits));
+    EXPECT_EQ(f.commits, 2 * blocks);
 }
 
 // Catches a node that takes an observer for a node whose clock counts: one question would move it for good.
