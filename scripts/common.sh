@@ -104,7 +104,7 @@ packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev li
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
 packages_engines=(etcd-server postgresql redis-server)
 # Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
-packages_cluster=(libasio-dev libcereal-dev "${packages_engine_clients[@]}")
+packages_cluster=(libasio-dev libcereal-dev libcivetweb-dev prometheus-cpp-dev "${packages_engine_clients[@]}")
 packages_redis=(redis-server redis-tools)
 # Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)

@@ -81,10 +81,10 @@ struct asking {
 subcommand add_top(CLI::App& to) {
     CLI::App* const top = to.add_subcommand("top", "Show what a server does, again and again");
     const auto words = std::make_shared<asking<top_options>>(*top);
-    top->add_option("--seconds", words->options.seconds, "Time between two looks")
+    top->add_option("--seconds", words->options.every.seconds, "Time between two looks")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
-    top->add_option("--looks", words->options.looks, "End after so many; 0: never")
+    top->add_option("--looks", words->options.every.looks, "End after so many; 0: never")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     return {top, [words] { return words->wanted(); }};
@@ -153,9 +153,9 @@ command parse_command_line(int argc, const char* const* argv) {
     CLI::App app{"Programs with atomic blocks, and transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
-    const subcommand all[] = {add_serve(app),    add_top(app),
-                              add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
-                              add_report(app),   add_stat(app)};
+    const subcommand all[] = {
+        add_serve(app),  add_top(app),  add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
+        add_report(app), add_stat(app), add_cluster(app)};
     configured from{.words{argv, argv + ours}, .object{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") from = with_configuration(std::move(from.words));
     std::vector<const char*> given;

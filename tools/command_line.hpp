@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/program.hpp"
+#include "refresh.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::tools {
@@ -48,8 +49,17 @@ struct timeline_options {
 
 struct top_options {
     server_address to;
-    double seconds = 1;  ///< between two looks
-    int looks = 0;       ///< then it ends; 0: never
+    pace every;
+};
+
+/// Of `tutti cluster status`, and of `tutti cluster top`.
+struct cluster_options {
+    std::string cluster = "tutti";
+    std::vector<std::string> addresses;
+    double within = 1;  ///< seconds
+    bool json = false;
+    bool top = false;
+    pace every;
 };
 
 struct run_options {
@@ -68,7 +78,7 @@ struct stat_options {
 };
 
 using command = std::variant<serve_options, top_options, timeline_options, run_options, report_options, stat_options,
-                             cli::help_text>;
+                             cluster_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

@@ -76,7 +76,7 @@ private:
     void recover_from_log();
     void stop_listening() noexcept;
     void open_pages();
-    [[nodiscard]] page show_metrics() const;
+    [[nodiscard]] exposition::page show_metrics() const;
     [[nodiscard]] readiness readiness_now() const;
     [[nodiscard]] liveness liveness_now();
 
@@ -106,7 +106,7 @@ private:
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
     std::vector<std::unique_ptr<io_thread>> io_threads_;
-    std::unique_ptr<web_server> pages_;
+    std::unique_ptr<exposition::web_server> pages_;
 };
 
 void service::body::enter(const handle& listener) {
@@ -226,16 +226,17 @@ void service::body::start() {
 /// Before the log is read, which takes its time: who looks after the server can see that it is at it.
 void service::body::open_pages() {
     if (!how.metrics_port) return;
-    pages_ = std::make_unique<web_server>(how.metrics_host, *how.metrics_port,
-                                          web_server::pages{{"/metrics", [this] { return show_metrics(); }},
-                                                            {"/healthz", [this] { return page_of(liveness_now()); }},
-                                                            {"/readyz", [this] { return page_of(readiness_now()); }}});
+    pages_ = std::make_unique<exposition::web_server>(
+        how.metrics_host, *how.metrics_port,
+        exposition::web_server::pages{{"/metrics", [this] { return show_metrics(); }},
+                                      {"/healthz", [this] { return page_of(liveness_now()); }},
+                                      {"/readyz", [this] { return page_of(readiness_now()); }}});
     metrics_port = pages_->port();
 }
 
-page service::body::show_metrics() const {
+exposition::page service::body::show_metrics() const {
     if (stage_.load(std::memory_order_acquire) == stage::loading) return page_of(readiness_now());
-    return {.text = to_prometheus(look()), .type = std::string{prometheus_text}};
+    return exposition::page_of(families_of(look()));
 }
 
 readiness service::body::readiness_now() const {

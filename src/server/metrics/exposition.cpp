@@ -1,39 +1,20 @@
 #include "server/metrics/exposition.hpp"
 
-#include <prometheus/metric_family.h>
-#include <prometheus/text_serializer.h>
-
 #include <limits>
 #include <utility>
-#include <vector>
 
 namespace tutti::server {
 namespace {
 
+using exposition::family;
+using exposition::labels;
+using exposition::metric;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using labels = std::vector<ClientMetric::Label>;
-
-ClientMetric metric(labels of, double value, MetricType type) {
-    ClientMetric m;
-    m.label = std::move(of);
-    (type == MetricType::Counter ? m.counter.value : m.gauge.value) = value;
-    return m;
-}
-
-MetricFamily family(std::string name, std::string help, MetricType type) {
-    MetricFamily f;
-    f.name = std::move(name);
-    f.help = std::move(help);
-    f.type = type;
-    return f;
-}
 
 MetricFamily single(std::string name, std::string help, MetricType type, std::uint64_t value) {
-    MetricFamily f = family(std::move(name), std::move(help), type);
-    f.metric.push_back(metric({}, static_cast<double>(value), type));
-    return f;
+    return exposition::single(std::move(name), std::move(help), type, static_cast<double>(value));
 }
 
 ClientMetric histogram(labels of, const turnaround_sum& sum) {
@@ -90,7 +71,7 @@ void add_blocks(std::vector<MetricFamily>& to, const snapshot& s) {
 
 }  // namespace
 
-std::string to_prometheus(const snapshot& s) {
+std::vector<MetricFamily> families_of(const snapshot& s) {
     std::vector<MetricFamily> all;
     add_procedures(all, s);
     add_blocks(all, s);
@@ -136,7 +117,7 @@ std::string to_prometheus(const snapshot& s) {
     all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
     all.push_back(single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
     all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));
-    return prometheus::TextSerializer{}.Serialize(all);
+    return all;
 }
 
 }  // namespace tutti::server

@@ -1,16 +1,13 @@
 // What a server is doing, as Prometheus reads it.
 #pragma once
 
-#include <string>
-#include <string_view>
+#include <vector>
 
+#include "exposition/families.hpp"
 #include "server/metrics/snapshot.hpp"
 
 namespace tutti::server {
 
-/// The type of what follows, in HTTP.
-inline constexpr std::string_view prometheus_text = "text/plain; version=0.0.4; charset=utf-8";
-
-[[nodiscard]] std::string to_prometheus(const snapshot& s);
+[[nodiscard]] std::vector<prometheus::MetricFamily> families_of(const snapshot& s);
 
 }  // namespace tutti::server

@@ -22,16 +22,16 @@ std::string obstacle(const readiness& of) {
 
 }  // namespace
 
-page page_of(const readiness& of) {
+exposition::page page_of(const readiness& of) {
     const std::string why = obstacle(of);
     if (why.empty()) return {.text = "ready\n"};
     return {.status = unavailable, .text = why + '\n'};
 }
 
-page page_of(const liveness& of) {
+exposition::page page_of(const liveness& of) {
     const bool no_worker = of.workers != 0 && of.kept.size() >= of.workers;
     const bool lives = of.silent.empty() && !no_worker;
-    page p{.status = lives ? 200 : unavailable, .text = lives ? "alive" : "stuck"};
+    exposition::page p{.status = lives ? 200 : unavailable, .text = lives ? "alive" : "stuck"};
     if (of.at == stage::loading) p.text += ", loading";
     if (of.at == stage::ending) p.text += ", ending";
     p.text += '\n';

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "exposition/web_server.hpp"
 #include "server/calls/kept_calls.hpp"
-#include "server/metrics/web_server.hpp"
 
 namespace tutti::server {
 
@@ -37,10 +37,10 @@ struct liveness {
 };
 
 /// 200, or 503 with what is in the way. Ready is a server to which a client may connect, and whose call would be taken.
-[[nodiscard]] page page_of(const readiness& of);
+[[nodiscard]] exposition::page page_of(const readiness& of);
 
 /// 200, or 503 where nothing can go on: an I/O thread does not answer, or each worker is kept. What is stuck is named
 /// in both.
-[[nodiscard]] page page_of(const liveness& of);
+[[nodiscard]] exposition::page page_of(const liveness& of);
 
 }  // namespace tutti::server

@@ -1,4 +1,4 @@
-#include "server/metrics/web_server.hpp"
+#include "exposition/web_server.hpp"
 
 #include <civetweb.h>
 
@@ -11,7 +11,7 @@
 #include <system_error>
 #include <thread>
 
-namespace tutti::server {
+namespace tutti::exposition {
 namespace {
 
 // One may wait for threads that do not answer, one may be making the metrics, and one is left for who asks meanwhile.
@@ -100,4 +100,4 @@ web_server::~web_server() {
     if (knocks.joinable()) knocks.join();
 }
 
-}  // namespace tutti::server
+}  // namespace tutti::exposition

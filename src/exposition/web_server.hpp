@@ -1,4 +1,4 @@
-// Pages for programs that look after the server: an HTTP server of CivetWeb, with threads of its own. It answers GET
+// Pages for programs that look after a server or a node: an HTTP server of CivetWeb, with threads of its own. It answers GET
 // and HEAD, one request a connection, and gives up a client that sends nothing for some seconds.
 #pragma once
 
@@ -11,7 +11,7 @@
 struct mg_connection;
 struct mg_context;
 
-namespace tutti::server {
+namespace tutti::exposition {
 
 struct page {
     int status = 200;  ///< of HTTP
@@ -43,4 +43,4 @@ private:
     std::uint16_t port_ = 0;
 };
 
-}  // namespace tutti::server
+}  // namespace tutti::exposition
