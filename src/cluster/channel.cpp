@@ -72,12 +72,21 @@ void line::give_up_on(node_number node) {
 
 // ---- all of them
 
-channel::channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience)
-    : site_{of}, changes_{heard}, patience_{patience} {
+channel::channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
+                 std::function<node_facts()> facts)
+    : site_{of}, changes_{heard}, patience_{patience}, facts_{std::move(facts)} {
     site_.objects.tell(*this);
-    if (how.addresses.size() < 2) return;
-    sockets_ = std::make_unique<wire::sockets>(how, *this);
-    sockets_->join();  // from here on its thread calls us
+    if (how.addresses.size() >= 2) sockets_ = std::make_unique<wire::sockets>(how, *this);
+}
+
+void channel::join() {
+    if (sockets_) sockets_->join();  // from here on its thread calls us
+}
+
+void channel::describe(node_facts& to) const {
+    to.round_trips = round_trips_.load(std::memory_order_relaxed);
+    if (sockets_) sockets_->describe(to);
+    else to.peers.assign(1, {peer_state::itself, 0});
 }
 
 channel::~channel() = default;

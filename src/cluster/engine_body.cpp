@@ -55,10 +55,11 @@ void engine_body::refuse_expired() const {
                     0};
 }
 
-node_statistics engine_body::statistics() const {
-    node_statistics s = counted();
-    s.round_trips = round_trips_.load(std::memory_order_relaxed);
-    return s;
+node_facts engine_body::facts() const {
+    node_facts f = gather();
+    f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
+    f.round_trips = round_trips_.load(std::memory_order_relaxed);
+    return f;
 }
 
 engine_capabilities engine_body::capabilities() const {

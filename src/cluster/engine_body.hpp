@@ -24,7 +24,7 @@ public:
     unsigned number() const noexcept override { return 0; }
     unsigned nodes() const noexcept override { return 1; }
     bool lost(unsigned) const noexcept override { return false; }
-    node_statistics statistics() const override;
+    node_facts facts() const override;
     engine_capabilities capabilities() const override;
 
 private:

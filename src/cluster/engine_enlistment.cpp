@@ -100,13 +100,13 @@ void engine_enlistment::stand() {
 
 void engine_enlistment::restart() {
     ++defeats_;
-    body_.count_abort();
+    tally_.doom(rollback_reason::changed);
     api::start_over(descriptor_);
 }
 
 vote engine_enlistment::say_restart() {
     ++defeats_;
-    body_.count_abort();
+    tally_.doom(rollback_reason::changed);
     return vote::restart;
 }
 
@@ -195,7 +195,7 @@ verdict engine_enlistment::commit_in_engine(std::vector<backend::check>& checks,
 bool engine_enlistment::snapshot_moved() {
     if (!joined() || held_.empty() || is_current()) return true;  // E3
     ++defeats_;
-    body_.count_abort();
+    tally_.doom(rollback_reason::changed);
     return false;
 }
 
@@ -257,10 +257,11 @@ vote engine_enlistment::prepare() {
 
 void engine_enlistment::commit() noexcept {
     defeats_ = 0;
-    body_.count_commit();
+    tally_.committed();
 }
 
 bool engine_enlistment::heed_retry() {
+    tally_.doom(rollback_reason::retry);
     if (!joined() || held_.empty()) return true;
     static_cast<void>(bell_.get(descriptor_));
     if (!body_.bells().enrol(bell_, held_)) body_.refuse_lost(false);

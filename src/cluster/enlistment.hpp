@@ -39,7 +39,10 @@ public:
     bool snapshot_moved() override;
     bool heed_retry() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
-    void rolled_back() noexcept override { work_.end_snapshot(); }
+    void rolled_back() noexcept override {
+        work_.end_snapshot();
+        tally_.rolled_back();
+    }
 
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
@@ -48,7 +51,7 @@ private:
     [[noreturn]] void restart();
     [[noreturn]] void fail(outcome o);
     [[nodiscard]] bool is_reader() const noexcept;
-    void count_defeat() noexcept;
+    void note_defeat(rollback_reason why) noexcept;
     void encode_writes();
 
     site& site_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tutti/cluster/id.hpp"
+#include "tutti/cluster/status.hpp"
 
 namespace tutti::wire {
 
@@ -28,7 +29,14 @@ enum class kind : std::uint8_t {
     beat,      ///< no body, not answered: the sender is there, and this is what its clock says
     fetched,
     answered,
+    status,       ///< an observer's, no body; answered by status_told
+    status_told,  ///< to observers alone
 };
+
+/// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
+inline constexpr node_number observer_number = 0xffff;
+/// That a node answers at a time.
+inline constexpr std::uint32_t most_observers = 8;
 
 /// In front of every message. Fixed size; `length` counts what follows it.
 struct header {
@@ -191,6 +199,15 @@ struct answered {
     template <class V>
     void fields(V& v) {
         v(yes), v(version);
+    }
+};
+
+struct status_told {
+    bool admitted = true;  ///< false: there are too many observers, and the facts are none
+    cluster::node_facts facts;
+    template <class V>
+    void fields(V& v) {
+        v(admitted), v(facts);
     }
 };
 

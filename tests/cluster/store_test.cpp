@@ -33,6 +33,40 @@ struct store_test : ::testing::Test {
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
 
+TEST_F(store_test, objects_and_old_values_are_counted) {
+    const auto expect = [this](std::uint64_t there, std::uint64_t entries, std::uint64_t old, const char* when) {
+        const store::figures f = objects.count();
+        EXPECT_EQ(f.objects, there) << when;
+        EXPECT_EQ(f.entries, entries) << when;
+        EXPECT_EQ(f.old_values, old) << when;
+        EXPECT_EQ(f.old_bytes == 0, old == 0) << when;
+    };
+    const auto write = [this](std::uint64_t version, tutti::wire::action what) {
+        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        objects.settle(id, what, "bytes", version, other);
+    };
+    expect(0, 0, 0, "at first");
+    write(1, tutti::wire::action::put);
+    expect(1, 1, 1, "published: that it did not exist is old");
+    write(2, tutti::wire::action::put);
+    expect(1, 1, 2, "overwritten");
+    write(3, tutti::wire::action::erase);
+    expect(0, 1, 3, "erased: a trace is left");
+    write(4, tutti::wire::action::put);
+    write(5, tutti::wire::action::leave);
+    expect(0, 1, 5, "moved away");
+    objects.install(id, true, "back", 9, 1);
+    expect(1, 1, 5, "here again");
+    objects.point({7, 7}, 1, 1);
+    expect(1, 2, 5, "a pointer to another");
+    readers.leave(reader);
+    readers.hear(1, 9);
+    clock.raise_to(9);
+    ASSERT_TRUE(objects.lock_to_write(id, 9, other));
+    objects.settle(id, tutti::wire::action::put, "bytes", 10, other);
+    EXPECT_LE(objects.count().old_values, 1u) << "nobody asks for them any more";
+}
+
 // Catches a late decision that takes the object away for good: nobody would have it then.
 TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
     clock.raise_to(3);

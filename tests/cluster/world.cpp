@@ -279,6 +279,15 @@ void world::deliver(node_number to, const std::string& frame) {
     if (!sound) wrong_ = "a message cannot be read";
 }
 
+/// What the nodes count without looking against what a look finds.
+bool world::is_miscounted() {
+    return std::ranges::any_of(sites_, [](const auto& s) {
+        std::uint64_t found = 0;
+        s->objects.each([&found](const object_id&, const std::string&) { ++found; });
+        return s->objects.count().objects != found;
+    });
+}
+
 void world::wake(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring(id);
@@ -296,6 +305,7 @@ std::string world::run() {
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
+    if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
     return wrong_.empty() ? history_.judge() : wrong_;
 }
 

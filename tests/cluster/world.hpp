@@ -52,6 +52,7 @@ private:
     void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
               bool sure);
     void resume(client& c);
+    [[nodiscard]] bool is_miscounted();
     /// `id` was watched at that node, and has changed.
     void wake(node_number at, const object_id& id);
 

@@ -181,6 +181,7 @@ void store::settle(const object_id& id, wire::action what, std::string&& bytes, 
 void store::settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                           const transaction_name& who) {
     object& o = entry(s, id);
+    const recount around{s, o};
     if (o.writer == who) o.writer = {};
     if (version < o.version) {
         // It left by this decision, and has come back by a later one that was here first.
@@ -216,21 +217,24 @@ void store::retire(shard& s, const object_id& id, object& o, std::uint64_t versi
         const object_id next = s.kept.front();
         s.kept.pop_front();
         object& other = s.objects[next];
-        forget(other, needed);
+        forget(s, other, needed);
         if (other.history) s.kept.push_back(next);
     }
     if (version > needed) keep(s, id, o, version);
 }
 
-void store::forget(object& o, std::uint64_t needed) noexcept {
+void store::forget(shard& s, object& o, std::uint64_t needed) noexcept {
     if (!o.history) return;
     while (!o.history->empty() && o.history->front().to <= needed && !o.history->front().leaver.exists())
-        drop_oldest(o);
+        drop_oldest(s, o);
     if (o.history->empty()) o.history.reset();
 }
 
-void store::drop_oldest(object& o) noexcept {
-    o.kept_bytes -= sizeof(past) + o.history->front().bytes.size();
+void store::drop_oldest(shard& s, object& o) noexcept {
+    const std::size_t bytes = sizeof(past) + o.history->front().bytes.size();
+    o.kept_bytes -= bytes;
+    s.count.old_bytes -= bytes;
+    --s.count.old_values;
     o.history->pop_front();
 }
 
@@ -240,9 +244,11 @@ void store::keep(shard& s, const object_id& id, object& o, std::uint64_t to, con
         o.history = std::make_unique<std::deque<past>>();
         s.kept.push_back(id);
     }
-    while (!o.history->empty() && o.kept_bytes + bytes > most_kept) drop_oldest(o);
+    while (!o.history->empty() && o.kept_bytes + bytes > most_kept) drop_oldest(s, o);
     o.history->push_back({o.version, to, o.came_from, o.exists, std::move(o.bytes), leaver});
     o.kept_bytes += bytes;
+    s.count.old_bytes += bytes;
+    ++s.count.old_values;
 }
 
 void store::install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
@@ -253,6 +259,7 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
     {
         const std::lock_guard hold{s.guard};
         object& o = entry(s, id);
+        const recount around{s, o};
         // The decision that let it go is still on its way; its version is above what the clock said at the lock.
         if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
         o.here = true;
@@ -275,6 +282,18 @@ void store::point(const object_id& id, node_number owner, std::uint64_t version)
     if (o.here || version < o.version) return;
     o.owner = owner;
     o.version = version;
+}
+
+store::figures store::count() {
+    figures all;
+    for (shard& s : shards_) {
+        const std::lock_guard hold{s.guard};
+        all.objects += s.count.objects;
+        all.entries += s.objects.size();
+        all.old_values += s.count.old_values;
+        all.old_bytes += s.count.old_bytes;
+    }
+    return all;
 }
 
 void store::each(const std::function<void(const object_id&, const std::string&)>& f) {

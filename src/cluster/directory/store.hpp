@@ -87,6 +87,13 @@ public:
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }
+    /// How many there are. Each number is of one moment for each shard.
+    struct figures {
+        std::uint64_t objects = 0;  ///< that exist here
+        std::uint64_t entries = 0;  ///< these, pointers, and what is left of those that were erased
+        std::uint64_t old_values = 0, old_bytes = 0;
+    };
+    [[nodiscard]] figures count();
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
     void each(const std::function<void(const object_id&, const std::string&)>& f);
 
@@ -122,6 +129,20 @@ private:
         std::unordered_map<object_id, object, object_id_hash> objects;
         std::unordered_map<object_id, watchers, object_id_hash> watched;  ///< S7
         std::deque<object_id> kept;                                       ///< those with a history, each once
+        figures count;                                                    ///< but for the entries, which the map counts
+    };
+    /// Keeps count of the objects that exist here, over a change of one.
+    class recount {
+    public:
+        recount(shard& s, const object& o) noexcept : shard_{s}, object_{o} { shard_.count.objects -= exists_here(); }
+        ~recount() { shard_.count.objects += exists_here(); }
+        recount(const recount&) = delete;
+        recount& operator=(const recount&) = delete;
+
+    private:
+        [[nodiscard]] std::uint64_t exists_here() const noexcept { return object_.here && object_.exists ? 1 : 0; }
+        shard& shard_;
+        const object& object_;
     };
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
@@ -138,8 +159,8 @@ private:
     void look_back(const object& o, wire::object_view& view, std::uint64_t at) const;
     /// Keeps the value that ends at `version`, if anybody may ask for it, and forgets what nobody asks for any more.
     void retire(shard& s, const object_id& id, object& o, std::uint64_t version);
-    static void forget(object& o, std::uint64_t needed) noexcept;
-    static void drop_oldest(object& o) noexcept;
+    static void forget(shard& s, object& o, std::uint64_t needed) noexcept;
+    static void drop_oldest(shard& s, object& o) noexcept;
     void keep(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver = {});
 
     const node_number self_;

@@ -19,6 +19,7 @@
 
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
+#include "tutti/cluster/status.hpp"
 
 namespace tutti::cluster {
 
@@ -92,6 +93,8 @@ public:
     /// Whether the answer to prepare was the decision: abort() may not follow.
     [[nodiscard]] bool decided() const noexcept { return decided_; }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
+    /// Of the last outcome that was not good.
+    [[nodiscard]] rollback_reason why() const noexcept { return why_; }
     /// Of the last commit, or of the one that is prepared.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
@@ -105,6 +108,15 @@ private:
 
     outcome look_around(std::vector<wanted>& wants);
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
+    outcome lose_to(rollback_reason why) noexcept {
+        why_ = why;
+        return outcome::conflict;
+    }
+    outcome lose_node(node_number node) noexcept {
+        lost_ = node;
+        why_ = rollback_reason::lost;
+        return outcome::lost;
+    }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
     }
@@ -128,6 +140,7 @@ private:
     std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;
     node_number lost_ = 0;
+    rollback_reason why_ = rollback_reason::other;
 
     std::vector<std::unique_ptr<entry>> pool_;  // those beyond used_ are kept for their memory
     std::size_t used_ = 0;
