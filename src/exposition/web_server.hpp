@@ -1,5 +1,5 @@
-// Pages for programs that look after a server or a node: an HTTP server of CivetWeb, with threads of its own. It answers GET
-// and HEAD, one request a connection, and gives up a client that sends nothing for some seconds.
+// Pages for programs that look after a server or a node: an HTTP server of CivetWeb, with threads of its own. It
+// answers GET and HEAD, one request a connection, and gives up a client that sends nothing for some seconds.
 #pragma once
 
 #include <cstdint>
