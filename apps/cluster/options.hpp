@@ -18,6 +18,9 @@ struct program_options {
     unsigned reads = 20;  ///< of 100 transactions
     std::uint64_t objects = 10'000;
     std::uint64_t seed = 1;
+    std::string engine;       ///< its address; empty: the nodes hold the objects
+    unsigned warehouses = 1;  ///< of TPC-C
+    unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;
     bool unix_sockets = false;
     int kill = -1;      ///< the node that the launcher kills half-way
@@ -28,6 +31,7 @@ struct program_options {
     int self = -1;
     std::vector<std::string> addresses;
     int report_to = -1;  ///< a file descriptor
+    std::string prefix;  ///< of the objects in the engine
 };
 
 /// Throws cli::command_line_error.

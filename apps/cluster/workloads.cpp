@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <tutti/tutti.hpp>
 
+#include "cluster/tpcc/workload.hpp"
+
 namespace cluster_app {
 namespace {
 
@@ -14,22 +16,23 @@ using tutti::cluster::node;
 using tutti::cluster::object_id;
 using tutti::cluster::ref;
 
-constexpr std::uint64_t batch = 200;  // objects of one transaction of fill and check
+constexpr std::uint64_t batch = 80;  // objects of one transaction of fill and check: etcd takes no more
 
-/// f(first, last) for this node's share of n, a batch at a time.
+/// f(first, last) for that share of n, a batch at a time.
 template <class F>
-void for_share(std::uint64_t n, const node& here, F&& f) {
-    const std::uint64_t first = n * here.number() / here.nodes(), last = n * (here.number() + 1) / here.nodes();
+void for_share(std::uint64_t n, const share& mine, F&& f) {
+    const std::uint64_t first = n * mine.self / mine.of, last = n * (mine.self + 1) / mine.of;
     for (std::uint64_t i = first; i < last; i += batch) f(i, std::min(i + batch, last));
 }
 
 /// Money goes from account to account; a reader looks at two of them. HyflowCPP's bank, section 6.2.1.1.
 class bank final : public workload {
 public:
-    bank(const program_options& how, node& here) : here_{here}, accounts_{how.objects}, reads_{how.reads} {}
+    bank(const program_options& how, node& here)
+        : here_{here}, share_{how}, accounts_{how.objects}, reads_{how.reads} {}
 
     void fill() override {
-        for_share(accounts_, here_, [this](std::uint64_t first, std::uint64_t last) {
+        for_share(accounts_, share_, [this](std::uint64_t first, std::uint64_t last) {
             atomically([&](tx& t) {
                 prefetch(t, some(first, last));
                 for (std::uint64_t i = first; i < last; ++i) at(i).publish(t, {initial});
@@ -81,6 +84,7 @@ private:
     }
 
     node& here_;
+    const share share_;
     const std::uint64_t accounts_;
     const unsigned reads_;
     static inline thread_local std::int64_t total_ = 0;  // so that nobody leaves the reads out
@@ -90,10 +94,10 @@ private:
 class hash_table final : public workload {
 public:
     hash_table(const program_options& how, node& here)
-        : here_{here}, buckets_{how.objects}, keys_{how.objects * 4}, reads_{how.reads} {}
+        : here_{here}, share_{how}, buckets_{how.objects}, keys_{how.objects * 4}, reads_{how.reads} {}
 
     void fill() override {
-        for_share(buckets_, here_, [this](std::uint64_t first, std::uint64_t last) {
+        for_share(buckets_, share_, [this](std::uint64_t first, std::uint64_t last) {
             atomically([&](tx& t) {
                 std::vector<ref<bucket>> these;
                 for (std::uint64_t b = first; b < last; ++b) these.push_back(at(b));
@@ -139,6 +143,7 @@ private:
     ref<bucket> at(std::uint64_t b) const { return {here_, object_id{2, b}}; }
 
     node& here_;
+    const share share_;
     const std::uint64_t buckets_, keys_;
     const unsigned reads_;
     static inline thread_local std::int64_t found_ = 0;
@@ -154,7 +159,7 @@ std::unique_ptr<workload> make_one(const program_options& how, node& here) {
     return std::make_unique<W>(how, here);
 }
 
-constexpr known all[] = {{"bank", make_one<bank>}, {"hash", make_one<hash_table>}};
+constexpr known all[] = {{"bank", make_one<bank>}, {"hash", make_one<hash_table>}, {"tpcc", make_tpcc}};
 
 }  // namespace
 

@@ -28,10 +28,16 @@ private:
     std::uint64_t state_;
 };
 
+/// Which part of the objects a process fills.
+struct share {
+    explicit share(const program_options& how) noexcept : self{static_cast<unsigned>(how.self)}, of{how.nodes} {}
+    unsigned self, of;
+};
+
 class workload {
 public:
     virtual ~workload() = default;
-    /// This node's share of the objects.
+    /// This process's share of the objects.
     virtual void fill() = 0;
     /// One transaction. Any thread.
     virtual void run_one(random_source& dice) = 0;
