@@ -69,6 +69,7 @@ child start(const program_options& how, const char* program, unsigned number,
     if (!how.engine.empty()) {
         add("--engine", how.engine);
         add("--prefix", how.prefix);
+        add("--staleness", std::to_string(how.staleness));
     }
     for (const std::string& a : addresses) add("--address", a);
     std::vector<char*> arguments;
@@ -112,7 +113,8 @@ std::string what_runs(const program_options& how) {
 }
 
 std::string where_it_runs(const program_options& how) {
-    if (!how.engine.empty()) return fmt::format("in {} under the prefix {}", how.engine, how.prefix);
+    const std::string copies = how.staleness == 0 ? "" : fmt::format(", copies of at most {} ms ago", how.staleness);
+    if (!how.engine.empty()) return fmt::format("in {} under the prefix {}{}", how.engine, how.prefix, copies);
     return fmt::format("objects {}, {}", how.moves ? "move" : "stay", how.unix_sockets ? "Unix sockets" : "TCP");
 }
 

@@ -102,6 +102,7 @@ node join(const program_options& how) {
         options.address = how.engine;
         options.prefix = how.prefix;
         options.patience = patience;
+        options.staleness = std::chrono::milliseconds{how.staleness};
         return node{options};
     }
     tutti::cluster::node_options options;

@@ -42,6 +42,9 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
                        "Address of an engine that holds the objects: etcd://..., postgres://..., redis://... or\n"
                        "memory:, as engine_options takes it. They stay there, under the prefix that is printed")
             ->type_name("ADDRESS");
+    number("--staleness", options.staleness, 0, 600'000,
+           "Blocks that only read may see a state of so many ms ago, from copies; 0: no copies")
+        ->needs(engine);
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
     app.add_flag("--move", options.moves, "Objects move to the node that writes them")->excludes(engine);
     app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback")->excludes(engine);

@@ -19,6 +19,7 @@ struct program_options {
     std::uint64_t objects = 10'000;
     std::uint64_t seed = 1;
     std::string engine;       ///< its address; empty: the nodes hold the objects
+    unsigned staleness = 0;   ///< ms; 0: no copies of what is read
     unsigned warehouses = 1;  ///< of TPC-C
     unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;

@@ -1,6 +1,7 @@
 // A node whose objects an engine holds: the engine, what makes its commits sure, and who waits for its changes.
 #pragma once
 
+#include "cluster/backend/caching.hpp"
 #include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
 #include "cluster/node_body.hpp"
@@ -32,6 +33,7 @@ private:
 
     const engine_options how_;
     std::unique_ptr<backend::engine> engine_;
+    backend::caching* const cache_;  // engine_, if it is one
     backend::exactly_once committer_;
     backend::leases leases_;
     cluster::bells bells_;

@@ -1,7 +1,7 @@
 // The five transactions of the specification, over rows that are objects of a cluster.
 //
 // Rows whose keys are known are opened together, so that each step of a look-up is one round trip. A block stays within
-// what any engine takes in one commit: a New-Order touches 67 objects at most, and Delivery is a block for each
+// what any engine takes in one commit: a New-Order touches 51 objects at most, and Delivery is a block for each
 // district, which clause 2.7.4 leaves to the implementation. What Order-Status and Stock-Level read has no limit,
 // because a block that only reads sends no commit.
 #pragma once
