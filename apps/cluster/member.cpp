@@ -119,11 +119,14 @@ node join(const program_options& how) {
 int run_member(const program_options& how) {
     try {
         node here = join(how);
-        const auto work = make_workload(how, here);
-        work->fill();
+        const auto work =
+            make_workload(how.workload, {how.objects, how.reads, how.warehouses, how.shrink, how.seed}, here);
+        // To an engine all processes are alike: one fills it.
+        if (how.engine.empty() || how.self == 0) work->fill();
         meet(how, here, "filled");
         report(how.report_to, under_load);
         const measured m = run_threads(how, here, *work);
+        work->settle();
         meet(how, here, "run");
         if (const std::string wrong = how.self == 0 ? work->check() : std::string{}; !wrong.empty()) {
             fmt::print(stderr, "tutti-cluster: INCONSISTENT: {}\n", wrong);

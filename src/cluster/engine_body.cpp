@@ -26,7 +26,7 @@ engine_body::engine_body(const engine_options& how)
       cache_{dynamic_cast<backend::caching*>(engine_.get())},
       committer_{*engine_, how.patience},
       leases_{*engine_, committer_, how.lease},
-      bells_{*engine_} {}
+      bells_{[this] { return engine_->open_feed(); }} {}
 
 engine_body::~engine_body() {
     bells_.stop();
@@ -57,11 +57,12 @@ void engine_body::refuse_expired() const {
                     0};
 }
 
-node_statistics engine_body::statistics() const {
-    node_statistics s = counted();
-    s.cached_reads = cache_ == nullptr ? 0 : cache_->answered();
-    s.round_trips = round_trips_.load(std::memory_order_relaxed) - s.cached_reads;
-    return s;
+node_facts engine_body::facts() const {
+    node_facts f = gather();
+    f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
+    const std::uint64_t cached = cached_reads();  // first: each was counted as a round trip before
+    f.round_trips = round_trips_.load(std::memory_order_relaxed) - cached;
+    return f;
 }
 
 engine_capabilities engine_body::capabilities() const {

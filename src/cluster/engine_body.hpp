@@ -25,8 +25,9 @@ public:
     unsigned number() const noexcept override { return 0; }
     unsigned nodes() const noexcept override { return 1; }
     bool lost(unsigned) const noexcept override { return false; }
-    node_statistics statistics() const override;
+    node_facts facts() const override;
     engine_capabilities capabilities() const override;
+    std::uint64_t cached_reads() const noexcept override { return cache_ == nullptr ? 0 : cache_->answered(); }
 
 private:
     std::unique_ptr<opened> make(core::descriptor& d) override;

@@ -16,7 +16,7 @@ namespace {
 
 using tpcc::profile;
 
-tpcc::scale scale_of(const program_options& how) {
+tpcc::scale scale_of(const extent& how) {
     tpcc::scale size;
     size.items /= static_cast<int>(how.shrink);
     size.customers_per_district /= static_cast<int>(how.shrink);
@@ -26,8 +26,8 @@ tpcc::scale scale_of(const program_options& how) {
 
 class tpcc_workload final : public workload {
 public:
-    tpcc_workload(const program_options& how, tutti::cluster::node& here)
-        : share_{how},
+    tpcc_workload(const extent& how, tutti::cluster::node& here)
+        : here_{here},
           db_{here},
           size_{scale_of(how)},
           warehouses_{static_cast<int>(how.warehouses)},
@@ -35,9 +35,9 @@ public:
           constants_{tpcc::nurand_constants::from_seed(how.seed)} {}
 
     void fill() override {
-        // The same rows in each process; their objects are shared out.
+        // The same rows on each node; their objects are shared out.
         const auto loaded = tpcc::populate(size_, warehouses_, seed_, 1);
-        tpcc::remote::publish(*loaded, db_, share_.self, share_.of);
+        tpcc::remote::publish(*loaded, db_, here_.number(), here_.nodes());
     }
     void run_one(random_source& dice) override {
         tpcc::input_source inputs{size_, constants_, warehouses_, tpcc::random_source{dice.next()}};
@@ -73,7 +73,7 @@ private:
         return static_cast<profile>(p);
     }
 
-    const share share_;
+    tutti::cluster::node& here_;
     const tpcc::remote::tables db_;
     const tpcc::scale size_;
     const int warehouses_;
@@ -83,7 +83,7 @@ private:
 
 }  // namespace
 
-std::unique_ptr<workload> make_tpcc(const program_options& how, tutti::cluster::node& here) {
+std::unique_ptr<workload> make_tpcc(const extent& how, tutti::cluster::node& here) {
     return std::make_unique<tpcc_workload>(how, here);
 }
 

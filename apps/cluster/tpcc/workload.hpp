@@ -1,10 +1,10 @@
 // TPC-C as a workload of the cluster.
 #pragma once
 
-#include "cluster/workloads.hpp"
+#include "cluster/workload.hpp"
 
 namespace cluster_app {
 
-[[nodiscard]] std::unique_ptr<workload> make_tpcc(const program_options& how, tutti::cluster::node& here);
+[[nodiscard]] std::unique_ptr<workload> make_tpcc(const extent& size, tutti::cluster::node& here);
 
 }  // namespace cluster_app

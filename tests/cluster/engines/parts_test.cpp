@@ -40,7 +40,7 @@ public:
 TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     const support::watchdog guard{"bells", std::chrono::seconds{60}};
     hesitant engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     cluster::bell first{0}, second{0}, third{0};
     const backend::check key{"o1", 0};
     bool heard[2]{};
@@ -74,7 +74,7 @@ public:
 TEST(engine_bells, an_exception_of_who_opens_a_feed_leaves_nobody_waiting) {
     const support::watchdog guard{"exceptions", std::chrono::seconds{60}};
     exhausted engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     const backend::check key{"o1", 0};
     cluster::bell first{0}, others[3]{};
     bool thrown = false, heard[3]{true, true, true};
@@ -142,7 +142,7 @@ private:
 TEST(engine_bells, who_enrols_waits_for_no_ring) {
     const support::watchdog guard{"rings", std::chrono::seconds{60}};
     brittle engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     cluster::bell sleeper{0}, mine{0};
     const backend::check key{"o1", 0};
     ASSERT_TRUE(all.enrol(sleeper, {&key, 1}));
