@@ -32,6 +32,9 @@ private:
 struct extent {
     std::uint64_t objects = 0;  ///< accounts, keys, buckets, …: as the workload takes it
     unsigned reads = 20;        ///< of 100 transactions
+    unsigned warehouses = 1;    ///< of TPC-C
+    unsigned shrink = 100;      ///< what TPC-C's cardinalities are divided by
+    std::uint64_t seed = 1;     ///< of TPC-C's rows
 };
 
 class workload {
@@ -76,7 +79,7 @@ std::vector<tutti::cluster::ref<T>> objects_at(tutti::cluster::node& here, kind 
     return all;
 }
 
-inline constexpr std::uint64_t batch = 200;  // objects of one transaction of fill and check
+inline constexpr std::uint64_t batch = 80;  // objects of one transaction of fill and check: etcd takes no more
 
 /// f(first, last) for [from, to), a batch at a time.
 template <class F>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/tpcc/workload.hpp"
 #include "cluster/workloads/bank.hpp"
 #include "cluster/workloads/hash_table.hpp"
 #include "cluster/workloads/linked_list.hpp"
@@ -28,7 +29,7 @@ constexpr known all[] = {
     {"bank", 10'000, make_one<bank>},    {"hash", 2'000, make_one<hash_table>},
     {"list", 50, make_one<linked_list>}, {"skiplist", 50, make_one<skip_list>},
     {"tree", 50, make_one<search_tree>}, {"vacation", 10'000, make_one<vacation>},
-    {"loan", 10'000, make_one<loan>},
+    {"loan", 10'000, make_one<loan>},    {"tpcc", 1000, make_tpcc},
 };
 
 const known& of(const std::string& name) { return *std::ranges::find(all, name, &known::name); }

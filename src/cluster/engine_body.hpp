@@ -1,6 +1,7 @@
 // A node whose objects an engine holds: the engine, what makes its commits sure, and who waits for its changes.
 #pragma once
 
+#include "cluster/backend/caching.hpp"
 #include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
 #include "cluster/node_body.hpp"
@@ -26,12 +27,14 @@ public:
     bool lost(unsigned) const noexcept override { return false; }
     node_facts facts() const override;
     engine_capabilities capabilities() const override;
+    std::uint64_t cached_reads() const noexcept override { return cache_ == nullptr ? 0 : cache_->answered(); }
 
 private:
     std::unique_ptr<opened> make(core::descriptor& d) override;
 
     const engine_options how_;
     std::unique_ptr<backend::engine> engine_;
+    backend::caching* const cache_;  // engine_, if it is one
     backend::exactly_once committer_;
     backend::leases leases_;
     cluster::bells bells_;

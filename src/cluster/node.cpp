@@ -71,6 +71,7 @@ node_statistics node_body::statistics() const {
     s.bytes_sent = f.bytes_sent;
     s.system_calls = f.system_calls;
     s.reader_aborts = f.reader_aborts;
+    s.cached_reads = cached_reads();
     return s;
 }
 
