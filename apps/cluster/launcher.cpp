@@ -60,6 +60,7 @@ child start(const program_options& how, const char* program, unsigned number,
                                    "--report-to",
                                    std::to_string(report_to)};
     if (how.moves) words.emplace_back("--move");
+    if (!how.tls.empty()) words.insert(words.end(), {"--tls", how.tls});
     for (const std::string& a : addresses) {
         words.emplace_back("--address");
         words.push_back(a);
@@ -116,8 +117,9 @@ void print(const program_options& how, const std::vector<child>& nodes) {
         return static_cast<double>(what) / static_cast<double>(std::max<std::uint64_t>(all.transactions, 1));
     };
     const auto us = [&all](double q) { return static_cast<double>(all.latency.percentile(q)) / 1000; };
-    fmt::print("{}: {} nodes of {} threads, {} objects that {}, {} % reads, {}\n", how.workload, how.nodes, how.threads,
-               how.objects, how.moves ? "move" : "stay", how.reads, how.unix_sockets ? "Unix sockets" : "TCP");
+    fmt::print("{}: {} nodes of {} threads, {} objects that {}, {} % reads, {}{}\n", how.workload, how.nodes,
+               how.threads, how.objects, how.moves ? "move" : "stay", how.reads,
+               how.unix_sockets ? "Unix sockets" : "TCP", how.tls.empty() ? "" : " under TLS");
     fmt::print("  transactions/s     {:>12.0f}\n", static_cast<double>(all.transactions) / all.seconds);
     fmt::print("  latency, us        {:>12.1f} median, {:.1f} of 99 %, {:.1f} of 99.9 %\n", us(0.5), us(0.99),
                us(0.999));

@@ -104,6 +104,11 @@ int run_member(const program_options& how) {
     options.addresses = how.addresses;
     options.placement = how.moves ? tutti::cluster::placement::writer : tutti::cluster::placement::home;
     options.patience = std::chrono::milliseconds{static_cast<long>(how.patience * 1000)};
+    options.connect_within = std::chrono::milliseconds{static_cast<long>(how.connect_within * 1000)};
+    if (!how.tls.empty()) {
+        const std::string mine = fmt::format("{}/node-{}", how.tls, how.self);
+        options.tls = {.certificate = mine + ".pem", .key = mine + ".key", .authority = how.tls + "/ca.pem"};
+    }
     try {
         node here{options};
         const auto work = make_workload(how, here);

@@ -73,6 +73,7 @@ void line::give_up_on(node_number node) {
 
 channel::channel(site& of, const wire::socket_options& how, std::chrono::milliseconds patience)
     : site_{of}, patience_{patience} {
+    site_.largest = how.largest;
     if (how.addresses.size() < 2) return;
     sockets_ = std::make_unique<wire::sockets>(how, *this);
     sockets_->join();  // from here on its thread calls us
@@ -99,8 +100,7 @@ bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::s
 }
 
 bool channel::receive(const wire::header& h, std::string_view body) {
-    site_.clock.raise_to(h.clock);  // rule C
-    site_.readers.hear(h.from, h.oldest);
+    if (!site_.hear(h)) return false;
     if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
         const std::uint64_t slot = (h.call >> slot_shift) - 1;
         line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;
@@ -108,7 +108,7 @@ bool channel::receive(const wire::header& h, std::string_view body) {
         return true;
     }
     bool sound = true;
-    if (const auto a = site_.serve(h.kind, body, sound)) send(h.from, a->kind, h.call, a->body);
+    if (const auto a = site_.serve(h, body, sound)) send(h.from, a->kind, h.call, a->body);
     return sound;
 }
 

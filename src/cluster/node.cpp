@@ -50,6 +50,12 @@ node_options node_options::from_environment() {
             "'" +
             std::string{digits} + "'"};
     }
+    const auto file = [](const char* variable, std::string& to) {
+        if (const char* const name = std::getenv(variable)) to = name;
+    };
+    file("TUTTI_CLUSTER_CERTIFICATE", how.tls.certificate);
+    file("TUTTI_CLUSTER_KEY", how.tls.key);
+    file("TUTTI_CLUSTER_AUTHORITY", how.tls.authority);
     return how;
 }
 

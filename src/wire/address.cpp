@@ -4,7 +4,7 @@
 
 namespace tutti::wire {
 
-address parse_address(std::string_view text) {
+address parse_address(std::string_view text, bool encrypted) {
     address a;
     a.text = text;
     if (text.starts_with("unix:")) {
@@ -29,10 +29,11 @@ address parse_address(std::string_view text) {
     asio::error_code failed;
     const asio::ip::address ip = asio::ip::make_address(host, failed);
     if (failed) throw refusal{"'" + a.text + "': give the host as a number, such as 127.0.0.1"};
-    if (!ip.is_loopback()) {
+    if (!ip.is_loopback() && !encrypted) {
         throw refusal{"'" + a.text +
-                      "' is beyond loopback, and connections are not encrypted yet: give an address of 127.0.0.0/8, "
-                      "[::1] or unix:/path, and bring it to other machines by a tunnel that encrypts"};
+                      "' is beyond loopback, where nothing goes unencrypted: give a certificate, its key and the "
+                      "authority (node_options::tls, or TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and "
+                      "TUTTI_CLUSTER_AUTHORITY), or an address of 127.0.0.0/8, [::1] or unix:/path"};
     }
     a.endpoint = asio::ip::tcp::endpoint{ip, static_cast<std::uint16_t>(port)};
     return a;

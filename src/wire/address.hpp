@@ -22,7 +22,7 @@ struct address {
     std::string path;  ///< of a Unix socket
 };
 
-/// Throws refusal, also for an address beyond loopback: nothing here is encrypted.
-[[nodiscard]] address parse_address(std::string_view text);
+/// Throws refusal, also for an address beyond loopback unless what goes over it is `encrypted`.
+[[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);
 
 }  // namespace tutti::wire

@@ -28,6 +28,9 @@ enum class kind : std::uint8_t {
     answered,
 };
 
+/// Threads of one node.
+inline constexpr std::uint16_t most_slots = 4096;
+
 /// In front of every message. Fixed size; `length` counts what follows it.
 struct header {
     std::uint32_t length = 0;
@@ -84,7 +87,10 @@ enum class whereabouts : std::uint8_t {
     busy,       ///< a commit of a transaction of `owner` holds it
     in_doubt,   ///< the same, and that node is gone
     too_old,    ///< nobody kept what it was then
+    later,      ///< the answer is full: ask again
+    too_large,  ///< for any answer
 };
+constexpr whereabouts last(whereabouts) noexcept { return whereabouts::too_large; }
 
 struct object_view {
     whereabouts where{};
@@ -130,6 +136,7 @@ enum class action : std::uint8_t {
     erase,  ///< it stays, and does not exist any more
     leave,  ///< it moves to the writer
 };
+constexpr action last(action) noexcept { return action::leave; }
 
 struct write_item {
     object_id id;

@@ -21,12 +21,22 @@ enum class placement : std::uint8_t {
     writer,  ///< at the node that wrote it last
 };
 
+/// PEM files that encrypt and authenticate every connection between nodes (TLS 1.2 or 1.3, both sides). All three, or
+/// none.
+struct tls_options {
+    /// This node's, made for the DNS name `node-<number>.<cluster>` (subjectAltName), for servers and clients.
+    std::string certificate{};
+    std::string key{};        ///< the certificate's, without a passphrase
+    std::string authority{};  ///< whoever has signed the certificates of all nodes
+};
+
 struct node_options {
     std::string cluster = "tutti";  ///< nodes of another name, or of another list of nodes, are refused
     unsigned self = 0;              ///< which of `addresses` is this node's
     /// `host:port` or `unix:/path`, one for each node, in the same order everywhere. None: a cluster of one process,
-    /// without a socket. Connections are not encrypted yet, so only loopback addresses and Unix sockets are taken.
+    /// without a socket. Beyond loopback only with `tls`.
     std::vector<std::string> addresses{};
+    tls_options tls{};
     cluster::placement placement = placement::home;
     /// A node that has not answered a question for so long is lost to the one that asked; a node that has sent
     /// nothing at all for so long, though every node sends something eight times in it, is lost for good.
@@ -35,7 +45,8 @@ struct node_options {
     std::size_t largest_message = 16u << 20;          ///< a node that announces a larger one is disconnected
 
     /// As the environment says: TUTTI_CLUSTER_NODES=address,address,… and TUTTI_CLUSTER_SELF=number; without the first,
-    /// one process. Throws connection_error if they make no sense.
+    /// one process. TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and TUTTI_CLUSTER_AUTHORITY name the files of `tls`.
+    /// Throws connection_error if they make no sense.
     [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
 };
 
