@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 
+#include "cluster/changes.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
 #include "wire/sockets.hpp"
@@ -48,9 +49,9 @@ private:
     std::atomic<std::uint32_t> missing_{0};
 };
 
-class channel final : public wire::sockets::handler {
+class channel final : public wire::sockets::handler, private audience {
 public:
-    channel(site& of, const wire::socket_options& how, std::chrono::milliseconds patience);
+    channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience);
     ~channel() override;
 
     /// A line for one more thread; kept until the end. Throws std::length_error where there are too many.
@@ -65,9 +66,11 @@ private:
     bool receive(const wire::header& h, std::string_view body) override;
     void lose(node_number node) override;
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
+    void changed(const object_id& id, std::span<const node_number> watchers) override;
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 
     site& site_;
+    changes& changes_;
     const std::chrono::milliseconds patience_;
     std::mutex guard_;
     std::deque<line> lines_;

@@ -24,7 +24,7 @@ engine_body::engine_body(const engine_options& how)
       engine_{connect(how)},
       committer_{*engine_, how.patience},
       leases_{*engine_, committer_, how.lease},
-      bells_{*engine_} {}
+      bells_{[this] { return engine_->open_feed(); }} {}
 
 engine_body::~engine_body() {
     bells_.stop();

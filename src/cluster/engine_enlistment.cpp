@@ -1,12 +1,12 @@
 #include "cluster/engine_enlistment.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
 #include "api/companion.hpp"
 #include "cluster/backend/fault.hpp"
+#include "cluster/key.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
@@ -16,13 +16,6 @@ using backend::freshness;
 using backend::verdict;
 
 constexpr std::chrono::milliseconds look_again_after{5};  // at a lease that another holds
-
-backend::key key_of(const object_id& id) {
-    char text[40];
-    std::snprintf(text, sizeof text, "o%016llx%016llx", static_cast<unsigned long long>(id.high),
-                  static_cast<unsigned long long>(id.low));
-    return text;
-}
 
 }  // namespace
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "api/companion.hpp"
+#include "cluster/key.hpp"
 #include "cluster/peer_body.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
+
+enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch() {
     if (!joined() && descriptor_.bound_to_commit()) {
@@ -15,6 +18,8 @@ void enlistment::touch() {
             "it: touch the object in a block of its own, before this one"};
     }
     if (!join()) return;
+    if (enrolled_) body_.bells().leave(bell_);
+    enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
     const bool snapshot = is_reader();
     if (!work_.begin(snapshot)) restart();
@@ -130,6 +135,16 @@ void enlistment::commit() noexcept {
 
 void enlistment::abort() noexcept { work_.abort(); }
 
-bool enlistment::heed_retry() { return false; }  // owners tell nobody of what they commit
+bool enlistment::heed_retry() {
+    if (!joined() || work_.empty()) return true;
+    static_cast<void>(bell_.get(descriptor_));
+    std::vector<backend::check> watched;
+    for (const auto& e : work_.entries()) watched.push_back({key_of(e->id), e->version});
+    // Before the owners are asked: what they tell finds the bell. They can always be heard, but while the node ends.
+    static_cast<void>(body_.bells().enrol(bell_, watched));
+    enrolled_ = true;
+    if (const outcome o = work_.watch(); o != outcome::good) fail(o);
+    return true;
+}
 
 }  // namespace tutti::cluster

@@ -41,12 +41,16 @@ peer_body::peer_body(const node_options& how) try
       site_{static_cast<node_number>(how.self),
             static_cast<node_number>(std::max<std::size_t>(how.addresses.size(), 1)),
             how.placement == placement::writer ? moving::to_writer : moving::never},
-      channel_{site_, socket_options_of(how), how.patience} {
+      channel_{site_, changes_, socket_options_of(how), how.patience},
+      bells_{[this] { return changes_.open_feed(); }} {
 } catch (const wire::refusal& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 
-peer_body::~peer_body() { forget_participants(); }
+peer_body::~peer_body() {
+    bells_.stop();
+    forget_participants();
+}
 
 std::unique_ptr<opened> peer_body::make(core::descriptor& d) {
     return std::make_unique<enlistment>(site_, channel_.open_line(), d, *this);

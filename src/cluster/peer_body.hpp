@@ -1,6 +1,8 @@
 // A node of several that hold the objects themselves: its site, its channel, its participants.
 #pragma once
 
+#include "cluster/bells.hpp"
+#include "cluster/changes.hpp"
 #include "cluster/enlistment.hpp"
 #include "cluster/node_body.hpp"
 
@@ -11,6 +13,7 @@ public:
     explicit peer_body(const node_options& how);
     ~peer_body() override;
 
+    [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
     [[noreturn]] void refuse_lost(node_number node, bool uncertain) const;
     /// What a block opens or writes does not fit into one message.
     [[noreturn]] void refuse_large() const;
@@ -27,7 +30,9 @@ private:
 
     const node_options how_;
     site site_;
+    changes changes_;
     channel channel_;
+    cluster::bells bells_;
 };
 
 }  // namespace tutti::cluster

@@ -14,12 +14,14 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 2;
+inline constexpr std::uint8_t protocol_version = 3;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
     fetch,     ///< answered by fetched
     validate,  ///< answered by answered
+    watch,     ///< a validate whose sender sleeps until one of them changes; answered by answered
+    changed,   ///< to each node that watches, once; not answered
     prepare,   ///< answered by answered
     decide,    ///< not answered
     place,     ///< not answered
@@ -127,6 +129,15 @@ struct validate {
     template <class V>
     void fields(V& v) {
         v(reads);
+    }
+};
+
+/// To a node that watches the object: it has changed, or moved, or is watched no more for want of room.
+struct changed {
+    object_id id;
+    template <class V>
+    void fields(V& v) {
+        v(id);
     }
 };
 

@@ -46,10 +46,9 @@ constexpr std::size_t read_size = std::size_t{64} * 1024;
 
 constexpr std::chrono::milliseconds before_next_try{20};
 
-const std::string give_certificates =
-    "give every node a certificate, its key and the authority (node_options::tls; docs/cluster.md, \"Between "
-    "machines\"),"
-    " or none";
+constexpr const char* encrypts =
+    "speaks TLS, and this node does not: give every node a certificate, its key and the authority (node_options::tls; "
+    "docs/cluster.md, \"Between machines\"), or none";
 
 /// Who is at the other end, for messages.
 std::string whereabouts_of(const stream::socket& s) {
@@ -214,8 +213,8 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
     asio::async_read(*c, asio::buffer(*in), [this, c, in, expected](asio::error_code failed, std::size_t n) {
         if (failed) {
             if (c->tls) return refuse(*c, expected, c->tls->trouble());
-            const bool encrypts = looks_like_alert(std::string_view{*in}.substr(0, n));
-            return refuse(*c, expected, encrypts ? "speaks TLS, and this node does not: " + give_certificates : "");
+            const bool alert = looks_like_alert(std::string_view{*in}.substr(0, n));
+            return refuse(*c, expected, alert ? encrypts : "");
         }
         header got;
         hello said;
@@ -223,8 +222,7 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
         const bool sound = decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) &&
                            got.kind == kind::hello;
         const bool known = expected < peers_.size();
-        if (!sound && !c->tls && looks_like_handshake(all))
-            return refuse(*c, expected, "speaks TLS, and this node does not: " + give_certificates);
+        if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
         if (!sound || got.version != protocol_version) {
             if (known) complain("what listens on " + addresses_[expected].text + " is no node of this version");
             return;

@@ -1,4 +1,9 @@
 // The objects of one node, message by message, where the order of messages matters.
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "cluster/directory/store.hpp"
@@ -82,6 +87,69 @@ TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones
     }
     EXPECT_EQ(look(100).where, tutti::wire::whereabouts::too_old);
     EXPECT_EQ(look(198).version, 198u);
+}
+
+/// Keeps what it is told.
+struct recorder final : audience {
+    void changed(const object_id& of, std::span<const node_number> watchers) override {
+        for (const node_number n : watchers) told.emplace_back(of, n);
+    }
+    std::vector<std::pair<object_id, node_number>> told;
+};
+
+TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
+    recorder all;
+    objects.tell(all);
+    EXPECT_FALSE(objects.watch(id, 1, 1)) << "it has another version";
+    EXPECT_TRUE(objects.watch(id, 0, 1));
+    EXPECT_TRUE(objects.watch(id, 0, 1));
+    EXPECT_TRUE(objects.watch(id, 0, 0));
+    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    EXPECT_TRUE(objects.watch(id, 0, 1)) << "whoever holds it locked may not commit";
+    objects.unlock(id, other);
+    EXPECT_TRUE(all.told.empty());
+    for (const std::uint64_t version : {1u, 2u}) {
+        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        objects.settle(id, tutti::wire::action::put, "x", version, other);
+    }
+    EXPECT_EQ(all.told, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
+}
+
+// Catches a watcher that is forgotten with the object's departure, whose decision comes after its return.
+TEST_F(store_test, who_watches_an_object_that_leaves_and_is_back_is_told) {
+    recorder all;
+    objects.tell(all);
+    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    EXPECT_TRUE(objects.watch(id, 0, 0));
+    objects.install(id, true, "new", 9, 1);
+    EXPECT_EQ(all.told.size(), 1u);
+}
+
+TEST_F(store_test, nobody_sleeps_over_what_a_node_that_has_gone_holds_locked) {
+    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    objects.lose(1);
+    EXPECT_FALSE(objects.watch(id, 0, 0));
+}
+
+// Catches watchers without a bound, and those that are forgotten in silence to keep one.
+TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
+    recorder all;
+    objects.tell(all);
+    std::vector<object_id> watched;
+    for (std::uint64_t i = 0; watched.size() < 100'000; ++i) {
+        const object_id next{2, i};
+        if (home_of(next, 2) != 0) continue;
+        watched.push_back(next);
+        ASSERT_TRUE(objects.watch(next, 0, 1));
+    }
+    EXPECT_GT(all.told.size(), 30'000u);
+    for (const object_id& o : watched) {
+        ASSERT_TRUE(objects.lock_to_write(o, 0, other));
+        objects.settle(o, tutti::wire::action::put, "x", 1, other);
+    }
+    ASSERT_EQ(all.told.size(), watched.size());
+    std::ranges::sort(all.told, {}, [](const auto& t) { return t.first.low; });
+    for (std::size_t i = 0; i < watched.size(); ++i) ASSERT_EQ(all.told[i].first, watched[i]);
 }
 
 }  // namespace

@@ -32,6 +32,14 @@ wire::header header_of(const site& s, wire::kind kind) {
     return {.kind = kind, .from = honest, .clock = s.clock.now(), .oldest = 0};
 }
 
+/// Nobody sleeps on those that are told of changes.
+struct nobody final : audience {
+    void changed(const object_id&, std::span<const node_number> watchers) override {
+        for (const node_number n : watchers) demand(n < nodes);
+    }
+};
+nobody listener;
+
 /// Another node goes on as if nothing had been: it writes an object here, and reads what it wrote.
 void let_honest_node_work(site& s, std::uint64_t sequence) {
     const object_id id = secret_of(here);
@@ -39,22 +47,24 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
     s.objects.look(id, view);
     demand(view.where == wire::whereabouts::here);
     bool sound = false;
+    const std::string mine = "mine " + std::to_string(sequence);
     const wire::prepare asked{.who = {honest, 1, sequence},
                               .decide = true,
                               .reads = {},
-                              .writes = {{id, view.version, wire::action::put, "mine"}}};
+                              .writes = {{id, view.version, wire::action::put, mine}}};
     demand(s.hear(header_of(s, wire::kind::prepare)));
     const auto said = s.serve(header_of(s, wire::kind::prepare), wire::encode(asked), sound);
     wire::answered answer;
     demand(sound && said && wire::decode(said->body, answer) && answer.yes);
     s.objects.look(id, view);
-    demand(view.where == wire::whereabouts::here && view.exists && view.bytes == "mine");
+    demand(view.where == wire::whereabouts::here && view.exists && view.bytes == mine);
 }
 
 /// How many frames were served until the connection ended, and what was answered.
 std::string attack_site(std::string_view bytes, std::size_t piece) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
+    s.objects.tell(listener);
     let_honest_node_work(s, 1);
     std::string input, answers;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
@@ -123,6 +133,7 @@ private:
 void attack_transaction(std::string_view bytes, bool snapshot) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
+    s.objects.tell(listener);
     hostile_network net{s, bytes};
     transaction t{s, net, 0};
     for (int attempt = 0; attempt < 3; ++attempt) {

@@ -67,10 +67,27 @@ int main(int argc, char** argv) {
     const std::string prepared = frame(kind::prepare, both), ids = frame(kind::fetch, fetch{newest, {{0, 1}, {0, 2}}});
     all.serve("fetch", ids + frame(kind::fetch, fetch{5, {{0, 3}}}));
     all.serve("validate", frame(kind::validate, validate{{{{0, 1}, 0}, {{0, 2}, 1}}}));
+    all.serve("watch", frame(kind::watch, validate{{{{0, 1}, 0}, {{0, 2}, 0}}}) + frame(kind::prepare, decisive));
     all.serve("commit", prepared + ids + frame(kind::decide, decide{who, true, 9}) + ids);
     all.serve("abort", prepared + frame(kind::decide, decide{who, false, 0}) + prepared);
     all.serve("decide", frame(kind::prepare, decisive) + ids);
     all.serve("place", frame(kind::place, place{{0, 1}, 1, 5}) + ids);
+    // Versions that would drive the clock to its end.
+    all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
+    all.serve("place-newest", frame(kind::place, place{{0, 1}, 1, newest}) + ids);
+    const object_view late{
+        .where = whereabouts::here, .owner = 1, .exists = true, .version = 4, .valid_at = newest, .bytes = "bytes"};
+    const object_view ahead{.where = whereabouts::here,
+                            .owner = 1,
+                            .exists = true,
+                            .version = newest,
+                            .valid_at = newest,
+                            .bytes = "bytes"};
+    for (const auto& [name, view] : {std::pair{"late", late}, std::pair{"ahead", ahead}}) {
+        const std::string one = reply(fetched{{view}}), two = reply(fetched{{view, view}});
+        all.answer(std::string{name} + "-one", one + one + one + one);
+        all.answer(std::string{name} + "-two", two + two + two + two);
+    }
     header beat{.kind = kind::beat, .from = 1, .clock = 9};
     all.serve("beat", encode(beat) + ids);
     for (std::uint8_t w = 0; w <= static_cast<std::uint8_t>(whereabouts::too_large); ++w) {

@@ -9,6 +9,9 @@ namespace {
 /// How much an object keeps at most of what it was, whoever may want it: a node that has been stopped promises nothing
 /// new until it is lost.
 constexpr std::size_t most_kept = std::size_t{4} << 20;
+/// Objects of one shard that anybody watches. A watcher that sleeps no more takes nothing back, and strangers may watch
+/// what does not exist.
+constexpr std::size_t most_watched = 1024;
 
 }  // namespace
 
@@ -128,11 +131,56 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     std::erase(o.readers, who);
 }
 
+bool store::is_still(const shard& s, const object_id& id, std::uint64_t version) const {
+    const auto at = s.objects.find(id);
+    if (at == s.objects.end()) return version == 0 && home_of(id, nodes_) == self_;
+    const object& o = at->second;
+    return o.here && o.version == version && !(o.writer.exists() && is_lost(o.writer.node));
+}
+
+bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
+    shard& s = shard_of(id);
+    object_id other;
+    watchers evicted;
+    {
+        const std::lock_guard hold{s.guard};
+        if (!is_still(s, id, version) && !broken(fault::watch_without_look)) return false;
+        if (s.watched.size() >= most_watched && !s.watched.contains(id)) {
+            other = s.watched.begin()->first;
+            evicted = take_watchers(s, other);
+        }
+        watchers& all = s.watched[id];
+        if (std::ranges::find(all, who) == all.end()) all.push_back(who);
+    }
+    tell(other, evicted);
+    return true;
+}
+
+store::watchers store::take_watchers(shard& s, const object_id& id) {
+    if (s.watched.empty()) return {};
+    const auto at = s.watched.find(id);
+    if (at == s.watched.end()) return {};
+    watchers all = std::move(at->second);
+    s.watched.erase(at);
+    if (broken(fault::change_without_word)) return {};
+    return all;
+}
+
 void store::settle(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                    const transaction_name& who) {
     clock_.raise_to(version);
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    watchers watching;
+    {
+        const std::lock_guard hold{s.guard};
+        settle_locked(s, id, what, std::move(bytes), version, who);
+        watching = take_watchers(s, id);
+    }
+    tell(id, watching);
+}
+
+void store::settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
+                          const transaction_name& who) {
     object& o = entry(s, id);
     if (o.writer == who) o.writer = {};
     if (version < o.version) {
@@ -202,16 +250,21 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
                     node_number from) {
     clock_.raise_to(version);
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
-    object& o = entry(s, id);
-    // The decision that let it go is still on its way; its version is above what the clock said at the lock.
-    if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
-    o.here = true;
-    o.owner = self_;
-    o.came_from = from;
-    o.exists = exists;
-    o.version = version;
-    o.bytes = bytes;
+    watchers watching;
+    {
+        const std::lock_guard hold{s.guard};
+        object& o = entry(s, id);
+        // The decision that let it go is still on its way; its version is above what the clock said at the lock.
+        if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
+        o.here = true;
+        o.owner = self_;
+        o.came_from = from;
+        o.exists = exists;
+        o.version = version;
+        o.bytes = bytes;
+        watching = take_watchers(s, id);  // of what it was before it had left
+    }
+    tell(id, watching);
 }
 
 void store::point(const object_id& id, node_number owner, std::uint64_t version) {

@@ -65,6 +65,13 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             for (const wire::read_item& r : asked.reads) all.yes = all.yes && objects.is_current(r.id, r.version);
             return answer{wire::kind::answered, wire::encode(all)};
         }
+        case wire::kind::watch: {
+            wire::validate asked;
+            if (!take(body, asked, sound)) return std::nullopt;
+            wire::answered all{.yes = true};
+            for (const wire::read_item& r : asked.reads) all.yes = all.yes && objects.watch(r.id, r.version, h.from);
+            return answer{wire::kind::answered, wire::encode(all)};
+        }
         case wire::kind::prepare: {
             wire::prepare asked;
             if (!take(body, asked, sound)) return std::nullopt;

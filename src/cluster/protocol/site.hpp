@@ -28,7 +28,7 @@ public:
     /// Serves a message of another node. The answer's kind and body, or nothing if the message asks for none; `sound`
     /// becomes false where the bytes are no such message, or one that no node which keeps to the protocol sends: of a
     /// transaction that is not its own, of a version or a time that its own clock has not said, of a node that is none.
-    /// REQUIRES: `hear`.
+    /// `changed` is not for a site, but for whoever sleeps on its node. REQUIRES: `hear`.
     struct answer {
         wire::kind kind{};
         std::string body;

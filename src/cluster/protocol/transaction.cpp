@@ -184,19 +184,13 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     return e.valid_at < time_ ? forward(time_) : outcome::good;
 }
 
-outcome transaction::forward(std::uint64_t to, bool anew) {
-    if (broken(fault::no_forwarding)) {
-        time_ = std::max(time_, to);
-        return outcome::good;
-    }
-    // Rule C: a node that is asked below has a clock of `to` or more before it looks.
-    site_.clock.raise_to(to);
-    if (beside_ != nullptr && !beside_->stand(to)) return outcome::conflict;
+template <class Concerns, class Here>
+outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& here) {
     std::vector<std::pair<node_number, wire::validate>> asks;
     for (const auto& e : entries()) {
-        if (e->valid_at >= to && !anew) continue;
+        if (!concerns(*e)) continue;
         if (e->owner == site_.self) {
-            if (!site_.objects.is_current(e->id, e->version)) return outcome::conflict;
+            if (!here(*e)) return outcome::conflict;
             continue;
         }
         auto at = std::ranges::find(asks, e->owner, [](const auto& a) { return a.first; });
@@ -205,7 +199,7 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
     }
     std::vector<call> calls;
     for (const auto& [owner, ask] : asks) {
-        calls.push_back({owner, wire::kind::validate, wire::encode(ask), {}, false});
+        calls.push_back({owner, what, wire::encode(ask), {}, false});
         if (!fits(calls.back().body, ask.reads.size())) return outcome::too_large;
     }
     if (!calls.empty()) network_.exchange(calls);
@@ -217,6 +211,27 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
         }
         if (!answer.yes) return outcome::conflict;
     }
+    return outcome::good;
+}
+
+outcome transaction::watch() {
+    return ask_owners(
+        wire::kind::watch, [](const entry&) { return true; },
+        [this](const entry& e) { return site_.objects.watch(e.id, e.version, site_.self); });
+}
+
+outcome transaction::forward(std::uint64_t to, bool anew) {
+    if (broken(fault::no_forwarding)) {
+        time_ = std::max(time_, to);
+        return outcome::good;
+    }
+    // Rule C: a node that is asked below has a clock of `to` or more before it looks.
+    site_.clock.raise_to(to);
+    if (beside_ != nullptr && !beside_->stand(to)) return outcome::conflict;
+    const outcome o = ask_owners(
+        wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
+        [this](const entry& e) { return site_.objects.is_current(e.id, e.version); });
+    if (o != outcome::good) return o;
     for (const auto& e : entries()) e->valid_at = std::max(e->valid_at, to);
     time_ = std::max(time_, to);
     return outcome::good;

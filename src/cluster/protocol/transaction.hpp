@@ -75,6 +75,10 @@ public:
     /// or, if `anew`, all of them as of now.
     [[nodiscard]] outcome forward(std::uint64_t to, bool anew = false);
 
+    /// Before the caller sleeps until one of the objects changes: all that has been opened is current, and their owners
+    /// tell this node of the next change of each. conflict: one has changed already.
+    [[nodiscard]] outcome watch();
+
     /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both.
     /// After `good` commit() or abort() must follow; after anything else nothing is held.
     [[nodiscard]] outcome prepare(bool decisive);
@@ -111,6 +115,10 @@ private:
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
     }
     entry& add(const object_id& id);
+    /// Asks the owners of the entries that `concerns` selects whether each has the version that was read: `here` where
+    /// that is this node, by one message of `what` to each other one.
+    template <class Concerns, class Here>
+    outcome ask_owners(wire::kind what, Concerns&& concerns, Here&& here);
     wire::action action_for(const entry& e) const noexcept;
     /// Its part of a prepare, for each node that owns something.
     void gather();

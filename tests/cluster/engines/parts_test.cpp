@@ -39,7 +39,7 @@ public:
 TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     const support::watchdog guard{"bells", std::chrono::seconds{60}};
     hesitant engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     cluster::bell first{0}, second{0}, third{0};
     const backend::check key{"o1", 0};
     bool heard[2]{};
@@ -80,7 +80,7 @@ private:
 TEST(engine_bells, who_enrols_waits_for_no_ring) {
     const support::watchdog guard{"rings", std::chrono::seconds{60}};
     brittle engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     cluster::bell sleeper{0}, mine{0};
     const backend::check key{"o1", 0};
     ASSERT_TRUE(all.enrol(sleeper, {&key, 1}));
