@@ -119,9 +119,11 @@ std::optional<std::string> judge(const table& layers, const std::string& row, co
         return row + " may not include " + layer->first;
     }
     if (is_own_file(own_folder(row, path), path, name, file_exists)) return std::nullopt;
-    if (const std::string top = name.substr(0, name.find('/')); file_exists(name)) {
-        if (may(top)) return std::nullopt;
-        return row + " may not include " + top;
+    if (file_exists(name)) {
+        const auto* const layer = row_of(layers, name);
+        const std::string folder = layer != nullptr ? layer->first : name.substr(0, name.find('/'));
+        if (may(folder) || own_folder(folder, name) == own_folder(row, path)) return std::nullopt;
+        return row + " may not include " + folder;
     }
     return name + " is neither in src/ nor in this file's own folder";
 }
