@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "cluster/directory/placement.hpp"
 #include "wire/bytes.hpp"
 #include "wire/message.hpp"
 
@@ -57,24 +59,30 @@ std::string reply(const T& body) {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     seeds all{argv[1]};
+    // Of objects that live where the frames go.
+    std::vector<object_id> here;
+    for (object_id id{0, 1}; here.size() < 3; ++id.low) {
+        if (tutti::cluster::home_of(id, 3) == 0) here.push_back(id);
+    }
     const transaction_name who{.node = 1, .slot = 2, .sequence = 3};
     const prepare both{.who = who,
                        .decide = false,
-                       .reads = {{{0, 1}, 0}},
-                       .writes = {{{0, 2}, 0, action::put, "bytes"}, {{0, 3}, 0, action::leave, ""}}};
+                       .reads = {{here[0], 0}},
+                       .writes = {{here[1], 0, action::put, "bytes"}, {here[2], 0, action::leave, ""}}};
     prepare decisive = both;
     decisive.decide = true;
-    const std::string prepared = frame(kind::prepare, both), ids = frame(kind::fetch, fetch{newest, {{0, 1}, {0, 2}}});
-    all.serve("fetch", ids + frame(kind::fetch, fetch{5, {{0, 3}}}));
-    all.serve("validate", frame(kind::validate, validate{{{{0, 1}, 0}, {{0, 2}, 1}}}));
-    all.serve("watch", frame(kind::watch, validate{{{{0, 1}, 0}, {{0, 2}, 0}}}) + frame(kind::prepare, decisive));
+    const std::string prepared = frame(kind::prepare, both),
+                      ids = frame(kind::fetch, fetch{newest, {here[0], here[1]}});
+    all.serve("fetch", ids + frame(kind::fetch, fetch{5, {here[2]}}));
+    all.serve("validate", frame(kind::validate, validate{{{here[0], 0}, {here[1], 1}}}));
+    all.serve("watch", frame(kind::watch, validate{{{here[0], 0}, {here[1], 0}}}) + frame(kind::prepare, decisive));
     all.serve("commit", prepared + ids + frame(kind::decide, decide{who, true, 9}) + ids);
     all.serve("abort", prepared + frame(kind::decide, decide{who, false, 0}) + prepared);
     all.serve("decide", frame(kind::prepare, decisive) + ids);
-    all.serve("place", frame(kind::place, place{{0, 1}, 1, 5}) + ids);
+    all.serve("place", frame(kind::place, place{here[0], 1, 5}) + ids);
     // Versions that would drive the clock to its end.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
-    all.serve("place-newest", frame(kind::place, place{{0, 1}, 1, newest}) + ids);
+    all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);
     const object_view late{
         .where = whereabouts::here, .owner = 1, .exists = true, .version = 4, .valid_at = newest, .bytes = "bytes"};
     const object_view ahead{.where = whereabouts::here,
