@@ -111,11 +111,12 @@ int run_member(const program_options& how) {
     }
     try {
         node here{options};
-        const auto work = make_workload(how, here);
+        const auto work = make_workload(how.workload, {how.objects, how.reads}, here);
         work->fill();
         meet(here, "filled");
         report(how.report_to, under_load);
         const measured m = run_threads(how, here, *work);
+        work->settle();
         meet(here, "run");
         if (const std::string wrong = here.number() == 0 ? work->check() : std::string{}; !wrong.empty()) {
             fmt::print(stderr, "tutti-cluster: INCONSISTENT: {}\n", wrong);

@@ -13,7 +13,7 @@ constexpr std::string_view description =
 constexpr std::string_view footer =
     "Exit status: 0 all is well, 1 the invariant is broken or the run failed, 2 bad usage.\n"
     "Examples: tutti-cluster --nodes 3 --threads 2\n"
-    "          tutti-cluster --workload hash --objects 2000 --reads 80\n"
+    "          tutti-cluster --workload skiplist --threads 4 --reads 80\n"
     "          tutti-cluster --kill 1            what the others say when a node goes";
 
 }  // namespace
@@ -33,7 +33,10 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     number("--threads", options.threads, 1, 256, "Threads of each");
     number("--seconds", options.seconds, 0.05, 1e6, "How long it runs");
     number("--reads", options.reads, 0, 100, "Of 100 transactions, how many only read");
-    number("--objects", options.objects, 2, 10'000'000, "Accounts, or buckets of the hash table");
+    app.add_option("--objects", options.objects,
+                   "Accounts, keys, buckets of the hash table, or vacation's customers and offers; if it is not given, "
+                   "as many as in the paper")
+        ->check(cli::within(2, 10'000'000, "a number"));
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
     app.add_flag("--move", options.moves, "Objects move to the node that writes them");
     app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback");
@@ -50,6 +53,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     app.add_option("--connect-within", options.connect_within)->group("");
     app.add_option("--report-to", options.report_to)->group("");
     if (auto text = cli::parse(app, argc, argv, "tutti-cluster --help")) return *text;
+    if (options.objects == 0) options.objects = usual_objects(options.workload);
     if (options.kill >= static_cast<int>(options.nodes)) {
         throw cli::command_line_error{
             fmt::format("--kill {}: nodes are numbered from 0 to {}", options.kill, options.nodes - 1)};

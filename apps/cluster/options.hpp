@@ -15,8 +15,8 @@ struct program_options {
     unsigned nodes = 2;
     unsigned threads = 1;  ///< of each node
     double seconds = 2;
-    unsigned reads = 20;  ///< of 100 transactions
-    std::uint64_t objects = 10'000;
+    unsigned reads = 20;        ///< of 100 transactions
+    std::uint64_t objects = 0;  ///< accounts, keys, …; on the command line 0, which is not said, stands for the paper's
     std::uint64_t seed = 1;
     bool moves = false;
     bool unix_sockets = false;
