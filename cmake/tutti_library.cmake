@@ -35,10 +35,10 @@ else()
   message(STATUS "src/preempt/ is left out: it switches contexts by x86-64 instructions")
 endif()
 
-# For kernel/uapi.h.
-set_source_files_properties(
-  "${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp" "${PROJECT_SOURCE_DIR}/src/device/device.cpp"
-  "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp" PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
+# These include kernel/uapi.h.
+set(tutti_kernel_sources "${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp"
+                         "${PROJECT_SOURCE_DIR}/src/device/device.cpp" "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp")
+set_source_files_properties(${tutti_kernel_sources} PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 
 # What the engine's own translation units are compiled with.
 function(tutti_engine target)

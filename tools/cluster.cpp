@@ -96,7 +96,8 @@ std::string silence_of(const answers& of) {
 answers ask(const cluster_options& options) {
     return cluster::ask_nodes({.cluster = options.cluster,
                                .addresses = options.addresses,
-                               .within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)}});
+                               .within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)},
+                               .tls = options.tls});
 }
 
 bool all_answered(const answers& of) {

@@ -26,6 +26,13 @@ std::vector<std::string> at_commas(std::string_view all) {
     return parts;
 }
 
+/// Which file of TLS a key of the configuration names; null: none.
+std::string* file_of(cluster::tls_options& of, std::string_view key) {
+    if (key == "certificate") return &of.certificate;
+    if (key == "key") return &of.key;
+    return key == "authority" ? &of.authority : nullptr;
+}
+
 /// Takes what the command line does not say from the file.
 void read(const std::string& file, cluster_options& into, bool named) {
     const auto refuse = [&file](const toml::node& at, std::string_view what) {
@@ -47,8 +54,13 @@ void read(const std::string& file, cluster_options& into, bool named) {
                 refuse(value, "nodes is a list of texts, the addresses of all nodes in their order");
             if (!into.addresses.empty()) continue;
             for (const toml::node& n : *nodes) into.addresses.push_back(n.ref<std::string>());
+        } else if (std::string* const named_here = file_of(into.tls, key.str()); named_here != nullptr) {
+            if (!value.is_string()) refuse(value, fmt::format("{} is text, the name of a file of PEM", key.str()));
+            *named_here = value.ref<std::string>();
         } else {
-            refuse(value, fmt::format("'{}' is nothing that is known; there are cluster and nodes", key.str()));
+            refuse(value, fmt::format("'{}' is nothing that is known; there are cluster, nodes, certificate, key and "
+                                      "authority",
+                                      key.str()));
         }
     }
 }
@@ -57,6 +69,12 @@ cluster_options wanted(const words& said, const CLI::App& parser, bool top) {
     cluster_options all = said.options;
     all.addresses = at_commas(said.addresses);
     all.top = top;
+    const auto from_environment = [](const char* variable, std::string& to) {
+        if (const char* const value = std::getenv(variable)) to = value;
+    };
+    from_environment("TUTTI_CLUSTER_CERTIFICATE", all.tls.certificate);
+    from_environment("TUTTI_CLUSTER_KEY", all.tls.key);
+    from_environment("TUTTI_CLUSTER_AUTHORITY", all.tls.authority);
     if (!said.file.empty()) read(said.file, all, parser.count("--name") != 0);
     if (const char* const nodes = std::getenv("TUTTI_CLUSTER_NODES"); nodes != nullptr && all.addresses.empty())
         all.addresses = at_commas(nodes);

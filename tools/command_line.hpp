@@ -9,6 +9,7 @@
 
 #include "cli/program.hpp"
 #include "refresh.hpp"
+#include "tutti/cluster/tls.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::tools {
@@ -57,6 +58,7 @@ struct cluster_options {
     std::string cluster = "tutti";
     std::vector<std::string> addresses;
     double within = 1;  ///< seconds
+    cluster::tls_options tls;
     bool json = false;
     bool top = false;
     pace every;

@@ -66,6 +66,7 @@ child start(const program_options& how, const char* program, unsigned number,
     };
     add("--warehouses", std::to_string(how.warehouses));
     add("--shrink", std::to_string(how.shrink));
+    if (!how.tls.empty()) add("--tls", how.tls);
     if (!how.engine.empty()) {
         add("--engine", how.engine);
         add("--prefix", how.prefix);

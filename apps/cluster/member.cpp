@@ -111,6 +111,11 @@ node join(const program_options& how) {
     options.addresses = how.addresses;
     options.placement = how.moves ? tutti::cluster::placement::writer : tutti::cluster::placement::home;
     options.patience = patience;
+    options.connect_within = std::chrono::milliseconds{static_cast<long>(how.connect_within * 1000)};
+    if (!how.tls.empty()) {
+        const std::string mine = fmt::format("{}/node-{}", how.tls, how.self);
+        options.tls = {.certificate = mine + ".pem", .key = mine + ".key", .authority = how.tls + "/ca.pem"};
+    }
     return node{options};
 }
 

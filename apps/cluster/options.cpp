@@ -51,6 +51,10 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
     app.add_flag("--move", options.moves, "Objects move to the node that writes them")->excludes(engine);
     app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback")->excludes(engine);
+    app.add_option("--tls", options.tls,
+                   "Encrypt and authenticate, with ca.pem, node-<n>.pem and node-<n>.key of this folder;\n"
+                   "apps/cluster/certificates.sh FOLDER NODES tutti-cluster makes them")
+        ->excludes(engine);
     number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it")
         ->excludes(engine);
     app.add_flag("--stop", options.stop, "--kill stops the node instead (SIGSTOP): it is there, and says nothing")
@@ -59,6 +63,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     // How it starts itself.
     app.add_option("--self", options.self)->group("");
     app.add_option("--address", options.addresses)->group("");
+    app.add_option("--connect-within", options.connect_within)->group("");
     app.add_option("--report-to", options.report_to)->group("");
     app.add_option("--prefix", options.prefix)->group("");
     if (auto text = cli::parse(app, argc, argv, "tutti-cluster --help")) return *text;

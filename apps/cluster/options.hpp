@@ -24,6 +24,7 @@ struct program_options {
     unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;
     bool unix_sockets = false;
+    std::string tls;    ///< a folder of certificates; empty: in the clear
     int kill = -1;      ///< the node that the launcher kills half-way
     bool stop = false;  ///< and does not kill it, but stops it
     double patience = 5;
@@ -31,6 +32,7 @@ struct program_options {
     // Of one process, as the launcher starts it.
     int self = -1;
     std::vector<std::string> addresses;
+    double connect_within = 10;
     int report_to = -1;  ///< a file descriptor
     std::string prefix;  ///< of the objects in the engine
 };

@@ -5,6 +5,7 @@
 #include "tutti/cluster/status.hpp"
 #include "wire/address.hpp"
 #include "wire/bytes.hpp"
+#include "wire/connection.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::cluster {
@@ -19,16 +20,23 @@ constexpr std::size_t largest_answer = std::size_t{64} << 10;
 /// Hello to one node, and what comes back.
 class question {
 public:
-    question(asio::io_context& io, const observer_options& whom, std::size_t number)
-        : whom_{whom}, number_{number}, to_{wire::parse_address(whom.addresses[number])}, socket_{io} {}
+    question(asio::io_context& io, const observer_options& whom, const wire::tls* tls, std::size_t number)
+        : whom_{whom},
+          tls_{tls},
+          number_{number},
+          to_{wire::parse_address(whom.addresses[number], tls != nullptr)},
+          link_{std::make_shared<wire::connection>(io)} {}
 
     void start() {
-        socket_.async_connect(to_.endpoint, [this](asio::error_code failed) {
+        link_->socket.async_connect(to_.endpoint, [this](asio::error_code failed) {
             if (failed) return end("cannot be reached: " + failed.message() + "; is it running?");
             stage_ = "has accepted the connection, but said nothing: it is stopped, or not a node";
-            say(wire::kind::hello, wire::encode(said()));
-            input_.resize(header::size + wire::encode(said()).size());
-            read([this] { hear_hello(); });
+            if (tls_ != nullptr)
+                link_->tls = tls_->call(wire::certificate_name(static_cast<wire::node_number>(number_), whom_.cluster));
+            link_->shake_hands([this](asio::error_code refused) {
+                if (refused) return end(link_->tls->trouble());
+                greet();
+            });
         });
     }
 
@@ -46,6 +54,12 @@ private:
                 static_cast<std::uint16_t>(whom_.addresses.size())};
     }
 
+    void greet() {
+        say(wire::kind::hello, wire::encode(said()));
+        input_.resize(header::size + wire::encode(said()).size());
+        read([this] { hear_hello(); });
+    }
+
     /// A node that has gone meanwhile is noticed by what is read.
     void say(wire::kind what, const std::string& body) {
         header h;
@@ -53,13 +67,17 @@ private:
         h.kind = what;
         h.from = wire::observer_number;
         output_.push_back(wire::encode(h) + body);
-        asio::async_write(socket_, asio::buffer(output_.back()), [](asio::error_code, std::size_t) {});
+        asio::async_write(*link_, asio::buffer(output_.back()), [](asio::error_code, std::size_t) {});
     }
 
     template <class F>
     void read(F&& then) {
-        asio::async_read(socket_, asio::buffer(input_), [this, then](asio::error_code failed, std::size_t) {
+        asio::async_read(*link_, asio::buffer(input_), [this, then](asio::error_code failed, std::size_t n) {
             if (!failed) return then();
+            const std::string why = link_->tls ? link_->tls->trouble() : std::string{};
+            if (!why.empty()) return end(why);
+            if (!link_->tls && wire::looks_like_alert(std::string_view{input_}.substr(0, n)))
+                return end("speaks TLS: give a certificate, its key and the authority of the nodes");
             end("has ended the connection: it is going down, or something else listens there");
         });
     }
@@ -108,15 +126,16 @@ private:
         trouble_ = std::move(trouble);
         took_ = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began_);
         asio::error_code ignored;
-        socket_.close(ignored);
+        link_->socket.close(ignored);
     }
 
     static constexpr const char* no_sense = "answered something that makes no sense: something else listens there";
 
     const observer_options& whom_;
+    const wire::tls* const tls_;  // null: in the clear
     const std::size_t number_;
     const wire::address to_;
-    wire::stream::socket socket_;
+    const std::shared_ptr<wire::connection> link_;
     const clock::time_point began_ = clock::now();
     const char* stage_ = "does not accept the connection";
     std::deque<std::string> output_;  // until the end, for writes that are under way
@@ -131,9 +150,12 @@ private:
 }  // namespace
 
 std::vector<node_answer> ask_nodes(const observer_options& whom) try {
+    std::optional<const wire::tls> tls;
+    const wire::tls_files files{whom.tls.certificate, whom.tls.key, whom.tls.authority};
+    if (files.wanted()) tls.emplace(files, std::string{});
     asio::io_context io{1};
     std::deque<question> all;
-    for (std::size_t i = 0; i < whom.addresses.size(); ++i) all.emplace_back(io, whom, i);
+    for (std::size_t i = 0; i < whom.addresses.size(); ++i) all.emplace_back(io, whom, tls ? &*tls : nullptr, i);
     for (question& q : all) q.start();
     io.run_for(whom.within);
     std::vector<node_answer> answers;

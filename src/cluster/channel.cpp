@@ -76,6 +76,7 @@ channel::channel(site& of, changes& heard, const wire::socket_options& how, std:
                  std::function<node_facts()> facts)
     : site_{of}, changes_{heard}, patience_{patience}, facts_{std::move(facts)} {
     site_.objects.tell(*this);
+    site_.largest = how.largest;
     if (how.addresses.size() >= 2) sockets_ = std::make_unique<wire::sockets>(how, *this);
 }
 
@@ -110,8 +111,7 @@ bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::s
 }
 
 bool channel::receive(const wire::header& h, std::string_view body) {
-    site_.clock.raise_to(h.clock);  // rule C
-    site_.readers.hear(h.from, h.oldest);
+    if (!site_.hear(h)) return false;
     if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
         const std::uint64_t slot = (h.call >> slot_shift) - 1;
         line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;
@@ -125,7 +125,7 @@ bool channel::receive(const wire::header& h, std::string_view body) {
         if (sound) changes_.tell(told.id);
         return sound;
     }
-    if (const auto a = site_.serve(h.kind, h.from, body, sound)) send(h.from, a->kind, h.call, a->body);
+    if (const auto a = site_.serve(h, body, sound)) send(h.from, a->kind, h.call, a->body);
     return sound;
 }
 

@@ -79,7 +79,7 @@ private:
     const std::function<node_facts()> facts_;
     std::mutex guard_;
     std::deque<line> lines_;
-    std::array<std::atomic<line*>, 4096> by_slot_{};
+    std::array<std::atomic<line*>, wire::most_slots> by_slot_{};
     std::atomic<std::uint64_t> round_trips_{0};
     std::unique_ptr<wire::sockets> sockets_;  // null in a cluster of one
 };

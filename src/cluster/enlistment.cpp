@@ -52,6 +52,7 @@ void enlistment::restart() {
 
 void enlistment::fail(outcome o) {
     if (o == outcome::conflict) restart();
+    if (o == outcome::too_large) body_.refuse_large();
     tally_.doom(work_.why());
     body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
 }
@@ -94,13 +95,18 @@ bool enlistment::snapshot_moved() {
 }
 
 void enlistment::encode_writes() {
+    constexpr std::size_t around_it = 64;  // in a message
+    const bool travels = site_.nodes > 1;
+    const std::size_t most = site_.largest - std::min(site_.largest, around_it);
     for (std::size_t i = 0; i < slots(); ++i) {
         const detail::slot& s = slot_at(i);
         entry& e = *static_cast<entry*>(s.entry);
         e.written = s.written && (s.exists || e.exists);  // made and erased again: as if never touched
         e.will_exist = s.exists;
         e.fresh.clear();
-        if (e.written && s.exists) s.value->encode(e.fresh);
+        if (!e.written || !s.exists) continue;
+        s.value->encode(e.fresh);
+        if (travels && e.fresh.size() > most) body_.refuse_large();  // here as well: no other node could read it
     }
 }
 

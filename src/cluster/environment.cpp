@@ -29,6 +29,12 @@ std::vector<std::string> nodes() {
     return all;
 }
 
+tls_options tls_files() {
+    return {.certificate = std::string{value_of("TUTTI_CLUSTER_CERTIFICATE")},
+            .key = std::string{value_of("TUTTI_CLUSTER_KEY")},
+            .authority = std::string{value_of("TUTTI_CLUSTER_AUTHORITY")}};
+}
+
 }  // namespace
 
 node_options node_options::from_environment() {
@@ -36,6 +42,7 @@ node_options node_options::from_environment() {
     how.metrics = value_of("TUTTI_CLUSTER_METRICS");
     how.addresses = nodes();
     if (how.addresses.empty()) return how;
+    how.tls = tls_files();
     const std::string_view digits = value_of("TUTTI_CLUSTER_SELF");
     const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), how.self);
     if (failed != std::errc{} || end != digits.data() + digits.size() || digits.empty()) {
@@ -50,6 +57,7 @@ node_options node_options::from_environment() {
 observer_options observer_options::from_environment() {
     observer_options how;
     how.addresses = nodes();
+    how.tls = tls_files();
     return how;
 }
 

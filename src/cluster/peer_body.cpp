@@ -23,7 +23,10 @@ wire::socket_options socket_options_of(const node_options& how) {
     s.self = static_cast<node_number>(how.self);
     s.addresses = how.addresses;
     s.cluster = wire::cluster_number(how.cluster, how.addresses);
+    s.cluster_name = how.cluster;
+    s.tls = {how.tls.certificate, how.tls.key, how.tls.authority};
     s.connect_within = how.connect_within;
+    s.greet_within = std::min(s.greet_within, how.connect_within / 2);
     s.largest = how.largest_message;
     s.silence = how.patience;
     return s;
@@ -66,6 +69,13 @@ void peer_body::refuse_lost(node_number node, bool uncertain) const {
                         " ms; its objects, and those that its last commits hold, cannot be reached. The block had no "
                         "effect",
                     node};
+}
+
+void peer_body::refuse_large() const {
+    throw usage_error{"tutti: what this block opens or writes on one node takes more than one message may (" +
+                      std::to_string(how_.largest_message) + " bytes, " + std::to_string(wire::most_elements) +
+                      " objects): make its objects smaller, or the block, or raise node_options::largest_message on "
+                      "every node. The block had no effect"};
 }
 
 std::unique_ptr<exposition::web_server> peer_body::expose_metrics() try {

@@ -16,6 +16,8 @@ public:
 
     [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
     [[noreturn]] void refuse_lost(node_number node, bool uncertain) const;
+    /// What a block opens or writes does not fit into one message.
+    [[noreturn]] void refuse_large() const;
     unsigned number() const noexcept override { return site_.self; }
     unsigned nodes() const noexcept override { return site_.nodes; }
     bool lost(unsigned node) const noexcept override {

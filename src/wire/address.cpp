@@ -32,7 +32,7 @@ std::uint64_t cluster_number(const std::string& name, const std::vector<std::str
     return cluster::object_id{all}.low;
 }
 
-address parse_address(std::string_view text) {
+address parse_address(std::string_view text, bool encrypted) {
     address a;
     a.text = text;
     if (text.starts_with("unix:")) {
@@ -44,10 +44,11 @@ address parse_address(std::string_view text) {
         return a;
     }
     const asio::ip::tcp::endpoint tcp = parse_tcp(text);
-    if (!tcp.address().is_loopback()) {
+    if (!tcp.address().is_loopback() && !encrypted) {
         throw refusal{"'" + a.text +
-                      "' is beyond loopback, and connections are not encrypted yet: give an address of 127.0.0.0/8, "
-                      "[::1] or unix:/path, and bring it to other machines by a tunnel that encrypts"};
+                      "' is beyond loopback, where nothing goes unencrypted: give a certificate, its key and the "
+                      "authority (node_options::tls, or TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and "
+                      "TUTTI_CLUSTER_AUTHORITY), or an address of 127.0.0.0/8, [::1] or unix:/path"};
     }
     a.endpoint = tcp;
     return a;

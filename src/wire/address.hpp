@@ -24,8 +24,8 @@ struct address {
     std::string path;  ///< of a Unix socket
 };
 
-/// Throws refusal, also for an address beyond loopback: nothing here is encrypted.
-[[nodiscard]] address parse_address(std::string_view text);
+/// Throws refusal, also for an address beyond loopback unless what goes over it is `encrypted`.
+[[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);
 
 /// A host that is a number, and a port; 0 only where the system may choose one. Throws refusal.
 [[nodiscard]] asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port = false);

@@ -37,6 +37,8 @@ enum class kind : std::uint8_t {
 inline constexpr node_number observer_number = 0xffff;
 /// That a node answers at a time.
 inline constexpr std::uint32_t most_observers = 8;
+/// Threads of one node.
+inline constexpr std::uint16_t most_slots = 4096;
 
 /// In front of every message. Fixed size; `length` counts what follows it.
 struct header {
@@ -94,7 +96,10 @@ enum class whereabouts : std::uint8_t {
     busy,       ///< a commit of a transaction of `owner` holds it
     in_doubt,   ///< the same, and that node is gone
     too_old,    ///< nobody kept what it was then
+    later,      ///< the answer is full: ask again
+    too_large,  ///< for any answer
 };
+constexpr whereabouts last(whereabouts) noexcept { return whereabouts::too_large; }
 
 struct object_view {
     whereabouts where{};
@@ -149,6 +154,7 @@ enum class action : std::uint8_t {
     erase,  ///< it stays, and does not exist any more
     leave,  ///< it moves to the writer
 };
+constexpr action last(action) noexcept { return action::leave; }
 
 struct write_item {
     object_id id;

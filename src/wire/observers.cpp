@@ -15,23 +15,23 @@ constexpr std::chrono::milliseconds rest{5};
 
 /// One observer; gone when nothing is arranged for it any more.
 struct observers::visit {
-    visit(std::shared_ptr<stream::socket> s, std::atomic<std::uint32_t>& count)
-        : socket{std::move(s)}, timer{socket->get_executor()}, counted_by{count} {
+    visit(std::shared_ptr<connection> c, std::atomic<std::uint32_t>& count)
+        : link{std::move(c)}, timer{link->get_executor()}, counted_by{count} {
         counted_by.fetch_add(1, std::memory_order_relaxed);
     }
     ~visit() { counted_by.fetch_sub(1, std::memory_order_relaxed); }
     visit(const visit&) = delete;
     visit& operator=(const visit&) = delete;
 
-    std::shared_ptr<stream::socket> socket;
+    std::shared_ptr<connection> link;
     asio::steady_timer timer;
     std::string input, output;
     std::atomic<std::uint32_t>& counted_by;
 };
 
-void observers::admit(std::shared_ptr<stream::socket> s) {
+void observers::admit(std::shared_ptr<connection> c) {
     const bool too_many = here_.load(std::memory_order_relaxed) >= most_observers;
-    const auto v = std::make_shared<visit>(std::move(s), here_);
+    const auto v = std::make_shared<visit>(std::move(c), here_);
     if (!too_many) return listen(v);
     refused_.add_one();
     tell(v, 0, {.admitted = false, .facts = {}}, false);
@@ -43,9 +43,9 @@ void observers::listen(const std::shared_ptr<visit>& v) {
     v->timer.async_wait([alive = std::weak_ptr{v}](asio::error_code moved) {
         const auto late = moved ? nullptr : alive.lock();
         asio::error_code ignored;
-        if (late) late->socket->close(ignored);
+        if (late) late->link->socket.close(ignored);
     });
-    asio::async_read(*v->socket, asio::buffer(v->input), [this, v](asio::error_code failed, std::size_t) {
+    asio::async_read(*v->link, asio::buffer(v->input), [this, v](asio::error_code failed, std::size_t) {
         if (failed) return;
         header h;
         if (!decode(v->input, h) || h.kind != kind::status || h.version != protocol_version ||
@@ -63,7 +63,7 @@ void observers::tell(const std::shared_ptr<visit>& v, std::uint64_t call, status
     h.from = self_;
     h.call = call;
     v->output = encode(h) + body;
-    asio::async_write(*v->socket, asio::buffer(v->output), [this, v, go_on](asio::error_code failed, std::size_t) {
+    asio::async_write(*v->link, asio::buffer(v->output), [this, v, go_on](asio::error_code failed, std::size_t) {
         if (failed || !go_on) return;
         v->timer.expires_after(rest);
         v->timer.async_wait([this, v](asio::error_code over) {

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "observe/counter.hpp"
-#include "wire/address.hpp"
+#include "wire/connection.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::wire {
@@ -28,7 +28,7 @@ public:
     observers& operator=(const observers&) = delete;
 
     /// One that has said hello. REQUIRES: this outlives the context that runs its socket.
-    void admit(std::shared_ptr<stream::socket> s);
+    void admit(std::shared_ptr<connection> c);
     void describe(cluster::node_facts& to) const noexcept;
 
 private:

@@ -352,7 +352,8 @@ TEST(cluster_options, that_make_no_sense_are_refused_with_advice) {
         return std::string{};
     };
     const std::string here = "unix:" + ::testing::TempDir() + "tutti-options-" + std::to_string(::getpid());
-    EXPECT_NE(message({.addresses = {"10.0.0.1:7000", "127.0.0.1:1"}}).find("not encrypted"), std::string::npos);
+    EXPECT_NE(message({.addresses = {"10.0.0.1:7000", "127.0.0.1:1"}}).find("TUTTI_CLUSTER_CERTIFICATE"),
+              std::string::npos);
     EXPECT_NE(message({.addresses = {"0.0.0.0:7000", "127.0.0.1:1"}}).find("beyond loopback"), std::string::npos);
     EXPECT_NE(message({.addresses = {"example", "127.0.0.1:1"}}).find("host:port"), std::string::npos);
     EXPECT_NE(message({.addresses = {"127.0.0.1:99999", "127.0.0.1:1"}}).find("host:port"), std::string::npos);

@@ -100,7 +100,7 @@ TEST(cluster_messages, of_observers_are_refused_among_nodes) {
     cluster::site one{0, 2, cluster::moving::to_writer};
     for (const kind k : {kind::status, kind::status_told, kind::hello}) {
         bool sound = true;
-        EXPECT_FALSE(one.serve(k, 1, {}, sound));
+        EXPECT_FALSE(one.serve({.kind = k, .from = 1}, {}, sound));
         EXPECT_FALSE(sound);
     }
 }
@@ -122,7 +122,9 @@ TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
         for (std::size_t n = dice.below(4); n-- > 0;) bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
         if (dice.one_in(4)) bytes.resize(dice.below(bytes.size() + 1));
         bool sound = false;
-        static_cast<void>(one.serve(static_cast<wire::kind>(dice.below(14)), 1, bytes, sound));
+        const header h{.kind = static_cast<wire::kind>(dice.below(14)), .from = 1, .clock = 9};
+        ASSERT_TRUE(one.hear(h));
+        static_cast<void>(one.serve(h, bytes, sound));
         refused += sound ? 0u : 1u;
     }
     EXPECT_GT(refused, 0u);

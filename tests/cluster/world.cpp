@@ -262,8 +262,7 @@ void world::deliver(node_number to, const std::string& frame) {
         return;
     }
     const std::string_view body = all.substr(wire::header::size);
-    sites_[to]->clock.raise_to(h.clock);  // rule C
-    sites_[to]->readers.hear(h.from, h.oldest);
+    if (!sites_[to]->hear(h)) wrong_ = "a clock has jumped";
     if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
         clients_[(h.call >> 40) - 1]->answer(h.call, body);
         return;
@@ -275,7 +274,7 @@ void world::deliver(node_number to, const std::string& frame) {
         else wrong_ = "a change cannot be read";
         return;
     }
-    if (auto a = sites_[to]->serve(h.kind, h.from, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
+    if (auto a = sites_[to]->serve(h, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
     if (!sound) wrong_ = "a message cannot be read";
 }
 

@@ -12,6 +12,7 @@
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/serializer.hpp"
 #include "tutti/cluster/status.hpp"
+#include "tutti/cluster/tls.hpp"
 #include "tutti/tx.hpp"
 
 namespace tutti::cluster {
@@ -26,8 +27,9 @@ struct node_options {
     std::string cluster = "tutti";  ///< nodes of another name, or of another list of nodes, are refused
     unsigned self = 0;              ///< which of `addresses` is this node's
     /// `host:port` or `unix:/path`, one for each node, in the same order everywhere. None: a cluster of one process,
-    /// without a socket. Connections are not encrypted yet, so only loopback addresses and Unix sockets are taken.
+    /// without a socket. Beyond loopback only with `tls`.
     std::vector<std::string> addresses{};
+    tls_options tls{};
     cluster::placement placement = placement::home;
     /// A node that has not answered a question for so long is lost to the one that asked; a node that has sent
     /// nothing at all for so long, though every node sends something eight times in it, is lost for good.
@@ -38,7 +40,8 @@ struct node_options {
     std::string metrics{};
 
     /// As the environment says: TUTTI_CLUSTER_NODES=address,address,… and TUTTI_CLUSTER_SELF=number; without the first,
-    /// one process. TUTTI_CLUSTER_METRICS=host:port. Throws connection_error if they make no sense.
+    /// one process. TUTTI_CLUSTER_METRICS=host:port. TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and
+    /// TUTTI_CLUSTER_AUTHORITY name the files of `tls`. Throws connection_error if they make no sense.
     [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
 };
 

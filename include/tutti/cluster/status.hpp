@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tutti/cluster/tls.hpp"
 #include "tutti/detail/config.hpp"
 
 namespace tutti::cluster {
@@ -117,8 +118,11 @@ struct observer_options {
     std::string cluster = "tutti";
     std::vector<std::string> addresses{};  ///< of all nodes, in their order
     std::chrono::milliseconds within{1000};
+    /// Where the nodes have such files: a certificate that the same authority has signed, a node's or any other.
+    tls_options tls{};
 
-    /// Addresses as TUTTI_CLUSTER_NODES names them; none without it.
+    /// Addresses as TUTTI_CLUSTER_NODES names them; none without it. TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and
+    /// TUTTI_CLUSTER_AUTHORITY name the files of `tls`.
     [[nodiscard]] TUTTI_EXPORT static observer_options from_environment();
 };
 

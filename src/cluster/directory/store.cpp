@@ -104,6 +104,7 @@ bool store::lock_to_read(const object_id& id, std::uint64_t version, const trans
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
     if (!o.here || o.version != version || o.writer.exists()) return false;
+    if (std::ranges::find(o.readers, who) != o.readers.end()) return false;  // nobody names an object twice
     o.readers.push_back(who);
     return true;
 }

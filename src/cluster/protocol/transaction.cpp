@@ -77,7 +77,8 @@ outcome transaction::open(std::span<const object_id> ids) {
         if (const outcome o = look_around(wants); o != outcome::good) return o;
         // Nothing found: somebody commits, or an object is on its way. A reader that follows one into the past waits
         // for nobody.
-        if (wants.size() != before || turn == 0) continue;
+        if (wants.size() != before) turn = 0;
+        if (turn == 0) continue;
         if (snapshot_ && std::ranges::none_of(wants, &wanted::busy)) continue;
         network_.pause(turn % most_looks);
     }
@@ -104,10 +105,13 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     // One question to each node.
     std::ranges::sort(remote, {}, &wanted::at);
     calls_.clear();
+    std::vector<std::size_t> asked;  // by each call
     for (std::size_t i = 0; i < remote.size();) {
         wire::fetch ask{.at = looks_at(), .ids = {}};
         const node_number at = remote[i].at;
-        for (; i < remote.size() && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
+        const std::size_t most = std::min(i + wire::most_elements, remote.size());
+        for (; i < most && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
+        asked.push_back(ask.ids.size());
         calls_.push_back({at, wire::kind::fetch, wire::encode(ask), {}, false});
     }
     if (!calls_.empty()) network_.exchange(calls_);
@@ -116,7 +120,8 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
         wire::fetched found;
         if (!c.answered) return lose_node(c.to);
         // A node that answers something else is as good as gone.
-        if (!wire::decode(c.answer, found) || i + found.objects.size() > remote.size()) return lose_node(c.to);
+        const std::size_t expected = asked[static_cast<std::size_t>(&c - calls_.data())];
+        if (!wire::decode(c.answer, found) || found.objects.size() != expected) return lose_node(c.to);
         for (wire::object_view& v : found.objects) {
             if (const outcome o = take(remote[i++], std::move(v), again); o != outcome::good) return o;
         }
@@ -145,8 +150,12 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
             return outcome::good;
         case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
         case wire::whereabouts::in_doubt: return lose_node(view.owner);
+        case wire::whereabouts::later: again.push_back(w); return outcome::good;
+        case wire::whereabouts::too_large: return outcome::too_large;
         case wire::whereabouts::here: break;
     }
+    // The answer's clock has been heard (rule C), so no honest one is beyond it.
+    if (std::max(view.version, view.valid_at) > site_.clock.now()) return lose_node(w.at);
     // Of a first question for several objects, whose first answer has moved the time: what this one was then is kept.
     const bool blind = snapshot_ && broken(fault::newest_for_oldest);
     if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
@@ -182,7 +191,10 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
         at->second.reads.push_back({e->id, e->version});
     }
     std::vector<call> calls;
-    for (const auto& [owner, ask] : asks) calls.push_back({owner, what, wire::encode(ask), {}, false});
+    for (const auto& [owner, ask] : asks) {
+        calls.push_back({owner, what, wire::encode(ask), {}, false});
+        if (!fits(calls.back().body, ask.reads.size())) return outcome::too_large;
+    }
     if (!calls.empty()) network_.exchange(calls);
     for (const call& c : calls) {
         wire::answered answer;
@@ -259,12 +271,15 @@ outcome transaction::prepare(bool decisive) {
         if (p.at == site_.self) continue;
         p.what.decide = one_message;
         calls_.push_back({p.at, wire::kind::prepare, wire::encode(p.what), {}, false});
+        if (fits(calls_.back().body, std::max(p.what.reads.size(), p.what.writes.size()))) continue;
+        abort();
+        return outcome::too_large;
     }
     network_.exchange(calls_);
     outcome all = outcome::good;
     for (const call& c : calls_) {
         wire::answered answer;
-        if (!c.answered || !wire::decode(c.answer, answer)) {
+        if (!c.answered || !wire::decode(c.answer, answer) || answer.version > site_.clock.now()) {
             all = lose_node(c.to);
             if (one_message) all = outcome::uncertain;
         } else if (!answer.yes) {

@@ -20,6 +20,7 @@
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
 #include "tutti/cluster/status.hpp"
+#include "wire/bytes.hpp"
 
 namespace tutti::cluster {
 
@@ -27,7 +28,8 @@ enum class outcome : std::uint8_t {
     good,
     conflict,   ///< another transaction was first: run again
     lost,       ///< a node that is needed is gone; `lost_node` says which. Nothing has happened
-    uncertain,  ///< the same, after it was asked to commit: nobody here knows whether it did
+    too_large,  ///< for a message: the block can never commit. Nothing has happened
+    uncertain,  ///< the same as lost, after it was asked to commit: nobody here knows whether it did
 };
 
 /// What a transaction knows of one object.
@@ -107,6 +109,10 @@ private:
     };
 
     outcome look_around(std::vector<wanted>& wants);
+    /// Whether a message of so many objects may be sent.
+    [[nodiscard]] bool fits(const std::string& body, std::size_t objects) const noexcept {
+        return body.size() <= site_.largest && objects <= wire::most_elements;
+    }
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
     outcome lose_to(rollback_reason why) noexcept {
         why_ = why;
