@@ -36,9 +36,18 @@ struct situation {
 
 /// What policies that look at neither party answer, and `special` for those that do.
 std::map<std::string_view, verdict> with(std::map<std::string_view, verdict> special) {
-    std::map<std::string_view, verdict> all{
-        {"patient", W}, {"adaptive", W},       {"suicide", A},   {"delay", A},          {"backoff", A},
-        {"yield", A},   {"serialize-spin", A}, {"serialize", A}, {"serialize-soft", A}, {"aggressive", K}};
+    std::map<std::string_view, verdict> all{{"patient", W},
+                                            {"adaptive", W},
+                                            {"suicide", A},
+                                            {"delay", A},
+                                            {"backoff", A},
+                                            {"yield", A},
+                                            {"serialize-spin", A},
+                                            {"serialize", A},
+                                            {"serialize-soft", A},
+                                            {"serialize-kernel", A},
+                                            {"serialize-soft-kernel", A},
+                                            {"aggressive", K}};
     special.merge(all);
     return special;
 }
