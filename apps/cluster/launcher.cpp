@@ -60,6 +60,8 @@ child start(const program_options& how, const char* program, unsigned number,
                                    "--report-to",
                                    std::to_string(report_to)};
     if (how.moves) words.emplace_back("--move");
+    words.insert(words.end(), {"--inner", std::to_string(how.inner), "--nesting", how.nesting});
+    if (how.singly) words.emplace_back("--singly");
     for (const std::string& a : addresses) {
         words.emplace_back("--address");
         words.push_back(a);
@@ -110,6 +112,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
         all.bytes += c.what.bytes;
         all.system_calls += c.what.system_calls;
         all.reader_aborts += c.what.reader_aborts;
+        all.rewinds += c.what.rewinds;
         all.latency.merge(c.what.latency);
     }
     const auto each = [&all](std::uint64_t what) {
@@ -124,6 +127,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  readers overtaken  {:>12}\n", all.reader_aborts);
     fmt::print("  per transaction:\n");
     fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
+    fmt::print("  partial roll-backs {:>12.4f}\n", each(all.rewinds));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
     fmt::print("  messages           {:>12.3f}\n", each(all.messages));
     fmt::print("  bytes              {:>12.1f}\n", each(all.bytes));

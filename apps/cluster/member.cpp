@@ -81,6 +81,7 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     all.messages = after.messages_sent - before.messages_sent;
     all.bytes = after.bytes_sent - before.bytes_sent;
     all.reader_aborts = after.reader_aborts - before.reader_aborts;
+    all.rewinds = after.rewinds - before.rewinds;
     all.system_calls = after.system_calls - before.system_calls;
     return all;
 }

@@ -34,6 +34,14 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     number("--seconds", options.seconds, 0.05, 1e6, "How long it runs");
     number("--reads", options.reads, 0, 100, "Of 100 transactions, how many only read");
     number("--objects", options.objects, 2, 10'000'000, "Accounts, or buckets of the hash table");
+    number("--inner", options.inner, 1, 1000, "Transfers that a transaction of the bank makes, one after the other");
+    app.add_flag("--singly", options.singly, "Their accounts are opened one after the other, and not in one trip");
+    const std::vector<std::string> ways{"flat", "closed", "checkpoint"};
+    app.add_option("--nesting", options.nesting,
+                   fmt::format("What a conflict repeats of them, one of {}: all, the open block, or what followed",
+                               fmt::join(ways, ", ")))
+        ->check(cli::one_of(ways))
+        ->capture_default_str();
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
     app.add_flag("--move", options.moves, "Objects move to the node that writes them");
     app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback");

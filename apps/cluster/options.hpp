@@ -16,6 +16,9 @@ struct program_options {
     unsigned threads = 1;  ///< of each node
     double seconds = 2;
     unsigned reads = 20;  ///< of 100 transactions
+    std::string nesting = "flat";
+    unsigned inner = 1;   ///< transfers of one transaction of the bank
+    bool singly = false;  ///< their accounts are opened one after the other
     std::uint64_t objects = 10'000;
     std::uint64_t seed = 1;
     bool moves = false;

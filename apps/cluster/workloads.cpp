@@ -1,6 +1,7 @@
 #include "cluster/workloads.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 #include <tutti/tutti.hpp>
@@ -23,10 +24,25 @@ void for_share(std::uint64_t n, const node& here, F&& f) {
     for (std::uint64_t i = first; i < last; i += batch) f(i, std::min(i + batch, last));
 }
 
-/// Money goes from account to account; a reader looks at two of them. HyflowCPP's bank, section 6.2.1.1.
+struct account {
+    std::int64_t balance = 0;
+};
+struct transfer {
+    ref<account> from, to;
+    std::int64_t amount;
+};
+
+/// Money goes from account to account, several times in a transaction if so wished; a reader looks at two of them.
+/// HyflowCPP's bank, sections 6.2.1.1 and 6.3.
 class bank final : public workload {
 public:
-    bank(const program_options& how, node& here) : here_{here}, accounts_{how.objects}, reads_{how.reads} {}
+    bank(const program_options& how, node& here)
+        : here_{here},
+          accounts_{how.objects},
+          reads_{how.reads},
+          inner_{how.inner},
+          singly_{how.singly},
+          nesting_{how.nesting} {}
 
     void fill() override {
         for_share(accounts_, here_, [this](std::uint64_t first, std::uint64_t last) {
@@ -37,19 +53,25 @@ public:
         });
     }
     void run_one(random_source& dice) override {
-        const ref<account> from = at(dice.below(accounts_)), to = at(dice.below(accounts_));
         if (dice.below(100) < reads_) {
+            const ref<account> from = at(dice.below(accounts_)), to = at(dice.below(accounts_));
             total_ = total_ + atomically({.read_only = true}, [&](tx& t) {
                          prefetch(t, from, to);
                          return from.read(t).balance + to.read(t).balance;
                      });
             return;
         }
-        const auto amount = static_cast<std::int64_t>(dice.below(100));
+        std::vector<transfer> all;
+        for (unsigned i = 0; i < inner_; ++i) {
+            all.push_back(
+                {at(dice.below(accounts_)), at(dice.below(accounts_)), static_cast<std::int64_t>(dice.below(100))});
+        }
         atomically([&](tx& t) {
-            prefetch(t, from, to);
-            from.write(t).balance -= amount;
-            to.write(t).balance += amount;
+            if (nesting_ == "checkpoint") return make_with_checkpoints(t, all);
+            for (const transfer& one : all) {
+                if (nesting_ == "closed") atomically([&](tx& inner) { make(inner, one); });
+                else make(t, one);
+            }
         });
     }
     std::string check() override {
@@ -70,9 +92,18 @@ public:
 
 private:
     static constexpr std::int64_t initial = 1000;
-    struct account {
-        std::int64_t balance = 0;
-    };
+    void make(tx& t, const transfer& one) const {
+        if (!singly_) prefetch(t, one.from, one.to);
+        one.from.write(t).balance -= one.amount;
+        one.to.write(t).balance += one.amount;
+    }
+    /// Each with all that follow it in the rest of its checkpoint.
+    void make_with_checkpoints(tx& t, std::span<const transfer> rest) const {
+        checkpoint(t, [&](tx& from_here) {
+            make(from_here, rest.front());
+            if (rest.size() > 1) make_with_checkpoints(from_here, rest.subspan(1));
+        });
+    }
     ref<account> at(std::uint64_t i) const { return {here_, object_id{1, i}}; }
     std::vector<ref<account>> some(std::uint64_t first, std::uint64_t last) const {
         std::vector<ref<account>> all;
@@ -82,7 +113,9 @@ private:
 
     node& here_;
     const std::uint64_t accounts_;
-    const unsigned reads_;
+    const unsigned reads_, inner_;
+    const bool singly_;
+    const std::string nesting_;
     static inline thread_local std::int64_t total_ = 0;  // so that nobody leaves the reads out
 };
 

@@ -26,6 +26,7 @@ public:
         aborts_.fetch_add(1, std::memory_order_relaxed);
         if (of_reader) reader_aborts_.fetch_add(1, std::memory_order_relaxed);
     }
+    void count_rewind() noexcept { rewinds_.fetch_add(1, std::memory_order_relaxed); }
 
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
     [[nodiscard]] virtual unsigned nodes() const noexcept = 0;
@@ -38,6 +39,7 @@ protected:
         node_statistics s;
         s.commits = commits_.load(std::memory_order_relaxed);
         s.aborts = aborts_.load(std::memory_order_relaxed);
+        s.rewinds = rewinds_.load(std::memory_order_relaxed);
         s.reader_aborts = reader_aborts_.load(std::memory_order_relaxed);
         return s;
     }
@@ -48,7 +50,7 @@ private:
     virtual std::unique_ptr<opened> make(core::descriptor& d) = 0;
 
     const std::uint64_t number_of_body_;  // never used again, as an address may be
-    std::atomic<std::uint64_t> commits_{0}, aborts_{0}, reader_aborts_{0};
+    std::atomic<std::uint64_t> commits_{0}, aborts_{0}, reader_aborts_{0}, rewinds_{0};
     std::mutex guard_;
     std::unordered_map<core::descriptor*, std::unique_ptr<opened>> opened_;
 };

@@ -14,19 +14,25 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 2;
+inline constexpr std::uint8_t protocol_version = 3;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
     fetch,     ///< answered by fetched
-    validate,  ///< answered by answered
+    validate,  ///< answered by checked
     prepare,   ///< answered by answered
     decide,    ///< not answered
     place,     ///< not answered
     beat,      ///< no body, not answered: the sender is there, and this is what its clock says
     fetched,
     answered,
+    checked,
 };
+
+/// Whether it answers a question, whose number its header repeats.
+[[nodiscard]] constexpr bool is_answer(kind k) noexcept {
+    return k == kind::fetched || k == kind::answered || k == kind::checked;
+}
 
 /// In front of every message. Fixed size; `length` counts what follows it.
 struct header {
@@ -121,6 +127,15 @@ struct validate {
     template <class V>
     void fields(V& v) {
         v(reads);
+    }
+};
+
+/// To validate.
+struct checked {
+    std::uint32_t current = 0;  ///< so many of the reads, from the first on, are current; the next one is not
+    template <class V>
+    void fields(V& v) {
+        v(current);
     }
 };
 

@@ -29,9 +29,12 @@ std::optional<site::answer> site::serve(wire::kind kind, std::string_view body, 
         case wire::kind::validate: {
             wire::validate asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            wire::answered all{.yes = true};
-            for (const wire::read_item& r : asked.reads) all.yes = all.yes && objects.is_current(r.id, r.version);
-            return answer{wire::kind::answered, wire::encode(all)};
+            wire::checked found;
+            for (const wire::read_item& r : asked.reads) {
+                if (!objects.is_current(r.id, r.version)) break;
+                ++found.current;
+            }
+            return answer{wire::kind::checked, wire::encode(found)};
         }
         case wire::kind::prepare: {
             wire::prepare asked;

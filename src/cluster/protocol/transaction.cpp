@@ -70,7 +70,7 @@ outcome transaction::open(std::span<const object_id> ids) {
         if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
     }
     for (unsigned turn = 0; !wants.empty(); ++turn) {
-        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return outcome::conflict;
+        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return conflict_at(used_);
         const std::size_t before = wants.size();
         if (const outcome o = look_around(wants); o != outcome::good) return o;
         // Nothing found: somebody commits, or an object is on its way. A reader that follows one into the past waits
@@ -147,7 +147,7 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
             again.push_back(w);
             again.back().busy = true;
             return outcome::good;
-        case wire::whereabouts::too_old: return outcome::conflict;
+        case wire::whereabouts::too_old: return conflict_at(std::nullopt);
         case wire::whereabouts::in_doubt: lost_ = view.owner; return outcome::lost;
         case wire::whereabouts::here: break;
     }
@@ -172,6 +172,11 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     return e.valid_at < time_ ? forward(time_) : outcome::good;
 }
 
+outcome transaction::conflict_at(std::optional<std::size_t> standing) noexcept {
+    standing_ = standing && broken(fault::overlook_stale_read) ? used_ : standing;
+    return outcome::conflict;
+}
+
 outcome transaction::forward(std::uint64_t to, bool anew) {
     if (broken(fault::no_forwarding)) {
         time_ = std::max(time_, to);
@@ -179,32 +184,60 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
     }
     // Rule C: a node that is asked below has a clock of `to` or more before it looks.
     site_.clock.raise_to(to);
-    if (beside_ != nullptr && !beside_->stand(to)) return outcome::conflict;
-    std::vector<std::pair<node_number, wire::validate>> asks;
-    for (const auto& e : entries()) {
-        if (e->valid_at >= to && !anew) continue;
-        if (e->owner == site_.self) {
-            if (!site_.objects.is_current(e->id, e->version)) return outcome::conflict;
-            continue;
+    if (beside_ != nullptr && !beside_->stand(to)) return conflict_at(std::nullopt);
+    const std::optional<std::size_t> current = count_current(to, anew);
+    if (!current) return outcome::lost;
+    // T4: also where it is not all of them, these have been seen at the new time.
+    for (std::size_t i = 0; i < *current; ++i) pool_[i]->valid_at = std::max(pool_[i]->valid_at, to);
+    time_ = std::max(time_, to);
+    return *current == used_ ? outcome::good : conflict_at(*current);
+}
+
+std::optional<std::size_t> transaction::count_current(std::uint64_t to, bool anew) {
+    struct question {
+        wire::validate what;
+        std::vector<std::size_t> entries;  // that its reads are
+    };
+    std::vector<std::pair<node_number, question>> asks;
+    std::size_t current = used_;
+    for (std::size_t i = 0; i < used_; ++i) {
+        const entry& e = *pool_[i];
+        if (e.valid_at >= to && !anew) continue;
+        if (e.owner == site_.self) {
+            if (site_.objects.is_current(e.id, e.version)) continue;
+            current = i;
+            break;  // whatever was opened later goes with it
         }
-        auto at = std::ranges::find(asks, e->owner, [](const auto& a) { return a.first; });
-        if (at == asks.end()) at = asks.insert(asks.end(), {e->owner, {}});
-        at->second.reads.push_back({e->id, e->version});
+        auto at = std::ranges::find(asks, e.owner, [](const auto& a) { return a.first; });
+        if (at == asks.end()) at = asks.insert(asks.end(), {e.owner, {}});
+        at->second.what.reads.push_back({e.id, e.version});
+        at->second.entries.push_back(i);
     }
     std::vector<call> calls;
-    for (const auto& [owner, ask] : asks) calls.push_back({owner, wire::kind::validate, wire::encode(ask), {}, false});
+    for (const auto& [owner, ask] : asks)
+        calls.push_back({owner, wire::kind::validate, wire::encode(ask.what), {}, false});
     if (!calls.empty()) network_.exchange(calls);
-    for (const call& c : calls) {
-        wire::answered answer;
-        if (!c.answered || !wire::decode(c.answer, answer)) {
-            lost_ = c.to;
-            return outcome::lost;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const std::vector<std::size_t>& asked = asks[i].second.entries;
+        wire::checked answer;
+        // A node that answers something else is as good as gone.
+        if (!calls[i].answered || !wire::decode(calls[i].answer, answer) || answer.current > asked.size()) {
+            lost_ = calls[i].to;
+            return std::nullopt;
         }
-        if (!answer.yes) return outcome::conflict;
+        if (answer.current == asked.size()) continue;
+        const std::size_t stale = asked[answer.current];
+        current = broken(fault::last_stale_read) ? stale : std::min(current, stale);
     }
-    for (const auto& e : entries()) e->valid_at = std::max(e->valid_at, to);
-    time_ = std::max(time_, to);
-    return outcome::good;
+    return current;
+}
+
+void transaction::rewind(std::size_t kept) noexcept {
+    if (broken(fault::keep_what_was_dropped)) return;
+    for (; used_ > kept; --used_) {
+        if (used_ > scanned) index_.erase(pool_[used_ - 1]->id);
+    }
+    if (used_ <= scanned) index_.clear();
 }
 
 wire::action transaction::action_for(const entry& e) const noexcept {

@@ -4,6 +4,9 @@
 //   T1  Every read was current, and locked by nobody, at a moment when its owner's clock said `time()` or more.
 //   T2  No read has a version beyond `time()`.
 //   T3  Nothing is locked before prepare, and after a prepare that failed.
+//   T4  After a conflict T1 and T2 hold for the first `standing()` entries, at `time()` as it is then. They hold
+//       for any number of entries, from the first on, if they hold for more: so a part of an attempt may be rolled back
+//       alone.
 //
 // A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which stays where
 // that read has put it: it validates nothing, and nothing that others commit makes it start over. It may write nothing.
@@ -67,11 +70,19 @@ public:
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// The object if it was opened in this attempt; valid until the next begin.
     [[nodiscard]] entry* find(const object_id& id) noexcept;
-    /// Opens those that are not open, in one round trip if they are where they are expected.
+    /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here or
+    /// in forward, begin must follow, or a rewind to what stands.
     [[nodiscard]] outcome open(std::span<const object_id> ids);
     /// Moves `time()` to `to` or more if every read is still current: those that are not known to have been so then,
     /// or, if `anew`, all of them as of now.
     [[nodiscard]] outcome forward(std::uint64_t to, bool anew = false);
+
+    /// Of the last conflict of open or forward: how many entries, in the order in which they were opened, are current;
+    /// so the next one is not, or, if that is all of them, what was to be opened cannot be had. Nothing where it is
+    /// what else was read that does not stand, or a snapshot that is too old: then no entry is known to be current.
+    [[nodiscard]] std::optional<std::size_t> standing() const noexcept { return standing_; }
+    /// Forgets all entries but the first `kept`, which are those of what is not rolled back.
+    void rewind(std::size_t kept) noexcept;
 
     /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both.
     /// After `good` commit() or abort() must follow; after anything else nothing is held.
@@ -99,6 +110,11 @@ private:
         bool busy = false;  ///< when it was looked for last
     };
 
+    /// A conflict that leaves the first `standing` entries as they are.
+    outcome conflict_at(std::optional<std::size_t> standing) noexcept;
+    /// How many entries are current from the first on; those that are not known to have been so at `to`, or, if
+    /// `anew`, every one. Nothing where a node is lost.
+    std::optional<std::size_t> count_current(std::uint64_t to, bool anew);
     outcome look_around(std::vector<wanted>& wants);
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
@@ -117,6 +133,7 @@ private:
     transaction_name name_;
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
+    std::optional<std::size_t> standing_;
     std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;
     node_number lost_ = 0;
