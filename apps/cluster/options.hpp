@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/program.hpp"
+#include "cluster/workload.hpp"
 
 namespace cluster_app {
 
@@ -16,13 +17,18 @@ struct program_options {
     unsigned threads = 1;  ///< of each node
     double seconds = 2;
     unsigned reads = 20;  ///< of 100 transactions
-    std::string nesting = "flat";
     unsigned inner = 1;   ///< transfers of one transaction of the bank
-    bool singly = false;  ///< their accounts are opened one after the other
-    std::uint64_t objects = 10'000;
+    cluster_app::nesting nesting = nesting::flat;
+    bool singly = false;        ///< their accounts are opened one after the other
+    std::uint64_t objects = 0;  ///< accounts, keys, …; on the command line 0, which is not said, stands for the paper's
     std::uint64_t seed = 1;
+    std::string engine;       ///< its address; empty: the nodes hold the objects
+    unsigned staleness = 0;   ///< ms; 0: no copies of what is read
+    unsigned warehouses = 1;  ///< of TPC-C
+    unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;
     bool unix_sockets = false;
+    std::string tls;    ///< a folder of certificates; empty: in the clear
     int kill = -1;      ///< the node that the launcher kills half-way
     bool stop = false;  ///< and does not kill it, but stops it
     double patience = 5;
@@ -30,7 +36,9 @@ struct program_options {
     // Of one process, as the launcher starts it.
     int self = -1;
     std::vector<std::string> addresses;
+    double connect_within = 10;
     int report_to = -1;  ///< a file descriptor
+    std::string prefix;  ///< of the objects in the engine
 };
 
 /// Throws cli::command_line_error.

@@ -48,7 +48,10 @@ public:
     bool heed_retry() override;
     /// An engine says only whether anything has changed: its conflicts have no way back to look for.
     void look_again() override {}
-    void rolled_back() noexcept override { give_up_lease(); }
+    void rolled_back() noexcept override {
+        give_up_lease();
+        tally_.rolled_back();
+    }
 
 private:
     struct entry {

@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "cluster/fault.hpp"
+#include "cluster/key.hpp"
 #include "cluster/peer_body.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
+
+enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch() {
     if (!joined() && descriptor_.bound_to_commit()) {
@@ -16,6 +19,8 @@ void enlistment::touch() {
             "it: touch the object in a block of its own, before this one"};
     }
     if (!join()) return;
+    if (enrolled_) body_.bells().leave(bell_);
+    enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
     const bool snapshot = is_reader();
     looked_ = false;
@@ -28,9 +33,9 @@ void enlistment::touch() {
 /// Whether the outermost block has promised to write nothing.
 bool enlistment::is_reader() const noexcept { return descriptor_.run.how->read_only; }
 
-void enlistment::count_defeat() noexcept {
+void enlistment::note_defeat(rollback_reason why) noexcept {
     ++defeats_;
-    body_.count_abort(is_reader());
+    tally_.doom(why);
 }
 
 bool enlistment::stand(std::uint64_t& at) {
@@ -46,7 +51,7 @@ bool enlistment::stand(std::uint64_t& at) {
 }
 
 void enlistment::restart() {
-    count_defeat();
+    note_defeat(work_.why());
     api::start_over(descriptor_);
 }
 
@@ -55,7 +60,7 @@ void enlistment::try_to_go_back() {
     if (!work_.standing()) return api::go_back_over_reads(descriptor_);
     const tutti::detail::frame* const to = way_back(*work_.standing(), work_.entries().size());
     if (to == nullptr) return;
-    body_.count_rewind();
+    tally_.rewound();
     api::go_back(descriptor_, *to);
 }
 
@@ -71,6 +76,8 @@ void enlistment::fail(outcome o) {
         try_to_go_back();
         restart();
     }
+    if (o == outcome::too_large) body_.refuse_large();
+    tally_.doom(work_.why());
     body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
 }
 
@@ -103,7 +110,7 @@ bool enlistment::snapshot_moved() {
     if (!joined() || work_.empty()) return true;
     // A snapshot of the objects stays where it is, and the variable may depend on what came after it.
     if (work_.is_snapshot()) {
-        count_defeat();
+        note_defeat(rollback_reason::variables);
         return false;
     }
     // What the snapshot now holds was committed when the clock said no more than it does now. Every object anew, also
@@ -113,7 +120,7 @@ bool enlistment::snapshot_moved() {
     if (o == outcome::good) return true;
     if (o != outcome::conflict) fail(o);
     try_to_go_back();
-    count_defeat();
+    note_defeat(work_.why());
     return false;
 }
 
@@ -130,6 +137,9 @@ void enlistment::look_again() {
 }
 
 void enlistment::encode_writes() {
+    constexpr std::size_t around_it = 64;  // in a message
+    const bool travels = site_.nodes > 1;
+    const std::size_t most = site_.largest - std::min(site_.largest, around_it);
     for (std::size_t i = 0; i < slots(); ++i) {
         const detail::slot& s = slot_at(i);
         if (is_dropped(s)) continue;
@@ -137,7 +147,9 @@ void enlistment::encode_writes() {
         e.written = s.written && (s.exists || e.exists);  // made and erased again: as if never touched
         e.will_exist = s.exists;
         e.fresh.clear();
-        if (e.written && s.exists) s.value->encode(e.fresh);
+        if (!e.written || !s.exists) continue;
+        s.value->encode(e.fresh);
+        if (travels && e.fresh.size() > most) body_.refuse_large();  // here as well: no other node could read it
     }
 }
 
@@ -151,10 +163,11 @@ vote enlistment::prepare() {
         // All locks are held, here and there; what was only read here was not locked.
         if (alone || api::reads_stand(descriptor_)) return vote::commit;
         work_.abort();
-    } else if (o != outcome::conflict) {
-        fail(o);
+        note_defeat(rollback_reason::variables);
+        return vote::restart;
     }
-    count_defeat();
+    if (o != outcome::conflict) fail(o);
+    note_defeat(work_.why());
     return vote::restart;
 }
 
@@ -162,11 +175,22 @@ void enlistment::commit() noexcept {
     if (work_.holds()) work_.commit();
     work_.end_snapshot();
     defeats_ = 0;
-    body_.count_commit();
+    tally_.committed();
 }
 
 void enlistment::abort() noexcept { work_.abort(); }
 
-bool enlistment::heed_retry() { return false; }  // owners tell nobody of what they commit
+bool enlistment::heed_retry() {
+    tally_.doom(rollback_reason::retry);
+    if (!joined() || work_.empty()) return true;
+    static_cast<void>(bell_.get(descriptor_));
+    std::vector<backend::check> watched;
+    for (const auto& e : work_.entries()) watched.push_back({key_of(e->id), e->version});
+    // Before the owners are asked: what they tell finds the bell. They can always be heard, but while the node ends.
+    static_cast<void>(body_.bells().enrol(bell_, watched));
+    enrolled_ = true;
+    if (const outcome o = work_.watch(); o != outcome::good) fail(o);
+    return true;
+}
 
 }  // namespace tutti::cluster

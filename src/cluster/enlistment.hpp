@@ -6,6 +6,7 @@
 //                         of the cluster that came after what this transaction has read of it
 //   a conflict            goes back to the innermost block that had begun when the first stale object was opened
 //   a checkpoint ends     asks for every object once more, unless it has just done so
+//   retry                 a bell (bells.hpp), which the owners of what was read have rung
 //   vote                  prepares: locks here and elsewhere, draws the version; then the local reads are validated
 //                         once more
 //   commit                publishes, releases
@@ -16,6 +17,7 @@
 // Not thread-safe: it belongs to its context.
 #pragma once
 
+#include "cluster/bells.hpp"
 #include "cluster/channel.hpp"
 #include "cluster/opened.hpp"
 #include "cluster/protocol/transaction.hpp"
@@ -28,6 +30,7 @@ class enlistment final : public opened, private other_reads {
 public:
     enlistment(site& here, line& to, core::descriptor& of, peer_body& body)
         : opened{of}, site_{here}, line_{to}, body_{body}, work_{here, to, to.slot, this} {}
+    ~enlistment() override;
 
     detail::slot& open(const object_id& id) override;
     void open(std::span<const object_id> ids) override;
@@ -39,7 +42,10 @@ public:
     bool heed_retry() override;
     void look_again() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
-    void rolled_back() noexcept override { work_.end_snapshot(); }
+    void rolled_back() noexcept override {
+        work_.end_snapshot();
+        tally_.rolled_back();
+    }
 
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
@@ -53,7 +59,7 @@ private:
     [[noreturn]] void restart();
     [[noreturn]] void fail(outcome o);
     [[nodiscard]] bool is_reader() const noexcept;
-    void count_defeat() noexcept;
+    void note_defeat(rollback_reason why) noexcept;
     void encode_writes();
 
     site& site_;
@@ -61,6 +67,8 @@ private:
     peer_body& body_;
     transaction work_;
     bool looked_ = false;  // at every object, as of now, since the last was opened
+    bell bell_{0};
+    bool enrolled_ = false;
 };
 
 }  // namespace tutti::cluster

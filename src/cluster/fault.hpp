@@ -20,11 +20,13 @@ enum class fault : std::uint8_t {
     read_through_locks,       ///< a snapshot reader does not wait for a commit that may come before its time
     promise_by_clock,         ///< what a node promises to ask for leaves its running readers out
     draw_version_early,       ///< a commit draws its version before it holds its locks
+    watch_without_look,       ///< a sleeper is told of the next change, but not of the last one
+    change_without_word,      ///< an object changes, and nobody who sleeps is told
     overlook_stale_read,      ///< a conflict is taken for one of what is being opened, whatever has changed
-    last_stale_read,        ///< a look ends with the last node that says no, and not with the first read that is stale
-    keep_what_was_dropped,  ///< a partial roll-back leaves the entries that it drops
-    keep_overwritten_copy,  ///< and what the block wrote in the copies of the blocks around it
-    forget_to_look_again,   ///< the end of a checkpoint asks for no object
+    last_stale_read,          ///< a look takes what the last node says for the first stale read
+    keep_what_was_dropped,    ///< a partial roll-back leaves the entries that it drops
+    keep_overwritten_copy,    ///< and what the block wrote in the copies of the blocks around it
+    forget_to_look_again,     ///< the end of a checkpoint asks for no object
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

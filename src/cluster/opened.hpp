@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/companion.hpp"
+#include "cluster/tally.hpp"
 #include "tutti/cluster/node.hpp"
 #include "tutti/tx.hpp"
 
@@ -22,6 +23,8 @@ public:
     virtual void open(std::span<const object_id> ids) = 0;
     /// What the slot says from now on is undone when the innermost block is rolled back.
     void note_for_undo(detail::slot& s);
+    /// Any thread may read it.
+    [[nodiscard]] const tally& counted() const noexcept { return tally_; }
 
 protected:
     detail::slot& add(const object_id& id, const std::string& bytes, bool exists);
@@ -44,6 +47,7 @@ protected:
 
     core::descriptor& descriptor_;
     unsigned defeats_ = 0;  // restarts in a row that objects were the cause of
+    tally tally_;
 
 private:
     void forget_step() noexcept final;

@@ -17,6 +17,9 @@
 
 namespace tutti::wire {
 
+/// Of any list in a message.
+inline constexpr std::uint32_t most_elements = 65536;
+
 template <class T>
 concept scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
@@ -70,6 +73,11 @@ public:
         }
         rest_.copy(reinterpret_cast<char*>(&value), sizeof value);
         rest_.remove_prefix(sizeof value);
+        if constexpr (requires { last(value); }) {  // an enumeration that says which is its last
+            if (value <= last(value)) return;
+            value = T{};
+            refuse();
+        }
     }
     /// A byte that is neither 0 nor 1 is no value.
     void operator()(bool& value) noexcept {
@@ -94,6 +102,7 @@ public:
         std::uint32_t count = 0;
         (*this)(count);
         values.clear();
+        if (count > most_elements) return refuse();
         // Every element takes a byte or more, so a count that a stranger made up cannot ask for much memory.
         for (std::uint32_t i = 0; i < count && has(1); ++i) (*this)(values.emplace_back());
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tutti/cluster/id.hpp"
+#include "tutti/cluster/status.hpp"
 
 namespace tutti::wire {
 
@@ -14,25 +15,36 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 3;
+inline constexpr std::uint8_t protocol_version = 4;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
     fetch,     ///< answered by fetched
     validate,  ///< answered by checked
+    watch,     ///< a validate whose sender sleeps until one of them changes; answered by checked
+    changed,   ///< to each node that watches, once; not answered
     prepare,   ///< answered by answered
     decide,    ///< not answered
     place,     ///< not answered
     beat,      ///< no body, not answered: the sender is there, and this is what its clock says
     fetched,
     answered,
+    status,       ///< an observer's, no body; answered by status_told
+    status_told,  ///< to observers alone
     checked,
 };
 
-/// Whether it answers a question, whose number its header repeats.
+/// Whether it answers another node's question, whose number its header repeats.
 [[nodiscard]] constexpr bool is_answer(kind k) noexcept {
     return k == kind::fetched || k == kind::answered || k == kind::checked;
 }
+
+/// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
+inline constexpr node_number observer_number = 0xffff;
+/// That a node answers at a time.
+inline constexpr std::uint32_t most_observers = 8;
+/// Threads of one node.
+inline constexpr std::uint16_t most_slots = 4096;
 
 /// In front of every message. Fixed size; `length` counts what follows it.
 struct header {
@@ -90,7 +102,10 @@ enum class whereabouts : std::uint8_t {
     busy,       ///< a commit of a transaction of `owner` holds it
     in_doubt,   ///< the same, and that node is gone
     too_old,    ///< nobody kept what it was then
+    later,      ///< the answer is full: ask again
+    too_large,  ///< for any answer
 };
+constexpr whereabouts last(whereabouts) noexcept { return whereabouts::too_large; }
 
 struct object_view {
     whereabouts where{};
@@ -130,12 +145,21 @@ struct validate {
     }
 };
 
-/// To validate.
+/// To validate and watch.
 struct checked {
     std::uint32_t current = 0;  ///< so many of the reads, from the first on, are current; the next one is not
     template <class V>
     void fields(V& v) {
         v(current);
+    }
+};
+
+/// To a node that watches the object: it has changed, or moved, or is watched no more for want of room.
+struct changed {
+    object_id id;
+    template <class V>
+    void fields(V& v) {
+        v(id);
     }
 };
 
@@ -145,6 +169,7 @@ enum class action : std::uint8_t {
     erase,  ///< it stays, and does not exist any more
     leave,  ///< it moves to the writer
 };
+constexpr action last(action) noexcept { return action::leave; }
 
 struct write_item {
     object_id id;
@@ -195,6 +220,15 @@ struct answered {
     template <class V>
     void fields(V& v) {
         v(yes), v(version);
+    }
+};
+
+struct status_told {
+    bool admitted = true;  ///< false: there are too many observers, and the facts are none
+    cluster::node_facts facts;
+    template <class V>
+    void fields(V& v) {
+        v(admitted), v(facts);
     }
 };
 

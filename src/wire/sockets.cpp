@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "wire/bytes.hpp"
+#include "wire/frames.hpp"
 
 namespace tutti::wire {
 
@@ -14,12 +16,14 @@ struct sockets::peer {
     explicit peer(node_number n) : number{n} {}
 
     const node_number number;
-    std::shared_ptr<stream::socket> socket;  // set once, by the reading thread, before `open`
-    std::atomic<bool> open{false};           // release: whoever sees it sees the socket
+    std::shared_ptr<connection> link;  // set once, by the reading thread, before `open`
+    std::atomic<bool> open{false};     // release: whoever sees it sees the link
 
-    // Of the reading thread.
+    // Of the reading thread; others look at the two last.
     std::string input;
-    unsigned silent = 0;  // beats since something came
+    std::string sealed_input;
+    std::atomic<unsigned> silent{0};       // beats since something came
+    std::atomic<std::int64_t> lost_at{0};  // milliseconds of the steady clock; 0: it is not
 
     // What is to be sent; whoever finds nobody sending sends.
     std::mutex guard;
@@ -28,6 +32,9 @@ struct sockets::peer {
     std::string in_flight;
     std::size_t in_flight_from = 0;
     bool sending = false;
+    bool doomed = false;  // it does not read what it asks for
+
+    [[nodiscard]] stream::socket& socket() const noexcept { return link->socket; }
 };
 
 namespace {
@@ -38,6 +45,33 @@ thread_local const void* serving_peer = nullptr;
 constexpr unsigned beats_of_silence = 8;
 constexpr std::size_t read_size = std::size_t{64} * 1024;
 
+std::chrono::milliseconds beat_of(const socket_options& how) {
+    return std::max(how.silence / beats_of_silence, std::chrono::milliseconds{1});
+}
+
+std::int64_t steady_ms() {
+    using namespace std::chrono;
+    return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+constexpr std::chrono::milliseconds before_next_try{20};
+
+constexpr const char* encrypts =
+    "speaks TLS, and this node does not: give every node a certificate, its key and the authority (node_options::tls; "
+    "docs/cluster.md, \"Between machines\"), or none";
+
+/// Who is at the other end, for messages.
+std::string whereabouts_of(const stream::socket& s) {
+    asio::error_code failed;
+    const stream::endpoint e = s.remote_endpoint(failed);
+    const int family = e.protocol().family();
+    if (failed || (family != AF_INET && family != AF_INET6)) return "a connection";
+    asio::ip::tcp::endpoint tcp;
+    tcp.resize(e.size());
+    std::memcpy(tcp.data(), e.data(), e.size());
+    return "a connection from " + tcp.address().to_string() + ":" + std::to_string(tcp.port());
+}
+
 void make_fast(stream::socket& s, const address& a) {
     if (!a.path.empty()) return;
     asio::error_code ignored;
@@ -46,8 +80,14 @@ void make_fast(stream::socket& s, const address& a) {
 
 }  // namespace
 
-sockets::sockets(const socket_options& how, handler& to) : how_{how}, handler_{to} {
-    for (const std::string& text : how_.addresses) addresses_.push_back(parse_address(text));
+sockets::sockets(const socket_options& how, handler& to)
+    : how_{how},
+      handler_{to},
+      observers_{how.self, how.silence, [&to] { return to.facts(); }},
+      greeting_{how.most_greeting, how.greet_within} {
+    const bool encrypted = how_.tls.wanted();
+    for (const std::string& text : how_.addresses) addresses_.push_back(parse_address(text, encrypted));
+    if (encrypted) tls_ = std::make_unique<tls>(how_.tls, certificate_name(how_.self, how_.cluster_name));
     for (std::size_t i = 0; i < addresses_.size(); ++i) {
         peers_.push_back(std::make_unique<peer>(static_cast<node_number>(i)));
         for (std::size_t j = 0; j < i; ++j) {
@@ -85,6 +125,7 @@ void sockets::join() {
                 what += " " + std::to_string(p->number) + " (" + addresses_[p->number].text + ")";
         }
         what += "; start them, with the same list of nodes";
+        if (!noted_.empty()) what += ". The last that was turned away: " + noted_;
     }
     throw refusal{what};
 }
@@ -113,30 +154,67 @@ void sockets::complain(std::string what) {
     changed_.notify_all();
 }
 
+/// What a stranger did, which must not keep the nodes from joining: said if they do not.
+void sockets::note(std::string what) {
+    const std::lock_guard hold{joining_};
+    noted_ = std::move(what);
+}
+
 // ---- joining
 
 void sockets::accept_next() {
-    auto s = std::make_shared<stream::socket>(io_);
-    acceptor_.async_accept(*s, [this, s](asio::error_code failed) {
+    auto c = std::make_shared<connection>(io_);
+    acceptor_.async_accept(c->socket, [this, c](asio::error_code failed) {
         if (failed == asio::error::operation_aborted) return;
-        if (!failed) greet(s, static_cast<node_number>(peers_.size()));
-        accept_next();
+        if (!failed) {
+            shake_hands(c, static_cast<node_number>(peers_.size()));
+            return accept_next();
+        }
+        // No file descriptor is left, most likely.
+        c->deadline.expires_after(before_next_try);
+        c->deadline.async_wait([this, c](asio::error_code) { accept_next(); });
     });
 }
 
 void sockets::try_connect(node_number to) {
-    auto s = std::make_shared<stream::socket>(io_);
-    s->async_connect(addresses_[to].endpoint, [this, s, to](asio::error_code failed) {
+    auto c = std::make_shared<connection>(io_);
+    c->socket.async_connect(addresses_[to].endpoint, [this, c, to](asio::error_code failed) {
         if (closing_.load(std::memory_order_relaxed)) return;
-        if (!failed) return greet(s, to);
-        // It is not up yet.
-        auto later = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds{20});
-        later->async_wait([this, later, to](asio::error_code) { try_connect(to); });
+        if (!failed) return shake_hands(c, to);
+        try_later(to);  // it is not up yet
     });
 }
 
-/// Exchanges hellos. `expected` is who is called, or no node's number for one that calls.
-void sockets::greet(std::shared_ptr<stream::socket> s, node_number expected) {
+void sockets::try_later(node_number to) {
+    auto later = std::make_shared<asio::steady_timer>(io_, before_next_try);
+    later->async_wait([this, later, to](asio::error_code) { try_connect(to); });
+}
+
+/// `expected` is who is called, or no node's number for one that calls.
+void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expected) {
+    const bool known = expected < peers_.size();
+    make_fast(c->socket, addresses_[how_.self]);
+    if (tls_) c->tls = known ? tls_->call(certificate_name(expected, how_.cluster_name)) : tls_->answer();
+    greeting_.enter(c, !known);
+    c->shake_hands([this, c, expected](asio::error_code failed) {
+        if (failed) return refuse(*c, expected, c->tls->trouble());
+        greet(c, expected);
+    });
+}
+
+/// A connection has come to nothing. Who is called, and says why, will not say anything else the next time.
+void sockets::refuse(const connection& c, node_number expected, const std::string& why) {
+    const bool known = expected < peers_.size();
+    const std::string who =
+        known ? "node " + std::to_string(expected) + " (" + addresses_[expected].text + ")" : whereabouts_of(c.socket);
+    if (known && !why.empty()) return complain(who + " " + why);
+    if (!why.empty()) note(who + " " + why);
+    else if (c.late) note(who + " said nothing for " + std::to_string(how_.greet_within.count()) + " ms");
+    if (known) try_later(expected);
+}
+
+/// Exchanges hellos.
+void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) {
     const std::string body = encode(hello{how_.cluster, static_cast<std::uint16_t>(peers_.size())});
     header h;
     h.length = static_cast<std::uint32_t>(body.size());
@@ -144,13 +222,12 @@ void sockets::greet(std::shared_ptr<stream::socket> s, node_number expected) {
     h.from = how_.self;
     const auto out = std::make_shared<std::string>(encode(h) + body);
     const auto in = std::make_shared<std::string>(header::size + body.size(), '\0');
-    make_fast(*s, addresses_[how_.self]);
-    asio::async_write(*s, asio::buffer(*out), [out](asio::error_code, std::size_t) {});
-    // A stranger that says nothing holds a socket until the node ends, and no more than that.
-    asio::async_read(*s, asio::buffer(*in), [this, s, in, expected](asio::error_code failed, std::size_t) {
+    asio::async_write(*c, asio::buffer(*out), [out, c](asio::error_code, std::size_t) {});
+    asio::async_read(*c, asio::buffer(*in), [this, c, in, expected](asio::error_code failed, std::size_t n) {
         if (failed) {
-            if (expected < peers_.size()) try_connect(expected);
-            return;
+            if (c->tls) return refuse(*c, expected, c->tls->trouble());
+            const bool alert = looks_like_alert(std::string_view{*in}.substr(0, n));
+            return refuse(*c, expected, alert ? encrypts : "");
         }
         header got;
         hello said;
@@ -158,74 +235,108 @@ void sockets::greet(std::shared_ptr<stream::socket> s, node_number expected) {
         const bool sound = decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) &&
                            got.kind == kind::hello;
         const bool known = expected < peers_.size();
+        if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
+        if (sound && got.version != protocol_version && (known || calls_us(got.from))) {
+            return complain("node " + std::to_string(got.from) + " speaks version " + std::to_string(got.version) +
+                            " of the protocol, and this one version " + std::to_string(protocol_version) +
+                            ": build all nodes from one release of Tutti");
+        }
         if (!sound || got.version != protocol_version) {
-            if (known) complain("what listens on " + addresses_[expected].text + " is no node of this version");
+            if (known) complain("what listens on " + addresses_[expected].text + " is no node");
             return;
+        }
+        if (!known && got.from == observer_number) {
+            // A stranger's mistake is no trouble of the cluster: it learns from our hello what is wrong.
+            if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit(c);
+            return;
+        }
+        if (c->tls && !known && !c->tls->is(certificate_name(got.from, how_.cluster_name))) {
+            return refuse(*c, expected,
+                          "says that it is node " + std::to_string(got.from) +
+                              ", and shows a certificate that is made for " + c->tls->names());
         }
         if (said.cluster != how_.cluster || said.nodes != peers_.size()) {
             complain("node " + std::to_string(got.from) +
                      " belongs to another cluster: give all nodes the same name and the same list of addresses");
             return;
         }
-        if (known ? got.from != expected : (got.from <= how_.self || got.from >= peers_.size())) {
+        if (known ? got.from != expected : !calls_us(got.from)) {
             complain("a second node has the number " + std::to_string(got.from) + ": give each its own");
             return;
         }
-        if (peers_[got.from]->socket) {
-            complain("two nodes have the number " + std::to_string(got.from) + ": give each its own");
-            return;
-        }
-        adopt(s, got.from);
+        // Whatever was to be sent goes first: from now on the writers are others.
+        if (!c->tls) return adopt(c, got.from);
+        c->flush([this, c, from = got.from](asio::error_code) { adopt(c, from); });
     });
 }
 
-void sockets::adopt(std::shared_ptr<stream::socket> s, node_number from) {
+/// An observer, who need not be a node: whoever has a certificate of the authority may look.
+void sockets::admit(const std::shared_ptr<connection>& c) {
+    greeting_.leave(c);
+    observers_.admit(c);
+}
+
+void sockets::adopt(const std::shared_ptr<connection>& c, node_number from) {
     peer& p = *peers_[from];
-    p.socket = std::move(s);
+    if (p.link) {
+        complain("two nodes have the number " + std::to_string(from) + ": give each its own");
+        return;
+    }
+    greeting_.leave(c);
+    p.link = c;
+    std::swap(p.input, c->plain);
     asio::error_code ignored;
-    p.socket->non_blocking(true, ignored);
+    c->socket.non_blocking(true, ignored);
     p.open.store(true, std::memory_order_release);
+    {
+        const std::lock_guard hold{joining_};
+        ++joined_;
+        changed_.notify_all();
+    }
+    // What came in one record with the hello.
+    if (!serve(p)) return end(p);
     read_next(p);
-    const std::lock_guard hold{joining_};
-    ++joined_;
-    changed_.notify_all();
 }
 
 // ---- reading
 
 void sockets::read_next(peer& p) {
-    p.socket->async_wait(stream::socket::wait_read, [this, &p](asio::error_code failed) {
+    p.socket().async_wait(stream::socket::wait_read, [this, &p](asio::error_code failed) {
         if (failed) return end(p);
         // Everything that is there, so that what it asks for is answered together.
-        const std::size_t had = p.input.size();
-        p.input.resize(had + read_size);
-        const ssize_t got = ::recv(p.socket->native_handle(), p.input.data() + had, read_size, MSG_DONTWAIT);
-        p.input.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        tls_session* const tls = p.link->tls.get();
+        std::string& into = tls != nullptr ? p.sealed_input : p.input;
+        const std::size_t had = into.size();
+        into.resize(had + read_size);
+        const ssize_t got = ::recv(p.socket().native_handle(), into.data() + had, read_size, MSG_DONTWAIT);
+        into.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
-        p.silent = 0;
-        serving_peer = &p;
-        const bool sound = cut(p);
-        serving_peer = nullptr;
-        if (!sound) return end(p);
-        flush(p);
+        if (tls != nullptr) {
+            const bool opened = tls->open(into, p.input);
+            into.clear();
+            if (!opened) return end(p);
+        }
+        p.silent.store(0, std::memory_order_relaxed);
+        received_bytes_.add(static_cast<std::uint64_t>(std::max<ssize_t>(got, 0)));
+        if (!serve(p)) return end(p);
         read_next(p);
     });
 }
 
-/// Hands on the frames that are complete. False: there is something that is none.
+/// Everything that has come. False: there is something that is no frame.
+bool sockets::serve(peer& p) {
+    serving_peer = &p;
+    const bool sound = cut(p);
+    serving_peer = nullptr;
+    if (sound) flush(p);
+    return sound;
+}
+
 bool sockets::cut(peer& p) {
-    std::string_view rest{p.input};
-    while (rest.size() >= header::size) {
-        header h;
-        if (!decode(rest.substr(0, header::size), h) || h.version != protocol_version || h.from != p.number ||
-            h.length > how_.largest)
-            return false;
-        if (rest.size() < header::size + h.length) break;
-        if (!handler_.receive(h, rest.substr(header::size, h.length))) return false;
-        rest.remove_prefix(header::size + h.length);
-    }
-    p.input.erase(0, p.input.size() - rest.size());
-    return true;
+    return cut_frames(p.input, p.number, how_.largest, [this](const header& h, std::string_view body) {
+        received_frames_.add_one();
+        return handler_.receive(h, body);
+    });
 }
 
 // ---- sending
@@ -242,6 +353,8 @@ bool sockets::send(node_number to, header h, std::string_view body) {
         writer{p.output}(h);
         p.output.append(body);
         p.spoken = true;
+        if (p.output.size() > how_.most_unsent && !std::exchange(p.doomed, true))
+            asio::post(io_, [this, &p] { end(p); });
     }
     if (serving_peer != &p) flush(p);
     return true;
@@ -256,11 +369,17 @@ void sockets::flush(peer& p) {
             p.in_flight.clear();
             p.in_flight_from = 0;
             std::swap(p.in_flight, p.output);
+            if (tls_session* const tls = p.link->tls.get()) {
+                hold.unlock();
+                const bool sealed = tls->seal(p.in_flight);
+                hold.lock();
+                if (!sealed) break;  // the reading thread has met, or will meet, the same
+            }
         }
         if (p.in_flight.empty() || !p.open.load(std::memory_order_relaxed)) break;
         hold.unlock();
         system_calls_.fetch_add(1, std::memory_order_relaxed);
-        const ssize_t sent = ::send(p.socket->native_handle(), p.in_flight.data() + p.in_flight_from,
+        const ssize_t sent = ::send(p.socket().native_handle(), p.in_flight.data() + p.in_flight_from,
                                     p.in_flight.size() - p.in_flight_from, MSG_DONTWAIT | MSG_NOSIGNAL);
         const bool full = sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
         hold.lock();
@@ -272,7 +391,7 @@ void sockets::flush(peer& p) {
             // `sending` stays: the wait goes on where this left off.
             hold.unlock();
             asio::post(io_, [this, &p] {
-                p.socket->async_wait(stream::socket::wait_write, [this, &p](asio::error_code failed) {
+                p.socket().async_wait(stream::socket::wait_write, [this, &p](asio::error_code failed) {
                     {
                         const std::lock_guard again{p.guard};
                         p.sending = false;
@@ -292,12 +411,12 @@ void sockets::flush(peer& p) {
 // Beats are counted, and not the time: a process that was stopped itself has not heard anybody for long, and must not
 // take them all for gone when it goes on.
 void sockets::beat() {
-    pulse_.expires_after(std::max(how_.silence / beats_of_silence, std::chrono::milliseconds{1}));
+    pulse_.expires_after(beat_of(how_));
     pulse_.async_wait([this](asio::error_code failed) {
         if (failed) return;
         for (const auto& p : peers_) {
             if (!p->open.load(std::memory_order_acquire)) continue;
-            if (++p->silent > beats_of_silence) {
+            if (p->silent.fetch_add(1, std::memory_order_relaxed) >= beats_of_silence) {
                 end(*p);
                 continue;
             }
@@ -317,16 +436,36 @@ void sockets::beat() {
 
 void sockets::end(peer& p) {
     if (closing_.load(std::memory_order_relaxed)) return;
-    if (!p.open.exchange(false, std::memory_order_acq_rel)) return;
+    if (!p.open.load(std::memory_order_relaxed)) return;
+    p.lost_at.store(steady_ms(), std::memory_order_relaxed);
+    p.open.store(false, std::memory_order_release);  // partner: describe, which finds since when
     // Not closed: another thread may be about to send to it, and its number would go to somebody else.
     asio::error_code ignored;
-    p.socket->shutdown(stream::socket::shutdown_both, ignored);
+    p.socket().shutdown(stream::socket::shutdown_both, ignored);
     handler_.lose(p.number);
 }
 
-sockets::traffic sockets::sent() const noexcept {
-    return {frames_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
-            system_calls_.load(std::memory_order_relaxed)};
+void sockets::describe(cluster::node_facts& to) const {
+    to.messages_sent = frames_.load(std::memory_order_relaxed);
+    to.bytes_sent = bytes_.load(std::memory_order_relaxed);
+    to.system_calls = system_calls_.load(std::memory_order_relaxed);
+    to.messages_received = received_frames_.get();
+    to.bytes_received = received_bytes_.get();
+    observers_.describe(to);
+    to.peers.clear();
+    for (const auto& p : peers_) {
+        using enum cluster::peer_state;
+        if (p->number == how_.self) {
+            to.peers.push_back({itself, 0});
+        } else if (p->open.load(std::memory_order_acquire)) {
+            const auto beats = static_cast<std::uint64_t>(p->silent.load(std::memory_order_relaxed));
+            to.peers.push_back({connected, beats * static_cast<std::uint64_t>(beat_of(how_).count())});
+        } else if (const std::int64_t at = p->lost_at.load(std::memory_order_relaxed); at != 0) {
+            to.peers.push_back({lost, static_cast<std::uint64_t>(steady_ms() - at)});
+        } else {
+            to.peers.push_back({awaited, 0});
+        }
+    }
 }
 
 }  // namespace tutti::wire

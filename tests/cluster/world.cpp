@@ -38,6 +38,20 @@ plan of_seed(std::uint64_t seed) {
     return p;
 }
 
+/// Takes what a site tells to those who watch, as if over the network also where they are at home.
+class world::bell_ringer final : public audience {
+public:
+    bell_ringer(world& w, node_number at) noexcept : world_{w}, at_{at} {}
+    void changed(const object_id& id, std::span<const node_number> watchers) override {
+        for (const node_number n : watchers)
+            world_.send(at_, n, wire::kind::changed, 0, wire::encode(wire::changed{id}), true);
+    }
+
+private:
+    world& world_;
+    const node_number at_;
+};
+
 /// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
 class world::client final : public network {
 public:
@@ -79,6 +93,25 @@ public:
 
     interleaving::fiber& stack() noexcept { return fiber_; }
     [[nodiscard]] bool done() const noexcept { return done_; }
+    [[nodiscard]] bool asleep() const noexcept { return asleep_; }
+    [[nodiscard]] node_number home() const noexcept { return site_.self; }
+    /// One of the objects that it watches may have changed.
+    void ring(const object_id& id) {
+        if (!watches_ || work_.find(id) == nullptr) return;
+        rung_ = true;
+        if (!asleep_) return;
+        ++world_.wakes_;
+        world_.resume(*this);
+    }
+    /// Whether every object that it has read is as it was, on the node that owns it.
+    [[nodiscard]] bool may_sleep() const {
+        for (const auto& e : work_.entries()) {
+            bool same = false;
+            for (const auto& s : world_.sites_) same = same || s->objects.is_current(e->id, e->version);
+            if (!same) return false;
+        }
+        return true;
+    }
 
 private:
     static void start(void* self) {
@@ -107,7 +140,7 @@ private:
     void live() {
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
             const std::uint64_t what = world_.network_.below(~std::uint64_t{0});
-            for (unsigned turn = 1; !attempt_once(what); ++turn) pause(turn);
+            for (unsigned turn = 1; !attempt_once(what, turn == 1); ++turn) pause(turn);
         }
     }
 
@@ -121,9 +154,18 @@ private:
         object_id id;
         bool exists;
     };
+    /// As `retry` does; returns when it is woken.
+    void sleep() {
+        watches_ = true;
+        rung_ = false;
+        const bool current = work_.watch() == outcome::good;
+        asleep_ = true;
+        while (current && !rung_) suspend();
+        watches_ = asleep_ = false;
+    }
 
     /// One attempt of the transaction that `what` describes; true if it has committed.
-    bool attempt_once(std::uint64_t what) {
+    bool attempt_once(std::uint64_t what, bool may_sleep) {
         wire::simulation dice{what, {}, nullptr};
         tag_ = world_.history_.begin(number_);
         writes_of_100_ = dice.chance(40) ? 0 : 60;
@@ -132,6 +174,10 @@ private:
         const unsigned steps = 1 + static_cast<unsigned>(dice.below(snapshot ? 6 : 5));
         const bool good = run_steps(what, steps, snapshot || dice.chance(25) ? 0 : 45);
         work_.end_snapshot();
+        if (good && may_sleep && dice.chance(15)) {
+            sleep();
+            return false;
+        }
         if (!good && snapshot) world_.wrong_ = reader_starts_over;
         if (!good) return false;
         if (snapshot) ++world_.snapshots_;
@@ -235,11 +281,18 @@ private:
     std::uint64_t first_call_ = 0;
     std::uint64_t next_call_ = 1;
     bool done_ = false;
+    bool watches_ = false;
+    bool rung_ = false;
+    bool asleep_ = false;
 };
 
 world::world(const plan& p)
     : plan_{p}, network_{p.seed, p.network, [this](node_number to, const std::string& frame) { deliver(to, frame); }} {
-    for (node_number i = 0; i < p.nodes; ++i) sites_.push_back(std::make_unique<site>(i, p.nodes, p.how));
+    for (node_number i = 0; i < p.nodes; ++i) {
+        sites_.push_back(std::make_unique<site>(i, p.nodes, p.how));
+        ringers_.push_back(std::make_unique<bell_ringer>(*this, i));
+        sites_[i]->objects.tell(*ringers_[i]);
+    }
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i) {
         const auto at = static_cast<node_number>(i % p.nodes);
         clients_.push_back(std::make_unique<client>(*this, i, at, static_cast<std::uint16_t>(i / p.nodes)));
@@ -266,15 +319,35 @@ void world::deliver(node_number to, const std::string& frame) {
         return;
     }
     const std::string_view body = all.substr(wire::header::size);
-    sites_[to]->clock.raise_to(h.clock);  // rule C
-    sites_[to]->readers.hear(h.from, h.oldest);
+    if (!sites_[to]->hear(h)) wrong_ = "a clock has jumped";
     if (is_answer(h.kind)) {
         clients_[(h.call >> 40) - 1]->answer(h.call, body);
         return;
     }
     bool sound = true;
-    if (auto a = sites_[to]->serve(h.kind, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
+    if (h.kind == wire::kind::changed) {
+        wire::changed told;
+        if (wire::decode(body, told)) wake(to, told.id);
+        else wrong_ = "a change cannot be read";
+        return;
+    }
+    if (auto a = sites_[to]->serve(h, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
     if (!sound) wrong_ = "a message cannot be read";
+}
+
+/// What the nodes count without looking against what a look finds.
+bool world::is_miscounted() {
+    return std::ranges::any_of(sites_, [](const auto& s) {
+        std::uint64_t found = 0;
+        s->objects.each([&found](const object_id&, const std::string&) { ++found; });
+        return s->objects.count().objects != found;
+    });
+}
+
+void world::wake(node_number at, const object_id& id) {
+    for (const auto& c : clients_) {
+        if (c->home() == at) c->ring(id);
+    }
 }
 
 std::string world::run() {
@@ -284,8 +357,11 @@ std::string world::run() {
         if (++steps > most_steps) return never_ends;
     }
     for (const auto& c : clients_) {
-        if (wrong_.empty() && !c->done()) return "a client waits for ever";
+        if (!wrong_.empty() || c->done()) continue;
+        if (!c->asleep()) return "a client waits for ever";
+        if (!c->may_sleep()) return sleeps_on;
     }
+    if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
     return wrong_.empty() ? history_.judge() : wrong_;
 }
 

@@ -11,6 +11,8 @@
 #include "tutti/cluster/engine.hpp"
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/serializer.hpp"
+#include "tutti/cluster/status.hpp"
+#include "tutti/cluster/tls.hpp"
 #include "tutti/tx.hpp"
 
 namespace tutti::cluster {
@@ -25,17 +27,21 @@ struct node_options {
     std::string cluster = "tutti";  ///< nodes of another name, or of another list of nodes, are refused
     unsigned self = 0;              ///< which of `addresses` is this node's
     /// `host:port` or `unix:/path`, one for each node, in the same order everywhere. None: a cluster of one process,
-    /// without a socket. Connections are not encrypted yet, so only loopback addresses and Unix sockets are taken.
+    /// without a socket. Beyond loopback only with `tls`.
     std::vector<std::string> addresses{};
+    tls_options tls{};
     cluster::placement placement = placement::home;
     /// A node that has not answered a question for so long is lost to the one that asked; a node that has sent
     /// nothing at all for so long, though every node sends something eight times in it, is lost for good.
     std::chrono::milliseconds patience{5000};
     std::chrono::milliseconds connect_within{10000};  ///< all others must be there by then
     std::size_t largest_message = 16u << 20;          ///< a node that announces a larger one is disconnected
+    /// `host:port` of loopback where Prometheus finds the facts of this node, at /metrics; port 0: any. Empty: nowhere.
+    std::string metrics{};
 
     /// As the environment says: TUTTI_CLUSTER_NODES=address,address,… and TUTTI_CLUSTER_SELF=number; without the first,
-    /// one process. Throws connection_error if they make no sense.
+    /// one process. TUTTI_CLUSTER_METRICS=host:port. TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and
+    /// TUTTI_CLUSTER_AUTHORITY name the files of `tls`. Throws connection_error if they make no sense.
     [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
 };
 
@@ -49,6 +55,7 @@ struct node_statistics {
     std::uint64_t system_calls = 0;   ///< to send them: less than messages where several went together
     std::uint64_t reader_aborts = 0;  ///< of `aborts`, those of blocks that had promised to write nothing (read_only)
     std::uint64_t rewinds = 0;  ///< times that objects made an attempt go back to a block inside it, and not start over
+    std::uint64_t cached_reads = 0;  ///< opened objects, or prefetches, that copies of an engine's objects answered
 };
 
 namespace detail {
@@ -92,6 +99,10 @@ public:
     [[nodiscard]] unsigned number() const noexcept;
     [[nodiscard]] unsigned nodes() const noexcept;
     [[nodiscard]] node_statistics statistics() const;
+    /// What `ask_nodes` is told by this node. Over an engine: what its blocks did.
+    [[nodiscard]] node_facts facts() const;
+    /// Where metrics are to be had; 0: nowhere.
+    [[nodiscard]] std::uint16_t metrics_port() const noexcept;
     /// Whether the connection to that node has ended. A program that waits for something another node does asks this
     /// now and then: blocks that do not need the node never learn that it is gone.
     [[nodiscard]] bool lost(unsigned number) const noexcept;

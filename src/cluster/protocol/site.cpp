@@ -7,6 +7,11 @@
 namespace tutti::cluster {
 namespace {
 
+/// Clocks count commits. A node that is so far ahead of another within a beat of it has made its clock up.
+constexpr std::uint64_t most_ahead = std::uint64_t{1} << 32;
+/// What a view takes in an answer beside its bytes, and the answer beside its views.
+constexpr std::size_t frame_of_view = 24, frame_of_answer = 4;
+
 template <class T>
 bool take(std::string_view body, T& message, bool& sound) {
     sound = wire::decode(body, message);
@@ -15,23 +20,53 @@ bool take(std::string_view body, T& message, bool& sound) {
 
 }  // namespace
 
-std::optional<site::answer> site::serve(wire::kind kind, std::string_view body, bool& sound) {
+bool site::hear(const wire::header& h) noexcept {
+    if (h.clock > clock.now() + most_ahead) return false;
+    clock.raise_to(h.clock);  // rule C
+    readers.hear(h.from, h.oldest);
+    return true;
+}
+
+/// As many as an answer has room for.
+wire::fetched site::look(const wire::fetch& asked) {
+    wire::fetched found;
+    found.objects.resize(asked.ids.size());
+    std::size_t size = frame_of_answer + frame_of_view * asked.ids.size();
+    bool full = false;
+    for (std::size_t i = 0; i < asked.ids.size(); ++i) {
+        wire::object_view& view = found.objects[i];
+        if (!full) objects.look(asked.ids[i], view, asked.at);
+        if (!full && size + view.bytes.size() <= largest) {
+            size += view.bytes.size();
+            continue;
+        }
+        const bool alone = frame_of_answer + frame_of_view + view.bytes.size() > largest;
+        full = full || !alone;
+        view = {};
+        view.where = alone ? wire::whereabouts::too_large : wire::whereabouts::later;
+    }
+    return found;
+}
+
+std::optional<site::answer> site::serve(const wire::header& h, std::string_view body, bool& sound) {
     sound = true;
-    switch (kind) {
+    switch (h.kind) {
         case wire::kind::fetch: {
             wire::fetch asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            wire::fetched found;
-            found.objects.resize(asked.ids.size());
-            for (std::size_t i = 0; i < asked.ids.size(); ++i) objects.look(asked.ids[i], found.objects[i], asked.at);
-            return answer{wire::kind::fetched, wire::encode(found)};
+            sound = asked.at == wire::newest || has_been_said(asked.at);
+            if (!sound) return std::nullopt;
+            return answer{wire::kind::fetched, wire::encode(look(asked))};
         }
-        case wire::kind::validate: {
+        case wire::kind::validate:
+        case wire::kind::watch: {
             wire::validate asked;
             if (!take(body, asked, sound)) return std::nullopt;
             wire::checked found;
             for (const wire::read_item& r : asked.reads) {
-                if (!objects.is_current(r.id, r.version)) break;
+                const bool same = h.kind == wire::kind::watch ? objects.watch(r.id, r.version, h.from)
+                                                              : objects.is_current(r.id, r.version);
+                if (!same) break;
                 ++found.current;
             }
             return answer{wire::kind::checked, wire::encode(found)};
@@ -39,16 +74,22 @@ std::optional<site::answer> site::serve(wire::kind kind, std::string_view body, 
         case wire::kind::prepare: {
             wire::prepare asked;
             if (!take(body, asked, sound)) return std::nullopt;
+            sound = is_of(asked.who, h);
+            if (!sound) return std::nullopt;
             return answer{wire::kind::answered, wire::encode(votes.prepare(std::move(asked)))};
         }
         case wire::kind::decide: {
             wire::decide told;
-            if (take(body, told, sound)) votes.decide(told);
+            if (!take(body, told, sound)) return std::nullopt;
+            sound = is_of(told.who, h) && has_been_said(told.version);
+            if (sound) votes.decide(told);
             return std::nullopt;
         }
         case wire::kind::place: {
             wire::place told;
-            if (take(body, told, sound)) objects.point(told.id, told.owner, told.version);
+            if (!take(body, told, sound)) return std::nullopt;
+            sound = told.owner == h.from && has_been_said(told.version);
+            if (sound) objects.point(told.id, told.owner, told.version);
             return std::nullopt;
         }
         case wire::kind::beat: sound = body.empty(); return std::nullopt;

@@ -23,21 +23,34 @@ public:
           objects{number, of, clock, readers},
           votes{objects, clock} {}
 
+    /// What every message of another node begins with, also an answer: rule C. False: no node of this cluster says so.
+    [[nodiscard]] bool hear(const wire::header& h) noexcept;
     /// Serves a message of another node. The answer's kind and body, or nothing if the message asks for none; `sound`
-    /// becomes false where the bytes are no such message. REQUIRES: rule C, the clock has been raised to the sender's.
+    /// becomes false where the bytes are no such message, or one that no node which keeps to the protocol sends: of a
+    /// transaction that is not its own, of a version or a time that its own clock has not said, of a node that is none.
+    /// `changed` is not for a site, but for whoever sleeps on its node. REQUIRES: `hear`.
     struct answer {
         wire::kind kind{};
         std::string body;
     };
-    std::optional<answer> serve(wire::kind kind, std::string_view body, bool& sound);
+    std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
 
     const node_number self;
     const node_number nodes;
     const moving how;
+    std::size_t largest = std::size_t{16} << 20;  ///< message, in bytes. Set before the first comes
     logical_clock clock;
     snapshots readers;
     store objects;
     voter votes;
+
+private:
+    [[nodiscard]] wire::fetched look(const wire::fetch& asked);
+    /// Versions are drawn from clocks, and every message carries its sender's.
+    [[nodiscard]] bool has_been_said(std::uint64_t time) const noexcept { return time <= clock.now(); }
+    [[nodiscard]] static bool is_of(const wire::transaction_name& who, const wire::header& h) noexcept {
+        return who.node == h.from && who.slot < wire::most_slots && who.exists();
+    }
 };
 
 }  // namespace tutti::cluster

@@ -31,7 +31,9 @@ bool transaction::begin(bool snapshot) {
     used_ = 0;
     index_.clear();
     prepared_ = decided_ = false;
-    return beside_ == nullptr || beside_->stand(time_);
+    if (beside_ == nullptr || beside_->stand(time_)) return true;
+    why_ = rollback_reason::variables;
+    return false;
 }
 
 entry* transaction::find(const object_id& id) noexcept {
@@ -70,12 +72,13 @@ outcome transaction::open(std::span<const object_id> ids) {
         if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
     }
     for (unsigned turn = 0; !wants.empty(); ++turn) {
-        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return conflict_at(used_);
+        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return lose_to(rollback_reason::busy, used_);
         const std::size_t before = wants.size();
         if (const outcome o = look_around(wants); o != outcome::good) return o;
         // Nothing found: somebody commits, or an object is on its way. A reader that follows one into the past waits
         // for nobody.
-        if (wants.size() != before || turn == 0) continue;
+        if (wants.size() != before) turn = 0;
+        if (turn == 0) continue;
         if (snapshot_ && std::ranges::none_of(wants, &wanted::busy)) continue;
         network_.pause(turn % most_looks);
     }
@@ -102,25 +105,23 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     // One question to each node.
     std::ranges::sort(remote, {}, &wanted::at);
     calls_.clear();
+    std::vector<std::size_t> asked;  // by each call
     for (std::size_t i = 0; i < remote.size();) {
         wire::fetch ask{.at = looks_at(), .ids = {}};
         const node_number at = remote[i].at;
-        for (; i < remote.size() && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
+        const std::size_t most = std::min(i + wire::most_elements, remote.size());
+        for (; i < most && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
+        asked.push_back(ask.ids.size());
         calls_.push_back({at, wire::kind::fetch, wire::encode(ask), {}, false});
     }
     if (!calls_.empty()) network_.exchange(calls_);
     std::size_t i = 0;
     for (const call& c : calls_) {
         wire::fetched found;
-        if (!c.answered) {
-            lost_ = c.to;
-            return outcome::lost;
-        }
+        if (!c.answered) return lose_node(c.to);
         // A node that answers something else is as good as gone.
-        if (!wire::decode(c.answer, found) || i + found.objects.size() > remote.size()) {
-            lost_ = c.to;
-            return outcome::lost;
-        }
+        const std::size_t expected = asked[static_cast<std::size_t>(&c - calls_.data())];
+        if (!wire::decode(c.answer, found) || found.objects.size() != expected) return lose_node(c.to);
         for (wire::object_view& v : found.objects) {
             if (const outcome o = take(remote[i++], std::move(v), again); o != outcome::good) return o;
         }
@@ -147,10 +148,14 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
             again.push_back(w);
             again.back().busy = true;
             return outcome::good;
-        case wire::whereabouts::too_old: return conflict_at(std::nullopt);
-        case wire::whereabouts::in_doubt: lost_ = view.owner; return outcome::lost;
+        case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
+        case wire::whereabouts::in_doubt: return lose_node(view.owner);
+        case wire::whereabouts::later: again.push_back(w); return outcome::good;
+        case wire::whereabouts::too_large: return outcome::too_large;
         case wire::whereabouts::here: break;
     }
+    // The answer's clock has been heard (rule C), so no honest one is beyond it.
+    if (std::max(view.version, view.valid_at) > site_.clock.now()) return lose_node(w.at);
     // Of a first question for several objects, whose first answer has moved the time: what this one was then is kept.
     const bool blind = snapshot_ && broken(fault::newest_for_oldest);
     if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
@@ -172,9 +177,52 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     return e.valid_at < time_ ? forward(time_) : outcome::good;
 }
 
-outcome transaction::conflict_at(std::optional<std::size_t> standing) noexcept {
-    standing_ = standing && broken(fault::overlook_stale_read) ? used_ : standing;
-    return outcome::conflict;
+template <class Concerns, class Here>
+outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& here, std::size_t& current) {
+    struct question {
+        node_number to;
+        wire::validate what;
+        std::vector<std::size_t> entries;  // that its reads are
+    };
+    std::vector<question> asks;
+    current = used_;
+    for (std::size_t i = 0; i < used_; ++i) {
+        const entry& e = *pool_[i];
+        if (!concerns(e)) continue;
+        if (e.owner == site_.self) {
+            if (here(e)) continue;
+            current = i;
+            break;  // whatever was opened later goes with it
+        }
+        auto at = std::ranges::find(asks, e.owner, &question::to);
+        if (at == asks.end()) at = asks.insert(asks.end(), {e.owner, {}, {}});
+        at->what.reads.push_back({e.id, e.version});
+        at->entries.push_back(i);
+    }
+    std::vector<call> calls;
+    for (const question& ask : asks) {
+        calls.push_back({ask.to, what, wire::encode(ask.what), {}, false});
+        if (!fits(calls.back().body, ask.entries.size())) return outcome::too_large;
+    }
+    if (!calls.empty()) network_.exchange(calls);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const std::vector<std::size_t>& asked = asks[i].entries;
+        wire::checked answer;
+        // A node that answers something else is as good as gone.
+        if (!calls[i].answered || !wire::decode(calls[i].answer, answer) || answer.current > asked.size())
+            return lose_node(calls[i].to);
+        if (answer.current == asked.size()) continue;
+        const std::size_t stale = asked[answer.current];
+        current = broken(fault::last_stale_read) ? stale : std::min(current, stale);
+    }
+    return current == used_ ? outcome::good : lose_to(rollback_reason::changed, current);
+}
+
+outcome transaction::watch() {
+    std::size_t current = 0;
+    return ask_owners(
+        wire::kind::watch, [](const entry&) { return true; },
+        [this](const entry& e) { return site_.objects.watch(e.id, e.version, site_.self); }, current);
 }
 
 outcome transaction::forward(std::uint64_t to, bool anew) {
@@ -184,52 +232,16 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
     }
     // Rule C: a node that is asked below has a clock of `to` or more before it looks.
     site_.clock.raise_to(to);
-    if (beside_ != nullptr && !beside_->stand(to)) return conflict_at(std::nullopt);
-    const std::optional<std::size_t> current = count_current(to, anew);
-    if (!current) return outcome::lost;
+    if (beside_ != nullptr && !beside_->stand(to)) return lose_to(rollback_reason::variables);
+    std::size_t current = 0;
+    const outcome o = ask_owners(
+        wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
+        [this](const entry& e) { return site_.objects.is_current(e.id, e.version); }, current);
+    if (o != outcome::good && o != outcome::conflict) return o;
     // T4: also where it is not all of them, these have been seen at the new time.
-    for (std::size_t i = 0; i < *current; ++i) pool_[i]->valid_at = std::max(pool_[i]->valid_at, to);
+    for (std::size_t i = 0; i < current; ++i) pool_[i]->valid_at = std::max(pool_[i]->valid_at, to);
     time_ = std::max(time_, to);
-    return *current == used_ ? outcome::good : conflict_at(*current);
-}
-
-std::optional<std::size_t> transaction::count_current(std::uint64_t to, bool anew) {
-    struct question {
-        wire::validate what;
-        std::vector<std::size_t> entries;  // that its reads are
-    };
-    std::vector<std::pair<node_number, question>> asks;
-    std::size_t current = used_;
-    for (std::size_t i = 0; i < used_; ++i) {
-        const entry& e = *pool_[i];
-        if (e.valid_at >= to && !anew) continue;
-        if (e.owner == site_.self) {
-            if (site_.objects.is_current(e.id, e.version)) continue;
-            current = i;
-            break;  // whatever was opened later goes with it
-        }
-        auto at = std::ranges::find(asks, e.owner, [](const auto& a) { return a.first; });
-        if (at == asks.end()) at = asks.insert(asks.end(), {e.owner, {}});
-        at->second.what.reads.push_back({e.id, e.version});
-        at->second.entries.push_back(i);
-    }
-    std::vector<call> calls;
-    for (const auto& [owner, ask] : asks)
-        calls.push_back({owner, wire::kind::validate, wire::encode(ask.what), {}, false});
-    if (!calls.empty()) network_.exchange(calls);
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-        const std::vector<std::size_t>& asked = asks[i].second.entries;
-        wire::checked answer;
-        // A node that answers something else is as good as gone.
-        if (!calls[i].answered || !wire::decode(calls[i].answer, answer) || answer.current > asked.size()) {
-            lost_ = calls[i].to;
-            return std::nullopt;
-        }
-        if (answer.current == asked.size()) continue;
-        const std::size_t stale = asked[answer.current];
-        current = broken(fault::last_stale_read) ? stale : std::min(current, stale);
-    }
-    return current;
+    return o;
 }
 
 void transaction::rewind(std::size_t kept) noexcept {
@@ -274,7 +286,7 @@ outcome transaction::prepare(bool decisive) {
         p.what.decide = false;
         if (!site_.votes.prepare(wire::prepare{p.what}).yes) {
             prepared_ = false;
-            return outcome::conflict;
+            return lose_to(rollback_reason::refused);
         }
     }
     const auto remote =
@@ -284,21 +296,25 @@ outcome transaction::prepare(bool decisive) {
         if (p.at == site_.self) continue;
         p.what.decide = one_message;
         calls_.push_back({p.at, wire::kind::prepare, wire::encode(p.what), {}, false});
+        if (fits(calls_.back().body, std::max(p.what.reads.size(), p.what.writes.size()))) continue;
+        abort();
+        return outcome::too_large;
     }
     network_.exchange(calls_);
     outcome all = outcome::good;
     for (const call& c : calls_) {
         wire::answered answer;
-        if (!c.answered || !wire::decode(c.answer, answer)) {
-            lost_ = c.to;
-            all = one_message ? outcome::uncertain : outcome::lost;
+        if (!c.answered || !wire::decode(c.answer, answer) || answer.version > site_.clock.now()) {
+            all = lose_node(c.to);
+            if (one_message) all = outcome::uncertain;
         } else if (!answer.yes) {
-            if (all == outcome::good) all = outcome::conflict;
+            if (all == outcome::good) all = lose_to(rollback_reason::refused);
         } else if (one_message) {
             decided_ = true;
             version_ = answer.version;
         }
     }
+    if (all == outcome::uncertain) why_ = rollback_reason::uncertain;
     if (all != outcome::good) abort();
     // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();

@@ -22,6 +22,8 @@
 
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
+#include "tutti/cluster/status.hpp"
+#include "wire/bytes.hpp"
 
 namespace tutti::cluster {
 
@@ -29,7 +31,8 @@ enum class outcome : std::uint8_t {
     good,
     conflict,   ///< another transaction was first: run again
     lost,       ///< a node that is needed is gone; `lost_node` says which. Nothing has happened
-    uncertain,  ///< the same, after it was asked to commit: nobody here knows whether it did
+    too_large,  ///< for a message: the block can never commit. Nothing has happened
+    uncertain,  ///< the same as lost, after it was asked to commit: nobody here knows whether it did
 };
 
 /// What a transaction knows of one object.
@@ -70,16 +73,20 @@ public:
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// The object if it was opened in this attempt; valid until the next begin.
     [[nodiscard]] entry* find(const object_id& id) noexcept;
-    /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here or
-    /// in forward, begin must follow, or a rewind to what stands.
+    /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here, in
+    /// forward or in watch, begin must follow, or a rewind to what stands.
     [[nodiscard]] outcome open(std::span<const object_id> ids);
     /// Moves `time()` to `to` or more if every read is still current: those that are not known to have been so then,
     /// or, if `anew`, all of them as of now.
     [[nodiscard]] outcome forward(std::uint64_t to, bool anew = false);
 
-    /// Of the last conflict of open or forward: how many entries, in the order in which they were opened, are current;
-    /// so the next one is not, or, if that is all of them, what was to be opened cannot be had. Nothing where it is
-    /// what else was read that does not stand, or a snapshot that is too old: then no entry is known to be current.
+    /// Before the caller sleeps until one of the objects changes: all that has been opened is current, and their owners
+    /// tell this node of the next change of each. conflict: one has changed already.
+    [[nodiscard]] outcome watch();
+
+    /// Of the last conflict of open, forward or watch: how many entries, in the order in which they were opened, are
+    /// current; so the next one is not, or, if that is all of them, what was to be opened cannot be had. Nothing where
+    /// it is what else was read that does not stand, or a snapshot that is too old: then none is known to be current.
     [[nodiscard]] std::optional<std::size_t> standing() const noexcept { return standing_; }
     /// Forgets all entries but the first `kept`, which are those of what is not rolled back.
     void rewind(std::size_t kept) noexcept;
@@ -99,6 +106,8 @@ public:
     /// Whether the answer to prepare was the decision: abort() may not follow.
     [[nodiscard]] bool decided() const noexcept { return decided_; }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
+    /// Of the last outcome that was not good.
+    [[nodiscard]] rollback_reason why() const noexcept { return why_; }
     /// Of the last commit, or of the one that is prepared.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
@@ -110,17 +119,32 @@ private:
         bool busy = false;  ///< when it was looked for last
     };
 
-    /// A conflict that leaves the first `standing` entries as they are.
-    outcome conflict_at(std::optional<std::size_t> standing) noexcept;
-    /// How many entries are current from the first on; those that are not known to have been so at `to`, or, if
-    /// `anew`, every one. Nothing where a node is lost.
-    std::optional<std::size_t> count_current(std::uint64_t to, bool anew);
     outcome look_around(std::vector<wanted>& wants);
+    /// Whether a message of so many objects may be sent.
+    [[nodiscard]] bool fits(const std::string& body, std::size_t objects) const noexcept {
+        return body.size() <= site_.largest && objects <= wire::most_elements;
+    }
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
+    /// A conflict that leaves the first `standing` entries as they are.
+    outcome lose_to(rollback_reason why, std::optional<std::size_t> standing = std::nullopt) noexcept {
+        why_ = why;
+        standing_ = standing && broken(fault::overlook_stale_read) ? used_ : standing;
+        return outcome::conflict;
+    }
+    outcome lose_node(node_number node) noexcept {
+        lost_ = node;
+        why_ = rollback_reason::lost;
+        return outcome::lost;
+    }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
     }
     entry& add(const object_id& id);
+    /// Asks the owners of the entries that `concerns` selects whether each has the version that was read: `here` where
+    /// that is this node, by one message of `what` to each other one. `current`: how many have, from the first on,
+    /// and those that it does not select among them; conflict if that is not all.
+    template <class Concerns, class Here>
+    outcome ask_owners(wire::kind what, Concerns&& concerns, Here&& here, std::size_t& current);
     wire::action action_for(const entry& e) const noexcept;
     /// Its part of a prepare, for each node that owns something.
     void gather();
@@ -137,6 +161,7 @@ private:
     std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;
     node_number lost_ = 0;
+    rollback_reason why_ = rollback_reason::other;
 
     std::vector<std::unique_ptr<entry>> pool_;  // those beyond used_ are kept for their memory
     std::size_t used_ = 0;

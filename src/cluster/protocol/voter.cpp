@@ -54,7 +54,8 @@ wire::answered voter::prepare(wire::prepare&& what) {
     const std::lock_guard hold{guard_};
     if (prepared_.contains(what.who)) return {.yes = true};
     if (const auto known = outcome(what.who)) return *known;
-    if (!lock_all(what)) {
+    // A node that asks for more in one thread than that, and decides nothing, gets no more locks.
+    if (history_of(what.who).open >= remembered || !lock_all(what)) {
         remember(what.who, {});
         return {};
     }
@@ -68,6 +69,7 @@ wire::answered voter::prepare(wire::prepare&& what) {
     if (broken(fault::early_release)) unlock_all(what);
     const transaction_name who = what.who;
     prepared_.emplace(who, std::move(what));
+    ++history_of(who).open;
     return {.yes = true};
 }
 
@@ -82,6 +84,7 @@ void voter::decide(const wire::decide& what) {
     else unlock_all(at->second);
     remember(what.who, {.yes = what.commit, .version = what.version});
     prepared_.erase(at);
+    --history_of(what.who).open;
 }
 
 }  // namespace tutti::cluster

@@ -43,6 +43,7 @@ private:
     };
     struct slot_history {
         std::uint64_t latest = 0;
+        std::size_t open = 0;  ///< prepared, and not decided: one, but for messages that overtake others
         std::array<past, remembered> outcomes;
     };
 

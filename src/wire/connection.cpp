@@ -1,0 +1,76 @@
+#include "wire/connection.hpp"
+
+namespace tutti::wire {
+namespace {
+
+/// A handshake takes less in each direction, but for the longest chains of certificates.
+constexpr std::size_t read_size = std::size_t{16} * 1024;
+
+}  // namespace
+
+void connection::shake_hands(done then) {
+    if (!tls) return asio::post(get_executor(), [then = std::move(then)] { then({}); });
+    if (!tls->open({}, plain)) return flush([then = std::move(then)](asio::error_code) { then(asio::error::fault); });
+    const bool over = tls->established();
+    flush([this, over, then = std::move(then)](asio::error_code failed) mutable {
+        if (failed || over) return then(failed);
+        receive([this, then = std::move(then)](asio::error_code lost) mutable {
+            if (lost) return then(lost);
+            shake_hands(std::move(then));
+        });
+    });
+}
+
+/// Takes what comes next to the session.
+void connection::receive(done then) {
+    input_.resize(read_size);
+    socket.async_read_some(asio::buffer(input_), [this, self = shared_from_this(), then = std::move(then)](
+                                                     asio::error_code failed, std::size_t n) mutable {
+        if (failed) return then(failed);
+        if (tls->open(std::string_view{input_}.substr(0, n), plain)) return then({});
+        // The other side is told why.
+        flush([then = std::move(then)](asio::error_code) { then(asio::error::connection_aborted); });
+    });
+}
+
+void connection::hear(done then) {
+    if (!plain.empty())
+        return asio::post(get_executor(), [self = shared_from_this(), then = std::move(then)] { then({}); });
+    receive([this, then = std::move(then)](asio::error_code failed) mutable {
+        if (failed) return then(failed);
+        hear(std::move(then));
+    });
+}
+
+void connection::say(std::string plain_bytes, done then) {
+    if (!tls->seal(plain_bytes)) {
+        return asio::post(get_executor(), [self = shared_from_this(), then = std::move(then)] {
+            then(asio::error::connection_aborted);
+        });
+    }
+    next_ += plain_bytes;
+    flush(std::move(then));
+}
+
+void connection::flush(done then) {
+    if (tls) next_ += tls->owed();
+    waiting_.push_back(std::move(then));
+    if (!busy_) write_on();
+}
+
+void connection::write_on() {
+    busy_ = true;
+    output_.clear();
+    std::swap(output_, next_);
+    std::swap(writing_, waiting_);
+    asio::async_write(socket, asio::buffer(output_),
+                      [this, self = shared_from_this()](asio::error_code failed, std::size_t) {
+                          std::deque<done> over;
+                          std::swap(over, writing_);
+                          busy_ = false;
+                          if (!waiting_.empty()) write_on();
+                          for (const done& then : over) then(failed);
+                      });
+}
+
+}  // namespace tutti::wire

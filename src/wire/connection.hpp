@@ -1,0 +1,75 @@
+// A connection from its first byte on, in the clear or under TLS: what Asio's async_read and async_write take, until
+// the other side has said who it is. From then on `sockets` reads and writes by itself.
+//
+// Thread safety: none; the thread that runs the sockets owns it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "wire/address.hpp"
+#include "wire/tls.hpp"
+
+namespace tutti::wire {
+
+class connection : public std::enable_shared_from_this<connection> {
+public:
+    using executor_type = stream::socket::executor_type;
+    using done = std::function<void(asio::error_code)>;
+
+    explicit connection(asio::io_context& io) : socket{io}, deadline{io} {}
+    [[nodiscard]] executor_type get_executor() noexcept { return socket.get_executor(); }
+
+    template <class Buffers, class F>
+    void async_read_some(const Buffers& into, F&& then) {
+        if (!tls) {
+            socket.async_read_some(into, std::forward<F>(then));
+            return;
+        }
+        const auto kept = std::make_shared<std::decay_t<F>>(std::forward<F>(then));
+        hear([this, into, kept](asio::error_code failed) {
+            const std::size_t n = failed ? 0 : asio::buffer_copy(into, asio::buffer(plain));
+            plain.erase(0, n);
+            (*kept)(failed, n);
+        });
+    }
+    /// REQUIRES: the handshake is over.
+    template <class Buffers, class F>
+    void async_write_some(const Buffers& from, F&& then) {
+        if (!tls) {
+            socket.async_write_some(from, std::forward<F>(then));
+            return;
+        }
+        std::string bytes(asio::buffer_size(from), '\0');
+        asio::buffer_copy(asio::buffer(bytes), from);
+        const auto kept = std::make_shared<std::decay_t<F>>(std::forward<F>(then));
+        say(bytes, [kept, n = bytes.size()](asio::error_code failed) { (*kept)(failed, failed ? 0 : n); });
+    }
+
+    /// The handshake, if there is one to make; the other side has its trouble sent. Not before this returns.
+    void shake_hands(done then);
+    /// Calls back when all that is to be sent is with the kernel.
+    void flush(done then);
+
+    stream::socket socket;
+    asio::steady_timer deadline;
+    std::unique_ptr<wire::tls_session> tls;  // null: in the clear
+    std::string plain;                       // has come, and has not been read
+    bool late = false;                       // closed at its deadline
+
+private:
+    /// When something is in `plain`.
+    void hear(done then);
+    void say(std::string plain_bytes, done then);
+    void receive(done then);
+    void write_on();
+
+    std::string input_, output_, next_;
+    std::deque<done> waiting_, writing_;
+    bool busy_ = false;
+};
+
+}  // namespace tutti::wire

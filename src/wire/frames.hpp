@@ -1,0 +1,32 @@
+// A stream of bytes to frames.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "wire/bytes.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::wire {
+
+/// Hands the frames that are complete to `receive(header, body)`, and takes them out of `input`. False: there is
+/// something that is none, says that it is of another node than `from`, or is larger than `largest`; or `receive` has
+/// said so.
+template <class F>
+[[nodiscard]] bool cut_frames(std::string& input, node_number from, std::size_t largest, F&& receive) {
+    std::string_view rest{input};
+    while (rest.size() >= header::size) {
+        header h;
+        if (!decode(rest.substr(0, header::size), h) || h.version != protocol_version || h.from != from ||
+            h.length > largest)
+            return false;
+        if (rest.size() < header::size + h.length) break;
+        if (!receive(h, rest.substr(header::size, h.length))) return false;
+        rest.remove_prefix(header::size + h.length);
+    }
+    input.erase(0, input.size() - rest.size());
+    return true;
+}
+
+}  // namespace tutti::wire

@@ -1,0 +1,283 @@
+#include "wire/tls.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "wire/address.hpp"
+#include "wire/fault.hpp"
+
+namespace tutti::wire {
+namespace {
+
+template <class T, void (*Free)(T*)>
+struct freed_by {
+    void operator()(T* p) const noexcept { Free(p); }
+};
+template <class T, void (*Free)(T*)>
+using owned = std::unique_ptr<T, freed_by<T, Free>>;
+
+/// Names are compared as they are, and those of the subject, which stand for nothing, are not looked at.
+constexpr unsigned how_names_match = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+
+constexpr unsigned char record_of_handshake = 22, record_of_alert = 21;
+
+std::string why() {
+    char reason[256] = "no reason given";
+    if (const unsigned long code = ::ERR_peek_last_error(); code != 0)
+        ::ERR_error_string_n(code, reason, sizeof reason);
+    ::ERR_clear_error();
+    return reason;
+}
+
+[[noreturn]] void refuse(const std::string& what) { throw refusal{"TLS: " + what + ": " + why()}; }
+
+std::string names_of(X509* certificate) {
+    std::string all;
+    auto* const names =
+        static_cast<GENERAL_NAMES*>(::X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+    for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+        const GENERAL_NAME* const name = sk_GENERAL_NAME_value(names, i);
+        if (name->type != GEN_DNS) continue;
+        if (!all.empty()) all += ", ";
+        all.append(reinterpret_cast<const char*>(::ASN1_STRING_get0_data(name->d.dNSName)),
+                   static_cast<std::size_t>(::ASN1_STRING_length(name->d.dNSName)));
+    }
+    ::GENERAL_NAMES_free(names);
+    return all.empty() ? "no DNS name" : all;
+}
+
+bool is_made_for(X509* certificate, const std::string& name) {
+    return ::X509_check_host(certificate, name.data(), name.size(), how_names_match, nullptr) == 1;
+}
+
+/// What every other node would find out, found out here, where somebody can mend it.
+void check_own(SSL_CTX* context, const tls_files& files, const std::string& own_name) {
+    X509* const own = ::SSL_CTX_get0_certificate(context);
+    if (!own_name.empty() && !is_made_for(own, own_name)) {
+        throw refusal{"TLS: the certificate " + files.certificate + " is made for " + names_of(own) +
+                      ", and this node's must be made for " + own_name + " (subjectAltName=DNS:" + own_name + ")"};
+    }
+    STACK_OF(X509)* between = nullptr;
+    ::SSL_CTX_get0_chain_certs(context, &between);
+    for (const char* const role : {"ssl_server", "ssl_client"}) {
+        const owned<X509_STORE_CTX, X509_STORE_CTX_free> check{::X509_STORE_CTX_new()};
+        if (!check || ::X509_STORE_CTX_init(check.get(), ::SSL_CTX_get_cert_store(context), own, between) != 1)
+            throw std::bad_alloc{};
+        ::X509_STORE_CTX_set_default(check.get(), role);
+        if (::X509_verify_cert(check.get()) == 1) continue;
+        const int error = ::X509_STORE_CTX_get_error(check.get());
+        throw refusal{"TLS: the certificate " + files.certificate + " would be refused by the nodes that trust " +
+                      files.authority + ": " + ::X509_verify_cert_error_string(error) + "; have one made by it"};
+    }
+}
+
+}  // namespace
+
+std::string certificate_name(node_number node, std::string_view cluster) {
+    return "node-" + std::to_string(node) + "." + std::string{cluster};
+}
+
+std::string_view alert_in_the_clear() noexcept {
+    // Record of an alert, TLS 1.2, two bytes: fatal, protocol_version.
+    return {"\x15\x03\x03\x00\x02\x02\x46", 7};
+}
+
+bool looks_like_handshake(std::string_view bytes) noexcept {
+    return !bytes.empty() && static_cast<unsigned char>(bytes[0]) == record_of_handshake;
+}
+
+bool looks_like_alert(std::string_view bytes) noexcept {
+    return bytes.size() >= 2 && static_cast<unsigned char>(bytes[0]) == record_of_alert && bytes[1] == 3;
+}
+
+// ---- a node
+
+tls::tls(const tls_files& files, const std::string& own_name)
+    : context_{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free} {
+    if (files.certificate.empty() || files.key.empty() || files.authority.empty()) {
+        throw refusal{
+            "TLS needs three files, a certificate, its key and the authority that has signed all certificates: give "
+            "what is missing"};
+    }
+    ::ERR_clear_error();
+    SSL_CTX* const c = context_.get();
+    if (c == nullptr) refuse("no context");
+    ::SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
+    ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+    // Every connection shows its certificates: none goes on where an earlier one left off.
+    ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+    ::SSL_CTX_set_num_tickets(c, 0);
+    ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_session::note_refused);
+    if (broken(fault::no_authority_check)) {
+        ::SSL_CTX_set_cert_verify_callback(c, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
+    }
+    // Nobody is there to be asked.
+    ::SSL_CTX_set_default_passwd_cb(c, [](char*, int, int, void*) { return 0; });
+    if (::SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1)
+        refuse("certificate " + files.certificate);
+    if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1)
+        refuse("key " + files.key + " (one without a passphrase, that of the certificate)");
+    if (::SSL_CTX_load_verify_file(c, files.authority.c_str()) != 1) refuse("authority " + files.authority);
+    check_own(c, files, own_name);
+}
+
+std::unique_ptr<tls_session> tls::call(const std::string& expected) const {
+    return std::unique_ptr<tls_session>{new tls_session{context_.get(), true, expected}};
+}
+
+std::unique_ptr<tls_session> tls::answer() const {
+    return std::unique_ptr<tls_session>{new tls_session{context_.get(), false, {}}};
+}
+
+// ---- a connection
+
+tls_session::tls_session(SSL_CTX* context, bool calls, const std::string& expected)
+    : ssl_{::SSL_new(context), ::SSL_free}, expected_{expected} {
+    SSL* const s = ssl_.get();
+    owned<BIO, BIO_free_all> in{::BIO_new(::BIO_s_mem())}, out{::BIO_new(::BIO_s_mem())};
+    if (s == nullptr || !in || !out) throw std::bad_alloc{};
+    ::SSL_set_bio(s, in.release(), out.release());
+    SSL_set_app_data(s, this);
+    if (!calls) {
+        ::SSL_set_accept_state(s);
+        return;
+    }
+    ::SSL_set_connect_state(s);
+    if (broken(fault::no_name_check)) return;
+    ::SSL_set_hostflags(s, how_names_match);
+    if (::SSL_set1_host(s, expected.c_str()) != 1) throw std::bad_alloc{};
+}
+
+bool tls_session::open(std::string_view came, std::string& plain) {
+    const std::lock_guard hold{guard_};
+    if (over_) return false;
+    // A stranger in the clear sees an alert.
+    if (!spoke_ && !came.empty()) {
+        spoke_ = true;
+        if (!looks_like_handshake(came) && !looks_like_alert(came)) {
+            over_ = true;
+            trouble_ = "speaks no TLS: give that node a certificate, too, if it is one";
+            if (::SSL_is_server(ssl_.get()) == 1) {
+                const std::string_view alert = alert_in_the_clear();
+                ::BIO_write(::SSL_get_wbio(ssl_.get()), alert.data(), static_cast<int>(alert.size()));
+            }
+            return false;
+        }
+    }
+    std::size_t put = 0;
+    if (!came.empty() && ::BIO_write_ex(::SSL_get_rbio(ssl_.get()), came.data(), came.size(), &put) != 1)
+        throw std::bad_alloc{};
+    return step(plain);
+}
+
+bool tls_session::step(std::string& plain) {
+    SSL* const s = ssl_.get();
+    ::ERR_clear_error();
+    if (::SSL_is_init_finished(s) != 1) {
+        const int done = ::SSL_do_handshake(s);
+        if (done != 1) {
+            if (::SSL_get_error(s, done) == SSL_ERROR_WANT_READ) return true;
+            fail(done);
+            return false;
+        }
+    }
+    for (;;) {
+        const std::size_t had = plain.size();
+        plain.resize(had + SSL3_RT_MAX_PLAIN_LENGTH);
+        std::size_t got = 0;
+        const int done = ::SSL_read_ex(s, plain.data() + had, SSL3_RT_MAX_PLAIN_LENGTH, &got);
+        plain.resize(had + (done == 1 ? got : 0));
+        if (done == 1) continue;
+        if (::SSL_get_error(s, done) == SSL_ERROR_WANT_READ) return true;
+        fail(done);
+        return false;
+    }
+}
+
+/// OpenSSL forgets a certificate that it refuses.
+int tls_session::note_refused(int good, X509_STORE_CTX* check) {
+    if (good == 1) return good;
+    const auto* const s =
+        static_cast<const SSL*>(::X509_STORE_CTX_get_ex_data(check, ::SSL_get_ex_data_X509_STORE_CTX_idx()));
+    X509* const shown = ::X509_STORE_CTX_get_current_cert(check);
+    if (auto* const self = static_cast<tls_session*>(SSL_get_app_data(s)); shown != nullptr)
+        self->shown_ = names_of(shown);
+    return good;
+}
+
+void tls_session::fail(int status) {
+    SSL* const s = ssl_.get();
+    over_ = true;
+    const int kind = ::SSL_get_error(s, status);
+    if (kind == SSL_ERROR_ZERO_RETURN) return;
+    const long verified = ::SSL_get_verify_result(s);
+    const unsigned long code = ::ERR_peek_last_error();
+    if (verified == X509_V_ERR_HOSTNAME_MISMATCH) {
+        trouble_ = "shows a certificate that is made for " + shown_ + ", and not for " + expected_ +
+                   ": it is another node, or has the certificate of another";
+    } else if (verified != X509_V_OK) {
+        trouble_ = std::string{"shows a certificate that is refused: "} + ::X509_verify_cert_error_string(verified) +
+                   "; have one made by the authority of this node";
+    } else if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET) {
+        const char* const reason = ::ERR_reason_error_string(code);
+        trouble_ = std::string{"refuses the certificate of this node, or its TLS: "} + (reason ? reason : "no reason");
+    } else {
+        const char* const reason = ::ERR_reason_error_string(code);
+        trouble_ = std::string{"speaks TLS that makes no sense: "} + (reason != nullptr ? reason : "no reason given");
+    }
+    ::ERR_clear_error();
+}
+
+void tls_session::take(std::string& to) {
+    BIO* const out = ::SSL_get_wbio(ssl_.get());
+    const std::size_t size = ::BIO_ctrl_pending(out), had = to.size();
+    if (size == 0) return;
+    to.resize(had + size);
+    std::size_t got = 0;
+    if (::BIO_read_ex(out, to.data() + had, size, &got) != 1) got = 0;
+    to.resize(had + got);
+}
+
+bool tls_session::seal(std::string& plain) {
+    const std::lock_guard hold{guard_};
+    ::ERR_clear_error();
+    std::size_t taken = 0;
+    const bool sealed =
+        !over_ && (plain.empty() || ::SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &taken) == 1);
+    plain.clear();
+    if (sealed) take(plain);
+    else ::ERR_clear_error();
+    return sealed;
+}
+
+std::string tls_session::owed() {
+    const std::lock_guard hold{guard_};
+    std::string all;
+    take(all);
+    return all;
+}
+
+bool tls_session::established() const {
+    const std::lock_guard hold{guard_};
+    return !over_ && ::SSL_is_init_finished(ssl_.get()) == 1;
+}
+
+bool tls_session::is(const std::string& name) const {
+    const std::lock_guard hold{guard_};
+    X509* const shown = ::SSL_get0_peer_certificate(ssl_.get());
+    return broken(fault::no_name_check) || (shown != nullptr && is_made_for(shown, name));
+}
+
+std::string tls_session::names() const {
+    const std::lock_guard hold{guard_};
+    X509* const shown = ::SSL_get0_peer_certificate(ssl_.get());
+    return shown != nullptr ? names_of(shown) : "nobody";
+}
+
+std::string tls_session::trouble() const {
+    const std::lock_guard hold{guard_};
+    return trouble_;
+}
+
+}  // namespace tutti::wire

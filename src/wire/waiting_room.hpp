@@ -1,0 +1,55 @@
+// Connections whose other side has not said yet who it is: for how long, and how many.
+//
+// Thread safety: none; the thread that runs the sockets owns it.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <memory>
+
+#include "wire/connection.hpp"
+#include "wire/fault.hpp"
+
+namespace tutti::wire {
+
+class waiting_room {
+public:
+    waiting_room(std::size_t most, std::chrono::milliseconds patience) noexcept : most_{most}, patience_{patience} {}
+
+    /// Closes it when its time is over. One that has `called` counts, and may take the place of the oldest.
+    void enter(const std::shared_ptr<connection>& c, bool called) {
+        if (!broken(fault::no_deadline)) {
+            c->deadline.expires_after(patience_);
+            c->deadline.async_wait([weak = std::weak_ptr{c}](asio::error_code moved) {
+                const auto late = moved ? nullptr : weak.lock();
+                if (!late) return;
+                late->late = true;
+                close(*late);
+            });
+        }
+        if (!called) return;
+        here_.remove_if([](const std::weak_ptr<connection>& w) { return w.expired(); });
+        if (here_.size() >= most_ && !broken(fault::no_limit)) {
+            if (const auto oldest = here_.front().lock()) close(*oldest);
+            here_.pop_front();
+        }
+        here_.push_back(c);
+    }
+    /// It is known who it is.
+    void leave(const std::shared_ptr<connection>& c) {
+        c->deadline.cancel();
+        here_.remove_if([&c](const std::weak_ptr<connection>& w) { return w.expired() || w.lock() == c; });
+    }
+
+private:
+    static void close(connection& c) {
+        asio::error_code ignored;
+        c.socket.close(ignored);
+    }
+
+    const std::size_t most_;
+    const std::chrono::milliseconds patience_;
+    std::list<std::weak_ptr<connection>> here_;
+};
+
+}  // namespace tutti::wire

@@ -1,0 +1,115 @@
+// Who calls a node, or is called by one, and is none: with any certificate or none, with TLS or without, by blocking
+// calls that end when the node ends the connection, or after some seconds.
+#pragma once
+
+#include <arpa/inet.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace tutti::strangers {
+
+/// A port of loopback that nobody listens on.
+inline std::uint16_t free_port() {
+    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof at;
+    if (::bind(s, reinterpret_cast<sockaddr*>(&at), size) != 0) std::abort();
+    ::getsockname(s, reinterpret_cast<sockaddr*>(&at), &size);
+    ::close(s);
+    return ntohs(at.sin_port);
+}
+
+class stranger {
+public:
+    /// Calls whoever listens there, as soon as somebody does.
+    static stranger that_calls(std::uint16_t port) {
+        for (;;) {
+            const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            const sockaddr_in to = loopback(port);
+            if (::connect(s, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return stranger{s};
+            ::close(s);
+            std::this_thread::yield();
+        }
+    }
+    stranger(stranger&& other) noexcept : socket_{std::exchange(other.socket_, -1)}, ssl_{std::move(other.ssl_)} {}
+    ~stranger() {
+        ssl_.reset();
+        if (socket_ >= 0) ::close(socket_);
+    }
+
+    /// The handshake, with the certificate and the key of these files, or with none. False: the other side refused it.
+    bool encrypt(const std::string& files, bool calls = true) {
+        const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> c{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free};
+        if (!files.empty()) {
+            ::SSL_CTX_use_certificate_chain_file(c.get(), (files + ".pem").c_str());
+            ::SSL_CTX_use_PrivateKey_file(c.get(), (files + ".key").c_str(), SSL_FILETYPE_PEM);
+        }
+        ssl_.reset(::SSL_new(c.get()));
+        ::SSL_set_fd(ssl_.get(), socket_);
+        return (calls ? ::SSL_connect(ssl_.get()) : ::SSL_accept(ssl_.get())) == 1;
+    }
+    void say(const std::string& bytes) {
+        if (ssl_ != nullptr) static_cast<void>(::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())));
+        else static_cast<void>(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    }
+    /// Everything until the other side ends the connection.
+    std::string hear() {
+        std::string all;
+        char some[512];
+        for (;;) {
+            const ssize_t n =
+                ssl_ != nullptr ? ::SSL_read(ssl_.get(), some, sizeof some) : ::recv(socket_, some, sizeof some, 0);
+            if (n <= 0) return all;
+            all.append(some, static_cast<std::size_t>(n));
+        }
+    }
+
+private:
+    friend class strange_listener;
+    explicit stranger(int socket) : socket_{socket} {
+        const timeval limit{.tv_sec = 20, .tv_usec = 0};
+        ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    }
+    static sockaddr_in loopback(std::uint16_t port) {
+        sockaddr_in at{};
+        at.sin_family = AF_INET;
+        at.sin_port = htons(port);
+        at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        return at;
+    }
+
+    struct free_ssl {
+        void operator()(SSL* s) const noexcept { ::SSL_free(s); }
+    };
+    int socket_;
+    std::unique_ptr<SSL, free_ssl> ssl_;
+};
+
+/// Listens where a node should. It is closed with this.
+class strange_listener {
+public:
+    explicit strange_listener(std::uint16_t port) {
+        const sockaddr_in at = stranger::loopback(port);
+        const int on = 1;
+        ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at) != 0 || ::listen(socket_, 8) != 0)
+            std::abort();
+    }
+    ~strange_listener() { ::close(socket_); }
+    strange_listener(const strange_listener&) = delete;
+    strange_listener& operator=(const strange_listener&) = delete;
+    stranger accept() { return stranger{::accept(socket_, nullptr, nullptr)}; }
+
+private:
+    const int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+};
+
+}  // namespace tutti::strangers

@@ -1,0 +1,430 @@
+// Nodes under TLS: who is let in, and what is said to those who are not, on the side of whoever runs the node.
+#include <ifaddrs.h>
+
+#include <atomic>
+#include <future>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/cluster/status.hpp>
+#include <tutti/tutti.hpp>
+
+#include "certificates.hpp"
+#include "stranger.hpp"
+#include "support/watchdog.hpp"
+#include "wire/bytes.hpp"
+#include "wire/connection.hpp"
+#include "wire/fault.hpp"
+#include "wire/message.hpp"
+#include "wire/waiting_room.hpp"
+
+namespace {
+
+using namespace tutti;
+using cluster::node;
+using cluster::node_options;
+using cluster::ref;
+using strangers::certificates;
+using strangers::strange_listener;
+using strangers::stranger;
+using namespace std::chrono_literals;
+
+const certificates& ours() {
+    static const certificates all{"tls"};
+    return all;
+}
+const certificates& theirs() {
+    static const certificates all{"tls-others"};
+    return all;
+}
+
+/// A cluster of two on loopback, of which a test starts what it wants.
+struct two_addresses {
+    std::uint16_t ports[2] = {strangers::free_port(), strangers::free_port()};
+
+    [[nodiscard]] node_options of(unsigned self) const {
+        node_options how;
+        how.self = self;
+        for (const std::uint16_t p : ports) how.addresses.push_back("127.0.0.1:" + std::to_string(p));
+        how.tls = ours().options(self);
+        return how;
+    }
+    /// A hello as the other node would say it.
+    [[nodiscard]] std::string hello_of(unsigned self) const {
+        const node_options how = of(self);
+        const cluster::object_id name{how.cluster + "\n" + how.addresses[0] + "\n" + how.addresses[1]};
+        const std::string body = wire::encode(wire::hello{.cluster = name.low, .nodes = 2});
+        const wire::header h{.length = static_cast<std::uint32_t>(body.size()),
+                             .kind = wire::kind::hello,
+                             .from = static_cast<wire::node_number>(self)};
+        return wire::encode(h) + body;
+    }
+};
+
+/// What a node says that cannot join; empty: it has joined.
+std::string trouble_of(const node_options& how) {
+    try {
+        const node n{how};
+    } catch (const cluster::connection_error& e) {
+        return e.what();
+    }
+    return {};
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+/// Leaves a check out while it lives.
+struct broken_check {
+    explicit broken_check(wire::fault f) { wire::injected_fault = f; }
+    ~broken_check() { wire::injected_fault = wire::fault::none; }
+};
+
+TEST(cluster_tls, nodes_work_as_in_the_clear) {
+    support::watchdog guard{"nodes_work_as_in_the_clear"};
+    const two_addresses where;
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    const auto a = std::make_unique<node>(where.of(0));
+    const auto b = second.get();
+    // Beyond one record, and beyond what the kernel takes at once.
+    const std::string large(3'000'000, 'x');
+    for (int i = 0; i < 4; ++i) {
+        const std::string id = "object " + std::to_string(i);
+        const ref<std::string> here{*a, id}, there{*b, id};
+        atomically([&](tx& t) { here.publish(t, large + id); });
+        EXPECT_TRUE(atomically([&](tx& t) { return there.read(t) == large + id; }));
+    }
+    // Threads of both at once.
+    atomically([&](tx& t) {
+        for (int i = 0; i < 8; ++i) ref<long>{*a, "account " + std::to_string(i)}.publish(t, 100);
+    });
+    std::vector<std::thread> threads;
+    for (unsigned n = 0; n < 4; ++n) {
+        threads.emplace_back([&, n] {
+            node& mine = n % 2 == 0 ? *a : *b;
+            for (unsigned i = 0; i < 200; ++i) {
+                const ref<long> from{mine, "account " + std::to_string((i + n) % 8)};
+                const ref<long> to{mine, "account " + std::to_string((i * 3 + n + 1) % 8)};
+                atomically([&](tx& t) {
+                    from.write(t) -= 1;
+                    to.write(t) += 1;
+                });
+            }
+        });
+    }
+    for (std::thread& t : threads) t.join();
+    const long sum = atomically([&](tx& t) {
+        long all = 0;
+        for (int i = 0; i < 8; ++i) all += ref<long>{*b, "account " + std::to_string(i)}.read(t);
+        return all;
+    });
+    EXPECT_EQ(sum, 800);
+}
+
+TEST(cluster_tls, lets_nodes_listen_beyond_loopback) {
+    support::watchdog guard{"lets_nodes_listen_beyond_loopback"};
+    std::string host;
+    ifaddrs* all = nullptr;
+    ASSERT_EQ(::getifaddrs(&all), 0);
+    for (const ifaddrs* i = all; i != nullptr; i = i->ifa_next) {
+        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
+        char text[INET_ADDRSTRLEN];
+        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr, text, sizeof text);
+        if (!std::string_view{text}.starts_with("127.")) host = text;
+    }
+    ::freeifaddrs(all);
+    if (host.empty()) GTEST_SKIP() << "this machine has no address beyond loopback";
+    const two_addresses where;
+    const auto of = [&](unsigned self) {
+        node_options how = where.of(self);
+        for (std::size_t i : {0u, 1u}) how.addresses[i] = host + ":" + std::to_string(where.ports[i]);
+        return how;
+    };
+    node_options in_the_clear = of(0);
+    in_the_clear.tls = {};
+    EXPECT_SAYS(trouble_of(in_the_clear), "beyond loopback, where nothing goes unencrypted");
+    EXPECT_SAYS(trouble_of(in_the_clear), "TUTTI_CLUSTER_CERTIFICATE");
+    auto second = std::async(std::launch::async, [&] { return trouble_of(of(1)); });
+    EXPECT_EQ(trouble_of(of(0)), "");
+    EXPECT_EQ(second.get(), "");
+}
+
+// ---- what is found out where it can be mended
+
+TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
+    const two_addresses where;
+    const auto said = [&](const cluster::tls_options& files) {
+        node_options how = where.of(0);
+        how.tls = files;
+        how.connect_within = 100ms;
+        return trouble_of(how);
+    };
+    cluster::tls_options some = ours().options(0);
+    some.authority.clear();
+    EXPECT_SAYS(said(some), "three files");
+    some = ours().options(0);
+    some.key = ours().folder + "/nothing";
+    EXPECT_SAYS(said(some), "nothing");
+    some = ours().options(0);
+    some.key = ours().node(1) + ".key";
+    EXPECT_SAYS(said(some), "that of the certificate");
+    some = ours().options(0);
+    some.authority = theirs().authority();
+    EXPECT_SAYS(said(some), "have one made by it");
+    EXPECT_SAYS(said(ours().options(1)), "is made for node-1.tutti, and this node's must be made for node-0.tutti");
+    EXPECT_SAYS(said(ours().options(ours().sign_expired("old", "node-0.tutti"))), "expired");
+    EXPECT_SAYS(
+        said(ours().options(ours().sign("server", "subjectAltName=DNS:node-0.tutti\\nextendedKeyUsage=serverAuth"))),
+        "purpose");
+    EXPECT_SAYS(said(ours().options(ours().sign("wild", "subjectAltName=DNS:*.tutti"))), "made for *.tutti");
+    EXPECT_SAYS(said(ours().options(0)), "did not come") << "these are right";
+}
+
+// ---- strangers that call
+
+/// What node 0 says of one that called it, after `act`.
+template <class F>
+std::string said_of_caller(F&& act, std::chrono::milliseconds within = 2s) {
+    support::watchdog guard{"said_of_caller"};
+    const two_addresses where;
+    node_options how = where.of(0);
+    how.connect_within = within;
+    std::thread caller{[&] { act(where); }};
+    const std::string said = trouble_of(how);
+    caller.join();
+    return said;
+}
+
+/// One that is node 1 but for its certificate.
+auto calls_with(const std::string& files) {
+    return [files](const two_addresses& where) {
+        stranger who = stranger::that_calls(where.ports[0]);
+        if (!who.encrypt(files)) return;
+        who.say(where.hello_of(1));
+        who.hear();
+    };
+}
+
+TEST(cluster_tls, whoever_calls_without_a_certificate_of_the_authority_is_turned_away) {
+    EXPECT_SAYS(said_of_caller(calls_with("")), "peer did not return a certificate");
+    EXPECT_SAYS(said_of_caller(calls_with(theirs().node(1))), "shows a certificate that is refused");
+    EXPECT_SAYS(said_of_caller(calls_with(ours().sign_expired("older", "node-1.tutti"))), "expired");
+    EXPECT_EQ(said_of_caller(calls_with(ours().node(1)), 20s), "") << "this one is right";
+}
+
+TEST(cluster_tls, the_certificate_of_another_node_is_turned_away) {
+    const std::string said = said_of_caller(calls_with(ours().node(2)));
+    EXPECT_SAYS(said, "says that it is node 1, and shows a certificate that is made for node-2.tutti");
+    EXPECT_SAYS(said, "did not come");
+    EXPECT_SAYS(said_of_caller(calls_with(ours().sign("stars", "subjectAltName=DNS:*.tutti"))), "made for *.tutti");
+}
+
+TEST(cluster_tls, tests_above_would_notice_a_check_that_is_missing) {
+    {
+        const broken_check left_out{wire::fault::no_authority_check};
+        EXPECT_EQ(said_of_caller(calls_with(theirs().node(1)), 20s), "");
+    }
+    const broken_check left_out{wire::fault::no_name_check};
+    EXPECT_EQ(said_of_caller(calls_with(ours().node(2)), 20s), "");
+}
+
+TEST(cluster_tls, callers_in_the_clear_and_callers_that_say_nothing_are_turned_away) {
+    std::string heard;
+    EXPECT_SAYS(said_of_caller([&](const two_addresses& where) {
+                    stranger who = stranger::that_calls(where.ports[0]);
+                    who.say(where.hello_of(1));
+                    heard = who.hear();
+                }),
+                "speaks no TLS");
+    EXPECT_EQ(heard, wire::alert_in_the_clear());
+    EXPECT_SAYS(said_of_caller([](const two_addresses& where) {
+                    stranger who = stranger::that_calls(where.ports[0]);
+                    who.hear();
+                }),
+                "said nothing for 1000 ms");
+}
+
+TEST(cluster_tls, strangers_keep_no_node_from_joining) {
+    support::watchdog guard{"strangers_keep_no_node_from_joining"};
+    const two_addresses where;
+    auto first = std::async(std::launch::async, [&] { return trouble_of(where.of(0)); });
+    std::vector<stranger> silent;
+    for (int i = 0; i < 100; ++i) silent.push_back(stranger::that_calls(where.ports[0]));
+    for (const char* const noise : {"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff\x01", "\x15\x03\x03", "\x16"}) {
+        stranger who = stranger::that_calls(where.ports[0]);
+        who.say(noise + std::string(300, '\xff'));
+    }
+    calls_with(theirs().node(1))(where);
+    EXPECT_EQ(trouble_of(where.of(1)), "");
+    EXPECT_EQ(first.get(), "");
+}
+
+// ---- strangers that are called
+
+/// What node 1 says of whoever answers in the place of node 0.
+template <class F>
+std::string said_of_called(F&& act, std::chrono::milliseconds within = 20s) {
+    support::watchdog guard{"said_of_called"};
+    const two_addresses where;
+    node_options how = where.of(1);
+    how.connect_within = within;
+    strange_listener at{where.ports[0]};
+    std::thread called{[&] {
+        stranger who = at.accept();
+        act(who, where);
+    }};
+    const std::string said = trouble_of(how);
+    called.join();
+    return said;
+}
+
+TEST(cluster_tls, whoever_answers_must_be_the_node_that_was_called) {
+    const auto answers_with = [](const std::string& files) {
+        return [files](stranger& who, const two_addresses& where) {
+            if (!who.encrypt(files, false)) return;
+            who.say(where.hello_of(0));
+            who.hear();
+        };
+    };
+    EXPECT_SAYS(said_of_called(answers_with(theirs().node(0))), "shows a certificate that is refused");
+    EXPECT_SAYS(said_of_called(answers_with(ours().sign_expired("oldest", "node-0.tutti"))), "expired");
+    EXPECT_SAYS(said_of_called(answers_with(ours().node(2))), "is made for node-2.tutti, and not for node-0.tutti");
+    EXPECT_SAYS(said_of_called([](stranger& who, const two_addresses& where) {
+                    who.say(where.hello_of(0));
+                    who.hear();
+                }),
+                "speaks no TLS");
+    EXPECT_SAYS(said_of_called([](stranger& who, const two_addresses&) { who.hear(); }, 1s), "said nothing for 500 ms");
+    EXPECT_EQ(said_of_called(answers_with(ours().node(0))), "") << "this one is right";
+}
+
+TEST(cluster_tls, a_node_that_is_refused_says_by_whom_and_why) {
+    // Node 0 trusts another authority, and would refuse the certificate of node 1.
+    const two_addresses where;
+    node_options one = where.of(0), other = where.of(1);
+    one.tls = theirs().options(0);
+    one.connect_within = 2s;
+    auto first = std::async(std::launch::async, [&] { return trouble_of(one); });
+    const std::string said = trouble_of(other);
+    EXPECT_SAYS(said, "node 0 (127.0.0.1:");
+    EXPECT_SAYS(said, "shows a certificate that is refused");
+    EXPECT_SAYS(first.get(), "The last that was turned away: a connection from 127.0.0.1:");
+}
+
+TEST(cluster_tls, a_node_in_the_clear_and_one_under_tls_both_say_so) {
+    support::watchdog guard{"a_node_in_the_clear_and_one_under_tls_both_say_so"};
+    for (const unsigned clear : {0u, 1u}) {
+        const two_addresses where;
+        node_options one = where.of(0), other = where.of(1);
+        (clear == 0 ? one : other).tls = {};
+        one.connect_within = 2s;
+        auto first = std::async(std::launch::async, [&] { return trouble_of(one); });
+        const std::string second = trouble_of(other);
+        const std::string said[2] = {first.get(), second};
+        EXPECT_SAYS(said[clear], "speaks TLS, and this node does not");
+        EXPECT_SAYS(said[1 - clear], "speaks no TLS");
+    }
+}
+
+// ---- limits
+
+// Whoever asks needs a certificate of the authority, and no node's number.
+TEST(cluster_tls, observers_show_a_certificate_of_the_authority) {
+    support::watchdog guard{"observers_show_a_certificate_of_the_authority"};
+    const two_addresses where;
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    const auto a = std::make_unique<node>(where.of(0));
+    const auto b = second.get();
+    const auto ask = [&where](const cluster::tls_options& shown) {
+        return cluster::ask_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = shown});
+    };
+    for (const cluster::node_answer& answer : ask(ours().options(1))) {
+        ASSERT_TRUE(answer.facts.has_value()) << answer.trouble;
+        EXPECT_EQ(answer.facts->nodes, 2u);
+    }
+    for (const cluster::node_answer& answer : ask({})) {
+        EXPECT_FALSE(answer.facts.has_value());
+        EXPECT_SAYS(answer.trouble, "speaks TLS: give a certificate");
+    }
+    for (const cluster::node_answer& answer : ask(theirs().options(1))) {
+        EXPECT_FALSE(answer.facts.has_value());
+        EXPECT_SAYS(answer.trouble, "shows a certificate that is refused");
+    }
+}
+
+TEST(cluster_waiting_room, is_left_by_the_oldest_and_by_those_who_are_late) {
+    asio::io_context io;
+    const auto make = [&] {
+        auto c = std::make_shared<wire::connection>(io);
+        c->socket.open(asio::ip::tcp::v4());
+        return c;
+    };
+    const auto a = make(), b = make(), c = make(), called = make(), known = make();
+    wire::waiting_room room{2, 20ms};
+    room.enter(a, true);
+    room.enter(called, false);
+    room.enter(b, true);
+    EXPECT_TRUE(a->socket.is_open());
+    room.enter(c, true);
+    EXPECT_FALSE(a->socket.is_open()) << "the oldest gives way";
+    EXPECT_TRUE(b->socket.is_open());
+    EXPECT_TRUE(called->socket.is_open()) << "whom we call does not count";
+    room.enter(known, false);
+    room.leave(known);
+    io.run();
+    EXPECT_FALSE(b->socket.is_open());
+    EXPECT_FALSE(called->socket.is_open());
+    EXPECT_TRUE(c->late);
+    EXPECT_TRUE(known->socket.is_open());
+
+    const broken_check left_out{wire::fault::no_limit};
+    wire::waiting_room crowded{1, 20ms};
+    const auto d = make(), e = make();
+    crowded.enter(d, true);
+    crowded.enter(e, true);
+    EXPECT_TRUE(d->socket.is_open()) << "the test would notice";
+}
+
+TEST(cluster_limits, a_block_that_fits_into_no_message_is_told_so) {
+    support::watchdog guard{"a_block_that_fits_into_no_message_is_told_so"};
+    const two_addresses where;
+    const auto of = [&](unsigned self) {
+        node_options how = where.of(self);
+        how.tls = {};
+        how.largest_message = 10'000;
+        return how;
+    };
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(of(1)); });
+    node a{of(0)};
+    const auto b = second.get();
+    const auto publish = [&](const std::string& id, std::size_t size) {
+        const ref<std::string> r{a, id};
+        atomically([&](tx& t) { r.publish(t, std::string(size, 'x')); });
+    };
+    EXPECT_THROW(publish("large", 10'000), usage_error);
+    EXPECT_FALSE(atomically([&](tx& t) { return ref<std::string>{a, "large"}.find(t) != nullptr; }));
+    // Together too large for one answer, so they come in several.
+    std::vector<ref<std::string>> all;
+    for (int i = 0; i < 40; ++i) {
+        publish("object " + std::to_string(i), 4'000);
+        all.emplace_back(*b, "object " + std::to_string(i));
+    }
+    EXPECT_EQ(atomically([&](tx& t) {
+                  prefetch(t, all);
+                  std::size_t sum = 0;
+                  for (const ref<std::string>& r : all) sum += r.read(t).size();
+                  return sum;
+              }),
+              160'000u);
+    // Together too large for one commit.
+    EXPECT_THROW(atomically([&](tx& t) {
+                     for (const ref<std::string>& r : all) r.write(t) += "y";
+                 }),
+                 usage_error);
+    EXPECT_EQ(atomically([&](tx& t) { return all[0].read(t).size(); }), 4'000u) << "it had no effect";
+    EXPECT_FALSE(a.lost(1));
+    EXPECT_FALSE(b->lost(0));
+}
+
+}  // namespace

@@ -1,0 +1,176 @@
+// libFuzzer's target: whatever another node sends, and in whatever pieces, its bytes end its connection and nothing
+// else. The first byte chooses what is attacked: the site that serves (even) or the transaction that asks (odd), and
+// the size of the pieces.
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "cluster/protocol/transaction.hpp"
+#include "wire/frames.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+constexpr node_number here = 0, hostile = 1, honest = 2, nodes = 3;
+constexpr std::size_t largest = 4096;
+
+void demand(bool holds) {
+    if (!holds) std::abort();
+}
+
+/// Ids that seeds name, and what they are mutated to.
+constexpr object_id first_id{0, 1}, last_id{0, 8};
+
+/// An id of that home which no message of the hostile node can know.
+object_id secret_of(node_number home) {
+    object_id id{0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
+    while (home_of(id, nodes) != home) ++id.low;
+    return id;
+}
+
+wire::header header_of(const site& s, wire::kind kind) {
+    return {.kind = kind, .from = honest, .clock = s.clock.now(), .oldest = 0};
+}
+
+/// Nobody sleeps on those that are told of changes.
+struct nobody final : audience {
+    void changed(const object_id&, std::span<const node_number> watchers) override {
+        for (const node_number n : watchers) demand(n < nodes);
+    }
+};
+nobody listener;
+
+/// Another node goes on as if nothing had been: it writes an object here, and reads what it wrote.
+void let_honest_node_work(site& s, std::uint64_t sequence) {
+    const object_id id = secret_of(here);
+    wire::object_view view;
+    s.objects.look(id, view);
+    demand(view.where == wire::whereabouts::here);
+    bool sound = false;
+    const std::string mine = "mine " + std::to_string(sequence);
+    const wire::prepare asked{.who = {honest, 1, sequence},
+                              .decide = true,
+                              .reads = {},
+                              .writes = {{id, view.version, wire::action::put, mine}}};
+    demand(s.hear(header_of(s, wire::kind::prepare)));
+    const auto said = s.serve(header_of(s, wire::kind::prepare), wire::encode(asked), sound);
+    wire::answered answer;
+    demand(sound && said && wire::decode(said->body, answer) && answer.yes);
+    s.objects.look(id, view);
+    demand(view.where == wire::whereabouts::here && view.exists && view.bytes == mine);
+}
+
+/// How many frames were served until the connection ended, and what was answered.
+std::string attack_site(std::string_view bytes, std::size_t piece) {
+    site s{here, nodes, moving::to_writer};
+    s.largest = largest;
+    s.objects.tell(listener);
+    let_honest_node_work(s, 1);
+    std::string input, answers;
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+        input.append(bytes.substr(at, piece));
+        const bool sound = wire::cut_frames(input, hostile, largest, [&](const wire::header& h, std::string_view body) {
+            if (!s.hear(h)) return false;
+            bool good = true;
+            const std::string copy{body};  // its end is where a sanitizer looks
+            if (const auto a = s.serve(h, copy, good)) {
+                demand(a->body.size() <= largest);
+                answers += a->body;
+            }
+            answers.push_back(good ? '.' : '!');
+            return good;
+        });
+        if (!sound) break;
+        demand(input.size() < wire::header::size + largest);
+    }
+    let_honest_node_work(s, 2);
+    s.objects.lose(hostile);
+    let_honest_node_work(s, 3);
+    wire::object_view view;
+    for (object_id id = first_id; id.low <= last_id.low; ++id.low) {
+        s.objects.look(id, view);
+        demand(view.owner < nodes);
+    }
+    return answers;
+}
+
+/// Answers what the bytes say: one byte of how, two of length, eight of the clock.
+class hostile_network final : public network {
+public:
+    hostile_network(site& s, std::string_view bytes) : site_{s}, rest_{bytes} {}
+
+    void exchange(std::span<call> calls) override {
+        for (call& c : calls) {
+            demand(c.to < nodes && c.to != here && c.body.size() <= largest);
+            std::uint8_t how = 0;
+            std::uint16_t length = 0;
+            std::uint64_t clock = 0;
+            c.answered = take(how) && take(length) && take(clock) && how % 4 != 3 && length <= rest_.size();
+            if (!c.answered) continue;
+            c.answered = site_.hear({.from = c.to, .clock = clock});
+            c.answer = rest_.substr(0, length);
+            rest_.remove_prefix(length);
+        }
+    }
+    void post(node_number to, wire::kind, std::string body) override {
+        demand(to < nodes && to != here && body.size() <= largest);
+    }
+    void pause(unsigned) override {}
+
+private:
+    template <class T>
+    bool take(T& value) {
+        if (rest_.size() < sizeof value) return false;
+        rest_.copy(reinterpret_cast<char*>(&value), sizeof value);
+        rest_.remove_prefix(sizeof value);
+        return true;
+    }
+
+    site& site_;
+    std::string_view rest_;
+};
+
+void attack_transaction(std::string_view bytes, bool snapshot) {
+    site s{here, nodes, moving::to_writer};
+    s.largest = largest;
+    s.objects.tell(listener);
+    hostile_network net{s, bytes};
+    transaction t{s, net, 0};
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        demand(t.begin(snapshot));
+        outcome o = outcome::good;
+        for (object_id id = first_id; id.low <= last_id.low && o == outcome::good; id.low += 2) {
+            const object_id two[] = {id, {id.high, id.low + 1}};
+            o = t.open(two);
+            for (const object_id& opened : two) demand(o != outcome::good || t.find(opened) != nullptr);
+        }
+        if (o == outcome::good && !snapshot) {
+            for (object_id id = first_id; id.low <= last_id.low; id.low += 3) {
+                entry& e = *t.find(id);
+                e.written = e.will_exist = true;
+                e.fresh = "fresh";
+            }
+            o = t.prepare(attempt % 2 == 0);
+            if (o == outcome::good) t.commit();
+        }
+        t.abort();
+        t.end_snapshot();
+        demand(o != outcome::lost || t.lost_node() != here);
+    }
+    let_honest_node_work(s, 1);
+}
+
+}  // namespace
+}  // namespace tutti::cluster
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace tutti::cluster;
+    if (size == 0) return 0;
+    const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
+    if (data[0] % 2 == 1) {
+        attack_transaction(bytes, data[0] % 4 == 3);
+        return 0;
+    }
+    demand(attack_site(bytes, bytes.size() + 1) == attack_site(bytes, data[0] / 2 % 32 + 1u));
+    return 0;
+}

@@ -1,0 +1,115 @@
+// wire_seeds <folder>: writes what wire_fuzzer begins with, one file for each kind of message that a node may send
+// another, and a list of them, `all`. Made by the schema, so that they are never of an older one.
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cluster/directory/placement.hpp"
+#include "wire/bytes.hpp"
+#include "wire/message.hpp"
+
+namespace {
+
+using namespace tutti::wire;
+
+class seeds {
+public:
+    explicit seeds(std::string folder) : folder_{std::move(folder)} {}
+
+    /// For the site: frames.
+    void serve(const std::string& name, const std::string& frames) { write(name, '\x12', frames); }
+    /// For a transaction (or a snapshot reader): answers.
+    void answer(const std::string& name, const std::string& answers) {
+        write(name, '\x01', answers);
+        write(name + "-snapshot", '\x03', answers);
+    }
+    void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
+
+private:
+    void write(const std::string& name, char first, const std::string& bytes) {
+        const std::string path = folder_ + "/" + name;
+        std::ofstream{path, std::ios::binary} << first << bytes;
+        if (!list_.empty()) list_ += ',';
+        list_ += path;
+    }
+
+    std::string folder_, list_;
+};
+
+template <class T>
+std::string frame(kind of, const T& body) {
+    const std::string bytes = encode(body);
+    return encode(header{.length = static_cast<std::uint32_t>(bytes.size()), .kind = of, .from = 1, .clock = 9}) +
+           bytes;
+}
+
+template <class T>
+std::string reply(const T& body) {
+    const std::string bytes = encode(body);
+    std::string all(1, '\0');
+    writer to{all};
+    to(static_cast<std::uint16_t>(bytes.size()));
+    to(std::uint64_t{9});
+    return all + bytes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) return 2;
+    seeds all{argv[1]};
+    // Of objects that live where the frames go.
+    std::vector<object_id> here;
+    for (object_id id{0, 1}; here.size() < 3; ++id.low) {
+        if (tutti::cluster::home_of(id, 3) == 0) here.push_back(id);
+    }
+    const transaction_name who{.node = 1, .slot = 2, .sequence = 3};
+    const prepare both{.who = who,
+                       .decide = false,
+                       .reads = {{here[0], 0}},
+                       .writes = {{here[1], 0, action::put, "bytes"}, {here[2], 0, action::leave, ""}}};
+    prepare decisive = both;
+    decisive.decide = true;
+    const std::string prepared = frame(kind::prepare, both),
+                      ids = frame(kind::fetch, fetch{newest, {here[0], here[1]}});
+    all.serve("fetch", ids + frame(kind::fetch, fetch{5, {here[2]}}));
+    all.serve("validate", frame(kind::validate, validate{{{here[0], 0}, {here[1], 1}}}));
+    all.serve("watch", frame(kind::watch, validate{{{here[0], 0}, {here[1], 0}}}) + frame(kind::prepare, decisive));
+    all.serve("commit", prepared + ids + frame(kind::decide, decide{who, true, 9}) + ids);
+    all.serve("abort", prepared + frame(kind::decide, decide{who, false, 0}) + prepared);
+    all.serve("decide", frame(kind::prepare, decisive) + ids);
+    all.serve("place", frame(kind::place, place{here[0], 1, 5}) + ids);
+    // Versions that would drive the clock to its end.
+    all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
+    all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);
+    const object_view late{
+        .where = whereabouts::here, .owner = 1, .exists = true, .version = 4, .valid_at = newest, .bytes = "bytes"};
+    const object_view ahead{.where = whereabouts::here,
+                            .owner = 1,
+                            .exists = true,
+                            .version = newest,
+                            .valid_at = newest,
+                            .bytes = "bytes"};
+    for (const auto& [name, view] : {std::pair{"late", late}, std::pair{"ahead", ahead}}) {
+        const std::string one = reply(fetched{{view}}), two = reply(fetched{{view, view}});
+        all.answer(std::string{name} + "-one", one + one + one + one);
+        all.answer(std::string{name} + "-two", two + two + two + two);
+    }
+    header beat{.kind = kind::beat, .from = 1, .clock = 9};
+    all.serve("beat", encode(beat) + ids);
+    for (std::uint8_t w = 0; w <= static_cast<std::uint8_t>(whereabouts::too_large); ++w) {
+        object_view view{.where = static_cast<whereabouts>(w),
+                         .owner = 2,
+                         .exists = true,
+                         .version = 4,
+                         .valid_at = 9,
+                         .bytes = "bytes"};
+        const std::string one = reply(fetched{{view}}), two = reply(fetched{{view, view}});
+        const std::string name = "answer-" + std::to_string(w);
+        all.answer(name + "-one", one + one + one + one + reply(checked{1}) + one + reply(answered{true, 9}));
+        all.answer(name + "-two", two + two + two + two + reply(answered{true, 9}));
+    }
+    all.finish();
+    return 0;
+}
