@@ -98,20 +98,20 @@ TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
         void commit() noexcept override {}
         void abort() noexcept override {}
     } shows;
+    int told_before = 0;
     atomically([&](tx& t) {
         ++before;
         t.join(shows);
         checkpoint(t, [&](tx& c) {
-            EXPECT_EQ(shows.told, after);
-            ++after;
+            if (++after == 2) EXPECT_GT(shows.told, told_before);
             (void)late.get(c);
             if (after == 1) overtake(late);
+            told_before = shows.told;
             (void)notice(c);
         });
     });
     EXPECT_EQ(before, 1);
     EXPECT_EQ(after, 2);
-    EXPECT_EQ(shows.told, 1);
 }
 
 // Every level reads something of its own; for each of them in turn the deepest one finds that it has changed.
