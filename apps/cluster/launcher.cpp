@@ -119,7 +119,8 @@ std::string what_runs(const program_options& how) {
 std::string where_it_runs(const program_options& how) {
     const std::string copies = how.staleness == 0 ? "" : fmt::format(", copies of at most {} ms ago", how.staleness);
     if (!how.engine.empty()) return fmt::format("in {} under the prefix {}{}", how.engine, how.prefix, copies);
-    return fmt::format("objects {}, {}", how.moves ? "move" : "stay", how.unix_sockets ? "Unix sockets" : "TCP");
+    return fmt::format("objects {}, {}{}", how.moves ? "move" : "stay", how.unix_sockets ? "Unix sockets" : "TCP",
+                       how.tls.empty() ? "" : " under TLS");
 }
 
 void print(const program_options& how, const std::vector<child>& nodes) {

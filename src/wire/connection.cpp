@@ -58,16 +58,32 @@ void connection::flush(done then) {
     if (!busy_) write_on();
 }
 
+/// What waits for the end of a write refers to the connection, in most cases: a write that never ends, because the
+/// context goes first, drops it.
+struct connection::writing {
+    explicit writing(std::shared_ptr<connection> c) : of{std::move(c)} { std::swap(over, of->waiting_); }
+    writing(const writing&) = delete;
+    writing& operator=(const writing&) = delete;
+    ~writing() {
+        std::deque<done> dropped;
+        if (!ended) std::swap(dropped, of->waiting_);
+    }
+
+    const std::shared_ptr<connection> of;
+    std::deque<done> over;
+    bool ended = false;
+};
+
 void connection::write_on() {
     busy_ = true;
     output_.clear();
     std::swap(output_, next_);
-    std::swap(writing_, waiting_);
     asio::async_write(socket, asio::buffer(output_),
-                      [this, self = shared_from_this()](asio::error_code failed, std::size_t) {
-                          std::deque<done> over;
-                          std::swap(over, writing_);
+                      [this, w = std::make_shared<writing>(shared_from_this())](asio::error_code failed, std::size_t) {
                           busy_ = false;
+                          w->ended = true;
+                          std::deque<done> over;
+                          std::swap(over, w->over);
                           if (!waiting_.empty()) write_on();
                           for (const done& then : over) then(failed);
                       });

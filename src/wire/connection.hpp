@@ -65,10 +65,11 @@ private:
     void hear(done then);
     void say(std::string plain_bytes, done then);
     void receive(done then);
+    struct writing;
     void write_on();
 
     std::string input_, output_, next_;
-    std::deque<done> waiting_, writing_;
+    std::deque<done> waiting_;
     bool busy_ = false;
 };
 

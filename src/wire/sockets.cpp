@@ -236,7 +236,11 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
                            got.kind == kind::hello;
         const bool known = expected < peers_.size();
         if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
-        if (sound && got.version != protocol_version && (known || calls_us(got.from))) {
+        // Of a caller under TLS, whose certificate may be that of another.
+        const auto is_who_it_says = [&] {
+            return known || !c->tls || c->tls->is(certificate_name(got.from, how_.cluster_name));
+        };
+        if (sound && got.version != protocol_version && (known || calls_us(got.from)) && is_who_it_says()) {
             return complain("node " + std::to_string(got.from) + " speaks version " + std::to_string(got.version) +
                             " of the protocol, and this one version " + std::to_string(protocol_version) +
                             ": build all nodes from one release of Tutti");
@@ -250,7 +254,7 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
             if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit(c);
             return;
         }
-        if (c->tls && !known && !c->tls->is(certificate_name(got.from, how_.cluster_name))) {
+        if (!is_who_it_says()) {
             return refuse(*c, expected,
                           "says that it is node " + std::to_string(got.from) +
                               ", and shows a certificate that is made for " + c->tls->names());

@@ -18,7 +18,7 @@ static void the_process_has_one_that_can_be_changed_at_any_time(void) {
         CHECK_EQ(strcmp(tutti_policy_in_force(), name), 0);
         tutti_var_store(&x, count);
     }
-    CHECK_EQ(count, TUTTI_POLICY_ADAPTIVE);
+    CHECK_EQ(count, TUTTI_POLICY_SERIALIZE_SOFT_KERNEL);
     CHECK(tutti_policy_summary(count) == NULL);
     CHECK(tutti_policy_name(SIZE_MAX) == NULL);
     CHECK_EQ(strcmp(tutti_policy_name(TUTTI_POLICY_PATIENT - 1), "patient"), 0);
@@ -88,7 +88,7 @@ static void the_higher_priority_wins(void) {
 
 static void a_number_that_names_none_is_diagnosed(void) {
     tutti_var_store(&contended, 0);
-    const int wrong[] = {-1, TUTTI_POLICY_ADAPTIVE + 1};
+    const int wrong[] = {-1, TUTTI_POLICY_SERIALIZE_SOFT_KERNEL + 1};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.policy = wrong[i]), write_it, NULL), TUTTI_ERROR_USE);
         CHECK_TEXT(tutti_last_error(), "policy");

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::cluster {
 
 /// PEM files that encrypt and authenticate every connection between nodes (TLS 1.2 or 1.3, both sides). All three, or

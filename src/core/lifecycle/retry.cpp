@@ -134,9 +134,8 @@ void raise_retry(tx& t) {
     if (!d.healthy()) core::examine(d);
     if (!core::tell_participants_of_retry(d)) {
         throw usage_error{
-            "tutti: retry in a block with a participant that cannot wake it (participant::heed_retry); use retry_for "
-            "with "
-            "the time after which to look again"};
+            "tutti: retry beside a participant that cannot wake the block (participant::heed_retry): "
+            "use retry_for, with the time after which to look again"};
     }
     core::give_way(d);
 }
