@@ -64,6 +64,9 @@ child start(const program_options& how, const char* program, unsigned number,
         words.emplace_back(name);
         words.push_back(value);
     };
+    add("--inner", std::to_string(how.inner));
+    add("--nesting", std::to_string(static_cast<unsigned>(how.nesting)));
+    if (how.singly) words.emplace_back("--singly");
     add("--warehouses", std::to_string(how.warehouses));
     add("--shrink", std::to_string(how.shrink));
     if (!how.tls.empty()) add("--tls", how.tls);
@@ -131,6 +134,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
         all.bytes += c.what.bytes;
         all.system_calls += c.what.system_calls;
         all.reader_aborts += c.what.reader_aborts;
+        all.rewinds += c.what.rewinds;
         all.latency.merge(c.what.latency);
     }
     const auto each = [&all](std::uint64_t what) {
@@ -145,6 +149,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  readers overtaken  {:>12}\n", all.reader_aborts);
     fmt::print("  per transaction:\n");
     fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
+    fmt::print("  partial roll-backs {:>12.4f}\n", each(all.rewinds));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
     if (!how.engine.empty()) return;  // what its own library sends is not seen
     fmt::print("  messages           {:>12.3f}\n", each(all.messages));

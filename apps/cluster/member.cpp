@@ -81,6 +81,7 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     all.messages = after.messages_sent - before.messages_sent;
     all.bytes = after.bytes_sent - before.bytes_sent;
     all.reader_aborts = after.reader_aborts - before.reader_aborts;
+    all.rewinds = after.rewinds - before.rewinds;
     all.system_calls = after.system_calls - before.system_calls;
     return all;
 }
@@ -124,8 +125,9 @@ node join(const program_options& how) {
 int run_member(const program_options& how) {
     try {
         node here = join(how);
-        const auto work =
-            make_workload(how.workload, {how.objects, how.reads, how.warehouses, how.shrink, how.seed}, here);
+        const auto work = make_workload(
+            how.workload,
+            {how.objects, how.reads, how.warehouses, how.shrink, how.seed, how.inner, how.nesting, how.singly}, here);
         // To an engine all processes are alike: one fills it.
         if (how.engine.empty() || how.self == 0) work->fill();
         meet(how, here, "filled");

@@ -1,5 +1,7 @@
 #include "cluster/options.hpp"
 
+#include <map>
+
 #include "cli/options.hpp"
 #include "cluster/workloads.hpp"
 
@@ -38,6 +40,15 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
                    "Accounts, keys, buckets of the hash table, or vacation's customers and offers; if it is not given, "
                    "as many as in the paper")
         ->check(cli::within(2, 10'000'000, "a number"));
+    number("--inner", options.inner, 1, 1000, "Transfers that a transaction of the bank makes, one after the other");
+    const std::map<std::string, nesting> ways{
+        {"flat", nesting::flat}, {"closed", nesting::closed}, {"checkpoint", nesting::checkpoint}};
+    app.add_option("--nesting", options.nesting,
+                   "What a conflict over one of them repeats: flat, everything; closed, the transfer that is not over\n"
+                   "yet, or everything; checkpoint, that one and what followed")
+        ->transform(CLI::CheckedTransformer(ways))
+        ->type_name("HOW");
+    app.add_flag("--singly", options.singly, "Their accounts are opened one after the other, and not in one trip");
     number("--warehouses", options.warehouses, 1, 1000, "Of tpcc");
     number("--shrink", options.shrink, 1, 100, "Divides the items, customers and orders of tpcc");
     CLI::Option* const engine =

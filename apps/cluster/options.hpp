@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/program.hpp"
+#include "cluster/workload.hpp"
 
 namespace cluster_app {
 
@@ -15,7 +16,10 @@ struct program_options {
     unsigned nodes = 2;
     unsigned threads = 1;  ///< of each node
     double seconds = 2;
-    unsigned reads = 20;        ///< of 100 transactions
+    unsigned reads = 20;  ///< of 100 transactions
+    unsigned inner = 1;   ///< transfers of one transaction of the bank
+    cluster_app::nesting nesting = nesting::flat;
+    bool singly = false;        ///< their accounts are opened one after the other
     std::uint64_t objects = 0;  ///< accounts, keys, …; on the command line 0, which is not said, stands for the paper's
     std::uint64_t seed = 1;
     std::string engine;       ///< its address; empty: the nodes hold the objects

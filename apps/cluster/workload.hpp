@@ -28,13 +28,23 @@ private:
     std::uint64_t state_;
 };
 
-/// How large a workload is.
+/// What the parts of a transaction are.
+enum class nesting : std::uint8_t {
+    flat,        ///< one block
+    closed,      ///< each a block inside it
+    checkpoint,  ///< each with all that follow it in the rest of a checkpoint
+};
+
+/// How large a workload is, and what its transactions are.
 struct extent {
     std::uint64_t objects = 0;  ///< accounts, keys, buckets, …: as the workload takes it
     unsigned reads = 20;        ///< of 100 transactions
     unsigned warehouses = 1;    ///< of TPC-C
     unsigned shrink = 100;      ///< what TPC-C's cardinalities are divided by
     std::uint64_t seed = 1;     ///< of TPC-C's rows
+    unsigned inner = 1;         ///< transfers of one transaction of the bank
+    cluster_app::nesting nesting = nesting::flat;
+    bool singly = false;  ///< their accounts are opened one after the other
 };
 
 class workload {

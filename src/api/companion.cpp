@@ -2,7 +2,6 @@
 
 #include "core/lifecycle/footing.hpp"
 #include "core/ports/algorithm.hpp"
-#include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/waiting/wakeup.hpp"
 
@@ -12,10 +11,26 @@ void require_sound(core::descriptor& d) {
     if (!d.healthy()) core::examine(d);
 }
 
-void join_attempt(core::descriptor& d, participant& companion) {
+void join_attempt(core::descriptor& d, core::companion& companion) {
     core::need_current_reads(d);
-    core::put_off(d, core::deferred::kind::companion, &companion, nullptr);
+    core::put_off(d, core::deferred::kind::companion, static_cast<participant*>(&companion), nullptr);
 }
+
+void begin_step(core::descriptor& d, core::companion& companion) {
+    core::put_off(d, core::deferred::kind::shown, static_cast<participant*>(&companion), nullptr);
+}
+
+const detail::frame* way_back(core::descriptor& d, const core::companion& companion, std::size_t step,
+                              bool empty_handed) noexcept {
+    const detail::frame* f = core::way_back_before(d, core::place_of_step(d, companion, step));
+    while (empty_handed && f != nullptr && f->mark.writes != 0)
+        f = f->parent->parent != nullptr ? f->parent : nullptr;  // the outermost block starts over
+    return f;
+}
+
+void go_back(core::descriptor& d, const detail::frame& to) { core::attempt_go_back(d, to, abort_cause::validation); }
+
+void go_back_over_reads(core::descriptor& d) { d.algorithm->refresh(d); }
 
 bool reads_stand(core::descriptor& d) {
     // Those of an irrevocable transaction, of one that runs alone, and of one that holds what excludes all commits

@@ -2,7 +2,7 @@
 // cluster. Exported for libtutti-cluster.so of the same build alone.
 #pragma once
 
-#include "core/state/descriptor.hpp"
+#include "core/rollback/deferred.hpp"
 
 namespace tutti::api {
 
@@ -10,7 +10,26 @@ namespace tutti::api {
 TUTTI_EXPORT void require_sound(core::descriptor& d);
 
 /// Joins the attempt that runs, whichever block of it is open. May restart it first, so that its reads are logged.
-TUTTI_EXPORT void join_attempt(core::descriptor& d, participant& companion);
+TUTTI_EXPORT void join_attempt(core::descriptor& d, core::companion& companion);
+
+/// The companion is about to show something that it has not shown yet: whichever block is open now makes that step.
+TUTTI_EXPORT void begin_step(core::descriptor& d, core::companion& companion);
+
+/// What the companion has shown in its step number `step`, of those that are not forgotten, has changed, or cannot be
+/// had; what it has shown before is current. The innermost open nested block that had begun by then, so that it may
+/// run again alone; or null: then only start_over helps. Null also after 64 such roll-backs of an attempt, while the
+/// context finds that they do not pay, and where an attempt is never rolled back in part. `empty_handed`: d has waited
+/// for another for long, so it must go back further if it owned something when that block began.
+[[nodiscard]] TUTTI_EXPORT const detail::frame* way_back(core::descriptor& d, const core::companion& companion,
+                                                               std::size_t step, bool empty_handed) noexcept;
+
+/// Rolls that block back and runs it again: undo actions, steps that are forgotten, and then the body. REQUIRES: what
+/// companions have shown in the steps that stay was current when the local snapshot was taken, or later.
+[[noreturn]] TUTTI_EXPORT void go_back(core::descriptor& d, const detail::frame& to);
+
+/// `reads_stand` has said no: goes back to where what was read of variables is current, or starts over. Returns where
+/// it finds that all of it is, after all.
+TUTTI_EXPORT void go_back_over_reads(core::descriptor& d);
 
 /// Whether all that d has read of variables is current now. May move its snapshot, without a word to its participants.
 /// May also be asked while d votes.

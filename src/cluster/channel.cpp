@@ -112,7 +112,7 @@ bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::s
 
 bool channel::receive(const wire::header& h, std::string_view body) {
     if (!site_.hear(h)) return false;
-    if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
+    if (is_answer(h.kind)) {
         const std::uint64_t slot = (h.call >> slot_shift) - 1;
         line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;
         if (to != nullptr) to->answer(h.call, h.from, body);

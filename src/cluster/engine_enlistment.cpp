@@ -65,6 +65,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
         wanted.push_back(key_of(id));
     }
     if (wanted.empty()) return;
+    begin_step(entries_.size());
     const bool first = held_.empty();
     const bool bound = descriptor_.bound_to_commit();
     if (bound) get_and_reserve(wanted);
@@ -77,6 +78,15 @@ void engine_enlistment::open(std::span<const object_id> ids) {
     }
     // A get that goes back to the first one's instant leaves the argument for the local reads as it is (E2).
     if (first || !body_.engine().can().old_versions) stand();
+}
+
+void engine_enlistment::forget_objects(std::size_t kept) noexcept {
+    // Without a lease: whoever holds one is irrevocable, and never rolled back in part.
+    for (; entries_.size() > kept; entries_.pop_back()) {
+        if (entries_.back().user != nullptr) drop(*entries_.back().user);
+        index_.erase(entries_.back().id);
+        held_.pop_back();
+    }
 }
 
 void engine_enlistment::get(freshness how, std::span<const backend::key> wanted) {

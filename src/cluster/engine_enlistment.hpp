@@ -46,6 +46,8 @@ public:
     void abort() noexcept override {}
     bool snapshot_moved() override;
     bool heed_retry() override;
+    /// An engine says only whether anything has changed: its conflicts have no way back to look for.
+    void look_again() override {}
     void rolled_back() noexcept override {
         give_up_lease();
         tally_.rolled_back();
@@ -59,6 +61,7 @@ private:
         detail::slot* user = nullptr;
     };
 
+    void forget_objects(std::size_t kept) noexcept override;
     void touch();
     /// get, and a restart or an error if it is not good.
     void get(backend::freshness how, std::span<const backend::key> wanted);

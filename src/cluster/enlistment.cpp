@@ -1,8 +1,9 @@
 #include "cluster/enlistment.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "api/companion.hpp"
+#include "cluster/fault.hpp"
 #include "cluster/key.hpp"
 #include "cluster/peer_body.hpp"
 #include "tutti/cluster/serializer.hpp"
@@ -22,7 +23,11 @@ void enlistment::touch() {
     enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
     const bool snapshot = is_reader();
-    if (!work_.begin(snapshot)) restart();
+    looked_ = false;
+    if (!work_.begin(snapshot)) {
+        api::go_back_over_reads(descriptor_);
+        restart();
+    }
 }
 
 /// Whether the outermost block has promised to write nothing.
@@ -50,8 +55,27 @@ void enlistment::restart() {
     api::start_over(descriptor_);
 }
 
+void enlistment::try_to_go_back() {
+    if (work_.is_snapshot()) return;  // its time stays, and what is wrong with it is wrong for all that it opens
+    if (!work_.standing()) return api::go_back_over_reads(descriptor_);
+    const tutti::detail::frame* const to = way_back(*work_.standing(), work_.entries().size());
+    if (to == nullptr) return;
+    tally_.rewound();
+    api::go_back(descriptor_, *to);
+}
+
+void enlistment::forget_objects(std::size_t kept) noexcept {
+    for (std::size_t i = kept; i < work_.entries().size(); ++i) {
+        if (auto* const s = static_cast<detail::slot*>(std::exchange(work_.entries()[i]->user, nullptr))) drop(*s);
+    }
+    work_.rewind(kept);
+}
+
 void enlistment::fail(outcome o) {
-    if (o == outcome::conflict) restart();
+    if (o == outcome::conflict) {
+        try_to_go_back();
+        restart();
+    }
     if (o == outcome::too_large) body_.refuse_large();
     tally_.doom(work_.why());
     body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
@@ -61,6 +85,8 @@ detail::slot& enlistment::open(const object_id& id) {
     touch();
     entry* e = work_.find(id);
     if (e == nullptr) {
+        begin_step(work_.entries().size());
+        looked_ = false;
         if (const outcome o = work_.open({&id, 1}); o != outcome::good) fail(o);
         e = work_.find(id);
     }
@@ -74,6 +100,9 @@ detail::slot& enlistment::open(const object_id& id) {
 
 void enlistment::open(std::span<const object_id> ids) {
     touch();
+    if (std::ranges::all_of(ids, [this](const object_id& id) { return work_.find(id) != nullptr; })) return;
+    begin_step(work_.entries().size());
+    looked_ = false;
     if (const outcome o = work_.open(ids); o != outcome::good) fail(o);
 }
 
@@ -87,11 +116,24 @@ bool enlistment::snapshot_moved() {
     // What the snapshot now holds was committed when the clock said no more than it does now. Every object anew, also
     // if the clock stands where it stood: a commit without objects draws no version, and may have overwritten what one
     // with objects had read here, which holds its locks until it draws.
-    const outcome o = work_.forward(site_.clock.now(), true);
+    const outcome o = look_anew();
     if (o == outcome::good) return true;
     if (o != outcome::conflict) fail(o);
+    try_to_go_back();
     note_defeat(work_.why());
     return false;
+}
+
+outcome enlistment::look_anew() {
+    const outcome o = work_.forward(site_.clock.now(), true);
+    looked_ = o == outcome::good;
+    return o;
+}
+
+void enlistment::look_again() {
+    // Of checkpoints in each other, only the innermost one has done anything since.
+    if (!joined() || work_.empty() || work_.is_snapshot() || looked_ || broken(fault::forget_to_look_again)) return;
+    if (const outcome o = look_anew(); o != outcome::good) fail(o);
 }
 
 void enlistment::encode_writes() {
@@ -100,6 +142,7 @@ void enlistment::encode_writes() {
     const std::size_t most = site_.largest - std::min(site_.largest, around_it);
     for (std::size_t i = 0; i < slots(); ++i) {
         const detail::slot& s = slot_at(i);
+        if (is_dropped(s)) continue;
         entry& e = *static_cast<entry*>(s.entry);
         e.written = s.written && (s.exists || e.exists);  // made and erased again: as if never touched
         e.will_exist = s.exists;

@@ -4,6 +4,8 @@
 //                         block has promised to write nothing
 //   the snapshot moves    forwards to the node's clock: what others on this node committed here may depend on commits
 //                         of the cluster that came after what this transaction has read of it
+//   a conflict            goes back to the innermost block that had begun when the first stale object was opened
+//   a checkpoint ends     asks for every object once more, unless it has just done so
 //   retry                 a bell (bells.hpp), which the owners of what was read have rung
 //   vote                  prepares: locks here and elsewhere, draws the version; then the local reads are validated
 //                         once more
@@ -38,6 +40,7 @@ public:
     void abort() noexcept override;
     bool snapshot_moved() override;
     bool heed_retry() override;
+    void look_again() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
     void rolled_back() noexcept override {
         work_.end_snapshot();
@@ -48,6 +51,11 @@ private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
     void touch();
     bool stand(std::uint64_t& at) override;
+    void forget_objects(std::size_t kept) noexcept override;
+    /// May leave to a block that is open. Returns where the attempt has to start over.
+    void try_to_go_back();
+    /// Every object as of now.
+    [[nodiscard]] outcome look_anew();
     [[noreturn]] void restart();
     [[noreturn]] void fail(outcome o);
     [[nodiscard]] bool is_reader() const noexcept;
@@ -58,6 +66,7 @@ private:
     line& line_;
     peer_body& body_;
     transaction work_;
+    bool looked_ = false;  // at every object, as of now, since the last was opened
     bell bell_{0};
     bool enrolled_ = false;
 };

@@ -22,6 +22,11 @@ enum class fault : std::uint8_t {
     draw_version_early,       ///< a commit draws its version before it holds its locks
     watch_without_look,       ///< a sleeper is told of the next change, but not of the last one
     change_without_word,      ///< an object changes, and nobody who sleeps is told
+    overlook_stale_read,      ///< a conflict is taken for one of what is being opened, whatever has changed
+    last_stale_read,          ///< a look takes what the last node says for the first stale read
+    keep_what_was_dropped,    ///< a partial roll-back leaves the entries that it drops
+    keep_overwritten_copy,    ///< and what the block wrote in the copies of the blocks around it
+    forget_to_look_again,     ///< the end of a checkpoint asks for no object
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -70,6 +70,7 @@ node_statistics node_body::statistics() const {
     s.messages_sent = f.messages_sent;
     s.bytes_sent = f.bytes_sent;
     s.system_calls = f.system_calls;
+    s.rewinds = f.rewinds;
     s.reader_aborts = f.reader_aborts;
     s.cached_reads = cached_reads();
     return s;

@@ -1,6 +1,8 @@
 #include "cluster/opened.hpp"
 
-#include "api/companion.hpp"
+#include <algorithm>
+
+#include "cluster/fault.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
@@ -12,6 +14,7 @@ bool opened::join() {
     attempt_ = d.own_sequence;
     tally_.began(d.run.how->read_only);
     used_ = 0;
+    steps_.clear();
     if (d.run.attempt == 1) defeats_ = 0;
     return true;
 }
@@ -28,8 +31,38 @@ detail::slot& opened::add(const object_id& id, const std::string& bytes, bool ex
     return s;
 }
 
+void opened::drop(detail::slot& s) noexcept {
+    s.bytes = nullptr;
+    s.written = false;
+    s.value.reset();
+    while (used_ != 0 && is_dropped(slots_[used_ - 1])) --used_;
+}
+
+void opened::begin_step(std::size_t known) {
+    steps_.push_back(known);  // first: the log has no more steps than this
+    try {
+        api::begin_step(descriptor_, *this);
+    } catch (...) {
+        steps_.pop_back();
+        throw;
+    }
+}
+
+const tutti::detail::frame* opened::way_back(std::size_t standing, std::size_t known) {
+    // Of the steps that began with no more objects open, the last one opened the next object, or was to.
+    const auto after = std::ranges::upper_bound(steps_, standing);
+    const auto step = static_cast<std::size_t>(after - steps_.begin()) - 1;
+    return api::way_back(descriptor_, *this, step, standing == known);
+}
+
+void opened::forget_step() noexcept {
+    forget_objects(steps_.back());
+    steps_.pop_back();
+}
+
 void opened::note_for_undo(detail::slot& s) {
-    if (descriptor_.frame_->parent == nullptr) return;  // with the outermost block everything goes
+    if (descriptor_.frame_->parent == nullptr || broken(fault::keep_overwritten_copy))
+        return;  // with the outermost block everything goes
     descriptor_.on_abort([&s, exists = s.exists, written = s.written,
                           value = std::shared_ptr<detail::value_holder>{s.value ? s.value->clone() : nullptr}] {
         s.exists = exists;

@@ -5,15 +5,16 @@
 
 #include <deque>
 #include <span>
+#include <vector>
 
+#include "api/companion.hpp"
 #include "cluster/tally.hpp"
-#include "core/state/descriptor.hpp"
 #include "tutti/cluster/node.hpp"
 #include "tutti/tx.hpp"
 
 namespace tutti::cluster {
 
-class opened : public participant {
+class opened : public core::companion {
 public:
     explicit opened(core::descriptor& of) noexcept : descriptor_{of} {}
 
@@ -30,6 +31,16 @@ protected:
     void forget_slots() noexcept { used_ = 0; }
     [[nodiscard]] std::size_t slots() const noexcept { return used_; }
     [[nodiscard]] detail::slot& slot_at(std::size_t i) noexcept { return slots_[i]; }
+    /// What is opened from now on belongs to the block that is open now. `known` objects are open already.
+    void begin_step(std::size_t known);
+    /// The block to go back to for a conflict that leaves the first `standing` objects as they are, or null. If these
+    /// are all that are `known`, the next one could not be had.
+    [[nodiscard]] const tutti::detail::frame* way_back(std::size_t standing, std::size_t known);
+    /// A block runs again alone: forgets all objects but the first `kept`, in the order in which they were opened.
+    virtual void forget_objects(std::size_t kept) noexcept = 0;
+    /// Of an object that is forgotten.
+    void drop(detail::slot& s) noexcept;
+    [[nodiscard]] static bool is_dropped(const detail::slot& s) noexcept { return s.bytes == nullptr; }
     /// Joins the attempt that runs, if it has not: true then. May leave by a restart.
     bool join();
     [[nodiscard]] bool joined() const noexcept { return attempt_ == descriptor_.own_sequence; }
@@ -39,9 +50,12 @@ protected:
     tally tally_;
 
 private:
+    void forget_step() noexcept final;
+
     tutti::detail::word attempt_ = 0;  // own_sequence of the attempt that it has joined
     std::deque<detail::slot> slots_;   // those beyond used_ are kept for their memory
     std::size_t used_ = 0;
+    std::vector<std::size_t> steps_;  // how many objects were open when each began
 };
 
 }  // namespace tutti::cluster

@@ -24,6 +24,11 @@ public:
     void doom(rollback_reason why) noexcept {
         if (!running_.empty()) running_.back().why = why;
     }
+    /// It goes back to a block inside it instead.
+    void rewound() noexcept {
+        rewinds_.add_one();
+        doom(rollback_reason::other);
+    }
     void committed() noexcept {
         commits_.add_one();
         if (!running_.empty()) running_.pop_back();
@@ -39,6 +44,7 @@ public:
     void add_to(node_facts& sum) const noexcept {
         sum.begins += begins_.get();
         sum.commits += commits_.get();
+        sum.rewinds += rewinds_.get();
         sum.reader_aborts += reader_aborts_.get();
         for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
     }
@@ -54,7 +60,7 @@ private:
         bool of_reader;
     };
     std::vector<attempt> running_;
-    observe::counter begins_, commits_, reader_aborts_;
+    observe::counter begins_, commits_, reader_aborts_, rewinds_;
     std::array<observe::counter, rollback_reasons> rolled_back_;
 };
 

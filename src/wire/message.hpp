@@ -15,13 +15,13 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 3;
+inline constexpr std::uint8_t protocol_version = 4;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
     fetch,     ///< answered by fetched
-    validate,  ///< answered by answered
-    watch,     ///< a validate whose sender sleeps until one of them changes; answered by answered
+    validate,  ///< answered by checked
+    watch,     ///< a validate whose sender sleeps until one of them changes; answered by checked
     changed,   ///< to each node that watches, once; not answered
     prepare,   ///< answered by answered
     decide,    ///< not answered
@@ -31,7 +31,13 @@ enum class kind : std::uint8_t {
     answered,
     status,       ///< an observer's, no body; answered by status_told
     status_told,  ///< to observers alone
+    checked,
 };
+
+/// Whether it answers another node's question, whose number its header repeats.
+[[nodiscard]] constexpr bool is_answer(kind k) noexcept {
+    return k == kind::fetched || k == kind::answered || k == kind::checked;
+}
 
 /// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
 inline constexpr node_number observer_number = 0xffff;
@@ -136,6 +142,15 @@ struct validate {
     template <class V>
     void fields(V& v) {
         v(reads);
+    }
+};
+
+/// To validate and watch.
+struct checked {
+    std::uint32_t current = 0;  ///< so many of the reads, from the first on, are current; the next one is not
+    template <class V>
+    void fields(V& v) {
+        v(current);
     }
 };
 

@@ -86,6 +86,34 @@ TEST_F(partial_roll_back, of_an_ordinary_nested_block) {
     EXPECT_EQ(next, 1);
 }
 
+// A participant may have shown the blocks around the one that runs again what was current with the old snapshot.
+TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
+    struct listener final : participant {
+        int told = 0;
+        bool snapshot_moved() override {
+            ++told;
+            return true;
+        }
+        vote prepare() override { return vote::commit; }
+        void commit() noexcept override {}
+        void abort() noexcept override {}
+    } shows;
+    int told_before = 0;
+    atomically([&](tx& t) {
+        ++before;
+        t.join(shows);
+        checkpoint(t, [&](tx& c) {
+            if (++after == 2) EXPECT_GT(shows.told, told_before);
+            (void)late.get(c);
+            if (after == 1) overtake(late);
+            told_before = shows.told;
+            (void)notice(c);
+        });
+    });
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(after, 2);
+}
+
 // Every level reads something of its own; for each of them in turn the deepest one finds that it has changed.
 TEST_F(partial_roll_back, goes_back_to_the_right_one_of_many) {
     constexpr std::size_t levels = 12;

@@ -64,7 +64,10 @@ std::string history::judge() const {
     }
     const auto writer_of = [&](const seen& s, writer_tag& tag) {
         tag = s.tag;
-        if (s.exists) return tag != 0 && tag <= attempts_.size() && attempts_[tag - 1].committed;
+        if (s.exists) {
+            if (tag == 0 || tag > attempts_.size() || !attempts_[tag - 1].committed) return false;
+            return std::ranges::find(attempts_[tag - 1].writes, s.id) != attempts_[tag - 1].writes.end();
+        }
         tag = 0;
         if (s.version == 0) return true;
         const auto at = erasers.find({s.id, s.version});

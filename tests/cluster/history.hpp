@@ -39,6 +39,13 @@ public:
         attempts_.push_back({.client = client, .reads = {}, .writes = {}, .erased = {}});
         return attempts_.size();
     }
+    /// The attempt goes on from where it had made that many reads: what it has read since, one that is over has.
+    writer_tag go_on(writer_tag tag, std::size_t reads) {
+        attempt rest = of(tag);
+        rest.reads.resize(reads);
+        attempts_.push_back(std::move(rest));
+        return attempts_.size();
+    }
     attempt& of(writer_tag tag) { return attempts_[tag - 1]; }
     [[nodiscard]] const std::vector<attempt>& attempts() const noexcept { return attempts_; }
 

@@ -23,12 +23,14 @@ TEST(cluster_simulation, every_history_has_an_order) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
         return;
     }
-    std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0;
+    std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0, rewinds = 0, steps_kept = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
         world w{of_seed(seed)};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
         snapshots += w.snapshots();
         wakes += w.wakes();
+        rewinds += w.rewinds();
+        steps_kept += w.steps_kept();
         attempts += w.past().attempts().size();
         for (const attempt& a : w.past().attempts()) committed += a.committed ? 1u : 0u;
     }
@@ -36,9 +38,12 @@ TEST(cluster_simulation, every_history_has_an_order) {
     EXPECT_GT(committed, 0u);
     EXPECT_GT(snapshots, 0u);
     EXPECT_GT(wakes, 0u);
+    EXPECT_GT(rewinds, 0u);
+    EXPECT_GT(steps_kept, 0u);
     EXPECT_GT(attempts, committed);
     RecordProperty("attempts", static_cast<int>(attempts));
     RecordProperty("committed", static_cast<int>(committed));
+    RecordProperty("rewinds", static_cast<int>(rewinds));
 }
 
 TEST(cluster_simulation, a_seed_runs_the_same_again) {
@@ -97,7 +102,10 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_fault,
                                            broken_step{fault::promise_by_clock, "promise_by_clock"},
                                            broken_step{fault::draw_version_early, "draw_version_early"},
                                            broken_step{fault::watch_without_look, "watch_without_look"},
-                                           broken_step{fault::change_without_word, "change_without_word"}),
+                                           broken_step{fault::change_without_word, "change_without_word"},
+                                           broken_step{fault::overlook_stale_read, "overlook_stale_read"},
+                                           broken_step{fault::last_stale_read, "last_stale_read"},
+                                           broken_step{fault::keep_what_was_dropped, "keep_what_was_dropped"}),
                          [](const auto& step) { return std::string{step.param.name}; });
 
 #endif

@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
                          .bytes = "bytes"};
         const std::string one = reply(fetched{{view}}), two = reply(fetched{{view, view}});
         const std::string name = "answer-" + std::to_string(w);
-        all.answer(name + "-one", one + one + one + one + reply(answered{true, 0}) + one + reply(answered{true, 9}));
+        all.answer(name + "-one", one + one + one + one + reply(checked{1}) + one + reply(answered{true, 9}));
         all.answer(name + "-two", two + two + two + two + reply(answered{true, 9}));
     }
     all.finish();

@@ -1,5 +1,6 @@
 #include "cluster/world.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "wire/bytes.hpp"
@@ -143,6 +144,16 @@ private:
         }
     }
 
+    /// A nested block of the program: of some steps, or, as a checkpoint, of all that are left.
+    struct block {
+        unsigned first, last;
+        bool checkpoint;
+        std::size_t opened, reads, writes;  // before it
+    };
+    struct planned_write {
+        object_id id;
+        bool exists;
+    };
     /// As `retry` does; returns when it is woken.
     void sleep() {
         watches_ = true;
@@ -156,22 +167,12 @@ private:
     /// One attempt of the transaction that `what` describes; true if it has committed.
     bool attempt_once(std::uint64_t what, bool may_sleep) {
         wire::simulation dice{what, {}, nullptr};
-        const writer_tag tag = world_.history_.begin(number_);
-        const unsigned writes_of_100 = dice.chance(40) ? 0 : 60;
-        const bool snapshot = writes_of_100 == 0 && dice.chance(70);
+        tag_ = world_.history_.begin(number_);
+        writes_of_100_ = dice.chance(40) ? 0 : 60;
+        const bool snapshot = writes_of_100_ == 0 && dice.chance(70);
         static_cast<void>(work_.begin(snapshot));  // there is nothing beside the objects
-        bool good = true;
-        const unsigned steps = 1 + static_cast<unsigned>(dice.below(snapshot ? 6 : 4));
-        for (unsigned i = 0; good && i < steps; ++i) {
-            std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
-            if (dice.chance(30)) ids.push_back({0, dice.below(world_.plan_.objects)});
-            const std::size_t known = work_.entries().size();
-            good = work_.open(ids) == outcome::good;
-            // Also what an attempt has read that then fails was seen by its body, if it got so far.
-            if (good) note(tag, known);
-            if (good && dice.chance(writes_of_100)) write(tag, ids.front(), dice.chance(85));
-            if (good && dice.chance(20)) pause(1);
-        }
+        const unsigned steps = 1 + static_cast<unsigned>(dice.below(snapshot ? 6 : 5));
+        const bool good = run_steps(what, steps, snapshot || dice.chance(25) ? 0 : 45);
         work_.end_snapshot();
         if (good && may_sleep && dice.chance(15)) {
             sleep();
@@ -180,45 +181,101 @@ private:
         if (!good && snapshot) world_.wrong_ = reader_starts_over;
         if (!good) return false;
         if (snapshot) ++world_.snapshots_;
-        if (snapshot || (!work_.writes() && !dice.chance(20))) {
-            world_.history_.of(tag).committed = true;
+        if (snapshot || (planned_.empty() && !dice.chance(20))) {
+            world_.history_.of(tag_).committed = true;
             return true;
         }
+        write_as_planned();
         if (work_.prepare(dice.chance(60)) != outcome::good) return false;
         if (dice.chance(30)) pause(2);
-        // Where a part of the transaction that is not ours says no; one message may have decided by now. By other dice:
-        // the next attempt must not do the same for ever.
+        // Where a part of the transaction that is not ours says no; one message may have decided by now. By other
+        // dice: the next attempt must not do the same for ever.
         if (world_.network_.chance(5) && !work_.decided()) {
             work_.abort();
             return false;
         }
         work_.commit();
-        world_.history_.of(tag).committed = true;
-        world_.history_.of(tag).version = work_.version();
+        world_.history_.of(tag_).committed = true;
+        world_.history_.of(tag_).version = work_.version();
         return true;
     }
-    void note(writer_tag tag, std::size_t known) {
-        const auto entries = work_.entries();
-        for (std::size_t i = known; i < entries.size(); ++i) {
-            const entry& e = *entries[i];
-            world_.history_.of(tag).reads.push_back({e.id, e.exists, e.version, tag_of(e.bytes)});
+
+    /// Goes back to a block where a conflict leaves a way, as the engine does. False: the attempt has to start over.
+    bool run_steps(std::uint64_t what, unsigned steps, unsigned blocks_of_100) {
+        constexpr unsigned most_rewinds = 8;
+        std::vector<block> open;
+        planned_.clear();
+        unsigned rewinds = 0;
+        for (unsigned i = 0; i < steps;) {
+            wire::simulation dice{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
+            const bool opens = dice.chance(blocks_of_100), checkpoint = dice.chance(50);
+            const auto length = static_cast<unsigned>(dice.below(3));
+            if (opens && (open.empty() || open.back().first != i)) {
+                // No longer than the one around it.
+                const unsigned most = open.empty() ? steps - 1 : open.back().last;
+                open.push_back({i, checkpoint ? most : std::min(i + length, most), checkpoint, work_.entries().size(),
+                                world_.history_.of(tag_).reads.size(), planned_.size()});
+            }
+            outcome o = one_step(dice);
+            while (o == outcome::good && !open.empty() && open.back().last == i) {
+                if (open.back().checkpoint) o = work_.forward(site_.clock.now(), true);
+                if (o == outcome::good) open.pop_back();
+            }
+            if (o == outcome::good) {
+                ++i;
+                continue;
+            }
+            if (o != outcome::conflict || !work_.standing() || rewinds++ == most_rewinds) return false;
+            while (!open.empty() && open.back().opened > *work_.standing()) open.pop_back();
+            if (open.empty()) return false;
+            const block& to = open.back();
+            work_.rewind(to.opened);
+            planned_.resize(to.writes);
+            tag_ = world_.history_.go_on(tag_, to.reads);
+            ++world_.rewinds_;
+            world_.steps_kept_ += to.first;
+            i = to.first;
         }
+        return true;
     }
-    void write(writer_tag tag, const object_id& id, bool exists) {
-        entry& e = *work_.find(id);
-        if (e.written) return;
-        e.written = true;
-        e.will_exist = exists;
-        e.fresh = exists ? bytes_of(tag) : std::string{};
-        attempt& a = world_.history_.of(tag);
-        a.writes.push_back(id);
-        if (!exists) a.erased.push_back(id);
+    outcome one_step(wire::simulation& dice) {
+        std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
+        if (dice.chance(30)) ids.push_back({0, dice.below(world_.plan_.objects)});
+        // Also what an attempt has read that then fails was seen by its body, if it got so far.
+        if (const outcome o = work_.open(ids); o != outcome::good) return o;
+        for (const object_id& id : ids) note(id);
+        if (dice.chance(writes_of_100_)) plan_write(ids.front(), dice.chance(85));
+        if (dice.chance(20)) pause(1);
+        return outcome::good;
+    }
+    void note(const object_id& id) {
+        std::vector<seen>& reads = world_.history_.of(tag_).reads;
+        if (std::ranges::find(reads, id, &seen::id) != reads.end()) return;
+        const entry& e = *work_.find(id);
+        reads.push_back({e.id, e.exists, e.version, tag_of(e.bytes)});
+    }
+    void plan_write(const object_id& id, bool exists) {
+        if (std::ranges::find(planned_, id, &planned_write::id) == planned_.end()) planned_.push_back({id, exists});
+    }
+    void write_as_planned() {
+        attempt& a = world_.history_.of(tag_);
+        for (const planned_write& w : planned_) {
+            entry& e = *work_.find(w.id);
+            e.written = true;
+            e.will_exist = w.exists;
+            e.fresh = w.exists ? bytes_of(tag_) : std::string{};
+            a.writes.push_back(w.id);
+            if (!w.exists) a.erased.push_back(w.id);
+        }
     }
 
     world& world_;
     const unsigned number_;
     site& site_;
     transaction work_;
+    writer_tag tag_ = 0;  // of the attempt that runs
+    unsigned writes_of_100_ = 0;
+    std::vector<planned_write> planned_;
     interleaving::fiber fiber_;
     std::span<call> waiting_;
     std::uint64_t first_call_ = 0;
@@ -263,7 +320,7 @@ void world::deliver(node_number to, const std::string& frame) {
     }
     const std::string_view body = all.substr(wire::header::size);
     if (!sites_[to]->hear(h)) wrong_ = "a clock has jumped";
-    if (h.kind == wire::kind::fetched || h.kind == wire::kind::answered) {
+    if (is_answer(h.kind)) {
         clients_[(h.call >> 40) - 1]->answer(h.call, body);
         return;
     }

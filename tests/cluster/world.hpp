@@ -41,6 +41,9 @@ public:
     [[nodiscard]] const history& past() const noexcept { return history_; }
     /// Snapshot readers that ran to their end.
     [[nodiscard]] std::size_t snapshots() const noexcept { return snapshots_; }
+    /// Times that a conflict took a client back to a block inside its transaction, and steps that it did not repeat.
+    [[nodiscard]] std::size_t rewinds() const noexcept { return rewinds_; }
+    [[nodiscard]] std::size_t steps_kept() const noexcept { return steps_kept_; }
     /// Sleepers that were woken.
     [[nodiscard]] std::size_t wakes() const noexcept { return wakes_; }
 
@@ -64,8 +67,7 @@ private:
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
-    std::size_t snapshots_ = 0;
-    std::size_t wakes_ = 0;
+    std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0;
 };
 
 }  // namespace tutti::cluster::testing

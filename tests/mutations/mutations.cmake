@@ -15,6 +15,8 @@ tutti_mutation(receive_without_waiting anomaly_privatization_race *.by_whom_it_w
 tutti_mutation(ignore_visible_readers anomaly_visible_readers of/marked_reads.*/irrevocable ${with_orecs})
 tutti_mutation(reclaim_without_waiting anomaly_reclamation *.waits_for_the_reader/optimistic ${optimistic})
 tutti_mutation(rewind_too_little anomaly_partial_roll_back *.of_alternatives ${with_orecs})
+tutti_mutation(rewind_without_a_word anomaly_partial_roll_back *.tells_participants_that_the_snapshot_has_moved
+               ${optimistic})
 tutti_mutation(leave_dirty_memory anomaly_exceptions *.roll_back_and_leave_with_their_value/optimistic wt-etl serial)
 tutti_mutation(commit_on_exception anomaly_exceptions *.roll_back_and_leave_with_their_value/optimistic
                ${TUTTI_ALGORITHMS})

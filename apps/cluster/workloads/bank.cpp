@@ -20,11 +20,27 @@ void bank::run_one(random_source& dice) {
                });
         return;
     }
-    const auto amount = static_cast<std::int64_t>(dice.below(100));
+    std::vector<transfer> all{{from, to, static_cast<std::int64_t>(dice.below(100))}};
+    while (all.size() < inner_) all.push_back({any(dice), any(dice), static_cast<std::int64_t>(dice.below(100))});
     atomically([&](tx& t) {
-        prefetch(t, from, to);
-        from.write(t).balance -= amount;
-        to.write(t).balance += amount;
+        if (nesting_ == nesting::checkpoint) return make_with_checkpoints(t, all);
+        for (const transfer& one : all) {
+            if (nesting_ == nesting::closed) atomically([&](tx& inner) { make(inner, one); });
+            else make(t, one);
+        }
+    });
+}
+
+void bank::make(tx& t, const transfer& one) const {
+    if (!singly_) prefetch(t, one.from, one.to);
+    one.from.write(t).balance -= one.amount;
+    one.to.write(t).balance += one.amount;
+}
+
+void bank::make_with_checkpoints(tx& t, std::span<const transfer> rest) const {
+    checkpoint(t, [&](tx& from_here) {
+        make(from_here, rest.front());
+        if (rest.size() > 1) make_with_checkpoints(from_here, rest.subspan(1));
     });
 }
 

@@ -1,5 +1,8 @@
-// Money goes from account to account; a reader looks at two of them. HyflowCPP's bank, section 6.2.1.1.
+// Money goes from account to account, several times in a transaction if so wished; a reader looks at two of them.
+// HyflowCPP's bank, sections 6.2.1.1 and 6.3.
 #pragma once
+
+#include <span>
 
 #include "cluster/workloads/accounts.hpp"
 
@@ -7,11 +10,26 @@ namespace cluster_app {
 
 class bank final : public accounts {
 public:
-    bank(const extent& size, tutti::cluster::node& here) : accounts{size.objects, here}, reads_{size.reads} {}
+    bank(const extent& size, tutti::cluster::node& here)
+        : accounts{size.objects, here},
+          reads_{size.reads},
+          inner_{size.inner},
+          nesting_{size.nesting},
+          singly_{size.singly} {}
     void run_one(random_source& dice) override;
 
 private:
-    const unsigned reads_;
+    struct transfer {
+        tutti::cluster::ref<account> from, to;
+        std::int64_t amount;
+    };
+    void make(tutti::tx& t, const transfer& one) const;
+    /// Each with all that follow it in the rest of a checkpoint.
+    void make_with_checkpoints(tutti::tx& t, std::span<const transfer> rest) const;
+
+    const unsigned reads_, inner_;
+    const nesting nesting_;
+    const bool singly_;
 };
 
 }  // namespace cluster_app

@@ -54,7 +54,8 @@ struct node_statistics {
     std::uint64_t bytes_sent = 0;
     std::uint64_t system_calls = 0;   ///< to send them: less than messages where several went together
     std::uint64_t reader_aborts = 0;  ///< of `aborts`, those of blocks that had promised to write nothing (read_only)
-    std::uint64_t cached_reads = 0;   ///< opened objects, or prefetches, that copies of an engine's objects answered
+    std::uint64_t rewinds = 0;  ///< times that objects made an attempt go back to a block inside it, and not start over
+    std::uint64_t cached_reads = 0;  ///< opened objects, or prefetches, that copies of an engine's objects answered
 };
 
 namespace detail {

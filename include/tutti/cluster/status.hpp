@@ -45,6 +45,7 @@ inline constexpr std::size_t rollback_reasons = 9;
 #define TUTTI_CLUSTER_FIGURES(X)                                                                            \
     X(begins, counter, "Attempts of blocks that have touched objects")                                      \
     X(commits, counter, "Blocks that have touched objects and committed")                                   \
+    X(rewinds, counter, "Times that objects made an attempt go back to a block inside it")                  \
     X(reader_aborts, counter, "Attempts of read-only blocks that objects made start over")                  \
     X(round_trips, counter, "Times that a block has waited for other nodes")                                \
     X(messages_sent, counter, "Messages to other nodes")                                                    \

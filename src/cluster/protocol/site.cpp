@@ -58,19 +58,18 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (!sound) return std::nullopt;
             return answer{wire::kind::fetched, wire::encode(look(asked))};
         }
-        case wire::kind::validate: {
-            wire::validate asked;
-            if (!take(body, asked, sound)) return std::nullopt;
-            wire::answered all{.yes = true};
-            for (const wire::read_item& r : asked.reads) all.yes = all.yes && objects.is_current(r.id, r.version);
-            return answer{wire::kind::answered, wire::encode(all)};
-        }
+        case wire::kind::validate:
         case wire::kind::watch: {
             wire::validate asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            wire::answered all{.yes = true};
-            for (const wire::read_item& r : asked.reads) all.yes = all.yes && objects.watch(r.id, r.version, h.from);
-            return answer{wire::kind::answered, wire::encode(all)};
+            wire::checked found;
+            for (const wire::read_item& r : asked.reads) {
+                const bool same = h.kind == wire::kind::watch ? objects.watch(r.id, r.version, h.from)
+                                                              : objects.is_current(r.id, r.version);
+                if (!same) break;
+                ++found.current;
+            }
+            return answer{wire::kind::checked, wire::encode(found)};
         }
         case wire::kind::prepare: {
             wire::prepare asked;

@@ -72,7 +72,7 @@ outcome transaction::open(std::span<const object_id> ids) {
         if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
     }
     for (unsigned turn = 0; !wants.empty(); ++turn) {
-        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return lose_to(rollback_reason::busy);
+        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return lose_to(rollback_reason::busy, used_);
         const std::size_t before = wants.size();
         if (const outcome o = look_around(wants); o != outcome::good) return o;
         // Nothing found: somebody commits, or an object is on its way. A reader that follows one into the past waits
@@ -178,36 +178,51 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
 }
 
 template <class Concerns, class Here>
-outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& here) {
-    std::vector<std::pair<node_number, wire::validate>> asks;
-    for (const auto& e : entries()) {
-        if (!concerns(*e)) continue;
-        if (e->owner == site_.self) {
-            if (!here(*e)) return lose_to(rollback_reason::changed);
-            continue;
+outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& here, std::size_t& current) {
+    struct question {
+        node_number to;
+        wire::validate what;
+        std::vector<std::size_t> entries;  // that its reads are
+    };
+    std::vector<question> asks;
+    current = used_;
+    for (std::size_t i = 0; i < used_; ++i) {
+        const entry& e = *pool_[i];
+        if (!concerns(e)) continue;
+        if (e.owner == site_.self) {
+            if (here(e)) continue;
+            current = i;
+            break;  // whatever was opened later goes with it
         }
-        auto at = std::ranges::find(asks, e->owner, [](const auto& a) { return a.first; });
-        if (at == asks.end()) at = asks.insert(asks.end(), {e->owner, {}});
-        at->second.reads.push_back({e->id, e->version});
+        auto at = std::ranges::find(asks, e.owner, &question::to);
+        if (at == asks.end()) at = asks.insert(asks.end(), {e.owner, {}, {}});
+        at->what.reads.push_back({e.id, e.version});
+        at->entries.push_back(i);
     }
     std::vector<call> calls;
-    for (const auto& [owner, ask] : asks) {
-        calls.push_back({owner, what, wire::encode(ask), {}, false});
-        if (!fits(calls.back().body, ask.reads.size())) return outcome::too_large;
+    for (const question& ask : asks) {
+        calls.push_back({ask.to, what, wire::encode(ask.what), {}, false});
+        if (!fits(calls.back().body, ask.entries.size())) return outcome::too_large;
     }
     if (!calls.empty()) network_.exchange(calls);
-    for (const call& c : calls) {
-        wire::answered answer;
-        if (!c.answered || !wire::decode(c.answer, answer)) return lose_node(c.to);
-        if (!answer.yes) return lose_to(rollback_reason::changed);
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+        const std::vector<std::size_t>& asked = asks[i].entries;
+        wire::checked answer;
+        // A node that answers something else is as good as gone.
+        if (!calls[i].answered || !wire::decode(calls[i].answer, answer) || answer.current > asked.size())
+            return lose_node(calls[i].to);
+        if (answer.current == asked.size()) continue;
+        const std::size_t stale = asked[answer.current];
+        current = broken(fault::last_stale_read) ? stale : std::min(current, stale);
     }
-    return outcome::good;
+    return current == used_ ? outcome::good : lose_to(rollback_reason::changed, current);
 }
 
 outcome transaction::watch() {
+    std::size_t current = 0;
     return ask_owners(
         wire::kind::watch, [](const entry&) { return true; },
-        [this](const entry& e) { return site_.objects.watch(e.id, e.version, site_.self); });
+        [this](const entry& e) { return site_.objects.watch(e.id, e.version, site_.self); }, current);
 }
 
 outcome transaction::forward(std::uint64_t to, bool anew) {
@@ -218,13 +233,23 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
     // Rule C: a node that is asked below has a clock of `to` or more before it looks.
     site_.clock.raise_to(to);
     if (beside_ != nullptr && !beside_->stand(to)) return lose_to(rollback_reason::variables);
+    std::size_t current = 0;
     const outcome o = ask_owners(
         wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
-        [this](const entry& e) { return site_.objects.is_current(e.id, e.version); });
-    if (o != outcome::good) return o;
-    for (const auto& e : entries()) e->valid_at = std::max(e->valid_at, to);
+        [this](const entry& e) { return site_.objects.is_current(e.id, e.version); }, current);
+    if (o != outcome::good && o != outcome::conflict) return o;
+    // T4: also where it is not all of them, these have been seen at the new time.
+    for (std::size_t i = 0; i < current; ++i) pool_[i]->valid_at = std::max(pool_[i]->valid_at, to);
     time_ = std::max(time_, to);
-    return outcome::good;
+    return o;
+}
+
+void transaction::rewind(std::size_t kept) noexcept {
+    if (broken(fault::keep_what_was_dropped)) return;
+    for (; used_ > kept; --used_) {
+        if (used_ > scanned) index_.erase(pool_[used_ - 1]->id);
+    }
+    if (used_ <= scanned) index_.clear();
 }
 
 wire::action transaction::action_for(const entry& e) const noexcept {

@@ -4,6 +4,9 @@
 //   T1  Every read was current, and locked by nobody, at a moment when its owner's clock said `time()` or more.
 //   T2  No read has a version beyond `time()`.
 //   T3  Nothing is locked before prepare, and after a prepare that failed.
+//   T4  After a conflict T1 and T2 hold for the first `standing()` entries, at `time()` as it is then. They hold
+//       for any number of entries, from the first on, if they hold for more: so a part of an attempt may be rolled back
+//       alone.
 //
 // A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which stays where
 // that read has put it: it validates nothing, and nothing that others commit makes it start over. It may write nothing.
@@ -70,7 +73,8 @@ public:
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// The object if it was opened in this attempt; valid until the next begin.
     [[nodiscard]] entry* find(const object_id& id) noexcept;
-    /// Opens those that are not open, in one round trip if they are where they are expected.
+    /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here, in
+    /// forward or in watch, begin must follow, or a rewind to what stands.
     [[nodiscard]] outcome open(std::span<const object_id> ids);
     /// Moves `time()` to `to` or more if every read is still current: those that are not known to have been so then,
     /// or, if `anew`, all of them as of now.
@@ -79,6 +83,13 @@ public:
     /// Before the caller sleeps until one of the objects changes: all that has been opened is current, and their owners
     /// tell this node of the next change of each. conflict: one has changed already.
     [[nodiscard]] outcome watch();
+
+    /// Of the last conflict of open, forward or watch: how many entries, in the order in which they were opened, are
+    /// current; so the next one is not, or, if that is all of them, what was to be opened cannot be had. Nothing where
+    /// it is what else was read that does not stand, or a snapshot that is too old: then none is known to be current.
+    [[nodiscard]] std::optional<std::size_t> standing() const noexcept { return standing_; }
+    /// Forgets all entries but the first `kept`, which are those of what is not rolled back.
+    void rewind(std::size_t kept) noexcept;
 
     /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both.
     /// After `good` commit() or abort() must follow; after anything else nothing is held.
@@ -114,8 +125,10 @@ private:
         return body.size() <= site_.largest && objects <= wire::most_elements;
     }
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
-    outcome lose_to(rollback_reason why) noexcept {
+    /// A conflict that leaves the first `standing` entries as they are.
+    outcome lose_to(rollback_reason why, std::optional<std::size_t> standing = std::nullopt) noexcept {
         why_ = why;
+        standing_ = standing && broken(fault::overlook_stale_read) ? used_ : standing;
         return outcome::conflict;
     }
     outcome lose_node(node_number node) noexcept {
@@ -128,9 +141,10 @@ private:
     }
     entry& add(const object_id& id);
     /// Asks the owners of the entries that `concerns` selects whether each has the version that was read: `here` where
-    /// that is this node, by one message of `what` to each other one.
+    /// that is this node, by one message of `what` to each other one. `current`: how many have, from the first on,
+    /// and those that it does not select among them; conflict if that is not all.
     template <class Concerns, class Here>
-    outcome ask_owners(wire::kind what, Concerns&& concerns, Here&& here);
+    outcome ask_owners(wire::kind what, Concerns&& concerns, Here&& here, std::size_t& current);
     wire::action action_for(const entry& e) const noexcept;
     /// Its part of a prepare, for each node that owns something.
     void gather();
@@ -143,6 +157,7 @@ private:
     transaction_name name_;
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
+    std::optional<std::size_t> standing_;
     std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;
     node_number lost_ = 0;

@@ -26,18 +26,21 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
     const std::uint32_t slow_path = d.slow_path;
     d.slow_path =
         slow_path_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
-    compensate_nested(d, f.mark.deferred, cause);
+    compensate_nested(d, f.mark.deferred, cause, d.pending == signal::rewind);
     d.slow_path = slow_path;
 }
 
 /// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
-void move_snapshot(descriptor& d, const detail::frame& f) noexcept {
+/// Whether it does.
+[[nodiscard]] bool move_snapshot(descriptor& d, const detail::frame& f) noexcept {
     d.forget_reads(f.mark.reads);
+    const word before = d.snapshot_bound;
     // A destructor that ran on the way may have moved the snapshot further.
-    d.snapshot_bound = std::max(d.snapshot_bound, d.rewind.bound);
+    d.snapshot_bound = std::max(before, d.rewind.bound);
     ++d.run.rewinds;
     if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_rewind(d.run.block());
     d.slow_commit |= slow_commit_restarted;
+    return d.snapshot_bound != before;
 }
 
 /// Waits for the transaction that was in the way. May restart the attempt.
@@ -86,7 +89,10 @@ void close_nested(tx& t, frame& f) {
     if (!d.unwinding()) {
         if (d.pending != signal::none) core::raise_again(d);
         // Afterwards nothing but the whole transaction could run again.
-        if (f.checkpoint && d.logging && !d.strict()) d.algorithm->refresh(d);
+        if (f.checkpoint && d.logging && !d.strict()) {
+            d.algorithm->refresh(d);
+            if ((d.slow_commit & core::slow_commit_handlers) != 0) core::have_companions_look(d);
+        }
     }
     d.frame_ = f.parent;
 }
@@ -101,9 +107,11 @@ sequel reopen_nested(tx& t, frame& f) {
     if (!mine) return sequel::propagate;
     const bool rewound = d.pending == signal::rewind;
     core::rewind_block(d, f, d.cause);
-    if (rewound) core::move_snapshot(d, f);
+    const bool moved = rewound && core::move_snapshot(d, f);
     core::calm(d);
     if (rewound) core::let_go_first(d);
+    // Participants may have shown the blocks around it what is older than this snapshot: these go back in their turn.
+    if (moved && !core::broken(core::fault::rewind_without_a_word)) core::follow_snapshot(d);
     return again ? sequel::again : sequel::cancelled;
 }
 

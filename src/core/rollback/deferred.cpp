@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/panic.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/fault.hpp"
 
@@ -12,6 +13,10 @@ namespace tutti::core {
 namespace {
 
 detail::handler* handler_of(const deferred& e) noexcept { return static_cast<detail::handler*>(e.object); }
+
+companion* companion_of(const deferred& e) noexcept {
+    return static_cast<companion*>(static_cast<participant*>(e.object));
+}
 
 bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
 
@@ -69,6 +74,22 @@ void tell_participants_of_snapshot(descriptor& d) {
         if (!votes(e.what)) continue;
         if (!static_cast<participant*>(e.object)->snapshot_moved()) attempt_abort(d, abort_cause::validation);
     }
+}
+
+void have_companions_look(descriptor& d) {
+    for (const deferred& e : d.deferred_log) {
+        if (e.what == deferred::kind::companion) companion_of(e)->look_again();
+    }
+}
+
+std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t step) noexcept {
+    std::size_t at = 0;
+    for (const deferred& e : d.deferred_log) {
+        if (e.what == deferred::kind::shown && companion_of(e) == &of && step-- == 0) break;
+        ++at;
+    }
+    TUTTI_ASSERT(at < d.deferred_log.size(), "a companion registers a step before it makes it");
+    return at;
 }
 
 bool tell_participants_of_retry(descriptor& d) {
@@ -158,13 +179,18 @@ void compensate(descriptor& d, abort_cause cause) noexcept {
     entries.swap(d.deferred_log);
 }
 
-void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause) noexcept {
-    for (std::size_t i = d.deferred_log.size(); i-- > mark;) undo(d, d.deferred_log[i], cause);
+void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept {
+    for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
+        const deferred& e = d.deferred_log[i];
+        undo(d, e, cause);
+        if (e.what == deferred::kind::shown && partial) companion_of(e)->forget_step();
+    }
     std::size_t kept = mark;
     for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
         deferred e = d.deferred_log[i];
         if (e.what == deferred::kind::allocated) e.what = deferred::kind::discarded;
-        if (e.what != deferred::kind::discarded && e.what != deferred::kind::companion) continue;
+        const bool was_shown = e.what == deferred::kind::shown && !partial;
+        if (e.what != deferred::kind::discarded && e.what != deferred::kind::companion && !was_shown) continue;
         d.deferred_log[kept++] = e;
     }
     d.deferred_log.shrink(kept);

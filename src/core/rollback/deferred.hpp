@@ -4,6 +4,7 @@
 //   before_commit   runs before prepare; may access, add, throw     dropped
 //   participant     votes after our prepare; told the decision      told, also before if it was asked to vote
 //   companion       as a participant                                the same; stays when a nested block is rolled back
+//   shown           forgotten                                       stays as well, but in a partial roll-back: told
 //   at_commit       runs with ownership held; must not fail         dropped
 //   constructed     forgotten                                       destroyed
 //   allocated       forgotten                                       freed; of a nested block: discarded
@@ -20,13 +21,25 @@
 
 namespace tutti::core {
 
+/// A participant that joined for the whole attempt, whichever block it joined in, and shows the body data of its own:
+/// what it showed to a nested block that was rolled back may have decided what the rest does, as reads of that block
+/// do. It shows them in *steps*, which are to it what reads are to variables: a step that a block has made stays when
+/// the block is rolled back, but is forgotten when the block runs again because of a conflict (a partial roll-back).
+class companion : public participant {
+public:
+    /// The latest step that is not forgotten is. The on_abort handlers that were registered after it have run.
+    virtual void forget_step() noexcept = 0;
+    /// A checkpoint ends: what is found now has a way back, what is found at the vote has none. Goes back if something
+    /// that it showed is not current.
+    virtual void look_again() = 0;
+};
+
 /// Throws std::bad_alloc, and then nothing has changed.
 void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy);
 
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
-/// A companion is a participant that joined for the whole attempt, whichever block it joined in: what it showed to a
-/// nested block that was rolled back may have decided what the rest does, as reads of that block do.
+/// Whether it is a participant's.
 [[nodiscard]] constexpr bool votes(deferred::kind what) noexcept {
     return what == deferred::kind::participant || what == deferred::kind::companion;
 }
@@ -40,6 +53,10 @@ inline void follow_snapshot(descriptor& d) {
     if ((d.slow_commit & slow_commit_handlers) != 0) [[unlikely]]
         tell_participants_of_snapshot(d);
 }
+/// A checkpoint ends; may go back.
+void have_companions_look(descriptor& d);
+/// Where in the log `of` has registered its step number `step`, from 0 on. REQUIRES: it has.
+[[nodiscard]] std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t step) noexcept;
 /// The body calls retry: false where one of the participants cannot wake it.
 [[nodiscard]] bool tell_participants_of_retry(descriptor& d);
 void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept;
@@ -52,7 +69,8 @@ void run_on_commit(descriptor& d, memory::log<deferred>& after);
 
 /// Undoes everything of the outermost block, newest first. REQUIRES: its writes are rolled back.
 void compensate(descriptor& d, abort_cause cause) noexcept;
-/// Undoes what a nested block put off since `mark`, newest first. REQUIRES: its writes are rolled back.
-void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause) noexcept;
+/// Undoes what a nested block put off since `mark`, newest first; in a partial roll-back what it was shown is
+/// forgotten. REQUIRES: its writes are rolled back.
+void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept;
 
 }  // namespace tutti::core

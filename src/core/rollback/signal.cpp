@@ -83,6 +83,14 @@ void attempt_rewind(descriptor& d, std::size_t first_invalid, word bound, abort_
     rewind_to(d, *f, bound, cause);
 }
 
+const detail::frame* way_back_before(descriptor& d, std::size_t place) noexcept {
+    return way_back(d, [place](const detail::savepoint& mark) { return mark.deferred <= place; });
+}
+
+void attempt_go_back(descriptor& d, const detail::frame& to, abort_cause cause) {
+    rewind_to(d, to, d.snapshot_bound, cause);
+}
+
 void attempt_let_pass(descriptor& d, const obstacle& other, abort_cause cause) {
     d.run.in_the_way = other;
     const auto* const f = way_back(d, [](const detail::savepoint&) { return true; });

@@ -34,6 +34,12 @@ inline void attempt_abort_if_doomed(descriptor& d) {
 /// outermost block.
 [[noreturn]] void attempt_rewind(descriptor& d, std::size_t first_invalid, word bound, abort_cause cause);
 
+/// The innermost open nested block that had begun when the entry at `place` of the deferred log was put there, if it
+/// may be rolled back alone, or null. For a conflict over what a companion has shown in the step that stands there.
+[[nodiscard]] const detail::frame* way_back_before(descriptor& d, std::size_t place) noexcept;
+/// Runs that block again; what was read before stands at the snapshot as it is.
+[[noreturn]] void attempt_go_back(descriptor& d, const detail::frame& to, abort_cause cause);
+
 /// An orec is busy. Runs the innermost open block again once the orec is free. Where that takes long, or d is waited
 /// for in its turn, because it keeps what it took before that block, it retreats.
 [[noreturn]] void attempt_let_pass(descriptor& d, const obstacle& other, abort_cause cause);

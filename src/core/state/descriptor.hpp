@@ -87,6 +87,7 @@ struct deferred {
         on_abort,
         participant,
         companion,
+        shown,
         constructed,
         allocated,
         discarded,
