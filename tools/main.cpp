@@ -1,5 +1,6 @@
 // The command `tutti`.
 #include "command_line.hpp"
+#include "promote.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "serve.hpp"
@@ -21,6 +22,11 @@ int carry_out(const tutti::tools::top_options& options) {
 
 int carry_out(const tutti::tools::timeline_options& options) {
     tutti::tools::timeline(options);
+    return cli::all_is_well;
+}
+
+int carry_out(const tutti::tools::promote_options& options) {
+    tutti::tools::promote(options);
     return cli::all_is_well;
 }
 
