@@ -40,8 +40,11 @@ public:
 };
 
 std::string what_to_do(const refused_by_leader& e) {
-    if (e.code() != "COPY") return e.what();
-    return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
+    if (e.code() == "COPY")
+        return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
+    if (e.code() == "STALE")
+        return std::string{e.what()} + ". If this one has been promoted, start it without --follow";
+    return e.what();
 }
 
 }  // namespace
@@ -117,8 +120,8 @@ void follower::catch_up() {
                 }
             });
             return;
-        } catch (const refused_by_leader&) {
-            throw;
+        } catch (const refused_by_leader& e) {
+            throw std::runtime_error{what_to_do(e)};
         } catch (const stale_leader&) {
             throw;
         } catch (const journal::store_error&) {
