@@ -100,10 +100,7 @@ bool journal::append(const piece& from) noexcept {
     if (broken_) return false;
     try {
         const std::scoped_lock lock{file_mutex_};
-        std::vector<branch> known = store_.branches();
-        for (const branch& b : from.branches) {
-            if (std::ranges::none_of(known, [&](const branch& k) { return k.is(b); })) store_.add_branch(b);
-        }
+        store_.adopt(from.branches);
         if (!from.groups.empty()) {
             if (from.groups.front().first < store_.end())
                 throw store_error{"the leader sent calls that the log has already", false};

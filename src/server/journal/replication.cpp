@@ -268,6 +268,7 @@ void replication::note(const pull& from) noexcept {
         // were drawn again.
         found->upto = from.upto_branch == branches_.back().id ? from.upto : from.end;
         found->seen = now;
+        found->address = from.address;  // it is not known before it listens
     } catch (...) {
         // It is told, or there is no memory to note it: then it does not count.
     }

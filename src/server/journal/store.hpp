@@ -113,6 +113,8 @@ public:
     [[nodiscard]] std::vector<branch> branches();
     /// On disk when this returns.
     void add_branch(const branch& b);
+    /// The same for those that are not there yet.
+    void adopt(const std::vector<branch>& all);
     /// The latest term that was heard of from others; on disk when it is kept.
     [[nodiscard]] std::uint64_t heard_term();
     void hear_term(std::uint64_t term);

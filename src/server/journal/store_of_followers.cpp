@@ -1,6 +1,8 @@
 // What leaders and followers ask of the file of the log.
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include "server/journal/record.hpp"
 #include "server/journal/statement.hpp"
 
@@ -34,6 +36,13 @@ void store::add_branch(const branch& b) {
             .bind(most_branches)
             .step("be written");
     });
+}
+
+void store::adopt(const std::vector<branch>& all) {
+    const std::vector<branch> known = branches();
+    for (const branch& b : all) {
+        if (std::ranges::none_of(known, [&](const branch& k) { return k.is(b); })) add_branch(b);
+    }
 }
 
 std::uint64_t store::heard_term() { return number("SELECT term FROM heard"); }

@@ -113,7 +113,9 @@ void follower::catch_up() {
         try {
             with_link([&](link& leader) {
                 try {
-                    static_cast<void>(ask(leader, own, milliseconds{0}));
+                    // Its term, too: a promotion must begin a later one, even before the first call has come.
+                    const journal::piece first = ask(leader, own, milliseconds{0});
+                    log_.with_file([&](journal::store& file) { file.adopt(first.branches); });
                 } catch (const refused_by_leader& e) {
                     if (e.code() != "COPY") throw;
                     copy(leader);
