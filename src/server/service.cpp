@@ -82,8 +82,8 @@ private:
     void take_snapshots();
     void stop_listening() noexcept;
 
-    bool started_ = false;  // there is something to end
-    bool serves_ = false;   // start() has come to its end
+    bool started_ = false;             // there is something to end
+    std::atomic<bool> serves_{false};  // start() has come to its end
     std::atomic<bool> drained_{false};
     instant start_time_;
     unsigned workers_ = 0;
@@ -96,7 +96,7 @@ private:
     std::unique_ptr<journal::journal> log_;
     std::unique_ptr<snapshots> snapshots_;
     std::unique_ptr<follower> follower_;  // also once it has been promoted
-    std::mutex promotion_;                // and that against the end
+    std::mutex promotion_;                // which begins no sooner than the start has ended
     std::unique_ptr<executor> executor_;
     std::optional<crash_witness> witness_;
     client_directory clients_;
@@ -266,6 +266,7 @@ void service::body::start() {
         metrics_port = exposed_->port();
     }
     for (const auto& r : io_threads_) r->start();
+    const std::scoped_lock lock{promotion_};
     if (follower_) follower_->start(port == 0 ? std::string{} : how.host + ":" + std::to_string(port));
     serves_ = true;
 }

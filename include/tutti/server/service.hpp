@@ -81,8 +81,8 @@ struct log_settings {
     std::size_t snapshot_after = std::size_t{64} << 20;
     /// A call that takes longer when it is run again ends the start: it waits for something that does not come.
     std::chrono::milliseconds replay_limit{60'000};
-    /// Bytes of calls that a snapshot has taken the place of, and that are kept for followers all the same: one that has
-    /// been away for longer needs a copy of the snapshot.
+    /// Bytes of calls that a snapshot has taken the place of, and that are kept for followers all the same: one that
+    /// has been away for longer needs a copy of the snapshot.
     std::size_t backlog = std::size_t{64} << 20;
     /// A call that has written something is answered when so many followers have it on their disks; UNREPLICATED if
     /// that takes longer than `replicas_timeout`.
@@ -153,8 +153,8 @@ struct settings {
     /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw.
     std::function<void(severity, const std::string&)> notice{};
     log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
-    /// If it names a server: this one appends what that one logs to its own log, runs it, and serves procedures that are
-    /// read-only, until it is promoted. It needs a log.
+    /// If it names a server: this one appends what that one logs to its own log, runs it, and serves procedures that
+    /// are read-only, until it is promoted. It needs a log.
     leader_settings follow{};
     /// Bytes of requests and answers that the server holds for all clients together. Beyond it no call of a client
     /// begins: each is answered BUSY. What runs already may make it more.

@@ -264,8 +264,8 @@ void replication::note(const pull& from) noexcept {
             followers_.push_back({.id = from.follower, .address = from.address});
             found = followers_.end() - 1;
         }
-        // What it was told by an earlier branch of this server may not hold any more: positions after the end of the log
-        // were drawn again.
+        // What it was told by an earlier branch of this server may not hold any more: positions after the end of the
+        // log were drawn again.
         found->upto = from.upto_branch == branches_.back().id ? from.upto : from.end;
         found->seen = now;
         found->address = from.address;  // it is not known before it listens

@@ -2,8 +2,8 @@
 // and what any server knows of its own part.
 //
 // A follower asks for what comes after its own log (`pull`), again and again, and is answered when there is more, or
-// after a while. By what it asks for it says what it has on its disk. So a leader keeps nothing for a follower but a few
-// numbers, whatever that is doing: one that is slow asks seldom, and what it asks for is read from the file.
+// after a while. By what it asks for it says what it has on its disk. So a leader keeps nothing for a follower but a
+// few numbers, whatever that is doing: one that is slow asks seldom, and what it asks for is read from the file.
 //
 // T1  Each branch of the log has one writer (store.hpp). A server takes calls that write only while it leads, which it
 //     does from a start without a leader to follow, or from a promotion, on a branch of its own.
@@ -48,7 +48,7 @@ struct pull {
     std::size_t most = 0;           ///< bytes that it wants
 };
 
-/// What a client asks for that is not answered at once. Its owner's until it is handed in, and again from `answered` on.
+/// What a client asks for that is not answered at once. Its owner's until it is handed in, and from `answered` on.
 class inquiry {
 public:
     enum class kind : std::uint8_t { none, pull, wait, task };

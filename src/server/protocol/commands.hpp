@@ -37,8 +37,8 @@ public:
     /// What is to become of a request that was taken.
     enum class outcome : std::uint8_t { answer, submit, ask_door, ask_journal };
 
-    /// Answers `r`, or makes it ready for the executor, the doorkeeper or the journal. REQUIRES: at least one word; r.arrived is
-    /// set.
+    /// Answers `r`, or makes it ready for the executor, the doorkeeper or the journal. REQUIRES: at least one word;
+    /// r.arrived is set.
     [[nodiscard]] outcome take(session& who, std::span<const std::string_view> words, request& r) const;
 
     /// Answers what was ready for the doorkeeper, as it has said.

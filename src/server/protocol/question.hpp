@@ -1,5 +1,5 @@
-// What a client asks for that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, and what followers ask
-// (FOLLOW).
+// What a client asks for that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, and what followers
+// ask (FOLLOW).
 #pragma once
 
 #include <functional>

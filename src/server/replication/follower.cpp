@@ -84,43 +84,20 @@ journal::piece follower::ask(link& leader, const journal::pull& from, millisecon
     return p;
 }
 
-/// Runs `what` on a connection that stop() can cut.
-template <class F>
-void follower::with_link(const F& what) {
-    link leader{how_.follow, how_.tls};
-    {
-        const std::scoped_lock lock{mutex_};
-        if (stopping_) return;
-        open_ = &leader;
-    }
-    const auto close = [this] {
-        const std::scoped_lock lock{mutex_};
-        open_ = nullptr;
-    };
-    try {
-        what(leader);
-    } catch (...) {
-        close();
-        throw;
-    }
-    close();
-}
-
 void follower::catch_up() {
     const auto began = clock::now();
     for (;;) {
         const journal::pull own = state();
         try {
-            with_link([&](link& leader) {
-                try {
-                    // Its term, too: a promotion must begin a later one, even before the first call has come.
-                    const journal::piece first = ask(leader, own, milliseconds{0});
-                    log_.with_file([&](journal::store& file) { file.adopt(first.branches); });
-                } catch (const refused_by_leader& e) {
-                    if (e.code() != "COPY") throw;
-                    copy(leader);
-                }
-            });
+            link leader{how_.follow, how_.tls, stopping_};
+            try {
+                // Its term, too: a promotion must begin a later one, even before the first call has come.
+                const journal::piece first = ask(leader, own, milliseconds{0});
+                log_.with_file([&](journal::store& file) { file.adopt(first.branches); });
+            } catch (const refused_by_leader& e) {
+                if (e.code() != "COPY") throw;
+                copy(leader);
+            }
             return;
         } catch (const refused_by_leader& e) {
             throw std::runtime_error{what_to_do(e)};
@@ -176,7 +153,6 @@ std::string follower::stop() {
     {
         const std::scoped_lock lock{mutex_};
         stopping_ = true;
-        if (open_ != nullptr) open_->cut();
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
@@ -184,21 +160,16 @@ std::string follower::stop() {
     return failed_;
 }
 
-bool follower::stopping() const {
-    const std::scoped_lock lock{mutex_};
-    return stopping_;
-}
-
 bool follower::pause(milliseconds longest) {
     std::unique_lock lock{mutex_};
-    return !changed_.wait_for(lock, longest, [this] { return stopping_; });
+    return !changed_.wait_for(lock, longest, [this] { return stopping_.load(); });
 }
 
 void follower::note(bool up, const std::string& trouble) {
     bool is_new = false;
     {
         const std::scoped_lock lock{mutex_};
-        if (stopping_) return;  // it was cut
+        if (stopping_) return;  // that is why
         is_new = trouble != figures_.trouble || (up && !figures_.up);
         figures_.up = up;
         figures_.trouble = trouble;
@@ -211,13 +182,12 @@ void follower::work() {
     for (bool goes_on = true; goes_on;) {
         milliseconds rest = between_attempts;
         try {
-            with_link([this](link& leader) {
-                while (!stopping()) {
-                    const journal::piece p = ask(leader, state(), longest_question);
-                    note(true, {});
-                    take(p);
-                }
-            });
+            link leader{how_.follow, how_.tls, stopping_};
+            while (!stopping_) {
+                const journal::piece p = ask(leader, state(), longest_question);
+                note(true, {});
+                take(p);
+            }
         } catch (const cannot_run& e) {
             note(false, std::string{e.what()} + "; nothing more is taken from the leader");
             const std::scoped_lock lock{mutex_};
@@ -296,11 +266,10 @@ void follower::tell(std::uint64_t term) {
     bool heard = false;
     do {
         try {
-            with_link([&](link& leader) {
-                static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version),
-                                              std::to_string(term), address_.empty() ? "-" : address_}));
-                heard = true;
-            });
+            link leader{how_.follow, how_.tls, stopping_};
+            static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version),
+                                          std::to_string(term), address_.empty() ? "-" : address_}));
+            heard = true;
         } catch (const std::exception&) {
             // It is gone, as a rule: that is why this server was promoted.
         }

@@ -9,6 +9,7 @@
 // Thread safety: `look` any thread; the rest one at a time.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -34,8 +35,8 @@ public:
     follower(const follower&) = delete;
     follower& operator=(const follower&) = delete;
 
-    /// Makes the log one that the leader's can be appended to, by a copy where that is needed. Without the leader only a
-    /// log that has something is enough. REQUIRES: the log has not been read yet. @throws std::runtime_error
+    /// Makes the log one that the leader's can be appended to, by a copy where that is needed. Without the leader it
+    /// has to have something. REQUIRES: the log has not been read yet. @throws std::runtime_error
     void catch_up();
     /// `address`: of this server, for people. @throws std::system_error
     void start(std::string address);
@@ -54,19 +55,15 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     void work();
-    void follow();
     void tell(std::uint64_t term);
     [[nodiscard]] journal::pull state();
     [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
     void copy(link& leader);
     void take(const journal::piece& p);
     void note(bool up, const std::string& trouble);
-    [[nodiscard]] bool stopping() const;
     /// False: it is to stop.
     bool pause(std::chrono::milliseconds longest);
     void start_thread(std::function<void()> what);
-    template <class F>
-    void with_link(const F& what);
 
     const settings& how_;
     journal::journal& log_;
@@ -77,12 +74,11 @@ private:
     std::uint64_t upto_ = 1, upto_branch_ = 0;
     clock::time_point next_snapshot_{};
     std::thread thread_;
+    std::atomic<bool> stopping_{false};  // changed under the lock, so that what pauses sees it
 
     mutable std::mutex mutex_;  // of what follows
     std::condition_variable changed_;
-    bool stopping_ = false;
     std::string failed_;  // a call could not be run again
-    link* open_ = nullptr;
     journal::link_figures figures_;
     clock::time_point heard_{};
 };

@@ -18,18 +18,22 @@ namespace tutti::server {
 namespace {
 
 constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::milliseconds between_looks{100};  // whether it is to stop
 constexpr std::size_t longest_answer = std::size_t{1} << 31;
 
 /// Whether it is connected in time; else errno says why not.
-bool connects(int s, const addrinfo& to) {
+bool connects(int s, const addrinfo& to, const std::atomic<bool>& stops) {
     if (::connect(s, to.ai_addr, to.ai_addrlen) == 0) return true;
     if (errno != EINPROGRESS) return false;
+    const auto until = std::chrono::steady_clock::now() + patience;
     pollfd one{.fd = s, .events = POLLOUT, .revents = 0};
-    const int ready = ::poll(&one, 1, static_cast<int>(std::chrono::milliseconds{patience}.count()));
+    int ready = 0;
+    while (ready == 0 && !stops && std::chrono::steady_clock::now() < until)
+        ready = ::poll(&one, 1, static_cast<int>(between_looks.count()));
     if (ready == 0) errno = ETIMEDOUT;
     if (ready <= 0) return false;
-    socklen_t size = sizeof errno;
     int error = 0;
+    socklen_t size = sizeof error;
     ::getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &size);
     errno = error;
     return error == 0;
@@ -37,8 +41,11 @@ bool connects(int s, const addrinfo& to) {
 
 }  // namespace
 
-link::link(const leader_settings& to, const tls_files& own)
-    : name_{to.host + ":" + std::to_string(to.port)}, context_{nullptr, ::SSL_CTX_free}, ssl_{nullptr, ::SSL_free} {
+link::link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops)
+    : name_{to.host + ":" + std::to_string(to.port)},
+      stops_{stops},
+      context_{nullptr, ::SSL_CTX_free},
+      ssl_{nullptr, ::SSL_free} {
     connect(to);
     try {
         if (!to.tls_authority.empty()) greet(to, own);
@@ -55,8 +62,6 @@ link::~link() {
     ::close(socket_);
 }
 
-void link::cut() noexcept { ::shutdown(socket_, SHUT_RDWR); }
-
 void link::fail(const std::string& what) const { throw std::runtime_error{"the leader " + name_ + " " + what}; }
 
 void link::connect(const leader_settings& to) {
@@ -70,13 +75,13 @@ void link::connect(const leader_settings& to) {
     int error = 0;
     for (const addrinfo* a = found; a != nullptr && socket_ < 0; a = a->ai_next) {
         socket_ = ::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (socket_ >= 0 && connects(socket_, *a)) break;
+        if (socket_ >= 0 && connects(socket_, *a, stops_)) break;
         error = errno;
         if (socket_ >= 0) ::close(std::exchange(socket_, -1));
     }
     if (socket_ < 0) fail(std::string{"cannot be reached: "} + std::strerror(error));
     ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) & ~O_NONBLOCK);
-    const timeval longest{.tv_sec = patience.count(), .tv_usec = 0};
+    const timeval longest{.tv_sec = 0, .tv_usec = std::chrono::microseconds{between_looks}.count()};
     const int on = 1;
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
     ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
@@ -107,18 +112,30 @@ void link::greet(const leader_settings& to, const tls_files& own) {
     if (!is_address) ::SSL_set1_host(ssl_.get(), to.host.c_str());
     ::SSL_set_tlsext_host_name(ssl_.get(), to.host.c_str());
     ::SSL_set_fd(ssl_.get(), socket_);
-    if (::SSL_connect(ssl_.get()) != 1) tls_fails("handshake");
+    if (patiently([this] { return ::SSL_connect(ssl_.get()); }) != 1) tls_fails("handshake");
+}
+
+template <class F>
+long link::patiently(const F& move) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+        const auto moved = static_cast<long>(move());
+        if (moved > 0) return moved;
+        bool later = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+        if (ssl_ != nullptr) {
+            const int why = ::SSL_get_error(ssl_.get(), static_cast<int>(moved));
+            later = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+        }
+        if (!later || stops_ || std::chrono::steady_clock::now() > until) return moved;
+    }
 }
 
 void link::write(std::string_view bytes) {
     while (!bytes.empty()) {
-        ssize_t moved = 0;
-        if (ssl_ == nullptr) {
-            moved = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-        } else {
-            moved = ::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
-        }
-        if (moved < 0 && errno == EINTR) continue;
+        const long moved = patiently([&]() -> long {
+            if (ssl_ != nullptr) return ::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
+            return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        });
         if (moved <= 0) fail("takes no questions any more");
         bytes.remove_prefix(static_cast<std::size_t>(moved));
     }
@@ -127,14 +144,12 @@ void link::write(std::string_view bytes) {
 /// More of what has been answered.
 void link::fill() {
     char some[65'536];
-    for (;;) {
-        const ssize_t moved =
-            ssl_ == nullptr ? ::recv(socket_, some, sizeof some, 0) : ::SSL_read(ssl_.get(), some, sizeof some);
-        if (moved < 0 && errno == EINTR) continue;
-        if (moved <= 0) fail(moved == 0 ? "has closed the connection" : "does not answer any more");
-        in_.append(some, static_cast<std::size_t>(moved));
-        return;
-    }
+    const long moved = patiently([&]() -> long {
+        if (ssl_ != nullptr) return ::SSL_read(ssl_.get(), some, sizeof some);
+        return ::recv(socket_, some, sizeof some, 0);
+    });
+    if (moved <= 0) fail(moved == 0 ? "has closed the connection" : "does not answer any more");
+    in_.append(some, static_cast<std::size_t>(moved));
 }
 
 std::string link::line() {
