@@ -22,6 +22,7 @@ file(
   "${PROJECT_SOURCE_DIR}/src/hardware/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/algorithms/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/policies/*.cpp"
+  "${PROJECT_SOURCE_DIR}/src/device/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/api/*.cpp")
 
 # The preemption layer is in the library, because the server and what it loads must share one engine with it.
@@ -29,13 +30,15 @@ set(tutti_preempt_sources "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(TUTTI_PREEMPTS ON)
   file(GLOB tutti_preempt_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/preempt/*.cpp")
-  # For kernel/uapi.h.
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp"
-                              PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 else()
   set(TUTTI_PREEMPTS OFF)
   message(STATUS "src/preempt/ is left out: it switches contexts by x86-64 instructions")
 endif()
+
+# For kernel/uapi.h.
+set_source_files_properties(
+  "${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp" "${PROJECT_SOURCE_DIR}/src/device/device.cpp"
+  "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp" PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 
 # What the engine's own translation units are compiled with.
 function(tutti_engine target)

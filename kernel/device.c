@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The device: who may call, and the life of what a program has opened. Whoever may open it can do no more than have
- * threads of its own program interrupted, while they run.
+ * threads of its own program interrupted, while they run, and have them sleep or run at a lower weight, for a while.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -20,6 +20,7 @@ static void free_file(struct kref *ref)
 
 	mmdrop(file->mm);
 	free_page((unsigned long)file->entries);
+	free_page((unsigned long)file->transactions);
 	kfree(file);
 }
 
@@ -33,16 +34,22 @@ static int open_device(struct inode *inode, struct file *f)
 	struct tutti_file *file;
 
 	BUILD_BUG_ON(sizeof(struct tutti_entry) * TUTTI_THREADS > PAGE_SIZE);
+	BUILD_BUG_ON(sizeof(struct tutti_transaction) * TUTTI_THREADS > PAGE_SIZE);
+	BUILD_BUG_ON(TUTTI_TRANSACTIONS_PAGE != PAGE_SIZE);
 	if (!current->mm)
 		return -EPERM;
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
 	file->entries = (struct tutti_entry *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
-	if (!file->entries) {
+	file->transactions = (struct tutti_transaction *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!file->entries || !file->transactions) {
+		free_page((unsigned long)file->entries);
+		free_page((unsigned long)file->transactions);
 		kfree(file);
 		return -ENOMEM;
 	}
+	tutti_prepare_queues(file);
 	kref_init(&file->ref);
 	mutex_init(&file->lock);
 	file->mm = current->mm;
@@ -59,6 +66,7 @@ static int release_device(struct inode *inode, struct file *f)
 	mutex_lock(&file->lock);
 	tutti_leave(file);
 	mutex_unlock(&file->lock);
+	tutti_resign(file);
 	tutti_file_put(file);
 	return 0;
 }
@@ -66,17 +74,18 @@ static int release_device(struct inode *inode, struct file *f)
 static int map_device(struct file *f, struct vm_area_struct *vma)
 {
 	struct tutti_file *file = f->private_data;
+	void *page = vma->vm_pgoff ? (void *)file->transactions : file->entries;
 
 	if (current->mm != file->mm)
 		return -EPERM;
-	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE)
+	if (vma->vm_pgoff > 1 || vma->vm_end - vma->vm_start != PAGE_SIZE)
 		return -EINVAL;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
 	vm_flags_set(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP);
 #else
 	vma->vm_flags |= VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP;
 #endif
-	return vm_insert_page(vma, vma->vm_start, virt_to_page(file->entries));
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(page));
 }
 
 /* REQUIRES: file->lock */
@@ -126,8 +135,22 @@ static long control(struct file *f, unsigned int command, unsigned long argument
 		return put_user((u32)TUTTI_ABI, (u32 __user *)argument);
 	if (current->mm != file->mm)
 		return -EPERM;
-	if (command == TUTTI_KICK)
+	switch (command) {
+	case TUTTI_KICK:
 		return tutti_kick(file, argument);
+	case TUTTI_ENROL:
+		return tutti_enrol(file, (u32 __user *)argument);
+	case TUTTI_RESIGN:
+		return tutti_resign(file);
+	case TUTTI_AWAIT:
+		return tutti_await(file, argument);
+	case TUTTI_DEFER:
+		return tutti_defer(file, argument);
+	case TUTTI_RESUME:
+		return tutti_resume(file);
+	case TUTTI_RELEASE:
+		return tutti_release(file);
+	}
 	mutex_lock(&file->lock);
 	result = control_locked(file, command, (void __user *)argument);
 	mutex_unlock(&file->lock);
@@ -154,20 +177,21 @@ static int __init start(void)
 {
 	int bad;
 
-	tutti_ticks_start();
+	preempt_notifier_inc();
 	bad = misc_register(&device);
 	if (bad)
-		tutti_ticks_end();
+		preempt_notifier_dec();
 	return bad;
 }
 
 static void __exit end(void)
 {
 	misc_deregister(&device);
-	tutti_ticks_end();
+	tutti_end_burials();
+	preempt_notifier_dec();
 }
 
 module_init(start);
 module_exit(end);
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Ticks for preemptive transactions (Tutti)");
+MODULE_DESCRIPTION("Ticks and serialization for transactions (Tutti)");

@@ -13,7 +13,6 @@
  *	sender:	wanted = 1; barrier; on a processor? interrupts it
  *	thread:	cpu = this; barrier; returns to user mode: wanted?
  */
-#include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/sched.h>
@@ -24,7 +23,6 @@
 #include <linux/smp.h>
 #include <linux/uaccess.h>
 #include <linux/version.h>
-#include <linux/workqueue.h>
 #include <asm/prctl.h>
 #include <asm/ptrace.h>
 #include <asm/segment.h>
@@ -203,11 +201,9 @@ static void unlink_thread(struct tutti_thread *t)
 	hrtimer_try_to_cancel(&t->timer);
 }
 
-/* What a thread holds can be let go of only where one may sleep. */
-static LLIST_HEAD(dead);
-
-static void bury(struct tutti_thread *t)
+static void bury(struct tutti_corpse *corpse)
 {
+	struct tutti_thread *t = container_of(corpse, struct tutti_thread, corpse);
 	struct tutti_file *file = t->file;
 
 	mutex_lock(&file->lock);
@@ -218,24 +214,6 @@ static void bury(struct tutti_thread *t)
 	kfree_rcu(t, rcu);
 	tutti_file_put(file);
 }
-
-static void bury_dead(struct work_struct *unused)
-{
-	struct tutti_thread *t, *next;
-
-	llist_for_each_entry_safe(t, next, llist_del_all(&dead), dead) {
-		bury(t);
-		/* The end of the module waits for this work. */
-		module_put(THIS_MODULE);
-	}
-}
-static DECLARE_WORK(burial, bury_dead);
-
-static void call_for_burial(struct irq_work *unused)
-{
-	schedule_work(&burial);
-}
-static DEFINE_IRQ_WORK(caller, call_for_burial);
 
 static void on_sched_in(struct preempt_notifier *n, int cpu)
 {
@@ -251,10 +229,8 @@ static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
 	struct tutti_thread *t = container_of(n, struct tutti_thread, scheduled);
 
 	unlink_thread(t);
-	if (READ_ONCE(current->__state) == TASK_DEAD) {
-		llist_add(&t->dead, &dead);
-		irq_work_queue(&caller);
-	}
+	if (READ_ONCE(current->__state) == TASK_DEAD)
+		tutti_call_for_burial(&t->corpse);
 }
 
 static struct preempt_ops sched_ops = {
@@ -273,22 +249,6 @@ static struct tutti_thread *own_thread(struct tutti_file *file)
 			return t;
 	}
 	return NULL;
-}
-
-/*
- * Each device that a thread has joined costs time at each switch and each return, with interrupts off. Some may be of
- * programs that the thread was before.
- */
-static bool has_joined_too_many(void)
-{
-	struct preempt_notifier *n;
-	unsigned int count = 0;
-
-	preempt_disable();
-	hlist_for_each_entry(n, &current->preempt_notifiers, link)
-		count += n->ops == &sched_ops;
-	preempt_enable();
-	return count >= TUTTI_DEVICES;
 }
 
 static bool is_time(u64 ns)
@@ -312,7 +272,7 @@ int tutti_join(struct tutti_file *file, struct tutti_join *how)
 
 	if (bad)
 		return bad;
-	if (own_thread(file) || has_joined_too_many())
+	if (own_thread(file) || tutti_notifiers(&sched_ops) >= TUTTI_DEVICES)
 		return -EBUSY;
 	for (how->number = 0; how->number < TUTTI_THREADS; how->number++) {
 		if (!rcu_access_pointer(file->slots[how->number]))
@@ -330,6 +290,7 @@ int tutti_join(struct tutti_file *file, struct tutti_join *how)
 	t->file = file;
 	t->entry = &file->entries[how->number];
 	t->cpu = -1;
+	t->corpse.bury = bury;
 	t->returns.on_user_return = on_return;
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 	hrtimer_setup(&t->timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
@@ -391,19 +352,4 @@ int tutti_kick(struct tutti_file *file, unsigned long number)
 	rcu_read_unlock();
 	preempt_enable();
 	return t ? 0 : -ESRCH;
-}
-
-void tutti_ticks_start(void)
-{
-	preempt_notifier_inc();
-}
-
-/* No thread is left, but what buried the last one may still be under way. */
-void tutti_ticks_end(void)
-{
-	/* One that has told of its thread's end has called for the burial, too: it does both without interrupts. */
-	synchronize_rcu();
-	irq_work_sync(&caller);
-	flush_work(&burial);
-	preempt_notifier_dec();
 }

@@ -4,11 +4,12 @@
  *
  * Who holds what:
  *
- *	file	is held by the open file and by each thread that has joined
+ *	file	is held by the open file, by each thread that has joined and by each member
  *	thread	is held by its task, whose list of preempt notifiers it is on, until the task leaves or dies
- *	module	is held by open files, and by threads, which may outlive them
+ *	member	the same: a thread that has enrolled
+ *	module	is held by open files, and by threads and members, which may outlive them
  *
- * `slots` change under `lock`, and are read under RCU.
+ * `slots` and `members` change under `lock`, and are read under RCU.
  */
 #ifndef TUTTI_H
 #define TUTTI_H
@@ -21,6 +22,8 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/user-return-notifier.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "uapi.h"
 
@@ -33,6 +36,13 @@
 #endif
 
 struct tutti_thread;
+struct tutti_member;
+
+/* What a thread holds can be let go of only where one may sleep, which is not where its end is heard of. */
+struct tutti_corpse {
+	struct llist_node node;
+	void (*bury)(struct tutti_corpse *corpse);	/* may sleep; the module is let go of after it */
+};
 
 struct tutti_file {
 	struct kref ref;
@@ -44,6 +54,12 @@ struct tutti_file {
 	struct tutti_thread __rcu *slots[TUTTI_THREADS];
 	unsigned int range_count;	/* released after the range that it counts */
 	struct tutti_range ranges[TUTTI_RANGES];
+
+	/* serialization.c */
+	struct tutti_transaction *transactions;
+	struct tutti_member __rcu *members[TUTTI_THREADS];
+	unsigned int tenures[TUTTI_THREADS];	/* odd while a member has the entry; changed before its waiters are woken */
+	wait_queue_head_t queues[TUTTI_THREADS];	/* of those that sleep for the member */
 };
 
 struct tutti_thread {
@@ -58,7 +74,22 @@ struct tutti_thread {
 	struct task_struct *task;		/* held, so that no other task is taken for it */
 	struct tutti_file *file;
 	struct tutti_entry *entry;
-	struct llist_node dead;
+	struct tutti_corpse corpse;
+	struct rcu_head rcu;
+};
+
+struct tutti_member {
+	struct preempt_notifier scheduled;
+	int cpu;				/* where it runs; -1: nowhere */
+	struct task_struct *task;		/* held, so that no other task is taken for it */
+	struct tutti_file *file;
+	struct tutti_transaction *entry;
+	unsigned int number;
+	/* Under the file's lock: */
+	u64 defers_to;				/* members, a bit each; 0: it does not defer */
+	int nice, lowered_to;			/* what it was before that, and what was made of it */
+	struct delayed_work relief;		/* for when it has deferred for too long */
+	struct tutti_corpse corpse;
 	struct rcu_head rcu;
 };
 
@@ -68,7 +99,24 @@ void tutti_file_put(struct tutti_file *file);
 int tutti_join(struct tutti_file *file, struct tutti_join *how);
 int tutti_leave(struct tutti_file *file);
 int tutti_kick(struct tutti_file *file, unsigned long number);
-void tutti_ticks_start(void);
-void tutti_ticks_end(void);
+
+/* burial.c. Called where the scheduler's notifier finds a task that it will not hear of again. */
+void tutti_call_for_burial(struct tutti_corpse *corpse);
+/* REQUIRES: no thread is left, but what buries the last one may still be under way. */
+void tutti_end_burials(void);
+/*
+ * How many notifiers of that kind the calling thread has. Each device that it has joined costs time at each switch, with
+ * interrupts off; some may be of programs that the thread was before.
+ */
+unsigned int tutti_notifiers(const struct preempt_ops *ops);
+
+/* serialization.c. All for the calling thread, and with the file's lock free. */
+void tutti_prepare_queues(struct tutti_file *file);
+long tutti_enrol(struct tutti_file *file, u32 __user *number);
+long tutti_resign(struct tutti_file *file);
+long tutti_await(struct tutti_file *file, u64 longest_ns);
+long tutti_defer(struct tutti_file *file, u64 longest_ns);
+long tutti_resume(struct tutti_file *file);
+long tutti_release(struct tutti_file *file);
 
 #endif

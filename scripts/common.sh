@@ -98,23 +98,25 @@ step() {
 # Debian's names. A command asks only for the groups it needs. pkgconf is for those who use what was built.
 packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
-packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
+packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcivetweb-dev libcli11-dev libfmt-dev libhiredis-dev
     libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev)
 # Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
 packages_engines=(etcd-server postgresql redis-server)
 # Asio brings event loop and sockets, and TLS of the same shape; cereal turns objects into bytes.
-packages_cluster=(libasio-dev libcereal-dev "${packages_engine_clients[@]}")
+packages_cluster=(libasio-dev libcereal-dev libcivetweb-dev prometheus-cpp-dev "${packages_engine_clients[@]}")
 packages_redis=(redis-server redis-tools)
 # Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 # Builds the kernel module, and boots guests that load it.
 packages_kernel=(qemu-system-x86 busybox-static cpio make linux-headers-cloud-amd64)
+# Makes the package of the module's source, and builds the module from it.
+packages_dkms=(dh-dkms dkms make linux-headers-cloud-amd64)
 packages_charts=(python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC.
 packages_test=(gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
-    redis-tools python3-redis libgtest-dev
+    redis-tools python3-redis node-redis golang-go golang-github-gomodule-redigo-dev libgtest-dev
     librapidcheck-dev gcc-12-source openssl xz-utils locales "${packages_kernel[@]}")
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
@@ -152,6 +154,7 @@ installed() {
         systemtap-sdt-dev) has_header sys/sdt.h || has_header "$(uname -m)-linux-gnu/sys/sdt.h" ;;
         libcrypt-dev) has_header crypt.h ;;
         libssl-dev) has_header openssl/ssl.h ;;
+        libcivetweb-dev) has_header civetweb.h ;;
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
         libtomlplusplus-dev) has_header toml++/toml.h ;;
         libsqlite3-dev) has_header sqlite3.h ;;
@@ -162,6 +165,9 @@ installed() {
         dpkg-dev) command -v dpkg-source ;;
         redis-tools) command -v redis-cli ;;
         debhelper) command -v dh ;;
+        node-redis) [[ -e /usr/share/nodejs/redis/package.json ]] && command -v node ;;
+        golang-go) command -v go ;;
+        golang-github-gomodule-redigo-dev) [[ -d /usr/share/gocode/src/github.com/gomodule/redigo/redis ]] ;;
         python3-redis) /usr/bin/python3 -c 'import redis' 2>&1 ;;
         python3-venv) /usr/bin/python3 -c "import ensurepip" ;;
         libgtest-dev) has_header gtest/gtest.h ;;

@@ -35,17 +35,31 @@ try_debian() {
     [[ $(<"$root/etc/ld.so.conf.d/000-tutti-libitm.conf") == "/usr/lib/$(gcc -print-multiarch)/tutti" ]]
 }
 
+# The module, as DKMS would build it from the package for each kernel whose headers are here; nothing is installed.
+try_dkms() {
+    local release root=$PWD/build/package/root tree=$PWD/build/package/dkms
+    # shellcheck source=scripts/kernel.sh
+    source scripts/kernel.sh
+    mkdir -p "$tree"
+    for release in $(kernel_releases); do
+        dkms build -m tutti -v "$1" -k "$release" --sourcetree "$root/usr/src" --dkmstree "$tree" || return
+        [[ -e $tree/tutti/$1/$release/x86_64/module/tutti.ko || -e $tree/tutti/$1/$release/x86_64/module/tutti.ko.xz ]] ||
+            return
+    done
+}
+
 package_deb() {
     local version
     version=$(project_version)
     rm -rf build/package
     mkdir -p build/package
-    steps 5
-    step "packages" need "${packages_build[@]}" "${packages_server[@]}" debhelper lintian
+    steps 6
+    step "packages" need "${packages_build[@]}" "${packages_server[@]}" "${packages_dkms[@]}" debhelper lintian
     step "source" unpack_for_debian "$version" "build/package/tutti-$version"
     step "dpkg-buildpackage" build_debian "build/package/tutti-$version"
     step "lintian" lintian --allow-root --fail-on error,warning build/package/*.changes
     step "try them" try_debian
+    step "try the module" try_dkms "$version"
     say "the packages are build/package/*.deb; install them with: sudo apt install ./build/package/*.deb"
 }
 

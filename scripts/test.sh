@@ -68,7 +68,8 @@ test_preset() {
         server=OFF cluster=OFF folders='language;stamp'
     fi
     if ! excerpt_of=failed_build try_step "$preset: build" build_preset "$preset" all -DTUTTI_TESTS=ON \
-        -DTUTTI_APPS=ON -DTUTTI_SERVER=$server -DTUTTI_CLUSTER=$cluster -DTUTTI_BENCH=$bench "-DTUTTI_TEST_FOLDERS=$folders"; then
+        -DTUTTI_APPS=ON "-DTUTTI_SERVER=$server" "-DTUTTI_CLUSTER=$cluster" "-DTUTTI_BENCH=$bench" \
+        "-DTUTTI_TEST_FOLDERS=$folders"; then
         record "$preset" 0 1 "$step_seconds" "does not build; see $step_log"
         failures+=("$preset: build: $(errors "$step_log" | grep -m 1 -v '^FAILED: ' || true)")
         step_number=$((step_number + 1))

@@ -1,5 +1,6 @@
 #include "command_line.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -22,38 +23,68 @@ std::string password_in(const std::string& file) {
 
 namespace {
 
+/// Of the environment; empty if it is not there.
+std::string variable(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? std::string{} : value;
+}
+
 /// A command that asks a running server.
 template <class Options>
 struct asking {
     Options options;
     std::string password_file;
+    tls_files tls;
+    bool secure = false;
 
     explicit asking(CLI::App& command) {
         command.add_option("--host", options.to.host, "Where the server listens")->capture_default_str();
         command.add_option("--port", options.to.port, "Its port")->capture_default_str();
         command.add_option("--unix", options.to.unix_socket, "Its unix socket instead")->type_name("PATH");
-        auto* const password =
-            command.add_option("--password-file", password_file, "AUTH with the first line of this file");
-        password->type_name("FILE");
-        command.add_option("--user", options.to.user, "AUTH as this user of the server's")
-            ->type_name("NAME")
-            ->needs(password);
+        command
+            .add_option("--password-file", password_file,
+                        "AUTH with the first line of this file; without it, with TUTTI_PASSWORD of the environment")
+            ->type_name("FILE");
+        command
+            .add_option("--user", options.to.user,
+                        "AUTH as this user of the server's; without it, as TUTTI_USER of the environment")
+            ->type_name("NAME");
+        command.add_flag("--tls", secure, "Speak TLS, with a server whose certificate the system trusts");
+        const auto file = [&](const char* name, std::string& into, const char* what) {
+            return command.add_option(name, into, what)->type_name("FILE");
+        };
+        file("--tls-authority", tls.authority, "Speak TLS, with a server whose certificate this one (PEM) has signed");
+        CLI::Option* const certificate =
+            file("--tls-certificate", tls.certificate, "Speak TLS, and show this certificate (PEM)");
+        CLI::Option* const key = file("--tls-key", tls.key, "Its key (PEM)");
+        certificate->needs(key);
+        key->needs(certificate);
     }
 
     [[nodiscard]] Options wanted() const {
-        Options with_password = options;
-        with_password.to.password = password_in(password_file);
-        return with_password;
+        Options all = options;
+        server_address& to = all.to;
+        to.password = password_file.empty() ? variable("TUTTI_PASSWORD") : password_in(password_file);
+        if (to.user.empty()) to.user = variable("TUTTI_USER");
+        if (!to.user.empty() && to.password.empty())
+            throw cli::command_line_error{"user " + to.user +
+                                          " needs a password: give --password-file FILE, or TUTTI_PASSWORD in the "
+                                          "environment"};
+        const bool wanted = secure || !tls.authority.empty() || !tls.certificate.empty();
+        if (wanted && !to.unix_socket.empty())
+            throw cli::command_line_error{"--unix is spoken to in the clear: leave --tls and its files out"};
+        if (wanted) to.tls = tls;
+        return all;
     }
 };
 
 subcommand add_top(CLI::App& to) {
     CLI::App* const top = to.add_subcommand("top", "Show what a server does, again and again");
     const auto words = std::make_shared<asking<top_options>>(*top);
-    top->add_option("--seconds", words->options.seconds, "Time between two looks")
+    top->add_option("--seconds", words->options.every.seconds, "Time between two looks")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
-    top->add_option("--looks", words->options.looks, "End after so many; 0: never")
+    top->add_option("--looks", words->options.every.looks, "End after so many; 0: never")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     return {top, [words] { return words->wanted(); }};
@@ -130,7 +161,7 @@ command parse_command_line(int argc, const char* const* argv) {
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
     const subcommand all[] = {
         add_serve(app),  add_top(app),  add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
-        add_report(app), add_stat(app), add_promote(app)};
+        add_report(app), add_stat(app), add_promote(app),  add_cluster(app)};
     configured from{.words{argv, argv + ours}, .object{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") from = with_configuration(std::move(from.words));
     std::vector<const char*> given;

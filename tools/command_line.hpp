@@ -1,12 +1,14 @@
 // The command line of `tutti`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "cli/program.hpp"
+#include "refresh.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::tools {
@@ -22,6 +24,13 @@ struct serve_options {
     bool only_checks = false;                         ///< whether it could serve; it listens nowhere
 };
 
+/// Of TLS, as a client speaks it; each is a file of PEM.
+struct tls_files {
+    std::string authority;    ///< that has signed the server's certificate; empty: one that the system trusts
+    std::string certificate;  ///< to show, with its chain, where the server asks for one; empty: none
+    std::string key;
+};
+
 /// Where a running server is to be found.
 struct server_address {
     std::string host = "127.0.0.1";
@@ -29,6 +38,7 @@ struct server_address {
     std::string unix_socket;
     std::string user;  ///< empty: none is named
     std::string password;
+    std::optional<tls_files> tls;  ///< none: in the clear
 };
 
 struct promote_options {
@@ -43,8 +53,17 @@ struct timeline_options {
 
 struct top_options {
     server_address to;
-    double seconds = 1;  ///< between two looks
-    int looks = 0;       ///< then it ends; 0: never
+    pace every;
+};
+
+/// Of `tutti cluster status`, and of `tutti cluster top`.
+struct cluster_options {
+    std::string cluster = "tutti";
+    std::vector<std::string> addresses;
+    double within = 1;  ///< seconds
+    bool json = false;
+    bool top = false;
+    pace every;
 };
 
 struct run_options {
@@ -63,7 +82,7 @@ struct stat_options {
 };
 
 using command = std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
-                             stat_options, cli::help_text>;
+                             stat_options, cluster_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

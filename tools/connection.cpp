@@ -2,21 +2,80 @@
 
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
 
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
+#include "secure_client.hpp"
+
 namespace tutti::tools {
+namespace {
+
+// A server under load answers within that; one that speaks TLS where we do not never does.
+constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
+
+[[noreturn]] void went_away(const std::string& why) {
+    throw std::runtime_error{fmt::format("the server went away: {}", why)};
+}
+
+std::string reason() {
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return "it says nothing for long (does it want TLS?)";
+    return std::strerror(errno);
+}
+
+}  // namespace
 
 connection::connection(const server_address& to)
-    : context_{to.unix_socket.empty() ? ::redisConnect(to.host.c_str(), to.port)
-                                      : ::redisConnectUnix(to.unix_socket.c_str()),
-               ::redisFree} {
+    : context_{to.unix_socket.empty() ? ::redisConnectWithTimeout(to.host.c_str(), to.port, patience)
+                                      : ::redisConnectUnixWithTimeout(to.unix_socket.c_str(), patience),
+               ::redisFree},
+      secure_{nullptr, ::SSL_free} {
     if (context_ == nullptr || context_->err != 0)
         throw std::runtime_error{
             fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
+    ::redisSetTimeout(context_.get(), patience);
+    // A unix socket is spoken to in the clear, as the server does.
+    if (to.tls && to.unix_socket.empty()) secure_ = shake_hands(context_->fd, to.host, *to.tls);
     if (!to.user.empty()) static_cast<void>(ask({"AUTH", to.user, to.password}));
     else if (!to.password.empty()) static_cast<void>(ask({"AUTH", to.password}));
+}
+
+void connection::send(std::string_view bytes) {
+    while (!bytes.empty()) {
+        std::size_t sent = 0;
+        if (secure_ != nullptr) {
+            const without_sigpipe guard;
+            errno = 0;
+            if (::SSL_write_ex(secure_.get(), bytes.data(), bytes.size(), &sent) != 1) went_away(tls_failure());
+        } else {
+            const ssize_t some = ::send(context_->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+            if (some < 0 && errno == EINTR) continue;
+            if (some < 0) went_away(reason());
+            sent = static_cast<std::size_t>(some);
+        }
+        bytes.remove_prefix(sent);
+    }
+}
+
+std::size_t connection::receive(char* buffer, std::size_t size) {
+    if (secure_ != nullptr) {
+        std::size_t got = 0;
+        const without_sigpipe guard;
+        errno = 0;
+        if (::SSL_read_ex(secure_.get(), buffer, size, &got) != 1) went_away(tls_failure());
+        return got;
+    }
+    for (;;) {
+        const ssize_t got = ::recv(context_->fd, buffer, size, 0);
+        if (got > 0) return static_cast<std::size_t>(got);
+        if (got == 0) went_away("it has closed the connection");
+        if (errno != EINTR) went_away(reason());
+    }
 }
 
 std::string connection::ask(std::initializer_list<std::string_view> words) {
@@ -26,11 +85,20 @@ std::string connection::ask(std::initializer_list<std::string_view> words) {
         texts.push_back(w.data());
         sizes.push_back(w.size());
     }
-    const std::unique_ptr<redisReply, void (*)(void*)> reply{
-        static_cast<redisReply*>(
-            ::redisCommandArgv(context_.get(), static_cast<int>(texts.size()), texts.data(), sizes.data())),
-        ::freeReplyObject};
-    if (reply == nullptr) throw std::runtime_error{fmt::format("the server went away: {}", context_->errstr)};
+    char* request = nullptr;
+    const auto length = ::redisFormatCommandArgv(&request, static_cast<int>(texts.size()), texts.data(), sizes.data());
+    if (length < 0) throw std::bad_alloc{};
+    const std::unique_ptr<char, void (*)(char*)> owned{request, ::redisFreeCommand};
+    send({request, static_cast<std::size_t>(length)});
+    void* read = nullptr;
+    while (::redisReaderGetReply(context_->reader, &read) == REDIS_OK && read == nullptr) {
+        std::array<char, 16'384> buffer;
+        const std::size_t got = receive(buffer.data(), buffer.size());
+        if (::redisReaderFeed(context_->reader, buffer.data(), got) != REDIS_OK) break;
+    }
+    const std::unique_ptr<redisReply, void (*)(void*)> reply{static_cast<redisReply*>(read), ::freeReplyObject};
+    if (reply == nullptr)
+        throw std::runtime_error{fmt::format("the server speaks no RESP: {}", context_->reader->errstr)};
     std::string text{reply->str, static_cast<std::size_t>(reply->len)};
     if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{"the server refuses: " + text};
     return text;

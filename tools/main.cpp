@@ -1,4 +1,5 @@
 // The command `tutti`.
+#include "cluster.hpp"
 #include "command_line.hpp"
 #include "promote.hpp"
 #include "report.hpp"
@@ -37,6 +38,12 @@ int carry_out(const tutti::tools::report_options& options) {
 
 int carry_out(const tutti::tools::stat_options& options) {
     tutti::tools::stat(options);
+    return cli::all_is_well;
+}
+
+int carry_out(const tutti::tools::cluster_options& options) {
+    if (!options.top) return tutti::tools::cluster_status(options);
+    tutti::tools::cluster_top(options);
     return cli::all_is_well;
 }
 

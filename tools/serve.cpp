@@ -19,21 +19,25 @@
 namespace tutti::tools {
 namespace {
 
+constexpr const char* not_loaded_anew =
+    "SIGHUP changes nothing: procedures are not loaded anew while their server runs. Let another server take over the "
+    "sockets and the log: docs/server-operation.md, New procedures";
+
 /// SIGTERM and SIGINT: until it serves they end the process at once; then the first one asks for a good end, and a
-/// second one ends it at once. They are blocked in this thread and all that start from here on; one of these waits for
-/// them.
-class end_signals {
+/// second one ends it at once. SIGHUP, which asks other servers to read anew what they have loaded, is refused. They
+/// are blocked in this thread and all that start from here on; one of these waits for them.
+class operator_signals {
 public:
-    end_signals() {
-        sigset_t both;
-        ::sigemptyset(&both);
-        ::sigaddset(&both, SIGTERM);
-        ::sigaddset(&both, SIGINT);
-        ::pthread_sigmask(SIG_BLOCK, &both, nullptr);
-        std::thread{[both, shared = shared_] {  // copies: it outlives this object
+    explicit operator_signals(const messages& operators) {
+        sigset_t all;
+        ::sigemptyset(&all);
+        for (const int which : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&all, which);
+        ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        std::thread{[all, operators, shared = shared_] {  // copies: it outlives this object
             const auto next = [&] {
-                int which = 0;
-                ::sigwait(&both, &which);
+                int which = SIGHUP;
+                while (::sigwait(&all, &which), which == SIGHUP)
+                    operators.say(server::severity::warning, not_loaded_anew);
                 return which;
             };
             if (const int which = next(); !shared->serves) ::_exit(128 + which);
@@ -78,7 +82,7 @@ void serve(const serve_options& options) {
     const auto say = [&](const std::string& line) { operators.say(server::severity::info, line); };
     ::signal(SIGPIPE, SIG_IGN);
     std::optional<supervisor> starter{std::in_place};  // before there is another thread
-    end_signals signals;
+    operator_signals signals{operators};
     raise_descriptor_limit();
     server::settings how = options.how;
     how.report_crashes = true;

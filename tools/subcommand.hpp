@@ -19,5 +19,6 @@ struct subcommand {
 [[nodiscard]] std::string password_in(const std::string& file);
 
 [[nodiscard]] subcommand add_serve(CLI::App& to);
+[[nodiscard]] subcommand add_cluster(CLI::App& to);
 
 }  // namespace tutti::tools

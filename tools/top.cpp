@@ -1,14 +1,11 @@
 #include "top.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
-#include <thread>
 
 #include "connection.hpp"
+#include "refresh.hpp"
 
 namespace tutti::tools {
 namespace {
@@ -114,19 +111,7 @@ std::string table_of(const facts& before, const facts& now, double seconds) {
 
 void top(const top_options& options) {
     connection server{options.to};
-    const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-    facts before = parse_info(server.ask({"INFO"}));
-    auto last = std::chrono::steady_clock::now();
-    for (int i = 0; options.looks == 0 || i < options.looks; ++i) {
-        std::this_thread::sleep_for(std::chrono::duration<double>{options.seconds});
-        facts now = parse_info(server.ask({"INFO"}));
-        const auto at = std::chrono::steady_clock::now();
-        fmt::print("{}{}", terminal ? "\033[H\033[2J" : "",
-                   table_of(before, now, std::chrono::duration<double>(at - last).count()));
-        std::fflush(stdout);
-        before = std::move(now);
-        last = at;
-    }
+    refresh(options.every, [&server] { return parse_info(server.ask({"INFO"})); }, table_of);
 }
 
 }  // namespace tutti::tools

@@ -60,10 +60,18 @@ child start(const program_options& how, const char* program, unsigned number,
                                    "--report-to",
                                    std::to_string(report_to)};
     if (how.moves) words.emplace_back("--move");
-    for (const std::string& a : addresses) {
-        words.emplace_back("--address");
-        words.push_back(a);
+    const auto add = [&words](const char* name, const std::string& value) {
+        words.emplace_back(name);
+        words.push_back(value);
+    };
+    add("--warehouses", std::to_string(how.warehouses));
+    add("--shrink", std::to_string(how.shrink));
+    if (!how.engine.empty()) {
+        add("--engine", how.engine);
+        add("--prefix", how.prefix);
+        add("--staleness", std::to_string(how.staleness));
     }
+    for (const std::string& a : addresses) add("--address", a);
     std::vector<char*> arguments;
     for (std::string& w : words) arguments.push_back(w.data());
     arguments.push_back(nullptr);
@@ -99,6 +107,17 @@ void collect(child& c) {
     c.ended = clock::now();
 }
 
+std::string what_runs(const program_options& how) {
+    if (how.workload == "tpcc") return fmt::format("{} warehouses shrunk by {}", how.warehouses, how.shrink);
+    return fmt::format("{} objects, {} % reads", how.objects, how.reads);
+}
+
+std::string where_it_runs(const program_options& how) {
+    const std::string copies = how.staleness == 0 ? "" : fmt::format(", copies of at most {} ms ago", how.staleness);
+    if (!how.engine.empty()) return fmt::format("in {} under the prefix {}{}", how.engine, how.prefix, copies);
+    return fmt::format("objects {}, {}", how.moves ? "move" : "stay", how.unix_sockets ? "Unix sockets" : "TCP");
+}
+
 void print(const program_options& how, const std::vector<child>& nodes) {
     measured all;
     for (const child& c : nodes) {
@@ -116,8 +135,8 @@ void print(const program_options& how, const std::vector<child>& nodes) {
         return static_cast<double>(what) / static_cast<double>(std::max<std::uint64_t>(all.transactions, 1));
     };
     const auto us = [&all](double q) { return static_cast<double>(all.latency.percentile(q)) / 1000; };
-    fmt::print("{}: {} nodes of {} threads, {} objects that {}, {} % reads, {}\n", how.workload, how.nodes, how.threads,
-               how.objects, how.moves ? "move" : "stay", how.reads, how.unix_sockets ? "Unix sockets" : "TCP");
+    fmt::print("{}: {} nodes of {} threads, {}, {}\n", how.workload, how.nodes, how.threads, what_runs(how),
+               where_it_runs(how));
     fmt::print("  transactions/s     {:>12.0f}\n", static_cast<double>(all.transactions) / all.seconds);
     fmt::print("  latency, us        {:>12.1f} median, {:.1f} of 99 %, {:.1f} of 99.9 %\n", us(0.5), us(0.99),
                us(0.999));
@@ -125,6 +144,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  per transaction:\n");
     fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
+    if (!how.engine.empty()) return;  // what its own library sends is not seen
     fmt::print("  messages           {:>12.3f}\n", each(all.messages));
     fmt::print("  bytes              {:>12.1f}\n", each(all.bytes));
     fmt::print("  sends              {:>12.3f}\n", each(all.system_calls));
@@ -152,9 +172,15 @@ int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
 
 }  // namespace
 
-int launch(const program_options& how, const char* program) {
+int launch(const program_options& given, const char* program) {
+    program_options how = given;
     std::vector<std::string> addresses;
-    if (how.unix_sockets) {
+    if (!how.engine.empty()) {
+        // Of this run alone: objects of an earlier one may be there.
+        const auto now = std::chrono::system_clock::now().time_since_epoch();
+        how.prefix =
+            fmt::format("run-{:x}-{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), ::getpid());
+    } else if (how.unix_sockets) {
         for (unsigned i = 0; i < how.nodes; ++i)
             addresses.push_back(fmt::format("unix:/tmp/tutti-cluster-{}-{}", ::getpid(), i));
     } else {

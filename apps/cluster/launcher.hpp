@@ -6,6 +6,6 @@
 namespace cluster_app {
 
 /// `program`: the file to start. The exit status.
-int launch(const program_options& how, const char* program);
+int launch(const program_options& given, const char* program);
 
 }  // namespace cluster_app

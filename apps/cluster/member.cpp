@@ -23,7 +23,7 @@ using tutti::cluster::ref;
 
 /// Waits until all nodes have come here. One that is killed on its way never comes, and the objects that the wait reads
 /// may all be elsewhere: so it looks whether the others are there.
-void meet(node& here, const char* where) {
+void meet(const program_options& how, node& here, const char* where) {
     constexpr std::chrono::seconds longest{45};
     const clock::time_point late = clock::now() + longest;
     const ref<unsigned> arrived{here, where};
@@ -31,8 +31,8 @@ void meet(node& here, const char* where) {
         if (arrived.find(t) == nullptr) arrived.publish(t, 1);
         else arrived.write(t) += 1;
     });
-    while (tutti::atomically([&](tutti::tx& t) { return arrived.read(t); }) < here.nodes()) {
-        for (unsigned n = 0; n < here.nodes(); ++n) {
+    while (tutti::atomically([&](tutti::tx& t) { return arrived.read(t); }) < how.nodes) {
+        for (unsigned n = 0; n < here.nodes(); ++n) {  // one, which is here, where an engine holds the objects
             if (here.lost(n)) throw tutti::cluster::node_lost{fmt::format("node {} is gone, near '{}'", n, where), n};
         }
         if (clock::now() > late) throw std::runtime_error{fmt::format("not all nodes have come to '{}'", where)};
@@ -50,7 +50,7 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     const auto start = clock::now();
     for (unsigned i = 0; i < how.threads; ++i) {
         threads.emplace_back([&, i] {
-            random_source dice{how.seed * 1'000'003 + here.number() * 1009 + i};
+            random_source dice{how.seed * 1'000'003 + static_cast<unsigned>(how.self) * 1009 + i};
             cli::histogram mine;
             try {
                 while (!stop.load(std::memory_order_relaxed)) {
@@ -95,30 +95,46 @@ void report(int to, const What& m) {
     }
 }
 
-}  // namespace
-
-int run_member(const program_options& how) {
+node join(const program_options& how) {
+    const std::chrono::milliseconds patience{static_cast<long>(how.patience * 1000)};
+    if (!how.engine.empty()) {
+        tutti::cluster::engine_options options;
+        options.address = how.engine;
+        options.prefix = how.prefix;
+        options.patience = patience;
+        options.staleness = std::chrono::milliseconds{how.staleness};
+        return node{options};
+    }
     tutti::cluster::node_options options;
     options.cluster = "tutti-cluster";
     options.self = static_cast<unsigned>(how.self);
     options.addresses = how.addresses;
     options.placement = how.moves ? tutti::cluster::placement::writer : tutti::cluster::placement::home;
-    options.patience = std::chrono::milliseconds{static_cast<long>(how.patience * 1000)};
+    options.patience = patience;
+    return node{options};
+}
+
+}  // namespace
+
+int run_member(const program_options& how) {
     try {
-        node here{options};
-        const auto work = make_workload(how, here);
-        work->fill();
-        meet(here, "filled");
+        node here = join(how);
+        const auto work =
+            make_workload(how.workload, {how.objects, how.reads, how.warehouses, how.shrink, how.seed}, here);
+        // To an engine all processes are alike: one fills it.
+        if (how.engine.empty() || how.self == 0) work->fill();
+        meet(how, here, "filled");
         report(how.report_to, under_load);
         const measured m = run_threads(how, here, *work);
-        meet(here, "run");
-        if (const std::string wrong = here.number() == 0 ? work->check() : std::string{}; !wrong.empty()) {
+        work->settle();
+        meet(how, here, "run");
+        if (const std::string wrong = how.self == 0 ? work->check() : std::string{}; !wrong.empty()) {
             fmt::print(stderr, "tutti-cluster: INCONSISTENT: {}\n", wrong);
             return cli::failed;
         }
         report(how.report_to, m);
         try {
-            meet(here, "checked");
+            meet(how, here, "checked");
         } catch (const tutti::cluster::node_lost&) {
             // It has seen that all are here, and left first.
         }

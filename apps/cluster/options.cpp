@@ -13,7 +13,8 @@ constexpr std::string_view description =
 constexpr std::string_view footer =
     "Exit status: 0 all is well, 1 the invariant is broken or the run failed, 2 bad usage.\n"
     "Examples: tutti-cluster --nodes 3 --threads 2\n"
-    "          tutti-cluster --workload hash --objects 2000 --reads 80\n"
+    "          tutti-cluster --workload skiplist --threads 4 --reads 80\n"
+    "          tutti-cluster --workload tpcc --engine etcd://127.0.0.1:2379 --threads 4\n"
     "          tutti-cluster --kill 1            what the others say when a node goes";
 
 }  // namespace
@@ -33,11 +34,25 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     number("--threads", options.threads, 1, 256, "Threads of each");
     number("--seconds", options.seconds, 0.05, 1e6, "How long it runs");
     number("--reads", options.reads, 0, 100, "Of 100 transactions, how many only read");
-    number("--objects", options.objects, 2, 10'000'000, "Accounts, or buckets of the hash table");
+    app.add_option("--objects", options.objects,
+                   "Accounts, keys, buckets of the hash table, or vacation's customers and offers; if it is not given, "
+                   "as many as in the paper")
+        ->check(cli::within(2, 10'000'000, "a number"));
+    number("--warehouses", options.warehouses, 1, 1000, "Of tpcc");
+    number("--shrink", options.shrink, 1, 100, "Divides the items, customers and orders of tpcc");
+    CLI::Option* const engine =
+        app.add_option("--engine", options.engine,
+                       "Address of an engine that holds the objects: etcd://..., postgres://..., redis://... or\n"
+                       "memory:, as engine_options takes it. They stay there, under the prefix that is printed")
+            ->type_name("ADDRESS");
+    number("--staleness", options.staleness, 0, 600'000,
+           "Blocks that only read may see a state of so many ms ago, from copies; 0: no copies")
+        ->needs(engine);
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
-    app.add_flag("--move", options.moves, "Objects move to the node that writes them");
-    app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback");
-    number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it");
+    app.add_flag("--move", options.moves, "Objects move to the node that writes them")->excludes(engine);
+    app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback")->excludes(engine);
+    number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it")
+        ->excludes(engine);
     app.add_flag("--stop", options.stop, "--kill stops the node instead (SIGSTOP): it is there, and says nothing")
         ->needs("--kill");
     number("--patience", options.patience, 0.05, 3600.0, "Seconds after which a node that does not answer is lost");
@@ -45,7 +60,11 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     app.add_option("--self", options.self)->group("");
     app.add_option("--address", options.addresses)->group("");
     app.add_option("--report-to", options.report_to)->group("");
+    app.add_option("--prefix", options.prefix)->group("");
     if (auto text = cli::parse(app, argc, argv, "tutti-cluster --help")) return *text;
+    if (options.engine.starts_with("memory:") && options.nodes > 1)
+        throw cli::command_line_error{"--engine memory: is in one process: give --nodes 1"};
+    if (options.objects == 0) options.objects = usual_objects(options.workload);
     if (options.kill >= static_cast<int>(options.nodes)) {
         throw cli::command_line_error{
             fmt::format("--kill {}: nodes are numbered from 0 to {}", options.kill, options.nodes - 1)};

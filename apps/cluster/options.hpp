@@ -15,9 +15,13 @@ struct program_options {
     unsigned nodes = 2;
     unsigned threads = 1;  ///< of each node
     double seconds = 2;
-    unsigned reads = 20;  ///< of 100 transactions
-    std::uint64_t objects = 10'000;
+    unsigned reads = 20;        ///< of 100 transactions
+    std::uint64_t objects = 0;  ///< accounts, keys, …; on the command line 0, which is not said, stands for the paper's
     std::uint64_t seed = 1;
+    std::string engine;       ///< its address; empty: the nodes hold the objects
+    unsigned staleness = 0;   ///< ms; 0: no copies of what is read
+    unsigned warehouses = 1;  ///< of TPC-C
+    unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;
     bool unix_sockets = false;
     int kill = -1;      ///< the node that the launcher kills half-way
@@ -28,6 +32,7 @@ struct program_options {
     int self = -1;
     std::vector<std::string> addresses;
     int report_to = -1;  ///< a file descriptor
+    std::string prefix;  ///< of the objects in the engine
 };
 
 /// Throws cli::command_line_error.

@@ -2,159 +2,37 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <tutti/tutti.hpp>
+#include "cluster/tpcc/workload.hpp"
+#include "cluster/workloads/bank.hpp"
+#include "cluster/workloads/hash_table.hpp"
+#include "cluster/workloads/linked_list.hpp"
+#include "cluster/workloads/loan.hpp"
+#include "cluster/workloads/search_tree.hpp"
+#include "cluster/workloads/skip_list.hpp"
+#include "cluster/workloads/vacation.hpp"
 
 namespace cluster_app {
 namespace {
 
-using tutti::atomically;
-using tutti::tx;
-using tutti::cluster::node;
-using tutti::cluster::object_id;
-using tutti::cluster::ref;
-
-constexpr std::uint64_t batch = 200;  // objects of one transaction of fill and check
-
-/// f(first, last) for this node's share of n, a batch at a time.
-template <class F>
-void for_share(std::uint64_t n, const node& here, F&& f) {
-    const std::uint64_t first = n * here.number() / here.nodes(), last = n * (here.number() + 1) / here.nodes();
-    for (std::uint64_t i = first; i < last; i += batch) f(i, std::min(i + batch, last));
-}
-
-/// Money goes from account to account; a reader looks at two of them. HyflowCPP's bank, section 6.2.1.1.
-class bank final : public workload {
-public:
-    bank(const program_options& how, node& here) : here_{here}, accounts_{how.objects}, reads_{how.reads} {}
-
-    void fill() override {
-        for_share(accounts_, here_, [this](std::uint64_t first, std::uint64_t last) {
-            atomically([&](tx& t) {
-                prefetch(t, some(first, last));
-                for (std::uint64_t i = first; i < last; ++i) at(i).publish(t, {initial});
-            });
-        });
-    }
-    void run_one(random_source& dice) override {
-        const ref<account> from = at(dice.below(accounts_)), to = at(dice.below(accounts_));
-        if (dice.below(100) < reads_) {
-            total_ = total_ + atomically({.read_only = true}, [&](tx& t) {
-                         prefetch(t, from, to);
-                         return from.read(t).balance + to.read(t).balance;
-                     });
-            return;
-        }
-        const auto amount = static_cast<std::int64_t>(dice.below(100));
-        atomically([&](tx& t) {
-            prefetch(t, from, to);
-            from.write(t).balance -= amount;
-            to.write(t).balance += amount;
-        });
-    }
-    std::string check() override {
-        std::int64_t sum = 0;
-        for (std::uint64_t i = 0; i < accounts_; i += batch) {
-            const std::vector<ref<account>> these = some(i, std::min(i + batch, accounts_));
-            sum += atomically([&](tx& t) {
-                std::int64_t part = 0;
-                prefetch(t, these);
-                for (const ref<account>& a : these) part += a.read(t).balance;
-                return part;
-            });
-        }
-        const std::int64_t right = static_cast<std::int64_t>(accounts_) * initial;
-        if (sum == right) return {};
-        return fmt::format("the accounts hold {}, and not {}", sum, right);
-    }
-
-private:
-    static constexpr std::int64_t initial = 1000;
-    struct account {
-        std::int64_t balance = 0;
-    };
-    ref<account> at(std::uint64_t i) const { return {here_, object_id{1, i}}; }
-    std::vector<ref<account>> some(std::uint64_t first, std::uint64_t last) const {
-        std::vector<ref<account>> all;
-        for (std::uint64_t i = first; i < last; ++i) all.push_back(at(i));
-        return all;
-    }
-
-    node& here_;
-    const std::uint64_t accounts_;
-    const unsigned reads_;
-    static inline thread_local std::int64_t total_ = 0;  // so that nobody leaves the reads out
-};
-
-/// A table of buckets, each an object: add, remove and find a key. HyflowCPP's hash table, section 6.2.1.5.
-class hash_table final : public workload {
-public:
-    hash_table(const program_options& how, node& here)
-        : here_{here}, buckets_{how.objects}, keys_{how.objects * 4}, reads_{how.reads} {}
-
-    void fill() override {
-        for_share(buckets_, here_, [this](std::uint64_t first, std::uint64_t last) {
-            atomically([&](tx& t) {
-                std::vector<ref<bucket>> these;
-                for (std::uint64_t b = first; b < last; ++b) these.push_back(at(b));
-                prefetch(t, these);
-                for (std::uint64_t b = first; b < last; ++b) {
-                    at(b).publish(t, {b, b + 2 * buckets_});  // half of the keys that belong there
-                }
-            });
-        });
-    }
-    void run_one(random_source& dice) override {
-        const std::uint64_t key = dice.below(keys_);
-        const ref<bucket> in = at(key % buckets_);
-        if (dice.below(100) < reads_) {
-            found_ =
-                found_ + atomically({.read_only = true}, [&](tx& t) { return std::ranges::count(in.read(t), key); });
-            return;
-        }
-        const bool add = dice.below(2) == 0;
-        atomically([&](tx& t) {
-            const bucket& now = in.read(t);
-            const bool there = std::ranges::find(now, key) != now.end();
-            if (there == add) return;
-            bucket& b = in.write(t);
-            if (add) b.push_back(key);
-            else std::erase(b, key);
-        });
-    }
-    std::string check() override {
-        for (std::uint64_t b = 0; b < buckets_; ++b) {
-            bucket now = atomically([&](tx& t) { return at(b).read(t); });
-            std::ranges::sort(now);
-            const bool twice = std::ranges::adjacent_find(now) != now.end();
-            const bool strange =
-                std::ranges::any_of(now, [&](std::uint64_t key) { return key >= keys_ || key % buckets_ != b; });
-            if (twice || strange) return fmt::format("bucket {} holds a key that is not its own, or one twice", b);
-        }
-        return {};
-    }
-
-private:
-    using bucket = std::vector<std::uint64_t>;
-    ref<bucket> at(std::uint64_t b) const { return {here_, object_id{2, b}}; }
-
-    node& here_;
-    const std::uint64_t buckets_, keys_;
-    const unsigned reads_;
-    static inline thread_local std::int64_t found_ = 0;
-};
-
 struct known {
     const char* name;
-    std::unique_ptr<workload> (*make)(const program_options&, node&);
+    std::uint64_t objects;
+    std::unique_ptr<workload> (*make)(const extent&, tutti::cluster::node&);
 };
 
 template <class W>
-std::unique_ptr<workload> make_one(const program_options& how, node& here) {
-    return std::make_unique<W>(how, here);
+std::unique_ptr<workload> make_one(const extent& size, tutti::cluster::node& here) {
+    return std::make_unique<W>(size, here);
 }
 
-constexpr known all[] = {{"bank", make_one<bank>}, {"hash", make_one<hash_table>}};
+constexpr known all[] = {
+    {"bank", 10'000, make_one<bank>},    {"hash", 2'000, make_one<hash_table>},
+    {"list", 50, make_one<linked_list>}, {"skiplist", 50, make_one<skip_list>},
+    {"tree", 50, make_one<search_tree>}, {"vacation", 10'000, make_one<vacation>},
+    {"loan", 10'000, make_one<loan>},    {"tpcc", 1000, make_tpcc},
+};
+
+const known& of(const std::string& name) { return *std::ranges::find(all, name, &known::name); }
 
 }  // namespace
 
@@ -164,8 +42,10 @@ std::vector<std::string> workload_names() {
     return names;
 }
 
-std::unique_ptr<workload> make_workload(const program_options& how, node& here) {
-    return std::ranges::find(all, how.workload, &known::name)->make(how, here);
+std::uint64_t usual_objects(const std::string& name) { return of(name).objects; }
+
+std::unique_ptr<workload> make_workload(const std::string& name, const extent& size, tutti::cluster::node& here) {
+    return of(name).make(size, here);
 }
 
 }  // namespace cluster_app

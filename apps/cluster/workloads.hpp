@@ -1,45 +1,18 @@
-// What runs on the cluster: each workload fills it, runs one transaction at a time, and knows its invariant.
+// The table of workloads.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <tutti/cluster/ref.hpp>
-
-#include "cluster/options.hpp"
+#include "cluster/workload.hpp"
 
 namespace cluster_app {
 
-/// splitmix64 (Vigna).
-class random_source {
-public:
-    explicit random_source(std::uint64_t seed) noexcept : state_{seed} {}
-    std::uint64_t next() noexcept {
-        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-    std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
-
-private:
-    std::uint64_t state_;
-};
-
-class workload {
-public:
-    virtual ~workload() = default;
-    /// This node's share of the objects.
-    virtual void fill() = 0;
-    /// One transaction. Any thread.
-    virtual void run_one(random_source& dice) = 0;
-    /// What is wrong, or nothing. REQUIRES: nothing else runs.
-    virtual std::string check() = 0;
-};
-
 std::vector<std::string> workload_names();
-std::unique_ptr<workload> make_workload(const program_options& how, tutti::cluster::node& here);
+/// How many objects the paper has in it.
+std::uint64_t usual_objects(const std::string& name);
+/// REQUIRES: `name` is one of them.
+std::unique_ptr<workload> make_workload(const std::string& name, const extent& size, tutti::cluster::node& here);
 
 }  // namespace cluster_app

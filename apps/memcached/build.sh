@@ -14,7 +14,9 @@ known=$(grep -oE '^[a-z+-]+' "$here/builds.txt")
 
 "$here/fetch.sh" "$folder"
 folder=$(cd "$folder" && pwd)
-inputs=$(cat "$here"/patches/* "$here"/*.h "$here"/tm.c "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
+root=$(cd "$here/../.." && pwd)
+blocks=$root/apps/blocks
+inputs=$(cat "$here"/patches/* "$here"/*.h "$here"/tm.c "$blocks"/blocks.* "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
 
 make_build() {
     local build=$1 at=$folder/$1 definition compiler=gcc flags=-D_GNU_SOURCE shim=()
@@ -26,10 +28,12 @@ make_build() {
         definition=$(awk -v build="$build" '$1 == build { print $3 }' "$here/builds.txt")
         # The stand-ins of tm.h suffice, and a program without our C library runs on GCC's libitm, too, to be compared.
         compiler="$wrapper --no-libc"
-        flags+="${definition:+ -D$definition} -I$here -include $here/tm.h"
+        flags+="${definition:+ -D$definition} -I$here -I$root -include $here/tm.h"
         # shellcheck disable=SC2086  # a list of words
         $compiler -O2 -g -Wall $flags -DHAVE_CONFIG_H -I. -c "$here/tm.c" -o tm.o
-        shim=(tm.o)
+        # shellcheck disable=SC2086
+        $compiler -O2 -g -Wall "-I$root" -c "$blocks/blocks.c" -o blocks.o
+        shim=(tm.o blocks.o)
         # Hash functions that must be inlined, which GCC refuses with -fgnu-tm. No block looks into them.
         make CC=gcc CFLAGS="-O2 -g -pthread" CPPFLAGS="$flags -Wno-attributes" memcached-{hash,murmur3_hash}.o \
             memcached_debug-{hash,murmur3_hash}.o

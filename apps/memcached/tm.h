@@ -1,5 +1,5 @@
 /* What memcached's sources are compiled with once the semantic patches have made its critical sections blocks: the
- * kinds of block, tokens for what is held longer than a block can last, and stand-ins for what a block must not call.
+ * kinds of block, and stand-ins for what a block must not call.
  *
  *   TM_NO_LOCKS      no lock is left: pthread's mutexes and conditions become tokens and counts
  *   TM_LOCKS_INSIDE  blocks take locks that are still there: they are relaxed, and what they call is only callable
@@ -21,8 +21,8 @@
 #include <string.h>
 #include <time.h>
 
-#define TM_PURE __attribute__((transaction_pure))
-#define TM_SAFE __attribute__((transaction_safe))
+#include "apps/blocks/blocks.h"
+
 /* TM_CALLED is what the conversion puts before memcached's own functions that blocks call. */
 #if defined(TM_NAIVE)
 #define TM_CALLED
@@ -42,40 +42,6 @@ int tm_fprintf(FILE* to, const char* format, ...) TM_PURE __attribute__((format(
 void tm_perror(const char* what) TM_PURE;
 #define fprintf tm_fprintf
 #define perror tm_perror
-
-/* ---- deferred work --------------------------------------------------------------------------------------------
- * `tm_defer` runs `run(argument)` after the outermost block has committed, in the thread that ran the block and outside
- * of every block, so it may begin blocks of its own; at once where there is no block. `drop(argument)` runs instead if
- * the block is rolled back. Work is run when the thread leaves a block that was written with one of the macros below.
- * */
-void tm_defer(void (*run)(void*), void (*drop)(void*), void* argument) TM_PURE;
-void tm_leave(const int* scope) TM_PURE;
-#define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)
-
-/* ---- tokens ---------------------------------------------------------------------------------------------------
- * A thread holds a token while it sleeps, sends, or calls what no block may call. Blocks take tokens and give them
- * back; a thread that has to wait sleeps until the block that gives the token back has committed. */
-typedef struct tm_token {
-    unsigned held;   /* only blocks touch it */
-    unsigned asleep; /* only outside of blocks */
-} tm_token;
-
-void tm_token_take(tm_token* token);
-bool tm_token_try(tm_token* token) TM_SAFE;
-void tm_token_give(tm_token* token) TM_SAFE;
-/* Returns when `token` may have become free. */
-void tm_token_wait(tm_token* token);
-
-/* A condition is a count of signals: a thread that waits for it sleeps until the count has changed. A signal inside a
- * block takes effect when the block commits. */
-typedef struct tm_condition {
-    unsigned signals;
-    unsigned asleep;
-} tm_condition;
-
-void tm_condition_wait(tm_condition* condition, tm_token* token);
-void tm_condition_wait_until(tm_condition* condition, tm_token* token, const struct timespec* when);
-void tm_condition_signal(tm_condition* condition) TM_SAFE;
 
 /* As LOGGER_LOG, inside blocks. */
 #define TM_LOG(l, flag, type, ...)                                            \

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "tpcc/terms.hpp"
+
 namespace tpcc {
 
 void customer_names::build(std::span<customer> all) {
@@ -27,7 +29,7 @@ std::span<customer* const> customer_names::find(std::string_view last) const {
 
 customer* customer_names::middle(std::string_view last) const {
     const std::span<customer* const> namesakes = find(last);
-    return namesakes.empty() ? nullptr : namesakes[(namesakes.size() + 1) / 2 - 1];
+    return namesakes.empty() ? nullptr : namesakes[middle_of(namesakes.size())];
 }
 
 }  // namespace tpcc

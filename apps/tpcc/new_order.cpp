@@ -1,25 +1,18 @@
 #include "tpcc/profiles.hpp"
 #include "tpcc/strings.hpp"
+#include "tpcc/terms.hpp"
 
 namespace tpcc {
 namespace {
 
-/// Takes a quantity out of stock; S_QUANTITY is replenished by 91 when fewer than 10 would be left. Returns what is
-/// then in stock.
+/// Takes a quantity out of stock. Returns what is then in stock.
 int take(tutti::tx& t, stock& from, int quantity, bool remote) {
-    const int before = from.quantity.get(t);
-    const int after = before >= quantity + 10 ? before - quantity : before - quantity + 91;
+    const int after = quantity_after(from.quantity.get(t), quantity);
     from.quantity.set(t, after);
     from.ytd.set(t, from.ytd.get(t) + quantity);
     from.order_count.set(t, from.order_count.get(t) + 1);
     if (remote) from.remote_count.set(t, from.remote_count.get(t) + 1);
     return after;
-}
-
-/// sum * (1 - discount) * (1 + taxes), to the nearest cent.
-cents total_of(cents sum, rate discount, rate taxes) {
-    constexpr cents one = 10'000;
-    return (sum * (one - discount) * (one + taxes) + one * one / 2) / (one * one);
 }
 
 new_order_result run(tutti::tx& t, database& db, const new_order_input& in) {

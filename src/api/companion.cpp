@@ -4,6 +4,7 @@
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/waiting/wakeup.hpp"
 
 namespace tutti::api {
 
@@ -55,6 +56,8 @@ bool protect_reads(core::descriptor& d) noexcept {
 bool is_all_of(const core::descriptor& d) noexcept {
     return d.writes.empty() && d.reads() == 0 && core::count_participants(d) == 1;
 }
+
+std::uint32_t blocks_in_retry() noexcept { return core::waiters(); }
 
 void start_over(core::descriptor& d) { core::attempt_abort(d, abort_cause::validation); }
 

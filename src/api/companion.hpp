@@ -27,6 +27,9 @@ TUTTI_EXPORT void join_attempt(core::descriptor& d, participant& companion);
 /// elsewhere, for good, at an instant that has to be one at which the local reads are current.
 [[nodiscard]] TUTTI_EXPORT bool protect_reads(core::descriptor& d) noexcept;
 
+/// Blocks of the process that sleep in `retry` now, or are about to.
+[[nodiscard]] TUTTI_EXPORT std::uint32_t blocks_in_retry() noexcept;
+
 /// Rolls the attempt back and runs the block again. REQUIRES: not bound to commit.
 [[noreturn]] TUTTI_EXPORT void start_over(core::descriptor& d);
 

@@ -29,7 +29,7 @@ bool bells::hears(std::unique_lock<std::mutex>& hold) {
     hold.unlock();
     std::shared_ptr<backend::feed> fresh;
     try {
-        fresh = engine_.open_feed();
+        fresh = open_feed_();
     } catch (...) {
         hold.lock();
         opening_ = false;

@@ -1,7 +1,7 @@
-// `retry` over an engine: a block that sleeps has read a variable, its bell, and a change of an object rings it.
+// `retry` over objects: a block that sleeps has read a variable, its bell, and a change of an object rings it.
 //
-//   a block:   reads its bell | enrols it under the keys that it has read | asks the engine whether those are current
-//              | gives way: the engine of the variables sleeps until the bell changes
+//   a block:   reads its bell | enrols it under the keys that it has read | asks whoever holds the objects whether they
+//              are current | gives way: our own engine sleeps until the bell changes
 //   the feed:  is told of a write | takes the bells enrolled under its key out | changes each
 //
 // No wake is lost: a write that takes effect after the feed was opened is told (backend.hpp, B5), and finds the bell,
@@ -18,12 +18,14 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "cluster/backend/backend.hpp"
@@ -35,7 +37,8 @@ using bell = tutti::var<std::uint64_t>;
 
 class bells {
 public:
-    explicit bells(backend::engine& of) : engine_{of} {}
+    /// `open_feed` may be called by any thread that enrols, by one at a time. Null: not to be had now.
+    explicit bells(std::function<std::unique_ptr<backend::feed>()> open_feed) : open_feed_{std::move(open_feed)} {}
     ~bells() { stop(); }
 
     /// Opens the feed first, if it is not. False: the engine cannot be reached.
@@ -58,7 +61,7 @@ private:
     void ring_all(std::unique_lock<std::mutex>& hold);
     void remove(bell* mine);
 
-    backend::engine& engine_;
+    const std::function<std::unique_ptr<backend::feed>()> open_feed_;
     std::mutex guard_;
     std::shared_ptr<backend::feed> feed_;
     std::unordered_map<backend::key, std::unordered_set<bell*>> by_key_;

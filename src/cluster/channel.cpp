@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/futex.hpp"
+#include "wire/bytes.hpp"
 
 namespace tutti::cluster {
 namespace {
@@ -71,11 +72,21 @@ void line::give_up_on(node_number node) {
 
 // ---- all of them
 
-channel::channel(site& of, const wire::socket_options& how, std::chrono::milliseconds patience)
-    : site_{of}, patience_{patience} {
-    if (how.addresses.size() < 2) return;
-    sockets_ = std::make_unique<wire::sockets>(how, *this);
-    sockets_->join();  // from here on its thread calls us
+channel::channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
+                 std::function<node_facts()> facts)
+    : site_{of}, changes_{heard}, patience_{patience}, facts_{std::move(facts)} {
+    site_.objects.tell(*this);
+    if (how.addresses.size() >= 2) sockets_ = std::make_unique<wire::sockets>(how, *this);
+}
+
+void channel::join() {
+    if (sockets_) sockets_->join();  // from here on its thread calls us
+}
+
+void channel::describe(node_facts& to) const {
+    to.round_trips = round_trips_.load(std::memory_order_relaxed);
+    if (sockets_) sockets_->describe(to);
+    else to.peers.assign(1, {peer_state::itself, 0});
 }
 
 channel::~channel() = default;
@@ -108,12 +119,26 @@ bool channel::receive(const wire::header& h, std::string_view body) {
         return true;
     }
     bool sound = true;
-    if (const auto a = site_.serve(h.kind, body, sound)) send(h.from, a->kind, h.call, a->body);
+    if (h.kind == wire::kind::changed) {
+        wire::changed told;
+        sound = wire::decode(body, told);
+        if (sound) changes_.tell(told.id);
+        return sound;
+    }
+    if (const auto a = site_.serve(h.kind, h.from, body, sound)) send(h.from, a->kind, h.call, a->body);
     return sound;
+}
+
+void channel::changed(const object_id& id, std::span<const node_number> watchers) {
+    for (const node_number n : watchers) {
+        if (n == site_.self) changes_.tell(id);
+        else send(n, wire::kind::changed, 0, wire::encode(wire::changed{id}));
+    }
 }
 
 void channel::lose(node_number node) {
     site_.objects.lose(node);
+    changes_.break_feed();  // nobody tells of what that node owned, nor of what its transactions hold
     for (auto& l : by_slot_) {
         line* const one = l.load(std::memory_order_acquire);
         if (one == nullptr) break;

@@ -8,9 +8,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 
+#include "cluster/changes.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
 #include "wire/sockets.hpp"
@@ -48,27 +50,33 @@ private:
     std::atomic<std::uint32_t> missing_{0};
 };
 
-class channel final : public wire::sockets::handler {
+class channel final : public wire::sockets::handler, private audience {
 public:
-    channel(site& of, const wire::socket_options& how, std::chrono::milliseconds patience);
+    /// Listens. `facts` is what observers are told, from `join` on, by the thread that reads.
+    channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
+            std::function<node_facts()> facts);
     ~channel() override;
+    /// Returns when all nodes are connected. Throws wire::refusal, as the constructor.
+    void join();
 
     /// A line for one more thread; kept until the end. Throws std::length_error where there are too many.
     line& open_line();
-    [[nodiscard]] wire::sockets::traffic sent() const noexcept {
-        return sockets_ ? sockets_->sent() : wire::sockets::traffic{};
-    }
-    [[nodiscard]] std::uint64_t round_trips() const noexcept { return round_trips_.load(std::memory_order_relaxed); }
+    /// What it knows of the facts of the node.
+    void describe(node_facts& to) const;
 
 private:
     friend class line;
     bool receive(const wire::header& h, std::string_view body) override;
     void lose(node_number node) override;
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
+    node_facts facts() override { return facts_(); }
+    void changed(const object_id& id, std::span<const node_number> watchers) override;
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 
     site& site_;
+    changes& changes_;
     const std::chrono::milliseconds patience_;
+    const std::function<node_facts()> facts_;
     std::mutex guard_;
     std::deque<line> lines_;
     std::array<std::atomic<line*>, 4096> by_slot_{};

@@ -11,6 +11,7 @@ std::unique_ptr<backend::engine> connect(const engine_options& how) {
     try {
         auto e = backend::open_engine(how.address, {how.prefix, how.patience});
         if (how.batch && e->can().batches) e = std::make_unique<backend::batching>(std::move(e));
+        if (how.staleness.count() != 0) e = std::make_unique<backend::caching>(std::move(e), how.staleness);
         return e;
     } catch (const backend::refusal& r) {
         throw connection_error{std::string{"tutti: "} + r.what()};
@@ -22,9 +23,10 @@ std::unique_ptr<backend::engine> connect(const engine_options& how) {
 engine_body::engine_body(const engine_options& how)
     : how_{how},
       engine_{connect(how)},
+      cache_{dynamic_cast<backend::caching*>(engine_.get())},
       committer_{*engine_, how.patience},
       leases_{*engine_, committer_, how.lease},
-      bells_{*engine_} {}
+      bells_{[this] { return engine_->open_feed(); }} {}
 
 engine_body::~engine_body() {
     bells_.stop();
@@ -55,16 +57,18 @@ void engine_body::refuse_expired() const {
                     0};
 }
 
-node_statistics engine_body::statistics() const {
-    node_statistics s = counted();
-    s.round_trips = round_trips_.load(std::memory_order_relaxed);
-    return s;
+node_facts engine_body::facts() const {
+    node_facts f = gather();
+    f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
+    const std::uint64_t cached = cached_reads();  // first: each was counted as a round trip before
+    f.round_trips = round_trips_.load(std::memory_order_relaxed) - cached;
+    return f;
 }
 
 engine_capabilities engine_body::capabilities() const {
     const backend::capabilities& can = engine_->can();
     // One of the operations is the mark's.
-    return {can.name, can.old_versions, can.batches, can.durable, can.most_operations - 1, can.most_bytes};
+    return {can.name, can.old_versions, can.batches, can.follows, can.durable, can.most_operations - 1, can.most_bytes};
 }
 
 std::unique_ptr<detail::node_body> detail::make_engine_body(const engine_options& how) {

@@ -1,6 +1,7 @@
 // A node whose objects an engine holds: the engine, what makes its commits sure, and who waits for its changes.
 #pragma once
 
+#include "cluster/backend/caching.hpp"
 #include "cluster/backend/lease.hpp"
 #include "cluster/bells.hpp"
 #include "cluster/node_body.hpp"
@@ -24,14 +25,16 @@ public:
     unsigned number() const noexcept override { return 0; }
     unsigned nodes() const noexcept override { return 1; }
     bool lost(unsigned) const noexcept override { return false; }
-    node_statistics statistics() const override;
+    node_facts facts() const override;
     engine_capabilities capabilities() const override;
+    std::uint64_t cached_reads() const noexcept override { return cache_ == nullptr ? 0 : cache_->answered(); }
 
 private:
     std::unique_ptr<opened> make(core::descriptor& d) override;
 
     const engine_options how_;
     std::unique_ptr<backend::engine> engine_;
+    backend::caching* const cache_;  // engine_, if it is one
     backend::exactly_once committer_;
     backend::leases leases_;
     cluster::bells bells_;

@@ -1,12 +1,12 @@
 #include "cluster/engine_enlistment.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <thread>
 #include <utility>
 
 #include "api/companion.hpp"
 #include "cluster/backend/fault.hpp"
+#include "cluster/key.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
@@ -16,13 +16,6 @@ using backend::freshness;
 using backend::verdict;
 
 constexpr std::chrono::milliseconds look_again_after{5};  // at a lease that another holds
-
-backend::key key_of(const object_id& id) {
-    char text[40];
-    std::snprintf(text, sizeof text, "o%016llx%016llx", static_cast<unsigned long long>(id.high),
-                  static_cast<unsigned long long>(id.low));
-    return text;
-}
 
 }  // namespace
 
@@ -107,13 +100,13 @@ void engine_enlistment::stand() {
 
 void engine_enlistment::restart() {
     ++defeats_;
-    body_.count_abort();
+    tally_.doom(rollback_reason::changed);
     api::start_over(descriptor_);
 }
 
 vote engine_enlistment::say_restart() {
     ++defeats_;
-    body_.count_abort();
+    tally_.doom(rollback_reason::changed);
     return vote::restart;
 }
 
@@ -202,7 +195,7 @@ verdict engine_enlistment::commit_in_engine(std::vector<backend::check>& checks,
 bool engine_enlistment::snapshot_moved() {
     if (!joined() || held_.empty() || is_current()) return true;  // E3
     ++defeats_;
-    body_.count_abort();
+    tally_.doom(rollback_reason::changed);
     return false;
 }
 
@@ -264,10 +257,11 @@ vote engine_enlistment::prepare() {
 
 void engine_enlistment::commit() noexcept {
     defeats_ = 0;
-    body_.count_commit();
+    tally_.committed();
 }
 
 bool engine_enlistment::heed_retry() {
+    tally_.doom(rollback_reason::retry);
     if (!joined() || held_.empty()) return true;
     static_cast<void>(bell_.get(descriptor_));
     if (!body_.bells().enrol(bell_, held_)) body_.refuse_lost(false);

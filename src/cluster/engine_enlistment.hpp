@@ -46,7 +46,10 @@ public:
     void abort() noexcept override {}
     bool snapshot_moved() override;
     bool heed_retry() override;
-    void rolled_back() noexcept override { give_up_lease(); }
+    void rolled_back() noexcept override {
+        give_up_lease();
+        tally_.rolled_back();
+    }
 
 private:
     struct entry {

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "api/companion.hpp"
+#include "cluster/key.hpp"
 #include "cluster/peer_body.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
+
+enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch() {
     if (!joined() && descriptor_.bound_to_commit()) {
@@ -15,6 +18,8 @@ void enlistment::touch() {
             "it: touch the object in a block of its own, before this one"};
     }
     if (!join()) return;
+    if (enrolled_) body_.bells().leave(bell_);
+    enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
     const bool snapshot = is_reader();
     if (!work_.begin(snapshot)) restart();
@@ -23,9 +28,9 @@ void enlistment::touch() {
 /// Whether the outermost block has promised to write nothing.
 bool enlistment::is_reader() const noexcept { return descriptor_.run.how->read_only; }
 
-void enlistment::count_defeat() noexcept {
+void enlistment::note_defeat(rollback_reason why) noexcept {
     ++defeats_;
-    body_.count_abort(is_reader());
+    tally_.doom(why);
 }
 
 bool enlistment::stand(std::uint64_t& at) {
@@ -41,12 +46,13 @@ bool enlistment::stand(std::uint64_t& at) {
 }
 
 void enlistment::restart() {
-    count_defeat();
+    note_defeat(work_.why());
     api::start_over(descriptor_);
 }
 
 void enlistment::fail(outcome o) {
     if (o == outcome::conflict) restart();
+    tally_.doom(work_.why());
     body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
 }
 
@@ -74,7 +80,7 @@ bool enlistment::snapshot_moved() {
     if (!joined() || work_.empty()) return true;
     // A snapshot of the objects stays where it is, and the variable may depend on what came after it.
     if (work_.is_snapshot()) {
-        count_defeat();
+        note_defeat(rollback_reason::variables);
         return false;
     }
     // What the snapshot now holds was committed when the clock said no more than it does now. Every object anew, also
@@ -83,7 +89,7 @@ bool enlistment::snapshot_moved() {
     const outcome o = work_.forward(site_.clock.now(), true);
     if (o == outcome::good) return true;
     if (o != outcome::conflict) fail(o);
-    count_defeat();
+    note_defeat(work_.why());
     return false;
 }
 
@@ -108,10 +114,11 @@ vote enlistment::prepare() {
         // All locks are held, here and there; what was only read here was not locked.
         if (alone || api::reads_stand(descriptor_)) return vote::commit;
         work_.abort();
-    } else if (o != outcome::conflict) {
-        fail(o);
+        note_defeat(rollback_reason::variables);
+        return vote::restart;
     }
-    count_defeat();
+    if (o != outcome::conflict) fail(o);
+    note_defeat(work_.why());
     return vote::restart;
 }
 
@@ -119,11 +126,22 @@ void enlistment::commit() noexcept {
     if (work_.holds()) work_.commit();
     work_.end_snapshot();
     defeats_ = 0;
-    body_.count_commit();
+    tally_.committed();
 }
 
 void enlistment::abort() noexcept { work_.abort(); }
 
-bool enlistment::heed_retry() { return false; }  // owners tell nobody of what they commit
+bool enlistment::heed_retry() {
+    tally_.doom(rollback_reason::retry);
+    if (!joined() || work_.empty()) return true;
+    static_cast<void>(bell_.get(descriptor_));
+    std::vector<backend::check> watched;
+    for (const auto& e : work_.entries()) watched.push_back({key_of(e->id), e->version});
+    // Before the owners are asked: what they tell finds the bell. They can always be heard, but while the node ends.
+    static_cast<void>(body_.bells().enrol(bell_, watched));
+    enrolled_ = true;
+    if (const outcome o = work_.watch(); o != outcome::good) fail(o);
+    return true;
+}
 
 }  // namespace tutti::cluster

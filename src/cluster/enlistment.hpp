@@ -4,6 +4,7 @@
 //                         block has promised to write nothing
 //   the snapshot moves    forwards to the node's clock: what others on this node committed here may depend on commits
 //                         of the cluster that came after what this transaction has read of it
+//   retry                 a bell (bells.hpp), which the owners of what was read have rung
 //   vote                  prepares: locks here and elsewhere, draws the version; then the local reads are validated
 //                         once more
 //   commit                publishes, releases
@@ -14,6 +15,7 @@
 // Not thread-safe: it belongs to its context.
 #pragma once
 
+#include "cluster/bells.hpp"
 #include "cluster/channel.hpp"
 #include "cluster/opened.hpp"
 #include "cluster/protocol/transaction.hpp"
@@ -26,6 +28,7 @@ class enlistment final : public opened, private other_reads {
 public:
     enlistment(site& here, line& to, core::descriptor& of, peer_body& body)
         : opened{of}, site_{here}, line_{to}, body_{body}, work_{here, to, to.slot, this} {}
+    ~enlistment() override;
 
     detail::slot& open(const object_id& id) override;
     void open(std::span<const object_id> ids) override;
@@ -36,7 +39,10 @@ public:
     bool snapshot_moved() override;
     bool heed_retry() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
-    void rolled_back() noexcept override { work_.end_snapshot(); }
+    void rolled_back() noexcept override {
+        work_.end_snapshot();
+        tally_.rolled_back();
+    }
 
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
@@ -45,13 +51,15 @@ private:
     [[noreturn]] void restart();
     [[noreturn]] void fail(outcome o);
     [[nodiscard]] bool is_reader() const noexcept;
-    void count_defeat() noexcept;
+    void note_defeat(rollback_reason why) noexcept;
     void encode_writes();
 
     site& site_;
     line& line_;
     peer_body& body_;
     transaction work_;
+    bell bell_{0};
+    bool enrolled_ = false;
 };
 
 }  // namespace tutti::cluster

@@ -20,6 +20,8 @@ enum class fault : std::uint8_t {
     read_through_locks,       ///< a snapshot reader does not wait for a commit that may come before its time
     promise_by_clock,         ///< what a node promises to ask for leaves its running readers out
     draw_version_early,       ///< a commit draws its version before it holds its locks
+    watch_without_look,       ///< a sleeper is told of the next change, but not of the last one
+    change_without_word,      ///< an object changes, and nobody who sleeps is told
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

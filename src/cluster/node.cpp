@@ -1,9 +1,7 @@
 // The public face: options, nodes, errors, and what the templates of ref.hpp call.
 #include "tutti/cluster/node.hpp"
 
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 
 #include "api/companion.hpp"
 #include "cluster/node_body.hpp"
@@ -11,7 +9,6 @@
 
 namespace tutti::cluster {
 
-connection_error::~connection_error() = default;
 node_lost::~node_lost() = default;
 outcome_unknown::~outcome_unknown() = default;
 no_such_object::~no_such_object() = default;
@@ -31,28 +28,6 @@ std::string text_of(const object_id& id) {
 
 }  // namespace
 
-node_options node_options::from_environment() {
-    node_options how;
-    const char* const nodes = std::getenv("TUTTI_CLUSTER_NODES");
-    if (nodes == nullptr || *nodes == '\0') return how;
-    std::string_view rest{nodes};
-    while (!rest.empty()) {
-        const std::size_t comma = std::min(rest.find(','), rest.size());
-        how.addresses.emplace_back(rest.substr(0, comma));
-        rest.remove_prefix(std::min(comma + 1, rest.size()));
-    }
-    const char* const self = std::getenv("TUTTI_CLUSTER_SELF");
-    const std::string_view digits{self != nullptr ? self : ""};
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), how.self);
-    if (failed != std::errc{} || end != digits.data() + digits.size() || digits.empty()) {
-        throw connection_error{
-            "tutti: TUTTI_CLUSTER_SELF says which of TUTTI_CLUSTER_NODES this process is: give a number from 0 on, not "
-            "'" +
-            std::string{digits} + "'"};
-    }
-    return how;
-}
-
 // ---- node
 
 node::node() : node{node_options{}} {}
@@ -62,6 +37,8 @@ node::~node() = default;
 unsigned node::number() const noexcept { return body_->number(); }
 unsigned node::nodes() const noexcept { return body_->nodes(); }
 node_statistics node::statistics() const { return body_->statistics(); }
+node_facts node::facts() const { return body_->facts(); }
+std::uint16_t node::metrics_port() const noexcept { return body_->metrics_port(); }
 bool node::lost(unsigned number) const noexcept { return body_->lost(number); }
 engine_capabilities node::capabilities() const { return body_->capabilities(); }
 
@@ -69,6 +46,40 @@ namespace detail {
 
 node_body::node_body() : number_of_body_{bodies.fetch_add(1, std::memory_order_relaxed) + 1} {}
 node_body::~node_body() = default;
+
+node_facts node_body::gather() const {
+    node_facts f;
+    f.release = TUTTI_CLUSTER_VERSION;
+    const auto up = std::chrono::steady_clock::now() - began_;
+    f.uptime_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(up).count());
+    f.sleepers = api::blocks_in_retry();
+    const std::lock_guard hold{guard_};
+    f.contexts = opened_.size();
+    for (const auto& [context, mine] : opened_) mine->counted().add_to(f);
+    return f;
+}
+
+node_statistics node_body::statistics() const {
+    const node_facts f = facts();
+    node_statistics s;
+    s.commits = f.commits;
+    for (std::size_t i = 0; i < rollback_reasons; ++i) {
+        if (tally::is_defeat(static_cast<rollback_reason>(i))) s.aborts += f.rolled_back[i];
+    }
+    s.round_trips = f.round_trips;
+    s.messages_sent = f.messages_sent;
+    s.bytes_sent = f.bytes_sent;
+    s.system_calls = f.system_calls;
+    s.reader_aborts = f.reader_aborts;
+    s.cached_reads = cached_reads();
+    return s;
+}
+
+void node_body::forget_participants() {
+    std::unordered_map<core::descriptor*, std::unique_ptr<opened>> all;
+    const std::lock_guard hold{guard_};  // others look at what was counted until the end
+    all.swap(opened_);
+}
 
 opened& node_body::here(tx& t) {
     core::descriptor& d = core::descriptor::of(t);

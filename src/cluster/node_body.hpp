@@ -1,7 +1,7 @@
 // What a node is made of, whoever holds its objects: one participant for each context that has used it.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -21,35 +21,27 @@ public:
     /// The calling context's. Throws usage_error outside a block.
     opened& here(tx& t);
 
-    void count_commit() noexcept { commits_.fetch_add(1, std::memory_order_relaxed); }
-    void count_abort(bool of_reader = false) noexcept {
-        aborts_.fetch_add(1, std::memory_order_relaxed);
-        if (of_reader) reader_aborts_.fetch_add(1, std::memory_order_relaxed);
-    }
-
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
     [[nodiscard]] virtual unsigned nodes() const noexcept = 0;
     [[nodiscard]] virtual bool lost(unsigned node) const noexcept = 0;
-    [[nodiscard]] virtual node_statistics statistics() const = 0;
+    [[nodiscard]] node_statistics statistics() const;
+    [[nodiscard]] virtual node_facts facts() const = 0;
+    [[nodiscard]] virtual std::uint16_t metrics_port() const noexcept { return 0; }
     [[nodiscard]] virtual engine_capabilities capabilities() const = 0;
+    [[nodiscard]] virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
 protected:
-    [[nodiscard]] node_statistics counted() const noexcept {
-        node_statistics s;
-        s.commits = commits_.load(std::memory_order_relaxed);
-        s.aborts = aborts_.load(std::memory_order_relaxed);
-        s.reader_aborts = reader_aborts_.load(std::memory_order_relaxed);
-        return s;
-    }
+    /// What contexts have counted, and what is known of the process.
+    [[nodiscard]] node_facts gather() const;
     /// The last thing that a derived destructor may rely on: participants refer to what it is made of.
-    void forget_participants() noexcept { opened_.clear(); }
+    void forget_participants();
 
 private:
     virtual std::unique_ptr<opened> make(core::descriptor& d) = 0;
 
     const std::uint64_t number_of_body_;  // never used again, as an address may be
-    std::atomic<std::uint64_t> commits_{0}, aborts_{0}, reader_aborts_{0};
-    std::mutex guard_;
+    const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    mutable std::mutex guard_;
     std::unordered_map<core::descriptor*, std::unique_ptr<opened>> opened_;
 };
 

@@ -10,6 +10,7 @@ bool opened::join() {
     if (joined()) return false;
     api::join_attempt(d, *this);
     attempt_ = d.own_sequence;
+    tally_.began(d.run.how->read_only);
     used_ = 0;
     if (d.run.attempt == 1) defeats_ = 0;
     return true;

@@ -6,6 +6,7 @@
 #include <deque>
 #include <span>
 
+#include "cluster/tally.hpp"
 #include "core/state/descriptor.hpp"
 #include "tutti/cluster/node.hpp"
 #include "tutti/tx.hpp"
@@ -21,6 +22,8 @@ public:
     virtual void open(std::span<const object_id> ids) = 0;
     /// What the slot says from now on is undone when the innermost block is rolled back.
     void note_for_undo(detail::slot& s);
+    /// Any thread may read it.
+    [[nodiscard]] const tally& counted() const noexcept { return tally_; }
 
 protected:
     detail::slot& add(const object_id& id, const std::string& bytes, bool exists);
@@ -33,6 +36,7 @@ protected:
 
     core::descriptor& descriptor_;
     unsigned defeats_ = 0;  // restarts in a row that objects were the cause of
+    tally tally_;
 
 private:
     tutti::detail::word attempt_ = 0;  // own_sequence of the attempt that it has joined

@@ -22,9 +22,7 @@ wire::socket_options socket_options_of(const node_options& how) {
     wire::socket_options s;
     s.self = static_cast<node_number>(how.self);
     s.addresses = how.addresses;
-    std::string all = how.cluster;
-    for (const std::string& a : how.addresses) all += '\n' + a;
-    s.cluster = object_id{all}.low;
+    s.cluster = wire::cluster_number(how.cluster, how.addresses);
     s.connect_within = how.connect_within;
     s.largest = how.largest_message;
     s.silence = how.patience;
@@ -38,12 +36,18 @@ peer_body::peer_body(const node_options& how) try
       site_{static_cast<node_number>(how.self),
             static_cast<node_number>(std::max<std::size_t>(how.addresses.size(), 1)),
             how.placement == placement::writer ? moving::to_writer : moving::never},
-      channel_{site_, socket_options_of(how), how.patience} {
+      channel_{site_, changes_, socket_options_of(how), how.patience, [this] { return facts(); }},
+      bells_{[this] { return changes_.open_feed(); }} {
+    if (!how.metrics.empty()) metrics_ = expose_metrics();
+    channel_.join();
 } catch (const wire::refusal& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};
 }
 
-peer_body::~peer_body() { forget_participants(); }
+peer_body::~peer_body() {
+    bells_.stop();
+    forget_participants();
+}
 
 std::unique_ptr<opened> peer_body::make(core::descriptor& d) {
     return std::make_unique<enlistment>(site_, channel_.open_line(), d, *this);
@@ -64,14 +68,28 @@ void peer_body::refuse_lost(node_number node, bool uncertain) const {
                     node};
 }
 
-node_statistics peer_body::statistics() const {
-    node_statistics s = counted();
-    const wire::sockets::traffic sent = channel_.sent();
-    s.round_trips = channel_.round_trips();
-    s.messages_sent = sent.frames;
-    s.bytes_sent = sent.bytes;
-    s.system_calls = sent.system_calls;
-    return s;
+std::unique_ptr<exposition::web_server> peer_body::expose_metrics() try {
+    return expose(how_.metrics, [this] { return facts(); });
+} catch (const wire::refusal&) {
+    throw;
+} catch (const std::runtime_error& e) {
+    throw connection_error{std::string{"tutti: "} + e.what()};
+}
+
+node_facts peer_body::facts() const {
+    node_facts f = gather();
+    f.number = site_.self;
+    f.nodes = site_.nodes;
+    f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
+    f.clock = site_.clock.now();
+    f.promise = site_.readers.promise();
+    const store::figures kept = site_.objects.count();
+    f.objects = kept.objects;
+    f.entries = kept.entries;
+    f.old_values = kept.old_values;
+    f.old_bytes = kept.old_bytes;
+    channel_.describe(f);
+    return f;
 }
 
 engine_capabilities peer_body::capabilities() const {

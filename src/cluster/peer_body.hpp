@@ -1,7 +1,10 @@
 // A node of several that hold the objects themselves: its site, its channel, its participants.
 #pragma once
 
+#include "cluster/bells.hpp"
+#include "cluster/changes.hpp"
 #include "cluster/enlistment.hpp"
+#include "cluster/metrics.hpp"
 #include "cluster/node_body.hpp"
 
 namespace tutti::cluster {
@@ -11,21 +14,27 @@ public:
     explicit peer_body(const node_options& how);
     ~peer_body() override;
 
+    [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
     [[noreturn]] void refuse_lost(node_number node, bool uncertain) const;
     unsigned number() const noexcept override { return site_.self; }
     unsigned nodes() const noexcept override { return site_.nodes; }
     bool lost(unsigned node) const noexcept override {
         return node < site_.nodes && site_.objects.is_lost(static_cast<node_number>(node));
     }
-    node_statistics statistics() const override;
+    node_facts facts() const override;
+    std::uint16_t metrics_port() const noexcept override { return metrics_ ? metrics_->port() : std::uint16_t{0}; }
     engine_capabilities capabilities() const override;
 
 private:
     std::unique_ptr<opened> make(core::descriptor& d) override;
+    [[nodiscard]] std::unique_ptr<exposition::web_server> expose_metrics();
 
     const node_options how_;
-    site site_;
+    mutable site site_;  // whose objects are counted shard by shard
+    changes changes_;
     channel channel_;
+    cluster::bells bells_;
+    std::unique_ptr<exposition::web_server> metrics_;
 };
 
 }  // namespace tutti::cluster

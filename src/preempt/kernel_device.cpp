@@ -1,9 +1,7 @@
 // The tick source `kernel`: the module redirects a worker from application code to kernel_entry.hpp, without a signal.
 #include "preempt/kernel_device.hpp"
 
-#include <fcntl.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <utility>
 
 #include "base/lock.hpp"
+#include "device/device.hpp"
 #include "kernel/uapi.h"
 #include "preempt/kernel_entry.hpp"
 #include "preempt/stack.hpp"
@@ -21,30 +20,10 @@
 namespace tutti::preempt {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;  // of every kernel that has the module
-
 /// What the module writes to where a descriptor notes a tick.
 static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
 
 std::string error_text() { return std::strerror(errno); }
-
-/// An open device of the right version, or -1 and why.
-int open_device(std::string& problem) {
-    const int fd = ::open(TUTTI_DEVICE, O_RDWR | O_CLOEXEC);
-    if (fd < 0) {
-        problem = TUTTI_DEVICE " cannot be opened: " + error_text();
-        return -1;
-    }
-    std::uint32_t version = 0;
-    if (::ioctl(fd, TUTTI_VERSION, &version) != 0) problem = TUTTI_DEVICE " is no such device: " + error_text();
-    else if (version != TUTTI_ABI) {
-        problem = TUTTI_DEVICE " is of version " + std::to_string(version) + ", and this library needs version " +
-                  std::to_string(TUTTI_ABI);
-    }
-    if (problem.empty()) return fd;
-    ::close(fd);
-    return -1;
-}
 
 tutti_join joining(const tick_timing& timing) noexcept {
     const auto time = [](std::chrono::nanoseconds n) {
@@ -61,7 +40,7 @@ tutti_join joining(const tick_timing& timing) noexcept {
 }
 
 /// Of the process. Opened by the first worker that starts, closed by the last that stops.
-class device {
+class shared_device {
 public:
     void join(tick_target& t) {
         const base::lock_guard guard{lock_};
@@ -98,10 +77,10 @@ public:
 private:
     void open() {
         std::string problem;
-        fd_ = open_device(problem);
+        fd_ = device::open(problem);
         if (fd_ < 0) throw std::system_error{ENODEV, std::generic_category(), "tutti: " + problem};
-        void* const page = ::mmap(nullptr, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-        if (page == MAP_FAILED) {
+        void* const page = device::map_page(fd_, TUTTI_TICKS_PAGE);
+        if (page == nullptr) {
             const int error = errno;
             ::close(std::exchange(fd_, -1));
             throw std::system_error{error, std::generic_category(), "tutti: " TUTTI_DEVICE " cannot be mapped"};
@@ -109,7 +88,7 @@ private:
         entries_ = static_cast<tutti_entry*>(page);
     }
     void close() noexcept {
-        ::munmap(std::exchange(entries_, nullptr), page_bytes);
+        device::unmap_page(std::exchange(entries_, nullptr));
         ::close(std::exchange(fd_, -1));
     }
 
@@ -123,7 +102,7 @@ private:
     unsigned users_ = 0;
 };
 
-constinit device the_device;
+constinit shared_device the_device;
 
 // The module reads an entry where it interrupts the thread that writes it: the order of the program is enough.
 template <class T>
@@ -175,12 +154,10 @@ void allow(std::uintptr_t begin, std::uintptr_t end) noexcept { the_device.allow
 
 }  // namespace
 
-bool kernel_device_exists() noexcept { return ::access(TUTTI_DEVICE, F_OK) == 0; }
-
 std::string kernel_device_problem() {
     if (entry_stack_bytes() == 0) return "the processor, or the system, has no XSAVE";
     std::string problem;
-    const int fd = open_device(problem);
+    const int fd = device::open(problem);
     if (fd < 0) return problem;
     tutti_join how = joining({});
     if (::ioctl(fd, TUTTI_JOIN, &how) != 0) problem = TUTTI_DEVICE " refuses this thread: " + error_text();

@@ -10,8 +10,6 @@ namespace tutti::preempt {
 
 /// Why the calling thread could have no ticks of the kernel module, as the end of a sentence; empty: it can.
 [[nodiscard]] std::string kernel_device_problem();
-/// Whether there is a device at all, whatever is wrong with it.
-[[nodiscard]] bool kernel_device_exists() noexcept;
 
 extern const tick_source kernel_ticks;
 

@@ -12,6 +12,7 @@
 
 #include "base/futex.hpp"
 #include "base/scheduling.hpp"
+#include "device/device.hpp"
 #include "preempt/kernel_device.hpp"
 
 namespace tutti::preempt {
@@ -59,7 +60,7 @@ const tick_source& choose_tick_source(std::string_view name) {
         const std::string problem = kernel_device_problem();
         if (problem.empty()) return kernel_ticks;
         // Most machines have no such device, and no need to be told.
-        if (!automatic || kernel_device_exists()) {
+        if (!automatic || device::exists()) {
             std::fprintf(stderr, "tutti: ticks come on demand, not from the kernel: %s\n", problem.c_str());
         }
         return on_demand;

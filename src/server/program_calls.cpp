@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <new>
 
-#include "server/calls/crash_report.hpp"
 #include "server/calls/timed_call.hpp"
 
 namespace tutti::server {
@@ -42,11 +41,7 @@ private:
 };
 
 program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log)
-    : how_{how},
-      runs_{runs},
-      log_{log},
-      counters_{known.size()},
-      tells_of_kept_{how.report_crashes && how.stuck_after.count() > 0} {
+    : how_{how}, runs_{runs}, log_{log}, counters_{known.size()}, kept_{how} {
     limits_ = std::ranges::any_of(known, [&](const entry& e) {
         const invocation any{.which = &e, .how = {}};
         return time_limit_of(any, how).count() > 0;
@@ -54,7 +49,7 @@ program_calls::program_calls(const settings& how, executor& runs, const std::deq
 }
 
 void program_calls::start() {
-    if (limits_ || tells_of_kept_) watcher_ = std::thread{[this] { watch(); }};
+    if (limits_ || kept_.period().count() != 0) watcher_ = std::thread{[this] { watch(); }};
 }
 
 program_calls::~program_calls() { stop(); }
@@ -132,7 +127,7 @@ void program_calls::watch() noexcept {
             changed_.wait(lock);
             continue;
         }
-        changed_.wait_for(lock, limits_ ? run_clock::first_pause : look_for_kept_every(how_.stuck_after));
+        changed_.wait_for(lock, limits_ ? run_clock::first_pause : kept_.period());
         const std::vector<late_answer> late = look();
         lock.unlock();
         for (const auto& [then, answer] : late) then(answer);
@@ -143,8 +138,9 @@ void program_calls::watch() noexcept {
 std::vector<program_calls::late_answer> program_calls::look() noexcept {
     const instant now = std::chrono::steady_clock::now();
     std::vector<late_answer> late;
+    kept_.begin_look();
     for (one* c = first_; c != nullptr; c = c->next) {
-        if (tells_of_kept_ && c->keeps_worker(how_.stuck_after, runs_, now)) tell_of_kept_worker(*c, how_.stuck_after);
+        kept_.look_at(*c, runs_, now);
         if (!c->keep_limit(time_limit_of(c->what, how_), runs_, now) || !c->then) continue;
         try {
             std::string answer;
@@ -156,6 +152,7 @@ std::vector<program_calls::late_answer> program_calls::look() noexcept {
             // It is answered when it is interrupted the next time, or ends.
         }
     }
+    kept_.end_look();
     return late;
 }
 

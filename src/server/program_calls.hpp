@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "server/calls/executor.hpp"
+#include "server/calls/kept_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "tutti/server/service.hpp"
 
@@ -43,6 +44,8 @@ public:
     void stop() noexcept;
 
     [[nodiscard]] const counters& counted() const noexcept { return counters_; }
+    /// Those that keep their worker.
+    [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
 
 private:
     class one;
@@ -64,7 +67,7 @@ private:
     one* first_ = nullptr;
     counters counters_;
     bool limits_ = false;  // some procedure has a time limit
-    const bool tells_of_kept_;
+    kept_calls kept_;
     bool watcher_rests_ = false;
     bool draining_ = false;
     bool stopped_ = false;

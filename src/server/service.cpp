@@ -17,6 +17,7 @@
 #include "server/calls/executors.hpp"
 #include "server/calls/recovery.hpp"
 #include "server/metrics/exposition.hpp"
+#include "server/metrics/health.hpp"
 #include "server/metrics/snapshot.hpp"
 #include "server/net/fork_guard.hpp"
 #include "server/net/io_thread.hpp"
@@ -72,7 +73,7 @@ public:
     const settings how;
     catalog procedures;
     std::uint16_t port = 0;
-    std::uint16_t metrics_port = 0;  // stays when what listens there is gone: any thread may ask
+    std::atomic<std::uint16_t> metrics_port{0};  // stays when what listens there is gone: any thread may ask
 
 private:
     void listen();
@@ -81,7 +82,13 @@ private:
     void keep_answer(const journal::kept_answer& a);
     void take_snapshots();
     void stop_listening() noexcept;
+    void open_pages();
+    [[nodiscard]] exposition::page show_metrics() const;
+    [[nodiscard]] readiness readiness_now() const;
+    [[nodiscard]] liveness liveness_now();
 
+    // What is made by start() is looked at by the pages' threads once it serves.
+    std::atomic<stage> stage_{stage::loading};
     bool started_ = false;             // there is something to end
     std::atomic<bool> serves_{false};  // start() has come to its end
     std::atomic<bool> drained_{false};
@@ -108,7 +115,7 @@ private:
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
     std::vector<std::unique_ptr<io_thread>> io_threads_;
-    std::unique_ptr<metrics> exposed_;
+    std::unique_ptr<exposition::web_server> pages_;
 };
 
 void service::body::enter(const handle& listener) {
@@ -232,6 +239,7 @@ std::string service::body::promote() {
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     procedures.close();
+    open_pages();
     recover_from_log();
     if (how.report_crashes) catch_crashes();
     const execution chosen = executor_of(how);
@@ -260,22 +268,66 @@ void service::body::start() {
     listen();
     for (unsigned i = 0; i < how.io_threads && !shared_->entrances.empty(); ++i)
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
-    // From here on others look at all that.
-    if (how.metrics_port) {
-        exposed_ = std::make_unique<metrics>(how.metrics_host, *how.metrics_port, [this] { return look(); });
-        metrics_port = exposed_->port();
-    }
     for (const auto& r : io_threads_) r->start();
     const std::scoped_lock lock{promotion_};
     if (follower_) follower_->start(port == 0 ? std::string{} : how.host + ":" + std::to_string(port));
     serves_ = true;
+    stage_.store(stage::serving, std::memory_order_release);
+}
+
+/// Before the log is read, which takes its time: who looks after the server can see that it is at it.
+void service::body::open_pages() {
+    if (!how.metrics_port) return;
+    pages_ = std::make_unique<exposition::web_server>(
+        how.metrics_host, *how.metrics_port,
+        exposition::web_server::pages{{"/metrics", [this] { return show_metrics(); }},
+                                      {"/healthz", [this] { return page_of(liveness_now()); }},
+                                      {"/readyz", [this] { return page_of(readiness_now()); }}});
+    metrics_port = pages_->port();
+}
+
+exposition::page service::body::show_metrics() const {
+    if (stage_.load(std::memory_order_acquire) == stage::loading) return page_of(readiness_now());
+    return exposition::page_of(families_of(look()));
+}
+
+readiness service::body::readiness_now() const {
+    readiness now{.at = stage_.load(std::memory_order_acquire)};
+    if (now.at == stage::loading) return now;
+    now.queue_full = executor_->current_load().full();
+    now.holds_too_much = shared_->bytes.used_up();
+    now.clients_full = shared_->clients.load(std::memory_order_relaxed) >= how.max_clients;
+    if (!log_) return now;
+    now.log_trouble = log_->trouble();
+    now.log_behind = log_->full();
+    return now;
+}
+
+liveness service::body::liveness_now() {
+    // As long as probes wait, by default, that start programs anew.
+    constexpr std::chrono::milliseconds patience{1000}, pause{1};
+    liveness now{.at = stage_.load(std::memory_order_acquire)};
+    if (now.at == stage::loading) return now;
+    now.workers = workers_;
+    now.io_threads = io_threads_.size();
+    std::vector<std::uint64_t> asked;
+    for (const auto& r : io_threads_) asked.push_back(r->ask_for_sign());
+    const instant until = std::chrono::steady_clock::now() + patience;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        bool answers = false;
+        while (!(answers = io_threads_[i]->has_gone_round(asked[i])) && std::chrono::steady_clock::now() < until)
+            std::this_thread::sleep_for(pause);
+        if (!answers) now.silent.push_back(i);
+    }
+    const instant looked = std::chrono::steady_clock::now();
+    for (const auto& r : io_threads_) r->kept().add_to(now.kept, looked);
+    own_calls_->kept().add_to(now.kept, looked);
+    return now;
 }
 
 void service::body::drain() {
     if (!started_ || drained_.exchange(true)) return;
-    {
-        const std::scoped_lock lock{promotion_};  // one that is under way comes to its end
-    }
+    if (serves_) stage_.store(stage::ending, std::memory_order_release);
     stop_listening();
     own_calls_->begin_drain();
     if (log_) {
@@ -300,7 +352,7 @@ void service::body::drain() {
     tcp_.close();
     local_.socket.close();
     inherited_.clear();
-    exposed_.reset();  // it looks at what goes with this object
+    pages_.reset();  // they look at what goes with this object
     if (!serves_) return;
     std::exception_ptr failure;
     for (const auto& f : procedures.closing()) {

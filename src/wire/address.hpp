@@ -1,8 +1,10 @@
 // Where a node listens: `host:port` or `unix:/path`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <asio.hpp>
 
@@ -24,5 +26,11 @@ struct address {
 
 /// Throws refusal, also for an address beyond loopback: nothing here is encrypted.
 [[nodiscard]] address parse_address(std::string_view text);
+
+/// A host that is a number, and a port; 0 only where the system may choose one. Throws refusal.
+[[nodiscard]] asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port = false);
+
+/// What hellos of one cluster have in common: a hash of its name and of its list of nodes.
+[[nodiscard]] std::uint64_t cluster_number(const std::string& name, const std::vector<std::string>& addresses);
 
 }  // namespace tutti::wire

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tutti/cluster/id.hpp"
+#include "tutti/cluster/status.hpp"
 
 namespace tutti::wire {
 
@@ -14,19 +15,28 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 2;
+inline constexpr std::uint8_t protocol_version = 3;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
     fetch,     ///< answered by fetched
     validate,  ///< answered by answered
+    watch,     ///< a validate whose sender sleeps until one of them changes; answered by answered
+    changed,   ///< to each node that watches, once; not answered
     prepare,   ///< answered by answered
     decide,    ///< not answered
     place,     ///< not answered
     beat,      ///< no body, not answered: the sender is there, and this is what its clock says
     fetched,
     answered,
+    status,       ///< an observer's, no body; answered by status_told
+    status_told,  ///< to observers alone
 };
+
+/// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
+inline constexpr node_number observer_number = 0xffff;
+/// That a node answers at a time.
+inline constexpr std::uint32_t most_observers = 8;
 
 /// In front of every message. Fixed size; `length` counts what follows it.
 struct header {
@@ -124,6 +134,15 @@ struct validate {
     }
 };
 
+/// To a node that watches the object: it has changed, or moved, or is watched no more for want of room.
+struct changed {
+    object_id id;
+    template <class V>
+    void fields(V& v) {
+        v(id);
+    }
+};
+
 /// What becomes of a written object at the decision.
 enum class action : std::uint8_t {
     put,    ///< it stays where it is, with the new bytes
@@ -180,6 +199,15 @@ struct answered {
     template <class V>
     void fields(V& v) {
         v(yes), v(version);
+    }
+};
+
+struct status_told {
+    bool admitted = true;  ///< false: there are too many observers, and the facts are none
+    cluster::node_facts facts;
+    template <class V>
+    void fields(V& v) {
+        v(admitted), v(facts);
     }
 };
 

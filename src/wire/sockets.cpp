@@ -17,9 +17,10 @@ struct sockets::peer {
     std::shared_ptr<stream::socket> socket;  // set once, by the reading thread, before `open`
     std::atomic<bool> open{false};           // release: whoever sees it sees the socket
 
-    // Of the reading thread.
+    // Of the reading thread; others look at the two last.
     std::string input;
-    unsigned silent = 0;  // beats since something came
+    std::atomic<unsigned> silent{0};       // beats since something came
+    std::atomic<std::int64_t> lost_at{0};  // milliseconds of the steady clock; 0: it is not
 
     // What is to be sent; whoever finds nobody sending sends.
     std::mutex guard;
@@ -38,6 +39,15 @@ thread_local const void* serving_peer = nullptr;
 constexpr unsigned beats_of_silence = 8;
 constexpr std::size_t read_size = std::size_t{64} * 1024;
 
+std::chrono::milliseconds beat_of(const socket_options& how) {
+    return std::max(how.silence / beats_of_silence, std::chrono::milliseconds{1});
+}
+
+std::int64_t steady_ms() {
+    using namespace std::chrono;
+    return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
 void make_fast(stream::socket& s, const address& a) {
     if (!a.path.empty()) return;
     asio::error_code ignored;
@@ -46,7 +56,8 @@ void make_fast(stream::socket& s, const address& a) {
 
 }  // namespace
 
-sockets::sockets(const socket_options& how, handler& to) : how_{how}, handler_{to} {
+sockets::sockets(const socket_options& how, handler& to)
+    : how_{how}, handler_{to}, observers_{how.self, how.silence, [&to] { return to.facts(); }} {
     for (const std::string& text : how_.addresses) addresses_.push_back(parse_address(text));
     for (std::size_t i = 0; i < addresses_.size(); ++i) {
         peers_.push_back(std::make_unique<peer>(static_cast<node_number>(i)));
@@ -158,8 +169,18 @@ void sockets::greet(std::shared_ptr<stream::socket> s, node_number expected) {
         const bool sound = decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) &&
                            got.kind == kind::hello;
         const bool known = expected < peers_.size();
+        if (sound && got.version != protocol_version && (known || calls_us(got.from))) {
+            return complain("node " + std::to_string(got.from) + " speaks version " + std::to_string(got.version) +
+                            " of the protocol, and this one version " + std::to_string(protocol_version) +
+                            ": build all nodes from one release of Tutti");
+        }
         if (!sound || got.version != protocol_version) {
-            if (known) complain("what listens on " + addresses_[expected].text + " is no node of this version");
+            if (known) complain("what listens on " + addresses_[expected].text + " is no node");
+            return;
+        }
+        if (!known && got.from == observer_number) {
+            // A stranger's mistake is no trouble of the cluster: it learns from our hello what is wrong.
+            if (said.cluster == how_.cluster && said.nodes == peers_.size()) observers_.admit(s);
             return;
         }
         if (said.cluster != how_.cluster || said.nodes != peers_.size()) {
@@ -167,7 +188,7 @@ void sockets::greet(std::shared_ptr<stream::socket> s, node_number expected) {
                      " belongs to another cluster: give all nodes the same name and the same list of addresses");
             return;
         }
-        if (known ? got.from != expected : (got.from <= how_.self || got.from >= peers_.size())) {
+        if (known ? got.from != expected : !calls_us(got.from)) {
             complain("a second node has the number " + std::to_string(got.from) + ": give each its own");
             return;
         }
@@ -202,7 +223,8 @@ void sockets::read_next(peer& p) {
         const ssize_t got = ::recv(p.socket->native_handle(), p.input.data() + had, read_size, MSG_DONTWAIT);
         p.input.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
-        p.silent = 0;
+        p.silent.store(0, std::memory_order_relaxed);
+        received_bytes_.add(static_cast<std::uint64_t>(std::max<ssize_t>(got, 0)));
         serving_peer = &p;
         const bool sound = cut(p);
         serving_peer = nullptr;
@@ -221,6 +243,7 @@ bool sockets::cut(peer& p) {
             h.length > how_.largest)
             return false;
         if (rest.size() < header::size + h.length) break;
+        received_frames_.add_one();
         if (!handler_.receive(h, rest.substr(header::size, h.length))) return false;
         rest.remove_prefix(header::size + h.length);
     }
@@ -292,12 +315,12 @@ void sockets::flush(peer& p) {
 // Beats are counted, and not the time: a process that was stopped itself has not heard anybody for long, and must not
 // take them all for gone when it goes on.
 void sockets::beat() {
-    pulse_.expires_after(std::max(how_.silence / beats_of_silence, std::chrono::milliseconds{1}));
+    pulse_.expires_after(beat_of(how_));
     pulse_.async_wait([this](asio::error_code failed) {
         if (failed) return;
         for (const auto& p : peers_) {
             if (!p->open.load(std::memory_order_acquire)) continue;
-            if (++p->silent > beats_of_silence) {
+            if (p->silent.fetch_add(1, std::memory_order_relaxed) >= beats_of_silence) {
                 end(*p);
                 continue;
             }
@@ -317,16 +340,36 @@ void sockets::beat() {
 
 void sockets::end(peer& p) {
     if (closing_.load(std::memory_order_relaxed)) return;
-    if (!p.open.exchange(false, std::memory_order_acq_rel)) return;
+    if (!p.open.load(std::memory_order_relaxed)) return;
+    p.lost_at.store(steady_ms(), std::memory_order_relaxed);
+    p.open.store(false, std::memory_order_release);  // partner: describe, which finds since when
     // Not closed: another thread may be about to send to it, and its number would go to somebody else.
     asio::error_code ignored;
     p.socket->shutdown(stream::socket::shutdown_both, ignored);
     handler_.lose(p.number);
 }
 
-sockets::traffic sockets::sent() const noexcept {
-    return {frames_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
-            system_calls_.load(std::memory_order_relaxed)};
+void sockets::describe(cluster::node_facts& to) const {
+    to.messages_sent = frames_.load(std::memory_order_relaxed);
+    to.bytes_sent = bytes_.load(std::memory_order_relaxed);
+    to.system_calls = system_calls_.load(std::memory_order_relaxed);
+    to.messages_received = received_frames_.get();
+    to.bytes_received = received_bytes_.get();
+    observers_.describe(to);
+    to.peers.clear();
+    for (const auto& p : peers_) {
+        using enum cluster::peer_state;
+        if (p->number == how_.self) {
+            to.peers.push_back({itself, 0});
+        } else if (p->open.load(std::memory_order_acquire)) {
+            const auto beats = static_cast<std::uint64_t>(p->silent.load(std::memory_order_relaxed));
+            to.peers.push_back({connected, beats * static_cast<std::uint64_t>(beat_of(how_).count())});
+        } else if (const std::int64_t at = p->lost_at.load(std::memory_order_relaxed); at != 0) {
+            to.peers.push_back({lost, static_cast<std::uint64_t>(steady_ms() - at)});
+        } else {
+            to.peers.push_back({awaited, 0});
+        }
+    }
 }
 
 }  // namespace tutti::wire

@@ -17,8 +17,10 @@
 #include <thread>
 #include <vector>
 
+#include "observe/counter.hpp"
 #include "wire/address.hpp"
 #include "wire/message.hpp"
+#include "wire/observers.hpp"
 
 namespace tutti::wire {
 
@@ -44,6 +46,8 @@ public:
         virtual void lose(node_number node) = 0;
         /// Nothing was sent to that node for a beat: sends it something.
         virtual void beat(node_number node) = 0;
+        /// What an observer is told.
+        virtual cluster::node_facts facts() = 0;
     };
 
     /// Listens. Throws refusal.
@@ -59,14 +63,13 @@ public:
     /// waits for the end of the read that it answers.
     bool send(node_number to, header h, std::string_view body);
 
-    struct traffic {
-        std::uint64_t frames = 0, bytes = 0, system_calls = 0;
-    };
-    [[nodiscard]] traffic sent() const noexcept;
+    /// Traffic, peers and observers, of the facts of this node.
+    void describe(cluster::node_facts& to) const;
 
 private:
     struct peer;
 
+    [[nodiscard]] bool calls_us(node_number n) const noexcept { return n > how_.self && n < peers_.size(); }
     void accept_next();
     void try_connect(node_number to);
     void greet(std::shared_ptr<stream::socket> s, node_number expected);
@@ -81,11 +84,13 @@ private:
     const socket_options how_;
     handler& handler_;
     std::vector<address> addresses_;
+    observers observers_;  // outlives io_, where what it has arranged waits
     asio::io_context io_{1};
     asio::basic_socket_acceptor<stream> acceptor_{io_};
     asio::steady_timer pulse_{io_};
     std::vector<std::unique_ptr<peer>> peers_;
     std::atomic<std::uint64_t> frames_{0}, bytes_{0}, system_calls_{0};
+    observe::counter received_frames_, received_bytes_;  // of the reading thread
     std::atomic<bool> closing_{false};
 
     std::mutex joining_;  // of the two below

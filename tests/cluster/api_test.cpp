@@ -11,6 +11,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cluster/nodes.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -21,10 +22,8 @@ using namespace tutti;
 using cluster::node;
 using cluster::node_options;
 using cluster::ref;
-
-struct account {
-    long balance = 0;
-};
+using cluster::testing::account;
+using cluster::testing::start_nodes;
 
 struct person {
     std::string name;
@@ -34,29 +33,6 @@ struct person {
         a(name, marks);
     }
 };
-
-/// Nodes of one cluster in this process, over Unix sockets.
-std::vector<std::unique_ptr<node>> start_nodes(unsigned count, cluster::placement where,
-                                               std::chrono::milliseconds patience = std::chrono::seconds{30}) {
-    static std::atomic<unsigned> clusters{0};
-    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-" + std::to_string(::getpid()) + "-" +
-                               std::to_string(clusters.fetch_add(1)) + "-";
-    node_options how;
-    for (unsigned i = 0; i < count; ++i) how.addresses.push_back(prefix + std::to_string(i));
-    how.placement = where;
-    how.patience = patience;
-    std::vector<std::unique_ptr<node>> nodes(count);
-    std::vector<std::thread> starters;
-    for (unsigned i = 0; i < count; ++i) {
-        starters.emplace_back([&, i] {
-            node_options mine = how;
-            mine.self = i;
-            nodes[i] = std::make_unique<node>(mine);
-        });
-    }
-    for (std::thread& t : starters) t.join();
-    return nodes;
-}
 
 TEST(cluster_objects, are_published_read_written_and_erased) {
     node here;
@@ -167,22 +143,6 @@ TEST(cluster_objects, are_refused_to_irrevocable_blocks) {
                      a.publish(t, {1});
                  }),
                  usage_error);
-}
-
-// Catches a wait that no change of an object ends.
-TEST(cluster_objects, cannot_be_waited_for_by_retry) {
-    node here;
-    const ref<account> a{here, "a"};
-    atomically([&](tx& t) { a.publish(t, {1}); });
-    EXPECT_THROW(atomically([&](tx& t) {
-                     if (a.read(t).balance == 1) retry(t);
-                 }),
-                 usage_error);
-    EXPECT_EQ(atomically([&](tx& t) {
-                  if (a.read(t).balance == 1) retry_for(t, std::chrono::microseconds{10});
-                  return a.read(t).balance;
-              }),
-              1);
 }
 
 // Catches a local snapshot that moves without the objects: x and y are always written together, x here and y anywhere.

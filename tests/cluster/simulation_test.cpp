@@ -23,17 +23,19 @@ TEST(cluster_simulation, every_history_has_an_order) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
         return;
     }
-    std::size_t attempts = 0, committed = 0, snapshots = 0;
+    std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
         world w{of_seed(seed)};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
         snapshots += w.snapshots();
+        wakes += w.wakes();
         attempts += w.past().attempts().size();
         for (const attempt& a : w.past().attempts()) committed += a.committed ? 1u : 0u;
     }
     // A checker of nothing finds nothing: there must be attempts that were rolled back, and many that were not.
     EXPECT_GT(committed, 0u);
     EXPECT_GT(snapshots, 0u);
+    EXPECT_GT(wakes, 0u);
     EXPECT_GT(attempts, committed);
     RecordProperty("attempts", static_cast<int>(attempts));
     RecordProperty("committed", static_cast<int>(committed));
@@ -93,7 +95,9 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_fault,
                                            broken_step{fault::newest_for_oldest, "newest_for_oldest"},
                                            broken_step{fault::read_through_locks, "read_through_locks"},
                                            broken_step{fault::promise_by_clock, "promise_by_clock"},
-                                           broken_step{fault::draw_version_early, "draw_version_early"}),
+                                           broken_step{fault::draw_version_early, "draw_version_early"},
+                                           broken_step{fault::watch_without_look, "watch_without_look"},
+                                           broken_step{fault::change_without_word, "change_without_word"}),
                          [](const auto& step) { return std::string{step.param.name}; });
 
 #endif

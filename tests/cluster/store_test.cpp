@@ -1,4 +1,9 @@
 // The objects of one node, message by message, where the order of messages matters.
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "cluster/directory/store.hpp"
@@ -27,6 +32,40 @@ struct store_test : ::testing::Test {
     const object_id id = some_object();
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
+
+TEST_F(store_test, objects_and_old_values_are_counted) {
+    const auto expect = [this](std::uint64_t there, std::uint64_t entries, std::uint64_t old, const char* when) {
+        const store::figures f = objects.count();
+        EXPECT_EQ(f.objects, there) << when;
+        EXPECT_EQ(f.entries, entries) << when;
+        EXPECT_EQ(f.old_values, old) << when;
+        EXPECT_EQ(f.old_bytes == 0, old == 0) << when;
+    };
+    const auto write = [this](std::uint64_t version, tutti::wire::action what) {
+        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        objects.settle(id, what, "bytes", version, other);
+    };
+    expect(0, 0, 0, "at first");
+    write(1, tutti::wire::action::put);
+    expect(1, 1, 1, "published: that it did not exist is old");
+    write(2, tutti::wire::action::put);
+    expect(1, 1, 2, "overwritten");
+    write(3, tutti::wire::action::erase);
+    expect(0, 1, 3, "erased: a trace is left");
+    write(4, tutti::wire::action::put);
+    write(5, tutti::wire::action::leave);
+    expect(0, 1, 5, "moved away");
+    objects.install(id, true, "back", 9, 1);
+    expect(1, 1, 5, "here again");
+    objects.point({7, 7}, 1, 1);
+    expect(1, 2, 5, "a pointer to another");
+    readers.leave(reader);
+    readers.hear(1, 9);
+    clock.raise_to(9);
+    ASSERT_TRUE(objects.lock_to_write(id, 9, other));
+    objects.settle(id, tutti::wire::action::put, "bytes", 10, other);
+    EXPECT_LE(objects.count().old_values, 1u) << "nobody asks for them any more";
+}
 
 // Catches a late decision that takes the object away for good: nobody would have it then.
 TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
@@ -82,6 +121,69 @@ TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones
     }
     EXPECT_EQ(look(100).where, tutti::wire::whereabouts::too_old);
     EXPECT_EQ(look(198).version, 198u);
+}
+
+/// Keeps what it is told.
+struct recorder final : audience {
+    void changed(const object_id& of, std::span<const node_number> watchers) override {
+        for (const node_number n : watchers) told.emplace_back(of, n);
+    }
+    std::vector<std::pair<object_id, node_number>> told;
+};
+
+TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
+    recorder all;
+    objects.tell(all);
+    EXPECT_FALSE(objects.watch(id, 1, 1)) << "it has another version";
+    EXPECT_TRUE(objects.watch(id, 0, 1));
+    EXPECT_TRUE(objects.watch(id, 0, 1));
+    EXPECT_TRUE(objects.watch(id, 0, 0));
+    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    EXPECT_TRUE(objects.watch(id, 0, 1)) << "whoever holds it locked may not commit";
+    objects.unlock(id, other);
+    EXPECT_TRUE(all.told.empty());
+    for (const std::uint64_t version : {1u, 2u}) {
+        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        objects.settle(id, tutti::wire::action::put, "x", version, other);
+    }
+    EXPECT_EQ(all.told, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
+}
+
+// Catches a watcher that is forgotten with the object's departure, whose decision comes after its return.
+TEST_F(store_test, who_watches_an_object_that_leaves_and_is_back_is_told) {
+    recorder all;
+    objects.tell(all);
+    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    EXPECT_TRUE(objects.watch(id, 0, 0));
+    objects.install(id, true, "new", 9, 1);
+    EXPECT_EQ(all.told.size(), 1u);
+}
+
+TEST_F(store_test, nobody_sleeps_over_what_a_node_that_has_gone_holds_locked) {
+    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    objects.lose(1);
+    EXPECT_FALSE(objects.watch(id, 0, 0));
+}
+
+// Catches watchers without a bound, and those that are forgotten in silence to keep one.
+TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
+    recorder all;
+    objects.tell(all);
+    std::vector<object_id> watched;
+    for (std::uint64_t i = 0; watched.size() < 100'000; ++i) {
+        const object_id next{2, i};
+        if (home_of(next, 2) != 0) continue;
+        watched.push_back(next);
+        ASSERT_TRUE(objects.watch(next, 0, 1));
+    }
+    EXPECT_GT(all.told.size(), 30'000u);
+    for (const object_id& o : watched) {
+        ASSERT_TRUE(objects.lock_to_write(o, 0, other));
+        objects.settle(o, tutti::wire::action::put, "x", 1, other);
+    }
+    ASSERT_EQ(all.told.size(), watched.size());
+    std::ranges::sort(all.told, {}, [](const auto& t) { return t.first.low; });
+    for (std::size_t i = 0; i < watched.size(); ++i) ASSERT_EQ(all.told[i].first, watched[i]);
 }
 
 }  // namespace

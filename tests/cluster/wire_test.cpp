@@ -49,9 +49,70 @@ TEST(cluster_messages, cannot_ask_for_memory_that_they_do_not_fill) {
     EXPECT_LE(got.ids.size(), 1u);
 }
 
+/// Every field has a value of its own.
+status_told some_status() {
+    status_told told;
+    told.facts.number = 1;
+    told.facts.nodes = 2;
+    told.facts.release = "1.2.3";
+    std::uint64_t next = 1000;
+#define TUTTI_FIGURE(name, kind, what) told.facts.name = next++;
+    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
+#undef TUTTI_FIGURE
+    for (std::uint64_t& count : told.facts.rolled_back) count = next++;
+    told.facts.peers = {{cluster::peer_state::connected, 7}, {cluster::peer_state::itself, 0}};
+    return told;
+}
+
+TEST(cluster_messages, carry_the_facts_of_a_node) {
+    const status_told said = some_status();
+    status_told got;
+    ASSERT_TRUE(decode(encode(said), got));
+    EXPECT_TRUE(got.admitted);
+    EXPECT_EQ(got.facts.release, "1.2.3");
+    EXPECT_EQ(got.facts.number, 1);
+#define TUTTI_FIGURE(name, kind, what) EXPECT_EQ(got.facts.name, said.facts.name);
+    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
+#undef TUTTI_FIGURE
+    EXPECT_EQ(got.facts.rolled_back, said.facts.rolled_back);
+    ASSERT_EQ(got.facts.peers.size(), 2u);
+    EXPECT_EQ(got.facts.peers[0].state, cluster::peer_state::connected);
+    EXPECT_EQ(got.facts.peers[0].silent_ms, 7u);
+}
+
+TEST(cluster_messages, of_facts_that_are_cut_or_made_up_are_refused) {
+    const std::string whole = encode(some_status());
+    status_told got;
+    for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
+    EXPECT_FALSE(decode(whole + "x", got));
+    support::random dice{11};
+    for (std::size_t i = 0; i < support::rounds(20'000); ++i) {
+        std::string bytes = whole;
+        for (std::size_t n = 1 + dice.below(4); n-- > 0;)
+            bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
+        if (!decode(bytes, got)) continue;
+        for (const cluster::peer_facts& p : got.facts.peers) EXPECT_FALSE(name_of(p.state).empty());
+    }
+}
+
+// An observer is none of the nodes: what nodes send each other must not be asked for by its question, nor by a node.
+TEST(cluster_messages, of_observers_are_refused_among_nodes) {
+    cluster::site one{0, 2, cluster::moving::to_writer};
+    for (const kind k : {kind::status, kind::status_told, kind::hello}) {
+        bool sound = true;
+        EXPECT_FALSE(one.serve(k, 1, {}, sound));
+        EXPECT_FALSE(sound);
+    }
+}
+
 TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
+    struct nobody final : cluster::audience {
+        void changed(const object_id&, std::span<const node_number>) override {}
+    };
     cluster::site one{0, 2, cluster::moving::to_writer};
     support::random dice{7};
+    nobody listener;
+    one.objects.tell(listener);
     std::size_t refused = 0;
     const std::string models[] = {encode(fetch{.at = newest, .ids = {{0, 1}, {0, 2}}}), encode(some_prepare()),
                                   encode(decide{{1, 2, 3}, true, 9}), encode(place{{0, 1}, 1, 5}),
@@ -61,7 +122,7 @@ TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
         for (std::size_t n = dice.below(4); n-- > 0;) bytes[dice.below(bytes.size())] = static_cast<char>(dice.next());
         if (dice.one_in(4)) bytes.resize(dice.below(bytes.size() + 1));
         bool sound = false;
-        static_cast<void>(one.serve(static_cast<wire::kind>(dice.below(10)), bytes, sound));
+        static_cast<void>(one.serve(static_cast<wire::kind>(dice.below(14)), 1, bytes, sound));
         refused += sound ? 0u : 1u;
     }
     EXPECT_GT(refused, 0u);

@@ -37,6 +37,20 @@ plan of_seed(std::uint64_t seed) {
     return p;
 }
 
+/// Takes what a site tells to those who watch, as if over the network also where they are at home.
+class world::bell_ringer final : public audience {
+public:
+    bell_ringer(world& w, node_number at) noexcept : world_{w}, at_{at} {}
+    void changed(const object_id& id, std::span<const node_number> watchers) override {
+        for (const node_number n : watchers)
+            world_.send(at_, n, wire::kind::changed, 0, wire::encode(wire::changed{id}), true);
+    }
+
+private:
+    world& world_;
+    const node_number at_;
+};
+
 /// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
 class world::client final : public network {
 public:
@@ -78,6 +92,25 @@ public:
 
     interleaving::fiber& stack() noexcept { return fiber_; }
     [[nodiscard]] bool done() const noexcept { return done_; }
+    [[nodiscard]] bool asleep() const noexcept { return asleep_; }
+    [[nodiscard]] node_number home() const noexcept { return site_.self; }
+    /// One of the objects that it watches may have changed.
+    void ring(const object_id& id) {
+        if (!watches_ || work_.find(id) == nullptr) return;
+        rung_ = true;
+        if (!asleep_) return;
+        ++world_.wakes_;
+        world_.resume(*this);
+    }
+    /// Whether every object that it has read is as it was, on the node that owns it.
+    [[nodiscard]] bool may_sleep() const {
+        for (const auto& e : work_.entries()) {
+            bool same = false;
+            for (const auto& s : world_.sites_) same = same || s->objects.is_current(e->id, e->version);
+            if (!same) return false;
+        }
+        return true;
+    }
 
 private:
     static void start(void* self) {
@@ -106,12 +139,22 @@ private:
     void live() {
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
             const std::uint64_t what = world_.network_.below(~std::uint64_t{0});
-            for (unsigned turn = 1; !attempt_once(what); ++turn) pause(turn);
+            for (unsigned turn = 1; !attempt_once(what, turn == 1); ++turn) pause(turn);
         }
     }
 
+    /// As `retry` does; returns when it is woken.
+    void sleep() {
+        watches_ = true;
+        rung_ = false;
+        const bool current = work_.watch() == outcome::good;
+        asleep_ = true;
+        while (current && !rung_) suspend();
+        watches_ = asleep_ = false;
+    }
+
     /// One attempt of the transaction that `what` describes; true if it has committed.
-    bool attempt_once(std::uint64_t what) {
+    bool attempt_once(std::uint64_t what, bool may_sleep) {
         wire::simulation dice{what, {}, nullptr};
         const writer_tag tag = world_.history_.begin(number_);
         const unsigned writes_of_100 = dice.chance(40) ? 0 : 60;
@@ -130,6 +173,10 @@ private:
             if (good && dice.chance(20)) pause(1);
         }
         work_.end_snapshot();
+        if (good && may_sleep && dice.chance(15)) {
+            sleep();
+            return false;
+        }
         if (!good && snapshot) world_.wrong_ = reader_starts_over;
         if (!good) return false;
         if (snapshot) ++world_.snapshots_;
@@ -177,11 +224,18 @@ private:
     std::uint64_t first_call_ = 0;
     std::uint64_t next_call_ = 1;
     bool done_ = false;
+    bool watches_ = false;
+    bool rung_ = false;
+    bool asleep_ = false;
 };
 
 world::world(const plan& p)
     : plan_{p}, network_{p.seed, p.network, [this](node_number to, const std::string& frame) { deliver(to, frame); }} {
-    for (node_number i = 0; i < p.nodes; ++i) sites_.push_back(std::make_unique<site>(i, p.nodes, p.how));
+    for (node_number i = 0; i < p.nodes; ++i) {
+        sites_.push_back(std::make_unique<site>(i, p.nodes, p.how));
+        ringers_.push_back(std::make_unique<bell_ringer>(*this, i));
+        sites_[i]->objects.tell(*ringers_[i]);
+    }
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i) {
         const auto at = static_cast<node_number>(i % p.nodes);
         clients_.push_back(std::make_unique<client>(*this, i, at, static_cast<std::uint16_t>(i / p.nodes)));
@@ -215,8 +269,29 @@ void world::deliver(node_number to, const std::string& frame) {
         return;
     }
     bool sound = true;
-    if (auto a = sites_[to]->serve(h.kind, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
+    if (h.kind == wire::kind::changed) {
+        wire::changed told;
+        if (wire::decode(body, told)) wake(to, told.id);
+        else wrong_ = "a change cannot be read";
+        return;
+    }
+    if (auto a = sites_[to]->serve(h.kind, h.from, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
     if (!sound) wrong_ = "a message cannot be read";
+}
+
+/// What the nodes count without looking against what a look finds.
+bool world::is_miscounted() {
+    return std::ranges::any_of(sites_, [](const auto& s) {
+        std::uint64_t found = 0;
+        s->objects.each([&found](const object_id&, const std::string&) { ++found; });
+        return s->objects.count().objects != found;
+    });
+}
+
+void world::wake(node_number at, const object_id& id) {
+    for (const auto& c : clients_) {
+        if (c->home() == at) c->ring(id);
+    }
 }
 
 std::string world::run() {
@@ -226,8 +301,11 @@ std::string world::run() {
         if (++steps > most_steps) return never_ends;
     }
     for (const auto& c : clients_) {
-        if (wrong_.empty() && !c->done()) return "a client waits for ever";
+        if (!wrong_.empty() || c->done()) continue;
+        if (!c->asleep()) return "a client waits for ever";
+        if (!c->may_sleep()) return sleeps_on;
     }
+    if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
     return wrong_.empty() ? history_.judge() : wrong_;
 }
 

@@ -25,6 +25,7 @@ struct plan {
 };
 
 inline constexpr const char* never_ends = "it does not end";
+inline constexpr const char* sleeps_on = "a sleeper is not told of a change";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
 
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
@@ -40,23 +41,31 @@ public:
     [[nodiscard]] const history& past() const noexcept { return history_; }
     /// Snapshot readers that ran to their end.
     [[nodiscard]] std::size_t snapshots() const noexcept { return snapshots_; }
+    /// Sleepers that were woken.
+    [[nodiscard]] std::size_t wakes() const noexcept { return wakes_; }
 
 private:
     class client;
+    class bell_ringer;
 
     void deliver(node_number to, const std::string& frame);
     void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
               bool sure);
     void resume(client& c);
+    [[nodiscard]] bool is_miscounted();
+    /// `id` was watched at that node, and has changed.
+    void wake(node_number at, const object_id& id);
 
     const plan plan_;
     history history_;
     wire::simulation network_;
     std::vector<std::unique_ptr<site>> sites_;
+    std::vector<std::unique_ptr<bell_ringer>> ringers_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
     std::size_t snapshots_ = 0;
+    std::size_t wakes_ = 0;
 };
 
 }  // namespace tutti::cluster::testing

@@ -1,9 +1,9 @@
 #!/bin/sh
-# busy.sh <test_kernel_device>: the module cannot be unloaded while a program uses it, and can once that was killed.
-: >/tmp/ticking
-"$1" --ticking >/tmp/ticking &
+# busy.sh <test_kernel_device> <ticking or asleep>: the module cannot be unloaded while a program uses it, and can once that was killed.
+: >/tmp/busy
+"$1" "--$2" >/tmp/busy &
 program=$!
-while ! grep -q ticking /tmp/ticking; do
+while ! grep -q "$2" /tmp/busy; do
     if ! kill -0 $program; then
         exit 1
     fi
@@ -14,7 +14,7 @@ if rmmod tutti 2>/dev/null; then
 fi
 kill -9 $program
 wait $program 2>/dev/null
-rm /tmp/ticking
+rm /tmp/busy
 # Its threads may still hold the module for an instant.
 while ! rmmod tutti 2>/dev/null; do :; done
 insmod /tutti.ko

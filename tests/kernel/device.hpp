@@ -21,7 +21,15 @@ namespace kernel_test {
 inline std::uint64_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 inline std::uint64_t address(void (*f)() noexcept) { return reinterpret_cast<std::uintptr_t>(f); }
 
-/// An open device with its page.
+/// One of its pages.
+template <class Entry>
+Entry* map_page(int fd, long offset) {
+    void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    if (page == MAP_FAILED) std::abort();
+    return static_cast<Entry*>(page);
+}
+
+/// An open device with its pages.
 class device {
 public:
     explicit device(int more_flags = O_CLOEXEC) : fd_{::open(TUTTI_DEVICE, O_RDWR | more_flags)} {
@@ -29,11 +37,12 @@ public:
             std::perror(TUTTI_DEVICE);
             std::abort();
         }
-        entries_ = static_cast<tutti_entry*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
-        if (entries_ == MAP_FAILED) std::abort();
+        entries_ = map_page<tutti_entry>(fd_, TUTTI_TICKS_PAGE);
+        transactions_ = map_page<tutti_transaction>(fd_, TUTTI_TRANSACTIONS_PAGE);
     }
     ~device() {
         ::munmap(entries_, 4096);
+        ::munmap(transactions_, 4096);
         ::close(fd_);
     }
     device(const device&) = delete;
@@ -41,12 +50,17 @@ public:
 
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] tutti_entry& entry(unsigned number) const { return entries_[number]; }
+    [[nodiscard]] tutti_transaction& transaction(unsigned number) const { return transactions_[number]; }
 
     /// 0, or the error.
     int call(unsigned long what, const void* argument = nullptr) const {
         return ::ioctl(fd_, what, argument) == 0 ? 0 : errno;
     }
-    int kick(unsigned long number) const { return ::ioctl(fd_, TUTTI_KICK, number) == 0 ? 0 : errno; }
+    /// Of a command that takes a number.
+    int call_with(unsigned long what, unsigned long number) const {
+        return ::ioctl(fd_, what, number) == 0 ? 0 : errno;
+    }
+    int kick(unsigned long number) const { return call_with(TUTTI_KICK, number); }
     int allow_grind() const {
         const tutti_range code{reinterpret_cast<std::uintptr_t>(&grind), address(&grind_end)};
         return call(TUTTI_ALLOW, &code);
@@ -55,6 +69,7 @@ public:
 private:
     int fd_;
     tutti_entry* entries_;
+    tutti_transaction* transactions_;
 };
 
 inline tutti_join how_to_join(std::uint64_t period_ns = 0) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernel/device.hpp"
+#include "kernel/member.hpp"
 
 namespace kernel_test {
 namespace {
@@ -233,7 +234,8 @@ TEST(device, refuses_what_makes_no_sense) {
     EXPECT_EQ(d.allow_grind(), ENOSPC);
 
     EXPECT_EQ(::mmap(nullptr, 8192, PROT_READ, MAP_SHARED, d.fd(), 0), MAP_FAILED);
-    EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), 4096), MAP_FAILED);
+    EXPECT_EQ(::mmap(nullptr, 8192, PROT_READ, MAP_SHARED, d.fd(), TUTTI_TRANSACTIONS_PAGE), MAP_FAILED);
+    EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), 8192), MAP_FAILED);
 }
 
 // A child has the descriptor, and another address space: it may do nothing, and has not joined.
@@ -246,9 +248,14 @@ TEST(device, serves_the_program_that_opened_it_alone) {
         ASSERT_GE(child, 0);
         if (child == 0) {
             tutti_join how = how_to_join();
-            const bool refused = d.call(TUTTI_JOIN, &how) == EPERM && d.kick(g.number()) == EPERM &&
-                                 d.allow_grind() == EPERM &&
-                                 ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), 0) == MAP_FAILED;
+            bool refused = d.call(TUTTI_JOIN, &how) == EPERM && d.kick(g.number()) == EPERM && d.allow_grind() == EPERM;
+            for (const unsigned long what : std::initializer_list<unsigned long>{
+                     TUTTI_ENROL, TUTTI_RESIGN, TUTTI_AWAIT, TUTTI_DEFER, TUTTI_RESUME, TUTTI_RELEASE}) {
+                refused = refused && d.call(what, &how) == EPERM;
+            }
+            for (const long page : {TUTTI_TICKS_PAGE, TUTTI_TRANSACTIONS_PAGE}) {
+                refused = refused && ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), page) == MAP_FAILED;
+            }
             ::_exit(refused ? 0 : 1);
         }
         int status = 0;
@@ -348,7 +355,7 @@ TEST(threads, may_outlive_the_device) {
 }  // namespace
 }  // namespace kernel_test
 
-/// With --ticking: threads that tick, until somebody kills this process.
+/// With --ticking or --asleep: threads that tick, or sleep for a winner, until somebody kills this process.
 int main(int count, char** words) {
     if (count == 2 && std::strcmp(words[1], "--ticking") == 0) {
         kernel_test::device d;
@@ -359,6 +366,7 @@ int main(int count, char** words) {
         std::fflush(stdout);
         for (;;) ::pause();
     }
+    if (count == 2 && std::strcmp(words[1], "--asleep") == 0) kernel_test::sleep_until_killed("asleep");
     ::testing::InitGoogleTest(&count, words);
     return RUN_ALL_TESTS();
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# guest.sh <what> <program>: boots a guest that loads the module and runs that program, as `what` says below.
+# guest.sh <what> <program>...: boots a guest that loads the module and runs these programs, as `what` says below.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=scripts/common.sh
@@ -13,6 +13,7 @@ skip() {
 }
 
 what=$1 program=$2
+shift
 for package in "${packages_kernel[@]}"; do
     installed "$package" || skip "$package is not installed"
 done
@@ -25,7 +26,7 @@ kernel_module "$release" >"$work/log" 2>&1 || {
 }
 kernel_image "$release" || skip "the package linux-image-$release cannot be fetched"
 guest_files "$work/root" "$release"
-with_libraries "$work/root" "$program"
+with_libraries "$work/root" "$@"
 
 export_all='export TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.05'
 case $what in
@@ -34,7 +35,7 @@ case $what in
         cat >"$work/root/tests" <<END
 $program --gtest_brief=1
 su other -s /bin/sh -c '! test -r /dev/tutti && ! test -w /dev/tutti'
-for i in 1 2 3 4 5 6 7 8; do sh /busy.sh $program || exit 1; done
+for i in 1 2 3 4 5 6 7 8; do sh /busy.sh $program ticking && sh /busy.sh $program asleep || exit 1; done
 END
         cp tests/kernel/busy.sh "$work/root/busy.sh"
         ;;
@@ -47,6 +48,27 @@ END
 $export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of_four*
 $export_all; $program --gtest_brief=1 --gtest_filter=every_instruction.*:*one_of_four_parts*/0
 END
+        ;;
+    policies)
+        # /dev/null answers to no version.
+        cat >"$work/root/tests" <<END
+$export_all; $program --gtest_brief=1
+mv /dev/tutti /dev/away; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*
+ln -s null /dev/tutti; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*; mv /dev/away /dev/tutti
+END
+        # Those that check their results.
+        for policy in serialize-kernel serialize-soft-kernel; do
+            for other in "${@:2}"; do
+                case $other in
+                    *tutti-stamp)
+                        for name in intruder vacation-high yada labyrinth; do
+                            echo "TUTTI_POLICY=$policy $other $name --quick --threads 4"
+                        done
+                        ;;
+                    *tutti-swarm) echo "$other --policy $policy --seconds 2 --mode visible --threads 3" ;;
+                esac
+            done
+        done >>"$work/root/tests"
         ;;
     *) die "there is no guest for '$what'" ;;
 esac

@@ -3,12 +3,28 @@
 #include <sys/wait.h>
 
 #include <csignal>
+#include <iterator>
 #include <random>
+#include <thread>
+#include <vector>
 
 #include "kernel/device.hpp"
+#include "kernel/member.hpp"
 
 namespace kernel_test {
 namespace {
+
+void scribble_on(tutti_transaction& t, std::mt19937_64& random, __u64 value) {
+    switch (random() % 7) {
+        case 0: write_once<__u64>(t.running, value % 4); break;
+        case 1: write_once<__u64>(t.awaited, value % 4); break;
+        case 2: write_once<__u32>(t.awaits, static_cast<__u32>(random() % 3 == 0 ? value : value % 8)); break;
+        case 3: write_once<__u64>(t.deadline_ns, value); break;
+        case 4: write_once<__u32>(t.waiters, static_cast<__u32>(value)); break;
+        case 5: write_once<__u32>(t.deferring, static_cast<__u32>(value)); break;
+        default: write_once<__u64>(t.slept, value); break;
+    }
+}
 
 /// Writes garbage into every entry until it is told to stop.
 void scribble(const device& d, const std::atomic<bool>& stop, std::uint64_t seed) {
@@ -16,6 +32,10 @@ void scribble(const device& d, const std::atomic<bool>& stop, std::uint64_t seed
     while (!stop) {
         tutti_entry& e = d.entry(static_cast<unsigned>(random() % TUTTI_THREADS));
         const __u64 value = random() % 3 == 0 ? random() : random() % 2 == 0 ? ~__u64{0} << (random() % 64) : 0;
+        if (random() % 2 == 0) {
+            scribble_on(d.transaction(static_cast<unsigned>(random() % TUTTI_THREADS)), random, value);
+            continue;
+        }
         switch (random() % 6) {
             case 0: write_once<__u32>(e.wanted, static_cast<__u32>(value)); break;
             case 1: write_once<__u64>(e.standing_at, value); break;
@@ -31,15 +51,18 @@ void scribble(const device& d, const std::atomic<bool>& stop, std::uint64_t seed
 /// Calls with anything as a command, or a command with anything.
 void call_at_random(const device& d, std::uint64_t seed, int calls) {
     std::mt19937_64 random{seed};
-    constexpr unsigned long commands[] = {TUTTI_VERSION, TUTTI_ALLOW, TUTTI_JOIN, TUTTI_LEAVE, TUTTI_KICK};
+    constexpr unsigned long commands[] = {TUTTI_VERSION, TUTTI_ALLOW,  TUTTI_JOIN,   TUTTI_LEAVE,
+                                          TUTTI_KICK,    TUTTI_ENROL,  TUTTI_RESIGN, TUTTI_AWAIT,
+                                          TUTTI_DEFER,   TUTTI_RESUME, TUTTI_RELEASE};
     for (int i = 0; i < calls; ++i) {
-        const unsigned long command = random() % 4 == 0 ? random() : commands[random() % 5];
+        const unsigned long command = random() % 4 == 0 ? random() : commands[random() % std::size(commands)];
         tutti_join how = how_to_join(random() % 2 == 0 ? 0 : TUTTI_SHORTEST_NS);
         auto* const bytes = reinterpret_cast<unsigned char*>(&how);
         for (std::uint64_t k = random() % 4; k != 0; --k)
             bytes[random() % sizeof how] = static_cast<unsigned char>(random());
         how.signal = 0;  // not to be ended by one
-        switch (random() % 4) {
+        switch (random() % 5) {
+            case 4: d.call_with(command, random() % 200'000); break;
             case 0: d.call(command, reinterpret_cast<const void*>(random())); break;
             case 1: d.kick(random() % (2 * TUTTI_THREADS)); break;
             default: d.call(command, &how); break;
@@ -63,6 +86,7 @@ TEST(hostility, harms_nobody_else) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     grinder bystander{d, how_to_join(100'000)};
+    winner_and_loser beside{d};
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
@@ -72,10 +96,35 @@ TEST(hostility, harms_nobody_else) {
         // It may have had standing_at point into its own memory; that is its own affair.
         EXPECT_TRUE(WIFEXITED(status) || WIFSIGNALED(status));
         const __u64 before = read_once(bystander.entry().redirected);
+        const std::uint64_t rounds = beside.rounds();
         while (read_once(bystander.entry().redirected) < before + 10) std::this_thread::yield();
+        while (beside.rounds() < rounds + 10) std::this_thread::yield();
     }
+    beside.stop();
+    EXPECT_EQ(beside.errors(), 0u);
     bystander.stop();
     EXPECT_EQ(bystander.damage, 0u);
+}
+
+// Whatever it writes, no thread of its own sleeps for longer than it has asked for, and it can be ended.
+TEST(hostility, holds_no_loser_of_its_own) {
+    const device d;
+    std::atomic<bool> stop{false};
+    std::thread writer{[&] { scribble(d, stop, 11); }};
+    std::vector<std::thread> losers;
+    for (int i = 0; i < 4; ++i) {
+        losers.emplace_back([&d] {
+            const member m{d};
+            for (int k = 0; k < 300; ++k) {
+                const int error = d.call_with(k % 4 == 0 ? TUTTI_DEFER : TUTTI_AWAIT, 1'000'000);
+                EXPECT_TRUE(error == 0 || error == ETIMEDOUT || error == EINVAL) << error;
+                d.call(TUTTI_RELEASE);
+            }
+        });
+    }
+    for (std::thread& t : losers) t.join();
+    stop = true;
+    writer.join();
 }
 
 // Redirected to anywhere, with anything as its stack: it ends by a signal, or does not, and nothing else happens.

@@ -118,10 +118,16 @@ std::optional<std::string> judge(const table& layers, const std::string& row, co
         if (layer->first == row || may(layer->first)) return std::nullopt;
         return row + " may not include " + layer->first;
     }
-    if (is_own_file(own_folder(row, path), path, name, file_exists)) return std::nullopt;
-    if (const std::string top = name.substr(0, name.find('/')); file_exists(name)) {
-        if (may(top)) return std::nullopt;
-        return row + " may not include " + top;
+    const std::string own = own_folder(row, path);
+    if (is_own_file(own, path, name, file_exists)) return std::nullopt;
+    // From the root, or from the folder that holds its own: "tpcc/rows.hpp" for a program beside apps/tpcc.
+    const std::string beside = (std::filesystem::path{own}.parent_path() / name).generic_string();
+    for (const std::string& file : {name, beside}) {
+        if (!file_exists(file)) continue;
+        const auto* const layer = row_of(layers, file);
+        const std::string folder = layer != nullptr ? layer->first : file.substr(0, file.find('/'));
+        if (may(folder) || own_folder(folder, file) == own) return std::nullopt;
+        return row + " may not include " + folder;
     }
     return name + " is neither in src/ nor in this file's own folder";
 }

@@ -127,6 +127,12 @@ std::string wire(const std::vector<std::string>& words) {
     return all;
 }
 
+std::string http_get(std::uint16_t port, const std::string& path, const std::string& method) {
+    bare_socket to{port};
+    to.send(method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return to.receive_all();
+}
+
 std::size_t number_of(const std::string& info, const std::string& key) {
     const std::size_t at = info.find("\r\n" + key + ":");
     return at == std::string::npos ? 0 : std::stoul(info.substr(at + key.size() + 3));

@@ -57,6 +57,9 @@ private:
 /// A request as clients send it.
 [[nodiscard]] std::string wire(const std::vector<std::string>& words);
 
+/// The answer of HTTP to a GET, whole: "" if nobody listens.
+[[nodiscard]] std::string http_get(std::uint16_t port, const std::string& path, const std::string& method = "GET");
+
 /// What INFO says of `key`; zero if it does not name it.
 [[nodiscard]] std::size_t number_of(const std::string& info, const std::string& key);
 

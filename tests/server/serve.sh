@@ -244,6 +244,35 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.a
         "$4" "$port" >"$folder/told" 2>&1 && fail "it was answered without a server: $(<"$folder/told")"
         grep -q "refused" "$folder/told" || fail "no reason: $(<"$folder/told")"
         ;;
+    example)
+        # client <port>: an example of a client, by the words that start it, once a server, and once one whose answer to
+        # its first call gets lost.
+        client() { "${@:2}" "$1" >"$folder/told" 2>&1; }
+        proxy=$4
+        shift 4
+        expected=$(printf "moved: OK\nleft: 970\nboth: OK OK\nneither: CANCELLED\nleft: 980")
+        start
+        client "$port" "$@" || fail "$(<"$folder/told")"
+        [[ $(<"$folder/told") == "$expected" ]] || fail "$(<"$folder/told")"
+        stop
+        client "$port" "$@" && fail "it was answered without a server: $(<"$folder/told")"
+        grep -qi 'refused' "$folder/told" || fail "no reason: $(<"$folder/told")"
+        rm "$folder/port"
+        start
+        python3 "$proxy" "$port" "$folder/proxy" >"$folder/forgets" 2>&1 &
+        listener=$!
+        until [[ -e $folder/proxy ]]; do
+            kill -0 "$listener" 2>/dev/null || fail "no proxy: $(<"$folder/forgets")"
+            sleep 0.02
+        done
+        client "$(<"$folder/proxy")" "$@" || fail "an answer was lost, and the client with it: $(<"$folder/told")"
+        [[ $(<"$folder/told") == "$expected" ]] || fail "with an answer lost: $(<"$folder/told")"
+        info_has '^procedure_transfer:OK=1,' || fail "a call with an ID was run twice"
+        stop
+        ;;
+    upgrade)
+        python3 "$4" "$tutti" "$folder" "$object" "$5" "$6" >"$folder/told" 2>&1 || fail "$(<"$folder/told")"
+        ;;
     password)
         printf 'open sesame\r\n' >"$folder/password"
         start --password-file "$folder/password"
@@ -310,15 +339,25 @@ PYTHON
         said=$(trace chief) || fail "the operator may not record: $said"
         said=$(trace clerk) && fail "the clerk may record: $said"
         [[ $said == *NOPERM* ]] || fail "the clerk is not told why: $said"
+        # The same from the environment, which no list of processes shows to others.
+        TUTTI_USER=chief TUTTI_PASSWORD=more "$tutti" timeline --port "$port" --seconds 0.1 --output "$folder/trace" \
+            >"$folder/said" 2>&1 || fail "the operator's environment is not read: $(<"$folder/said")"
+        status=0
+        "$tutti" top --port "$port" --looks 1 --user clerk >"$folder/said" 2>&1 || status=$?
+        [[ $status == 2 ]] || fail "a user without a password is no mistake"
+        grep -q 'user clerk needs a password: give --password-file FILE, or TUTTI_PASSWORD' "$folder/said" ||
+            fail "$(<"$folder/said")"
         # Who has not been let in keeps no end waiting.
         exec {stranger}<>"/dev/tcp/127.0.0.1/$port"
         printf 'AUTH clerk secret\r\n' >&"$stranger"
         stop
         ;;
     tls)
-        for name in server client; do
-            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" \
-                -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/$name.key" -out "$folder/$name.pem" \
+        for name in server client elsewhere; do
+            address=127.0.0.1
+            [[ $name != elsewhere ]] || address=127.0.0.9
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$name" \
+                -addext "subjectAltName=IP:$address" -keyout "$folder/$name.key" -out "$folder/$name.pem" \
                 2>"$folder/openssl"
         done
         start --tls-certificate "$folder/server.pem" --tls-key "$folder/server.key" \
@@ -334,10 +373,30 @@ PYTHON
             fail "it answers in the clear"
         redis-benchmark "${secure[@]}" "${mine[@]}" -n 5000 -P 8 -c 5 -q CALL count >"$folder/benchmark"
         [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL count) == 5001 ]] || fail "calls were lost under TLS"
+        # Our own tools: with what they need, and told what is wrong without it.
+        look() { "$tutti" top --port "$port" --seconds 0.05 --looks 1 "$@" >"$folder/top" 2>&1; }
+        trusts=(--tls-authority "$folder/server.pem")
+        shows=(--tls-certificate "$folder/client.pem" --tls-key "$folder/client.key")
+        look "${trusts[@]}" "${shows[@]}" || fail "tutti top is not let in: $(<"$folder/top")"
+        grep -qE '^count +3 ' "$folder/top" || fail "tutti top: $(<"$folder/top")"
+        "$tutti" timeline --port "$port" --seconds 0.1 --output "$folder/trace" "${trusts[@]}" "${shows[@]}" \
+            >"$folder/said" 2>&1 || fail "tutti timeline is not let in: $(<"$folder/said")"
+        grep -q traceEvents "$folder/trace" || fail "no trace under TLS"
+        ! look "${trusts[@]}" || fail "it was let in without a certificate"
+        grep -q 'the server went away: .*certificate' "$folder/top" || fail "tutti top: $(<"$folder/top")"
+        ! look --tls "${shows[@]}" || fail "it trusts a certificate that nobody has signed"
+        grep -q 'the certificate of 127.0.0.1 is not to be trusted: self' "$folder/top" || fail "tutti top: $(<"$folder/top")"
+        ! look --tls-authority "$folder/nowhere.pem" || fail "it takes an authority that there is not"
+        grep -q 'TLS: authority .*nowhere.pem' "$folder/top" || fail "tutti top: $(<"$folder/top")"
         stop
-        # Who never ends its handshake is a stranger, although there is no password.
+        # Who never ends its handshake is a stranger, although there is no password. Nor is a server one to trust that
+        # shows a certificate of another address.
         rm "$folder/port"
-        start --tls-certificate "$folder/server.pem" --tls-key "$folder/server.key" --login-timeout 100
+        start --tls-certificate "$folder/elsewhere.pem" --tls-key "$folder/elsewhere.key" --login-timeout 100
+        ! look --tls-authority "$folder/elsewhere.pem" || fail "any server will do"
+        grep -q 'is not to be trusted: IP address mismatch' "$folder/top" || fail "tutti top: $(<"$folder/top")"
+        ! look || fail "it is answered in the clear"
+        grep -q 'the server went away' "$folder/top" || fail "tutti top: $(<"$folder/top")"
         exec {silent}<>"/dev/tcp/127.0.0.1/$port"
         cat <&"$silent" >"$folder/silence" || fail "it was not just closed"
         stop

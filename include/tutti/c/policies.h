@@ -20,5 +20,7 @@
     X(serialize, SERIALIZE) /* the same, asleep */ \
     X(serialize_soft, SERIALIZE_SOFT) /* runs at a lower priority until all it lost to have committed (algorithm 2) */ \
     X(yield, YIELD) /* aborts itself and gives the processor to others once (algorithm 3) */ \
-    X(adaptive, ADAPTIVE) /* as patient; serialises the blocks of a site as long as it measures that it pays */
+    X(adaptive, ADAPTIVE) /* as patient; serialises the blocks of a site as long as it measures that it pays */ \
+    X(serialize_kernel, SERIALIZE_KERNEL) /* as serialize, asleep in the kernel module where there is one (5) */ \
+    X(serialize_soft_kernel, SERIALIZE_SOFT_KERNEL) /* as serialize_soft, by that module (the same) */
 // clang-format on

@@ -28,6 +28,11 @@ struct engine_options {
     std::chrono::milliseconds lease{10000};
     /// Commits, and first reads, of threads that meet go to the engine in one request, where it has such (etcd).
     bool batch = true;
+    /// Not 0: the node keeps copies of what it reads, up to 64 MiB, and a block that writes no object may see a state
+    /// of the objects that was current so long before it began, or later. What this process has committed or seen is
+    /// never missing from it. Blocks that write objects are strictly serializable as ever, and start over if what they
+    /// have read was old. Refused (connection_error) where the engine does not tell in order what it commits.
+    std::chrono::milliseconds staleness{0};
 };
 
 /// What an engine can do.
@@ -35,6 +40,7 @@ struct engine_capabilities {
     std::string name;              ///< as messages say it
     bool old_versions = false;     ///< blocks that only read keep the state that they began with
     bool batches = false;          ///< several commits go in one request
+    bool caches = false;           ///< `engine_options::staleness` may be other than 0
     bool durable = false;          ///< what is committed survives kill -9 of the engine's processes, as it is set up
     std::size_t most_objects = 0;  ///< that one block may touch
     std::size_t most_bytes = 0;    ///< that one block may write

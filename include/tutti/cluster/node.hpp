@@ -11,6 +11,7 @@
 #include "tutti/cluster/engine.hpp"
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/serializer.hpp"
+#include "tutti/cluster/status.hpp"
 #include "tutti/tx.hpp"
 
 namespace tutti::cluster {
@@ -33,9 +34,11 @@ struct node_options {
     std::chrono::milliseconds patience{5000};
     std::chrono::milliseconds connect_within{10000};  ///< all others must be there by then
     std::size_t largest_message = 16u << 20;          ///< a node that announces a larger one is disconnected
+    /// `host:port` of loopback where Prometheus finds the facts of this node, at /metrics; port 0: any. Empty: nowhere.
+    std::string metrics{};
 
     /// As the environment says: TUTTI_CLUSTER_NODES=address,address,… and TUTTI_CLUSTER_SELF=number; without the first,
-    /// one process. Throws connection_error if they make no sense.
+    /// one process. TUTTI_CLUSTER_METRICS=host:port. Throws connection_error if they make no sense.
     [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
 };
 
@@ -48,6 +51,7 @@ struct node_statistics {
     std::uint64_t bytes_sent = 0;
     std::uint64_t system_calls = 0;   ///< to send them: less than messages where several went together
     std::uint64_t reader_aborts = 0;  ///< of `aborts`, those of blocks that had promised to write nothing (read_only)
+    std::uint64_t cached_reads = 0;   ///< opened objects, or prefetches, that copies of an engine's objects answered
 };
 
 namespace detail {
@@ -91,6 +95,10 @@ public:
     [[nodiscard]] unsigned number() const noexcept;
     [[nodiscard]] unsigned nodes() const noexcept;
     [[nodiscard]] node_statistics statistics() const;
+    /// What `ask_nodes` is told by this node. Over an engine: what its blocks did.
+    [[nodiscard]] node_facts facts() const;
+    /// Where metrics are to be had; 0: nowhere.
+    [[nodiscard]] std::uint16_t metrics_port() const noexcept;
     /// Whether the connection to that node has ended. A program that waits for something another node does asks this
     /// now and then: blocks that do not need the node never learn that it is gone.
     [[nodiscard]] bool lost(unsigned number) const noexcept;

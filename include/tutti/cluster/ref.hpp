@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 
 #include "tutti/cluster/node.hpp"
 
@@ -89,6 +90,11 @@ template <class T, class... Rest>
 void prefetch(tx& t, const ref<T>& first, const ref<Rest>&... rest) {
     const std::array<object_id, 1 + sizeof...(Rest)> ids{first.id(), rest.id()...};
     detail::open_together(t, first.of(), ids.data(), ids.size());
+}
+
+/// The same for objects of any types, by their names.
+inline void prefetch(tx& t, const node& of, std::span<const object_id> ids) {
+    if (!ids.empty()) detail::open_together(t, of.body(), ids.data(), ids.size());
 }
 
 /// The same for a list of one type.

@@ -118,7 +118,8 @@ struct settings {
     /// `default`. Not beside `password`.
     std::vector<user> users{};
     tls_files tls{};  ///< for TCP
-    /// Where Prometheus may ask; 0: the system chooses. For commits and aborts call enable_statistics(true).
+    /// Where programs may ask that look after the server, by HTTP: /metrics for Prometheus, /healthz, /readyz. 0: the
+    /// system chooses. For commits and aborts among the metrics call enable_statistics(true).
     std::optional<std::uint16_t> metrics_port{};
     std::string metrics_host = "127.0.0.1";
 
@@ -228,8 +229,9 @@ public:
     /// @throws what `at_end` functions throw, the first of it
     void drain();
 
-    [[nodiscard]] std::uint16_t port() const noexcept;          ///< 0 without TCP
-    [[nodiscard]] std::uint16_t metrics_port() const noexcept;  ///< 0 without metrics
+    [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 without TCP
+    /// 0 without one. Known before the log is read: any thread may ask, also while start() is under way.
+    [[nodiscard]] std::uint16_t metrics_port() const noexcept;
     /// Ends following: from here on this server leads, and takes calls that write. Returns when it does, or why it
     /// cannot; empty: it leads. By one thread at a time.
     [[nodiscard]] std::string promote();

@@ -12,12 +12,17 @@
 //   B4  unknown: B3 may still come true, also after the return, but at most once. Nothing else is ever unknown:
 //       `unreachable` means that nothing was written and nothing will be.
 //   B5  A feed tells of every write to the keys of its engine that takes effect after the feed was opened.
+//   B6  An engine that can be followed numbers its commits by versions, ascending in their order; get takes any earlier
+//       version as a snapshot; and `follow` tells of what commits wrote, in that order, and of one commit at once.
+//   B7  Where a cache was asked for (caching.hpp), B2 is less: a get whose snapshot is empty may return an earlier
+//       state; get with freshness `now` and commit are as above.
 //
-// get, commit and open_feed return within the engine's patience, or not much later.
+// get, commit, open_feed and follow return within the engine's patience, or not much later.
 //
 // Thread safety: every member; a snapshot belongs to one caller.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -75,6 +80,7 @@ struct capabilities {
     std::string name;                      ///< as messages say it: "etcd at 127.0.0.1:2379"
     bool old_versions = false;             ///< B2: get may go back
     bool batches = false;                  ///< commit_all does more in one request
+    bool follows = false;                  ///< B6
     bool durable = false;                  ///< what it has acknowledged survives kill -9 of its processes
     std::size_t most_operations = 100000;  ///< checks, and writes, of one commit
     std::size_t most_bytes = 64u << 20;    ///< keys and values of one commit, together
@@ -95,6 +101,36 @@ public:
     [[nodiscard]] virtual bool next(std::vector<key>& written) = 0;
     /// Any thread: next returns soon, and false from then on.
     virtual void close() noexcept = 0;
+};
+
+/// A record as a commit left it.
+struct change {
+    key of;
+    record is;
+};
+
+/// What commits write. One thread reads it.
+class changes {
+public:
+    virtual ~changes() = default;
+    /// Waits for more, and appends it. False: it has broken, and something may have been missed.
+    [[nodiscard]] virtual bool next(std::vector<change>& written) = 0;
+    /// Any thread: next returns soon, and false from then on.
+    virtual void close() noexcept = 0;
+};
+
+/// The newest version of an engine that a get or a commit of this process has returned. Whoever decides later which
+/// state to show shows none before it: so the process sees its engine move forwards, whatever it keeps copies of.
+class tide {
+public:
+    [[nodiscard]] version height() const noexcept { return height_.load(std::memory_order_seq_cst); }
+    void raise(version to) noexcept {
+        version now = height();
+        while (now < to && !height_.compare_exchange_weak(now, to, std::memory_order_seq_cst)) {}
+    }
+
+private:
+    std::atomic<version> height_{0};
 };
 
 /// One commit of a batch, and what came of it.
@@ -125,6 +161,14 @@ public:
     virtual void forget(std::span<const key> all) noexcept = 0;
     /// B5; opened when it returns. Null: not to be had now.
     [[nodiscard]] virtual std::unique_ptr<feed> open_feed() = 0;
+
+    // B6, of an engine that says so in `can`.
+
+    /// From the version after that one on; opened when it returns. Null: not to be had now.
+    [[nodiscard]] virtual std::unique_ptr<changes> follow(version) { return nullptr; }
+    /// Of the process, for all that go to the same engine. Raised by get, if it returned records, and by commit, before
+    /// they return.
+    [[nodiscard]] virtual backend::tide* tide() noexcept { return nullptr; }
 };
 
 /// Of all that a commit sends. An engine that allows less refuses it before anything is sent.

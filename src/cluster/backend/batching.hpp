@@ -27,6 +27,8 @@ public:
     void commit(request& r) override;
     void forget(std::span<const key> all) noexcept override { engine_->forget(all); }
     std::unique_ptr<feed> open_feed() override { return engine_->open_feed(); }
+    std::unique_ptr<changes> follow(version after) override { return engine_->follow(after); }
+    backend::tide* tide() noexcept override { return engine_->tide(); }
 
 private:
     /// A thread that waits sleeps for its own turn: a request that is over wakes those that it was for, and the next.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 
 #include <grpcpp/grpcpp.h>
 
@@ -44,20 +46,29 @@ member connect(const std::string& to) {
     return m;
 }
 
-void set_record(record& to, const RangeResponse& from) {
-    to = {};
-    if (from.kvs_size() == 0) return;
-    const KeyValue& one = from.kvs(0);
-    to.at = static_cast<version>(one.mod_revision());
-    to.exists = !one.value().empty() && one.value().front() == '1';
-    if (one.value().size() > 1) to.bytes = one.value().substr(1);
+void set_record(record& to, const KeyValue& from) {
+    to.at = static_cast<version>(from.mod_revision());
+    to.exists = !from.value().empty() && from.value().front() == '1';
+    if (from.value().size() > 1) to.bytes = from.value().substr(1);
+}
+
+/// Of a cluster, however its members are named.
+std::shared_ptr<tide> tide_of(std::uint64_t cluster) {
+    static std::mutex guard;
+    static std::map<std::uint64_t, std::weak_ptr<tide>> all;
+    const std::lock_guard hold{guard};
+    std::shared_ptr<tide> found = all[cluster].lock();
+    if (!found) all[cluster] = found = std::make_shared<tide>();
+    return found;
 }
 
 /// One operation is under way at a time. Those of gRPC that wait have no end of their own on a stream.
-class watcher final : public feed {
+class watcher final : public feed, public changes {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
-    bool open(Watch::Stub& at, const std::string& from, const std::string& to, std::chrono::milliseconds patience) {
+    /// Of the keys in [from, to), beginning with revision `first`, or now if that is 0.
+    bool open(Watch::Stub& at, const std::string& from, const std::string& to, version first,
+              std::chrono::milliseconds patience) {
         const auto late = std::chrono::system_clock::now() + patience;
         const auto done = [&] {
             void* what = nullptr;
@@ -71,6 +82,7 @@ public:
         WatchRequest ask;
         ask.mutable_create_request()->set_key(from);
         ask.mutable_create_request()->set_range_end(to);
+        ask.mutable_create_request()->set_start_revision(static_cast<std::int64_t>(first));
         stream_->Write(ask, this);
         if (!done()) return false;
         stream_->Read(&answer_, this);
@@ -84,14 +96,24 @@ public:
         while (is_done()) {}
     }
     bool next(std::vector<key>& written) override {
-        stream_->Read(&answer_, this);
-        if (!is_done() || !read_ || answer_.canceled()) return false;
+        if (!read()) return false;
         for (const Event& e : answer_.events()) written.push_back(e.kv().key().substr(prefix_));
+        return true;
+    }
+    /// etcd sends what one transaction wrote in one message, and messages by ascending revision.
+    bool next(std::vector<change>& written) override {
+        if (!read()) return false;
+        for (const Event& e : answer_.events())
+            set_record(written.emplace_back(e.kv().key().substr(prefix_)).is, e.kv());
         return true;
     }
     void close() noexcept override { context_.TryCancel(); }
 
 private:
+    bool read() {
+        stream_->Read(&answer_, this);
+        return is_done() && read_ && !answer_.canceled();
+    }
     /// Waits for an operation. False: there is none.
     bool is_done() {
         void* what = nullptr;
@@ -114,14 +136,15 @@ public:
             members_.push_back(connect(a));
             can_.name += (members_.size() == 1 ? " " : ", ") + a;
         }
-        can_.old_versions = can_.batches = can_.durable = true;
+        can_.old_versions = can_.batches = can_.durable = can_.follows = true;
         can_.most_operations = operations;
         can_.most_bytes = bytes_at_most;
-        snapshot any;
-        std::vector<record> found;
-        const key one{"o"};
-        if (get(any, freshness::now, {}, {&one, 1}, found) != verdict::good)
+        TxnRequest ask;
+        ask.add_success()->mutable_request_range()->set_key(prefix_ + "o");
+        TxnResponse answer;
+        if (ask_until_answered(ask, answer) != verdict::good)
             throw refusal{can_.name + " does not answer; start it, or name another"};
+        tide_ = tide_of(answer.header().cluster_id());
     }
     const capabilities& can() const noexcept override { return can_; }
 
@@ -157,13 +180,21 @@ public:
             }
             TxnResponse answer;
             if (const verdict said = ask_until_answered(ask, answer); said != verdict::good) return said;
-            if (!answer.succeeded()) return verdict::conflict;
+            if (!answer.succeeded()) {
+                // Who tries again sees what was in the way.
+                tide_->raise(static_cast<version>(answer.header().revision()));
+                return verdict::conflict;
+            }
             if (at == 0) at = static_cast<version>(answer.header().revision());
             for (std::size_t i = done; i < end; ++i) {
                 record one;
-                set_record(one, answer.responses(static_cast<int>(i - done)).response_range());
+                const RangeResponse& said = answer.responses(static_cast<int>(i - done)).response_range();
+                if (said.kvs_size() != 0) set_record(one, said.kvs(0));
                 if (i < beside) {
-                    if (one.at != held[i].at) return verdict::conflict;
+                    if (one.at != held[i].at) {
+                        tide_->raise(at);
+                        return verdict::conflict;
+                    }
                 } else {
                     found.push_back(std::move(one));
                 }
@@ -171,6 +202,7 @@ public:
             done = end;
         } while (done < keys.size());
         of.at = at;
+        if (!wanted.empty()) tide_->raise(at);
         return verdict::good;
     }
 
@@ -199,6 +231,7 @@ public:
             const TxnResponse& mine = all.size() == 1 ? answer : answer.responses(static_cast<int>(i)).response_txn();
             r.said = mine.succeeded() ? verdict::good : verdict::conflict;
             r.at = static_cast<version>(answer.header().revision());
+            tide_->raise(r.at);
         }
         if (!said.ok()) turn_from(member);
     }
@@ -217,19 +250,23 @@ public:
         }
     }
 
-    std::unique_ptr<feed> open_feed() override {
+    std::unique_ptr<feed> open_feed() override { return watch("o", 0); }
+    /// Of objects, and of what caches write to know how far they are (n).
+    std::unique_ptr<changes> follow(version after) override { return watch("n", after + 1); }
+    backend::tide* tide() noexcept override { return tide_.get(); }
+
+private:
+    std::unique_ptr<watcher> watch(const char* from, version first) {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             auto w = std::make_unique<watcher>(prefix_.size());
-            if (w->open(*members_[member].watch, prefix_ + "o", prefix_ + "p",
+            if (w->open(*members_[member].watch, prefix_ + from, prefix_ + "p", first,
                         how_.patience / static_cast<int>(members_.size())))
                 return w;
             turn_from(member);
         }
         return nullptr;
     }
-
-private:
     void add(TxnRequest& to, const check& c) const {
         Compare* const one = to.add_compare();
         one->set_target(Compare::MOD);
@@ -284,6 +321,7 @@ private:
     capabilities can_;
     std::vector<member> members_;
     std::atomic<std::size_t> latest_{0};  // the member that answered
+    std::shared_ptr<backend::tide> tide_;
 };
 
 }  // namespace

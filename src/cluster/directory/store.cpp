@@ -9,6 +9,9 @@ namespace {
 /// How much an object keeps at most of what it was, whoever may want it: a node that has been stopped promises nothing
 /// new until it is lost.
 constexpr std::size_t most_kept = std::size_t{4} << 20;
+/// Objects of one shard that anybody watches. A watcher that sleeps no more takes nothing back, and strangers may watch
+/// what does not exist.
+constexpr std::size_t most_watched = 1024;
 
 }  // namespace
 
@@ -127,12 +130,58 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     std::erase(o.readers, who);
 }
 
+bool store::is_still(const shard& s, const object_id& id, std::uint64_t version) const {
+    const auto at = s.objects.find(id);
+    if (at == s.objects.end()) return version == 0 && home_of(id, nodes_) == self_;
+    const object& o = at->second;
+    return o.here && o.version == version && !(o.writer.exists() && is_lost(o.writer.node));
+}
+
+bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
+    shard& s = shard_of(id);
+    object_id other;
+    watchers evicted;
+    {
+        const std::lock_guard hold{s.guard};
+        if (!is_still(s, id, version) && !broken(fault::watch_without_look)) return false;
+        if (s.watched.size() >= most_watched && !s.watched.contains(id)) {
+            other = s.watched.begin()->first;
+            evicted = take_watchers(s, other);
+        }
+        watchers& all = s.watched[id];
+        if (std::ranges::find(all, who) == all.end()) all.push_back(who);
+    }
+    tell(other, evicted);
+    return true;
+}
+
+store::watchers store::take_watchers(shard& s, const object_id& id) {
+    if (s.watched.empty()) return {};
+    const auto at = s.watched.find(id);
+    if (at == s.watched.end()) return {};
+    watchers all = std::move(at->second);
+    s.watched.erase(at);
+    if (broken(fault::change_without_word)) return {};
+    return all;
+}
+
 void store::settle(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                    const transaction_name& who) {
     clock_.raise_to(version);
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    watchers watching;
+    {
+        const std::lock_guard hold{s.guard};
+        settle_locked(s, id, what, std::move(bytes), version, who);
+        watching = take_watchers(s, id);
+    }
+    tell(id, watching);
+}
+
+void store::settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
+                          const transaction_name& who) {
     object& o = entry(s, id);
+    const recount around{s, o};
     if (o.writer == who) o.writer = {};
     if (version < o.version) {
         // It left by this decision, and has come back by a later one that was here first.
@@ -168,21 +217,24 @@ void store::retire(shard& s, const object_id& id, object& o, std::uint64_t versi
         const object_id next = s.kept.front();
         s.kept.pop_front();
         object& other = s.objects[next];
-        forget(other, needed);
+        forget(s, other, needed);
         if (other.history) s.kept.push_back(next);
     }
     if (version > needed) keep(s, id, o, version);
 }
 
-void store::forget(object& o, std::uint64_t needed) noexcept {
+void store::forget(shard& s, object& o, std::uint64_t needed) noexcept {
     if (!o.history) return;
     while (!o.history->empty() && o.history->front().to <= needed && !o.history->front().leaver.exists())
-        drop_oldest(o);
+        drop_oldest(s, o);
     if (o.history->empty()) o.history.reset();
 }
 
-void store::drop_oldest(object& o) noexcept {
-    o.kept_bytes -= sizeof(past) + o.history->front().bytes.size();
+void store::drop_oldest(shard& s, object& o) noexcept {
+    const std::size_t bytes = sizeof(past) + o.history->front().bytes.size();
+    o.kept_bytes -= bytes;
+    s.count.old_bytes -= bytes;
+    --s.count.old_values;
     o.history->pop_front();
 }
 
@@ -192,25 +244,33 @@ void store::keep(shard& s, const object_id& id, object& o, std::uint64_t to, con
         o.history = std::make_unique<std::deque<past>>();
         s.kept.push_back(id);
     }
-    while (!o.history->empty() && o.kept_bytes + bytes > most_kept) drop_oldest(o);
+    while (!o.history->empty() && o.kept_bytes + bytes > most_kept) drop_oldest(s, o);
     o.history->push_back({o.version, to, o.came_from, o.exists, std::move(o.bytes), leaver});
     o.kept_bytes += bytes;
+    s.count.old_bytes += bytes;
+    ++s.count.old_values;
 }
 
 void store::install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
                     node_number from) {
     clock_.raise_to(version);
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
-    object& o = entry(s, id);
-    // The decision that let it go is still on its way; its version is above what the clock said at the lock.
-    if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
-    o.here = true;
-    o.owner = self_;
-    o.came_from = from;
-    o.exists = exists;
-    o.version = version;
-    o.bytes = bytes;
+    watchers watching;
+    {
+        const std::lock_guard hold{s.guard};
+        object& o = entry(s, id);
+        const recount around{s, o};
+        // The decision that let it go is still on its way; its version is above what the clock said at the lock.
+        if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
+        o.here = true;
+        o.owner = self_;
+        o.came_from = from;
+        o.exists = exists;
+        o.version = version;
+        o.bytes = bytes;
+        watching = take_watchers(s, id);  // of what it was before it had left
+    }
+    tell(id, watching);
 }
 
 void store::point(const object_id& id, node_number owner, std::uint64_t version) {
@@ -222,6 +282,18 @@ void store::point(const object_id& id, node_number owner, std::uint64_t version)
     if (o.here || version < o.version) return;
     o.owner = owner;
     o.version = version;
+}
+
+store::figures store::count() {
+    figures all;
+    for (shard& s : shards_) {
+        const std::lock_guard hold{s.guard};
+        all.objects += s.count.objects;
+        all.entries += s.objects.size();
+        all.old_values += s.count.old_values;
+        all.old_bytes += s.count.old_bytes;
+    }
+    return all;
 }
 
 void store::each(const std::function<void(const object_id&, const std::string&)>& f) {

@@ -14,6 +14,9 @@
 //       object that has come from another node, that node knows.
 //   S6  A view of time t shows a value that no writer of a version of t or less will replace: whoever locks the object
 //       when the clock says c gets a version above c, and the clock has said t before the look.
+//   S7  Who watches an object in the version that it has here is told of its next change, once. Both look at it with
+//       its shard locked: so the watch finds another version, or the change finds the watcher. A change that needs room
+//       may tell who watches something else, where nothing has changed: a shard keeps `most_watched` objects at most.
 //
 // Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
 #pragma once
@@ -24,6 +27,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -35,10 +39,22 @@ namespace tutti::cluster {
 
 using wire::transaction_name;
 
+/// Whom a store tells of changes: those who watch.
+class audience {
+public:
+    virtual ~audience() = default;
+    /// Blocks of these nodes may sleep until the object changes, and it has. Any thread, which may hold what orders
+    /// commits: must not wait.
+    virtual void changed(const object_id& id, std::span<const node_number> watchers) = 0;
+};
+
 class store {
 public:
     store(node_number self, node_number nodes, logical_clock& clock, snapshots& readers) noexcept
         : self_{self}, nodes_{nodes}, clock_{clock}, readers_{readers} {}
+
+    /// Before anything is watched.
+    void tell(audience& whom) noexcept { audience_ = &whom; }
 
     /// The object as it is now, or was at time `at`. A transaction that looks holds no lock yet, so none of its own is
     /// in its way. REQUIRES: the clock has said `at`.
@@ -49,6 +65,9 @@ public:
     [[nodiscard]] bool lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who);
     [[nodiscard]] bool lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who);
     void unlock(const object_id& id, const transaction_name& who) noexcept;
+
+    /// S7. False: the object is not here in that version, or only a node that is gone could tell what becomes of it.
+    [[nodiscard]] bool watch(const object_id& id, std::uint64_t version, node_number who);
 
     /// The decision for an object that `who` holds the write lock of: it gets the bytes, or ceases to exist, or is from
     /// now on on the node of `who`. Releases the lock.
@@ -68,6 +87,13 @@ public:
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }
+    /// How many there are. Each number is of one moment for each shard.
+    struct figures {
+        std::uint64_t objects = 0;  ///< that exist here
+        std::uint64_t entries = 0;  ///< these, pointers, and what is left of those that were erased
+        std::uint64_t old_values = 0, old_bytes = 0;
+    };
+    [[nodiscard]] figures count();
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
     void each(const std::function<void(const object_id&, const std::string&)>& f);
 
@@ -97,26 +123,51 @@ private:
         std::unique_ptr<std::deque<past>> history;  ///< S5, oldest first; null rather than empty
         std::size_t kept_bytes = 0;                 ///< what they take
     };
+    using watchers = std::vector<node_number>;
     struct alignas(64) shard {
         std::mutex guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
-        std::deque<object_id> kept;  ///< those with a history, each once
+        std::unordered_map<object_id, watchers, object_id_hash> watched;  ///< S7
+        std::deque<object_id> kept;                                       ///< those with a history, each once
+        figures count;                                                    ///< but for the entries, which the map counts
+    };
+    /// Keeps count of the objects that exist here, over a change of one.
+    class recount {
+    public:
+        recount(shard& s, const object& o) noexcept : shard_{s}, object_{o} { shard_.count.objects -= exists_here(); }
+        ~recount() { shard_.count.objects += exists_here(); }
+        recount(const recount&) = delete;
+        recount& operator=(const recount&) = delete;
+
+    private:
+        [[nodiscard]] std::uint64_t exists_here() const noexcept { return object_.here && object_.exists ? 1 : 0; }
+        shard& shard_;
+        const object& object_;
     };
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
+    [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
+    void settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
+                       const transaction_name& who);
+    /// S7: who is to be told when the shard is no longer locked.
+    [[nodiscard]] static watchers take_watchers(shard& s, const object_id& id);
+    void tell(const object_id& id, const watchers& whom) const {
+        if (!whom.empty()) audience_->changed(id, whom);
+    }
     void look_back(const object& o, wire::object_view& view, std::uint64_t at) const;
     /// Keeps the value that ends at `version`, if anybody may ask for it, and forgets what nobody asks for any more.
     void retire(shard& s, const object_id& id, object& o, std::uint64_t version);
-    static void forget(object& o, std::uint64_t needed) noexcept;
-    static void drop_oldest(object& o) noexcept;
+    static void forget(shard& s, object& o, std::uint64_t needed) noexcept;
+    static void drop_oldest(shard& s, object& o) noexcept;
     void keep(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver = {});
 
     const node_number self_;
     const node_number nodes_;
     logical_clock& clock_;
     snapshots& readers_;
+    audience* audience_ = nullptr;
     std::array<shard, 64> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
 };

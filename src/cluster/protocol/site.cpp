@@ -15,7 +15,7 @@ bool take(std::string_view body, T& message, bool& sound) {
 
 }  // namespace
 
-std::optional<site::answer> site::serve(wire::kind kind, std::string_view body, bool& sound) {
+std::optional<site::answer> site::serve(wire::kind kind, node_number from, std::string_view body, bool& sound) {
     sound = true;
     switch (kind) {
         case wire::kind::fetch: {
@@ -31,6 +31,13 @@ std::optional<site::answer> site::serve(wire::kind kind, std::string_view body, 
             if (!take(body, asked, sound)) return std::nullopt;
             wire::answered all{.yes = true};
             for (const wire::read_item& r : asked.reads) all.yes = all.yes && objects.is_current(r.id, r.version);
+            return answer{wire::kind::answered, wire::encode(all)};
+        }
+        case wire::kind::watch: {
+            wire::validate asked;
+            if (!take(body, asked, sound)) return std::nullopt;
+            wire::answered all{.yes = true};
+            for (const wire::read_item& r : asked.reads) all.yes = all.yes && objects.watch(r.id, r.version, from);
             return answer{wire::kind::answered, wire::encode(all)};
         }
         case wire::kind::prepare: {

@@ -24,12 +24,13 @@ public:
           votes{objects, clock} {}
 
     /// Serves a message of another node. The answer's kind and body, or nothing if the message asks for none; `sound`
-    /// becomes false where the bytes are no such message. REQUIRES: rule C, the clock has been raised to the sender's.
+    /// becomes false where the bytes are no such message. `changed` is not for a site, but for whoever sleeps on its
+    /// node. REQUIRES: rule C, the clock has been raised to the sender's.
     struct answer {
         wire::kind kind{};
         std::string body;
     };
-    std::optional<answer> serve(wire::kind kind, std::string_view body, bool& sound);
+    std::optional<answer> serve(wire::kind kind, node_number from, std::string_view body, bool& sound);
 
     const node_number self;
     const node_number nodes;

@@ -31,7 +31,9 @@ bool transaction::begin(bool snapshot) {
     used_ = 0;
     index_.clear();
     prepared_ = decided_ = false;
-    return beside_ == nullptr || beside_->stand(time_);
+    if (beside_ == nullptr || beside_->stand(time_)) return true;
+    why_ = rollback_reason::variables;
+    return false;
 }
 
 entry* transaction::find(const object_id& id) noexcept {
@@ -70,7 +72,7 @@ outcome transaction::open(std::span<const object_id> ids) {
         if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
     }
     for (unsigned turn = 0; !wants.empty(); ++turn) {
-        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return outcome::conflict;
+        if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return lose_to(rollback_reason::busy);
         const std::size_t before = wants.size();
         if (const outcome o = look_around(wants); o != outcome::good) return o;
         // Nothing found: somebody commits, or an object is on its way. A reader that follows one into the past waits
@@ -112,15 +114,9 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     std::size_t i = 0;
     for (const call& c : calls_) {
         wire::fetched found;
-        if (!c.answered) {
-            lost_ = c.to;
-            return outcome::lost;
-        }
+        if (!c.answered) return lose_node(c.to);
         // A node that answers something else is as good as gone.
-        if (!wire::decode(c.answer, found) || i + found.objects.size() > remote.size()) {
-            lost_ = c.to;
-            return outcome::lost;
-        }
+        if (!wire::decode(c.answer, found) || i + found.objects.size() > remote.size()) return lose_node(c.to);
         for (wire::object_view& v : found.objects) {
             if (const outcome o = take(remote[i++], std::move(v), again); o != outcome::good) return o;
         }
@@ -147,8 +143,8 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
             again.push_back(w);
             again.back().busy = true;
             return outcome::good;
-        case wire::whereabouts::too_old: return outcome::conflict;
-        case wire::whereabouts::in_doubt: lost_ = view.owner; return outcome::lost;
+        case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
+        case wire::whereabouts::in_doubt: return lose_node(view.owner);
         case wire::whereabouts::here: break;
     }
     // Of a first question for several objects, whose first answer has moved the time: what this one was then is kept.
@@ -172,19 +168,13 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     return e.valid_at < time_ ? forward(time_) : outcome::good;
 }
 
-outcome transaction::forward(std::uint64_t to, bool anew) {
-    if (broken(fault::no_forwarding)) {
-        time_ = std::max(time_, to);
-        return outcome::good;
-    }
-    // Rule C: a node that is asked below has a clock of `to` or more before it looks.
-    site_.clock.raise_to(to);
-    if (beside_ != nullptr && !beside_->stand(to)) return outcome::conflict;
+template <class Concerns, class Here>
+outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& here) {
     std::vector<std::pair<node_number, wire::validate>> asks;
     for (const auto& e : entries()) {
-        if (e->valid_at >= to && !anew) continue;
+        if (!concerns(*e)) continue;
         if (e->owner == site_.self) {
-            if (!site_.objects.is_current(e->id, e->version)) return outcome::conflict;
+            if (!here(*e)) return lose_to(rollback_reason::changed);
             continue;
         }
         auto at = std::ranges::find(asks, e->owner, [](const auto& a) { return a.first; });
@@ -192,16 +182,34 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
         at->second.reads.push_back({e->id, e->version});
     }
     std::vector<call> calls;
-    for (const auto& [owner, ask] : asks) calls.push_back({owner, wire::kind::validate, wire::encode(ask), {}, false});
+    for (const auto& [owner, ask] : asks) calls.push_back({owner, what, wire::encode(ask), {}, false});
     if (!calls.empty()) network_.exchange(calls);
     for (const call& c : calls) {
         wire::answered answer;
-        if (!c.answered || !wire::decode(c.answer, answer)) {
-            lost_ = c.to;
-            return outcome::lost;
-        }
-        if (!answer.yes) return outcome::conflict;
+        if (!c.answered || !wire::decode(c.answer, answer)) return lose_node(c.to);
+        if (!answer.yes) return lose_to(rollback_reason::changed);
     }
+    return outcome::good;
+}
+
+outcome transaction::watch() {
+    return ask_owners(
+        wire::kind::watch, [](const entry&) { return true; },
+        [this](const entry& e) { return site_.objects.watch(e.id, e.version, site_.self); });
+}
+
+outcome transaction::forward(std::uint64_t to, bool anew) {
+    if (broken(fault::no_forwarding)) {
+        time_ = std::max(time_, to);
+        return outcome::good;
+    }
+    // Rule C: a node that is asked below has a clock of `to` or more before it looks.
+    site_.clock.raise_to(to);
+    if (beside_ != nullptr && !beside_->stand(to)) return lose_to(rollback_reason::variables);
+    const outcome o = ask_owners(
+        wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
+        [this](const entry& e) { return site_.objects.is_current(e.id, e.version); });
+    if (o != outcome::good) return o;
     for (const auto& e : entries()) e->valid_at = std::max(e->valid_at, to);
     time_ = std::max(time_, to);
     return outcome::good;
@@ -241,7 +249,7 @@ outcome transaction::prepare(bool decisive) {
         p.what.decide = false;
         if (!site_.votes.prepare(wire::prepare{p.what}).yes) {
             prepared_ = false;
-            return outcome::conflict;
+            return lose_to(rollback_reason::refused);
         }
     }
     const auto remote =
@@ -257,15 +265,16 @@ outcome transaction::prepare(bool decisive) {
     for (const call& c : calls_) {
         wire::answered answer;
         if (!c.answered || !wire::decode(c.answer, answer)) {
-            lost_ = c.to;
-            all = one_message ? outcome::uncertain : outcome::lost;
+            all = lose_node(c.to);
+            if (one_message) all = outcome::uncertain;
         } else if (!answer.yes) {
-            if (all == outcome::good) all = outcome::conflict;
+            if (all == outcome::good) all = lose_to(rollback_reason::refused);
         } else if (one_message) {
             decided_ = true;
             version_ = answer.version;
         }
     }
+    if (all == outcome::uncertain) why_ = rollback_reason::uncertain;
     if (all != outcome::good) abort();
     // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();

@@ -19,6 +19,7 @@
 
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
+#include "tutti/cluster/status.hpp"
 
 namespace tutti::cluster {
 
@@ -73,6 +74,10 @@ public:
     /// or, if `anew`, all of them as of now.
     [[nodiscard]] outcome forward(std::uint64_t to, bool anew = false);
 
+    /// Before the caller sleeps until one of the objects changes: all that has been opened is current, and their owners
+    /// tell this node of the next change of each. conflict: one has changed already.
+    [[nodiscard]] outcome watch();
+
     /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both.
     /// After `good` commit() or abort() must follow; after anything else nothing is held.
     [[nodiscard]] outcome prepare(bool decisive);
@@ -88,6 +93,8 @@ public:
     /// Whether the answer to prepare was the decision: abort() may not follow.
     [[nodiscard]] bool decided() const noexcept { return decided_; }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
+    /// Of the last outcome that was not good.
+    [[nodiscard]] rollback_reason why() const noexcept { return why_; }
     /// Of the last commit, or of the one that is prepared.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
@@ -101,10 +108,23 @@ private:
 
     outcome look_around(std::vector<wanted>& wants);
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
+    outcome lose_to(rollback_reason why) noexcept {
+        why_ = why;
+        return outcome::conflict;
+    }
+    outcome lose_node(node_number node) noexcept {
+        lost_ = node;
+        why_ = rollback_reason::lost;
+        return outcome::lost;
+    }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
     }
     entry& add(const object_id& id);
+    /// Asks the owners of the entries that `concerns` selects whether each has the version that was read: `here` where
+    /// that is this node, by one message of `what` to each other one.
+    template <class Concerns, class Here>
+    outcome ask_owners(wire::kind what, Concerns&& concerns, Here&& here);
     wire::action action_for(const entry& e) const noexcept;
     /// Its part of a prepare, for each node that owns something.
     void gather();
@@ -120,6 +140,7 @@ private:
     std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;
     node_number lost_ = 0;
+    rollback_reason why_ = rollback_reason::other;
 
     std::vector<std::unique_ptr<entry>> pool_;  // those beyond used_ are kept for their memory
     std::size_t used_ = 0;

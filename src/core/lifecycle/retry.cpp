@@ -60,6 +60,8 @@ bool inside_alternative(const descriptor& d) noexcept {
 /// Returns when it is too late already.
 void give_way_until(descriptor& d, base::deadline until, base::deadline now) {
     if (now >= until) return;
+    // Where one of them cannot wake this transaction, it looks again when its time is up.
+    static_cast<void>(tell_participants_of_retry(d));
     if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
     give_way(d);
 }
@@ -132,8 +134,9 @@ void raise_retry(tx& t) {
     if (!d.healthy()) core::examine(d);
     if (!core::tell_participants_of_retry(d)) {
         throw usage_error{
-            "tutti: retry in a block that has touched objects of a cluster whose nodes cannot wake it; use retry_for "
-            "with the time after which to look again"};
+            "tutti: retry in a block with a participant that cannot wake it (participant::heed_retry); use retry_for "
+            "with "
+            "the time after which to look again"};
     }
     core::give_way(d);
 }

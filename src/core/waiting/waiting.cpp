@@ -9,13 +9,20 @@
 namespace tutti::core {
 namespace {
 
+/// True once `done`; false if that takes longer than some microseconds.
+template <class Done>
+bool spin_until(Done&& done) noexcept {
+    for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
+        if (done()) return true;
+        base::spin_turn();
+    }
+    return false;
+}
+
 /// Spins for some microseconds, then sleeps until `other` releases something. Returns when `done` or late.
 template <class Done>
 void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
-    for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
-        if (done()) return;
-        base::spin_turn();
-    }
+    if (spin_until(done)) return;
     if constexpr (base::unfenced_nap.count() != 0) {
         const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_seq_cst) | 1;
         const base::deadline soon = base::real_now() + base::unfenced_nap;
@@ -159,6 +166,28 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
     } else {
         wait_until(self, other, seen, late, done);
     }
+}
+
+void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept {
+    // A preemption layer switches, and whoever waits for a context of one sleeps as its layer wakes.
+    if (self.hooks != nullptr) return wait_for_commit(self, other, seen, false);
+    {
+        const waiting w{self, other, seen};
+        const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || ends_here(self); };
+        if (spin_until(done)) return;
+        const std::optional<base::deadline> late = patience(self);
+        self.shows_wait_for.store(&other, std::memory_order_relaxed);
+        // What is slept on comes first: if it is that of a later execution, the one that is awaited is settled.
+        bool asleep = true;
+        while (asleep) {
+            const word on = how.look(other);
+            if (done() || (late && base::now() >= *late)) break;
+            asleep = on != 0 && how.sleep(self, on, *base::nap_until(late));
+        }
+        self.shows_wait_for.store(nullptr, std::memory_order_relaxed);
+        if (asleep) return;
+    }
+    wait_for_commit(self, other, seen, false);
 }
 
 bool wait_briefly(descriptor& self, descriptor& other, word seen, const orec& r, word value) noexcept {

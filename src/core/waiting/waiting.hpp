@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/state/attempt.hpp"
+#include "core/state/kernel_sleep.hpp"
 
 namespace tutti::core {
 
@@ -43,6 +44,9 @@ void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r
 /// sleeps. REQUIRES: self holds nothing.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;
+
+/// wait_for_commit, asleep by `how` where that can be, and else as always.
+void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept;
 
 /// For a self that owns something: true once that transaction has ended or `r` no longer reads `value`, false when that
 /// takes longer than about a millisecond or `other` waits for self in the same way. The bound rules out deadlock; the

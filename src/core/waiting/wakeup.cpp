@@ -242,6 +242,8 @@ void wake_all_waiters() noexcept {
     }
 }
 
+std::uint32_t waiters() noexcept { return census.load(std::memory_order_relaxed); }
+
 void forget_all_waiters() noexcept {
     for (waiter::bucket& b : waiter::buckets) {
         b.lock.forget_holder();

@@ -113,6 +113,9 @@ void wake_waiters(descriptor& d) noexcept;
 /// Wakes all waiters, whatever they wait for.
 void wake_all_waiters() noexcept;
 
+/// How many waiters there are.
+[[nodiscard]] std::uint32_t waiters() noexcept;
+
 /// In the child of a fork no waiter is left: they were other threads. A waiter of the caller, which forked
 /// in an undo action on its way to sleep, is in no list any more and does not sleep.
 void forget_all_waiters() noexcept;

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string_view>
 
@@ -80,6 +81,11 @@ struct load {
     std::uint64_t signals = 0, redirections = 0;  ///< ticks that came as a signal, and from the kernel module
     std::uint64_t postponed = 0;                  ///< of both, where none may switch
     std::uint64_t loans = 0;                      ///< of a waiter's priority
+
+    /// Whether what comes now finds no room: those that wait in `retry` take some, too.
+    [[nodiscard]] bool full() const noexcept {
+        return std::accumulate(waiting.begin(), waiting.end(), parked) >= capacity;
+    }
 };
 
 class executor {

@@ -5,8 +5,8 @@
 //        -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
 //                   \-> refused by its owner
 //
-// Thread safety: between submit and ended() it is the executor's, but for `keep_limit` and `keeps_worker`, which one
-// thread calls meanwhile.
+// Thread safety: between submit and ended() it is the executor's, but for `keep_limit`, `keeps_worker` and
+// what follows it, which one thread calls meanwhile.
 #pragma once
 
 #include <string>
@@ -52,19 +52,22 @@ public:
         return clock.interrupts() > 1;
     }
 
-    /// Whether it has kept its worker for `time` on end, zero being none, as far as those who asked this have seen;
-    /// true once. REQUIRES: as executor::turn_of; one thread at a time asks.
+    /// Whether it has kept its worker for `time` on end, zero being none, as far as those who asked this have seen.
+    /// REQUIRES: as executor::turn_of; one thread at a time asks.
     [[nodiscard]] bool keeps_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
-        if (time.count() == 0 || told_ || !clock.has_lasted(time / 4, now)) return false;
+        if (time.count() == 0 || !clock.has_lasted(time / 4, now)) return false;
         const std::uint64_t turn = runs.turn_of(*this);
         if (turn != seen_turn_) {
             seen_turn_ = turn;
             seen_since_ = now;
         }
-        told_ = turn != 0 && now - seen_since_ >= time;
-        return told_;
+        return turn != 0 && now - seen_since_ >= time;
     }
+    /// Since when, by the same.
+    [[nodiscard]] instant kept_since() const noexcept { return seen_since_; }
+    /// True once.
+    [[nodiscard]] bool first_told() noexcept { return !std::exchange(told_, true); }
 
     /// Whether its latest interruption is the one after which the operator is told that nothing helps.
     [[nodiscard]] bool resists() const noexcept { return clock.interrupts() == interrupts_without_end; }

@@ -1,38 +1,20 @@
 #include "server/metrics/exposition.hpp"
 
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
-#include <prometheus/metric_family.h>
-
-#include <stdexcept>
+#include <limits>
+#include <utility>
 
 namespace tutti::server {
 namespace {
 
+using exposition::family;
+using exposition::labels;
+using exposition::metric;
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using labels = std::vector<ClientMetric::Label>;
-
-ClientMetric metric(labels of, double value, MetricType type) {
-    ClientMetric m;
-    m.label = std::move(of);
-    (type == MetricType::Counter ? m.counter.value : m.gauge.value) = value;
-    return m;
-}
-
-MetricFamily family(std::string name, std::string help, MetricType type) {
-    MetricFamily f;
-    f.name = std::move(name);
-    f.help = std::move(help);
-    f.type = type;
-    return f;
-}
 
 MetricFamily single(std::string name, std::string help, MetricType type, std::uint64_t value) {
-    MetricFamily f = family(std::move(name), std::move(help), type);
-    f.metric.push_back(metric({}, static_cast<double>(value), type));
-    return f;
+    return exposition::single(std::move(name), std::move(help), type, static_cast<double>(value));
 }
 
 ClientMetric histogram(labels of, const turnaround_sum& sum) {
@@ -120,86 +102,54 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_f
 
 }  // namespace
 
-class metrics::collector final : public prometheus::Collectable {
-public:
-    explicit collector(std::function<snapshot()> look) : look_{std::move(look)} {}
-
-    [[nodiscard]] std::vector<MetricFamily> Collect() const override {
-        const snapshot s = look_();
-        std::vector<MetricFamily> all;
-        add_procedures(all, s);
-        add_blocks(all, s);
-        MetricFamily waiting = family("tutti_waiting_calls", "Calls that wait for a worker", MetricType::Gauge);
-        for (std::size_t p = 0; p < priority_levels; ++p) {
-            waiting.metric.push_back(
-                metric({{"priority", std::to_string(p)}}, static_cast<double>(s.busy.waiting[p]), MetricType::Gauge));
-        }
-        all.push_back(std::move(waiting));
-        all.push_back(single("tutti_running_calls", "Calls that run", MetricType::Gauge, s.busy.running));
-        all.push_back(
-            single("tutti_preempted_calls", "Calls that gave way and can go on", MetricType::Gauge, s.busy.preempted));
-        all.push_back(single("tutti_parked_calls", "Calls that wait for a transaction, or in retry", MetricType::Gauge,
-                             s.busy.parked));
-        all.push_back(single("tutti_preemptions_total", "How often a call gave way to a higher priority",
-                             MetricType::Counter, s.busy.preemptions));
-        all.push_back(single("tutti_promotions_total", "How often a call that gave way rose in priority",
-                             MetricType::Counter, s.busy.promotions));
-        all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait",
-                             MetricType::Counter, s.busy.parkings));
-        all.push_back(single("tutti_loans_total", "How often a call was lent the priority of one that waits for it",
-                             MetricType::Counter, s.busy.loans));
-        all.push_back(single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter,
-                             s.busy.signals));
-        all.push_back(single("tutti_redirections_total", "Ticks of workers that came from the kernel module",
-                             MetricType::Counter, s.busy.redirections));
-        all.push_back(single("tutti_signals_postponed_total", "Of those, where none may switch", MetricType::Counter,
-                             s.busy.postponed));
-        all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
-        all.push_back(
-            single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));
-        all.push_back(
-            single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
-        all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
-                             MetricType::Counter, s.logins_failed));
-        all.push_back(
-            single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
-        all.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place",
-                             MetricType::Gauge, s.resident_bytes));
-        if (s.log) {
-            all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written",
-                                 MetricType::Gauge, s.log->pending_bytes));
-            all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
-                                 MetricType::Gauge, s.log->trouble.empty() ? 0 : 1));
-        }
-        if (s.others) add_replication(all, *s.others);
-        all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
-        all.push_back(
-            single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
-        all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));
-        return all;
+std::vector<MetricFamily> families_of(const snapshot& s) {
+    std::vector<MetricFamily> all;
+    add_procedures(all, s);
+    add_blocks(all, s);
+    MetricFamily waiting = family("tutti_waiting_calls", "Calls that wait for a worker", MetricType::Gauge);
+    for (std::size_t p = 0; p < priority_levels; ++p) {
+        waiting.metric.push_back(
+            metric({{"priority", std::to_string(p)}}, static_cast<double>(s.busy.waiting[p]), MetricType::Gauge));
     }
-
-private:
-    std::function<snapshot()> look_;
-};
-
-struct metrics::exposer {
-    prometheus::Exposer http;
-};
-
-metrics::metrics(const std::string& host, std::uint16_t port, std::function<snapshot()> look)
-    : collector_{std::make_shared<collector>(std::move(look))} {
-    const std::string address = host + ":" + std::to_string(port);
-    try {
-        exposer_.reset(new exposer{prometheus::Exposer{address, 1}});
-    } catch (const std::exception& e) {
-        throw std::runtime_error{"cannot listen on " + address + " for metrics: " + e.what()};
+    all.push_back(std::move(waiting));
+    all.push_back(single("tutti_running_calls", "Calls that run", MetricType::Gauge, s.busy.running));
+    all.push_back(
+        single("tutti_preempted_calls", "Calls that gave way and can go on", MetricType::Gauge, s.busy.preempted));
+    all.push_back(single("tutti_parked_calls", "Calls that wait for a transaction, or in retry", MetricType::Gauge,
+                         s.busy.parked));
+    all.push_back(single("tutti_preemptions_total", "How often a call gave way to a higher priority",
+                         MetricType::Counter, s.busy.preemptions));
+    all.push_back(single("tutti_promotions_total", "How often a call that gave way rose in priority",
+                         MetricType::Counter, s.busy.promotions));
+    all.push_back(single("tutti_parkings_total", "How often a call gave its worker away to wait", MetricType::Counter,
+                         s.busy.parkings));
+    all.push_back(single("tutti_loans_total", "How often a call was lent the priority of one that waits for it",
+                         MetricType::Counter, s.busy.loans));
+    all.push_back(
+        single("tutti_signals_total", "Ticks of workers that came as a signal", MetricType::Counter, s.busy.signals));
+    all.push_back(single("tutti_redirections_total", "Ticks of workers that came from the kernel module",
+                         MetricType::Counter, s.busy.redirections));
+    all.push_back(single("tutti_signals_postponed_total", "Of those, where none may switch", MetricType::Counter,
+                         s.busy.postponed));
+    all.push_back(single("tutti_clients", "Connected clients", MetricType::Gauge, s.clients));
+    all.push_back(single("tutti_clients_total", "Clients that have connected", MetricType::Counter, s.clients_in_all));
+    all.push_back(single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
+    all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
+                         MetricType::Counter, s.logins_failed));
+    all.push_back(single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
+    all.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place", MetricType::Gauge,
+                         s.resident_bytes));
+    if (s.log) {
+        all.push_back(single("tutti_log_pending_bytes", "Bytes of the log that wait to be written", MetricType::Gauge,
+                             s.log->pending_bytes));
+        all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
+                             MetricType::Gauge, s.log->trouble.empty() ? 0 : 1));
     }
-    exposer_->http.RegisterCollectable(collector_);
-    const std::vector<int> ports = exposer_->http.GetListeningPorts();
-    port_ = ports.empty() ? std::uint16_t{0} : static_cast<std::uint16_t>(ports.front());
+    if (s.others) add_replication(all, *s.others);
+    all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
+    all.push_back(single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
+    all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));
+    return all;
 }
-
-metrics::~metrics() = default;
 
 }  // namespace tutti::server

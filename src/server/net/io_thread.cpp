@@ -38,6 +38,7 @@ io_thread::io_thread(common& shared, std::size_t procedures)
     : shared_{shared},
       limits_{shared.how.max_arguments, shared.how.max_request},
       counters_{procedures},
+      kept_{shared.how},
       epoll_{::epoll_create1(EPOLL_CLOEXEC)},
       bell_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)},
       last_resort_{::open("/dev/null", O_RDONLY | O_CLOEXEC)},
@@ -73,9 +74,9 @@ void io_thread::start() {
     thread_ = std::thread{[this] { work(); }};
 }
 
-// asleep_ and given_back_, and asleep_ and each of the flags drain_asked_, kill_asked_ and sign_asked_: the giver
-// stores what it has to say and then looks whether the I/O thread sleeps; the I/O thread says that it sleeps and then
-// looks for what was said. All sequentially consistent, so one of them sees the other.
+// asleep_ and given_back_, and asleep_ and each of the flags drain_asked_ and kill_asked_: the giver stores what it has
+// to say and then looks whether the I/O thread sleeps; the I/O thread says that it sleeps and then looks for what was
+// said. All sequentially consistent, so one of them sees the other.
 void io_thread::give_back(request& done) noexcept {
     request* top = given_back_.load(std::memory_order_relaxed);
     do done.behind_given = top;
@@ -89,15 +90,27 @@ void io_thread::begin_drain() noexcept {
     if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
 }
 
+bool io_thread::responds() noexcept {
+    const std::uint64_t now = ask_for_sign();
+    return has_gone_round(std::exchange(seen_rounds_, now));
+}
+
 void io_thread::look_for_killed() noexcept {
     kill_asked_.store(true);
     if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
 }
 
-bool io_thread::responds() noexcept {
-    const bool missed = sign_asked_.exchange(true);
+// The I/O thread says that it sleeps and then counts the round. Who asks reads the count and then looks whether it
+// sleeps: if not, it has yet to say so, and to count after that; if it does, the bell sends it round. A count that was
+// read as already made brings what was said before it along: then the I/O thread is found asleep.
+std::uint64_t io_thread::ask_for_sign() noexcept {
+    const std::uint64_t seen = rounds_.load(std::memory_order_acquire);
     if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
-    return !missed || gone_.load(std::memory_order_relaxed);
+    return seen;
+}
+
+bool io_thread::has_gone_round(std::uint64_t since) const noexcept {
+    return rounds_.load(std::memory_order_acquire) != since || gone_.load(std::memory_order_relaxed);
 }
 
 bool io_thread::finished() const noexcept {
@@ -126,8 +139,8 @@ void io_thread::wait() {
     std::array<epoll_event, events_a_round> events;
     int timeout = 0;
     asleep_.store(true);
-    if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load() &&
-        !sign_asked_.load()) {
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see ask_for_sign
+    if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load()) {
         const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
         const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
@@ -137,7 +150,6 @@ void io_thread::wait() {
     now_ = std::chrono::steady_clock::now();
     if (drain_asked_.load() && !draining_) stop_for_drain();
     if (kill_asked_.load() && kill_asked_.exchange(false)) close_killed();
-    if (sign_asked_.load()) sign_asked_.store(false);
     for (int i = 0; i < count; ++i) {
         void* const tag = events[static_cast<std::size_t>(i)].data.ptr;
         if (tag == &bell_) {

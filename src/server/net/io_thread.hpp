@@ -8,7 +8,8 @@
 // back; look after the connections that were touched: write, and decide what to watch. Now and then: time limits,
 // clients that do nothing.
 //
-// Thread safety: `give_back`, `begin_drain`, `look_for_killed` and `counted` from any thread; the rest is for its own.
+// Thread safety: `give_back`, `begin_drain`, `look_for_killed`, `counted`, `kept` and what asks for a sign from any
+// thread; the rest is for its own.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/calls/kept_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/sockets.hpp"
@@ -63,8 +65,14 @@ public:
     [[nodiscard]] journal::journal* log() noexcept override { return shared_.log; }
     void begin_drain() noexcept;
     void look_for_killed() noexcept override;
+    /// Has it go round; returns what `has_gone_round` is asked with.
+    [[nodiscard]] std::uint64_t ask_for_sign() noexcept;
+    /// Whether it has gone round since it was asked for that sign, or has come to its end.
+    [[nodiscard]] bool has_gone_round(std::uint64_t since) const noexcept;
     /// Whether it has gone round since the latest time that this was asked, or has come to its end. One thread asks.
     [[nodiscard]] bool responds() noexcept;
+    /// The calls of its clients that keep their worker.
+    [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
     /// Once it has started; else nothing.
     void join() {
         if (thread_.joinable()) thread_.join();
@@ -117,6 +125,7 @@ private:
     common& shared_;
     request_limits limits_;
     counters counters_;
+    kept_calls kept_;
     handle epoll_;
     handle bell_;         // rung by a thread that gives back while the I/O thread sleeps
     handle last_resort_;  // a descriptor to turn clients away with when there are no others
@@ -135,12 +144,13 @@ private:
     bool time_limits_ = false;
     bool draining_ = false;
     bool accepting_ = false;
+    std::uint64_t seen_rounds_ = ~std::uint64_t{0};  // of who asks whether it responds
 
     alignas(64) std::atomic<request*> given_back_{nullptr};  // a stack
     std::atomic<bool> asleep_{false};
     std::atomic<bool> drain_asked_{false};
     std::atomic<bool> kill_asked_{false};
-    std::atomic<bool> sign_asked_{false};
+    std::atomic<std::uint64_t> rounds_{0};
     std::atomic<bool> gone_{false};
     std::thread thread_;
 };

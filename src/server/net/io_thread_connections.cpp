@@ -132,17 +132,20 @@ void io_thread::keep_order() {
         else if (draining_ && !c.lingering) touch(c);
     }
     if (!draining_) watch_entrances(true);  // in vain: at the next look
-    const bool looks_for_kept = shared_.how.report_crashes && now_ >= next_look_for_kept_;
-    if (looks_for_kept) next_look_for_kept_ = now_ + look_for_kept_every(shared_.how.stuck_after);
+    const bool looks_for_kept = kept_.period().count() != 0 && now_ >= next_look_for_kept_;
+    if (looks_for_kept) {
+        next_look_for_kept_ = now_ + kept_.period();
+        kept_.begin_look();
+    }
     for (request* r = under_way_; r != nullptr; r = r->next) {
         if (r->abandoned() && !r->what.which->what.options.outlives_client) shared_.runs.interrupt_sleeper(*r);
         const std::chrono::nanoseconds limit = time_limit_of(r->what, shared_.how);
         const unsigned before = r->clock.interrupts();
         if (r->keep_limit(limit, shared_.runs, now_) && r->from != nullptr) answer_overdue(*r);
         if (shared_.how.report_crashes && r->clock.interrupts() != before && r->resists()) tell_of_stuck(*r, limit);
-        if (looks_for_kept && r->keeps_worker(shared_.how.stuck_after, shared_.runs, now_))
-            tell_of_kept_worker(*r, shared_.how.stuck_after);
+        if (looks_for_kept) kept_.look_at(*r, shared_.runs, now_);
     }
+    if (looks_for_kept) kept_.end_look();
 }
 
 /// REQUIRES: its client waits for it.

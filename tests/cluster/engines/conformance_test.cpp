@@ -327,6 +327,27 @@ TEST_F(engine, is_refused_beside_another_that_decides) {
     EXPECT_TRUE(atomically([&](tx& t) { return a.find(t) == nullptr && b.find(t) == nullptr; }));
 }
 
+// ---- copies of what is read; its broken variants are in caching_test.cpp
+
+TEST_F(engine, copies_answer_and_follow_what_others_write) {
+    cluster::engine_options how = which_.options();
+    if (how.staleness.count() == 0) GTEST_SKIP() << "nothing is kept";
+    node here{how}, there{how};
+    const ref<account> a{here, "a"}, a_there{there, "a"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    const auto look = [&] { return atomically({.read_only = true}, [&](tx& t) { return a_there.read(t).balance; }); };
+    for (int value = 1; value < 20; ++value) {
+        atomically([&](tx& t) { a.write(t).balance = value; });
+        EXPECT_EQ(look(), value);
+        // Its feed tells it, and from then on it needs nobody.
+        for (const std::uint64_t before = there.statistics().cached_reads; there.statistics().cached_reads == before;)
+            EXPECT_EQ(look(), value);
+    }
+    const cluster::node_statistics all = there.statistics();
+    EXPECT_GE(all.cached_reads, 19u);
+    EXPECT_GT(all.round_trips, 0u);
+}
+
 // ---- tests of the tests: each broken variant of the embedded engine is noticed by the suite
 
 class broken_engine : public ::testing::Test {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <latch>
+#include <new>
 #include <set>
 #include <thread>
 #include <vector>
@@ -39,7 +40,7 @@ public:
 TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     const support::watchdog guard{"bells", std::chrono::seconds{60}};
     hesitant engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     cluster::bell first{0}, second{0}, third{0};
     const backend::check key{"o1", 0};
     bool heard[2]{};
@@ -52,6 +53,67 @@ TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     opens.join();
     waits.join();
     EXPECT_TRUE(heard[0] && heard[1]);
+    all.stop();
+}
+
+/// The first time that a feed is wanted there is no memory for it, once the test lets it go on.
+class exhausted final : public cluster::testing::wrapped {
+public:
+    using wrapped::wrapped;
+    std::unique_ptr<backend::feed> open_feed() override {
+        if (++opened > 1) return wrapped::open_feed();
+        asked.count_down();
+        go_on.wait();
+        throw std::bad_alloc{};
+    }
+    std::latch asked{1}, go_on{1};
+    std::atomic<int> opened{0};
+};
+
+// Catches who waits for a feed that another opens, and is left waiting where that one leaves by an exception.
+TEST(engine_bells, an_exception_of_who_opens_a_feed_leaves_nobody_waiting) {
+    const support::watchdog guard{"exceptions", std::chrono::seconds{60}};
+    exhausted engine{backend::open_engine("memory:", {"tutti"})};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
+    const backend::check key{"o1", 0};
+    cluster::bell first{0}, others[3]{};
+    bool thrown = false, heard[3]{true, true, true};
+    std::latch about_to_wait{3};
+    std::thread opens{[&] {
+        try {
+            static_cast<void>(all.enrol(first, {&key, 1}));
+        } catch (const std::bad_alloc&) {
+            thrown = true;
+        }
+    }};
+    engine.asked.wait();
+    std::vector<std::thread> crew;
+    for (int i = 0; i < 3; ++i) {
+        crew.emplace_back([&, i] {
+            about_to_wait.count_down();
+            heard[i] = all.enrol(others[i], {&key, 1});
+        });
+    }
+    about_to_wait.wait();
+    // So that they do wait: an attempt of theirs to open one would be seen.
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    EXPECT_EQ(engine.opened.load(), 1);
+    engine.go_on.count_down();
+    opens.join();
+    for (std::thread& t : crew) t.join();
+    EXPECT_TRUE(thrown);
+    // Each was told that there is no feed, or has opened one itself, if it came late.
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(!heard[i] || engine.opened.load() > 1);
+    // And nothing is left of it: the next one opens a feed, which rings.
+    ASSERT_TRUE(all.enrol(first, {&key, 1}));
+    EXPECT_EQ(engine.opened.load(), 2);
+    const backend::write w{key.of, true, "x"};
+    backend::request r;
+    r.writes = {&w, 1};
+    engine.commit(r);
+    atomically([&](tx& t) {
+        if (first.get(t) == 0) retry(t);
+    });
     all.stop();
 }
 
@@ -80,7 +142,7 @@ private:
 TEST(engine_bells, who_enrols_waits_for_no_ring) {
     const support::watchdog guard{"rings", std::chrono::seconds{60}};
     brittle engine{backend::open_engine("memory:", {"tutti"})};
-    cluster::bells all{engine};
+    cluster::bells all{[&engine] { return engine.open_feed(); }};
     cluster::bell sleeper{0}, mine{0};
     const backend::check key{"o1", 0};
     ASSERT_TRUE(all.enrol(sleeper, {&key, 1}));

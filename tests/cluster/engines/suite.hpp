@@ -1,5 +1,8 @@
 // What every engine must do, as functions that say what is wrong, or nothing: so the same ones judge real servers and,
 // with a step left out, the embedded engine.
+//
+// suite_isolation.cpp: blocks that meet; suite_answers.cpp: answers that are lost; suite_waiting.cpp: retry and
+// irrevocable blocks; suite.cpp: the rest.
 #pragma once
 
 #include <string>

@@ -1,0 +1,27 @@
+// Steps of the profiles that a test may leave out, to prove that the consistency conditions would notice. In the
+// program `broken` is a constant.
+#pragma once
+
+#include <cstdint>
+
+namespace tpcc::remote {
+
+enum class fault : std::uint8_t {
+    none,
+    lost_line,         ///< New-Order does not write its last order line
+    number_before,     ///< New-Order draws the order's number in a block of its own
+    number_unread,     ///< New-Order takes the number that an earlier block has read
+    kept_new_order,    ///< Delivery leaves the NEW-ORDER row
+    undelivered_line,  ///< Delivery forgets a line
+    lost_history,      ///< Payment writes no HISTORY row
+    unpaid_district,   ///< Payment books in the warehouse alone
+};
+
+#if defined(TUTTI_TPCC_FAULTS)
+inline constinit fault injected_fault = fault::none;
+[[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+#else
+[[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+#endif
+
+}  // namespace tpcc::remote

@@ -1,0 +1,64 @@
+#include "cluster/workloads/key_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cluster_app {
+
+using tutti::atomically;
+using tutti::tx;
+
+namespace {
+
+thread_local std::uint64_t seen = 0;  // so that nobody leaves the reads out
+
+}  // namespace
+
+void key_set::fill() {
+    atomically([this](tx& t) { found(t); });
+    // Every second key, those of all nodes in turn, in an order that is kind to trees.
+    std::vector<std::uint64_t> mine;
+    for (std::uint64_t key = 2 * here_.number(); key < keys_; key += 2 * here_.nodes()) mine.push_back(key);
+    random_source dice{here_.number() + 1};
+    for (std::size_t i = mine.size(); i > 1; --i) std::swap(mine[i - 1], mine[dice.below(i)]);
+    for (const std::uint64_t key : mine) {
+        const std::uint64_t draw = dice.next();
+        if (atomically([&](tx& t) { return add(t, key, draw); })) ++balance_;
+    }
+}
+
+void key_set::run_one(random_source& dice) {
+    const std::uint64_t key = dice.below(keys_), draw = dice.next();
+    if (dice.below(100) < reads_) {
+        seen = seen + atomically({.read_only = true}, [&](tx& t) { return contains(t, key) ? 1u : 0u; });
+    } else if (dice.below(2) == 0) {
+        if (atomically([&](tx& t) { return add(t, key, draw); })) ++balance_;
+    } else {
+        if (atomically([&](tx& t) { return remove(t, key); })) --balance_;
+    }
+}
+
+void key_set::settle() {
+    const auto mine = object_at<std::int64_t>(here_, kind::balance, here_.number());
+    atomically([&](tx& t) {  // several clients of an engine have one number
+        if (mine.find(t) == nullptr) mine.publish(t, balance_.load());
+        else mine.write(t) += balance_.load();
+    });
+}
+
+std::string key_set::check() {
+    std::vector<std::uint64_t> found;
+    if (std::string wrong = walk(found, keys_); !wrong.empty()) return wrong;
+    std::ranges::sort(found);
+    if (std::ranges::adjacent_find(found) != found.end()) return "a key is there twice";
+    if (!found.empty() && found.back() >= keys_) return fmt::format("there is a key {} of {}", found.back(), keys_);
+    std::int64_t right = 0;
+    visit_all<std::int64_t>(here_, kind::balance, here_.nodes(),
+                            [&](std::uint64_t, std::int64_t balance) { right += balance; });
+    if (std::cmp_equal(found.size(), right)) return {};
+    return fmt::format("it holds {} keys, and the nodes have added {} more than they removed", found.size(), right);
+}
+
+}  // namespace cluster_app

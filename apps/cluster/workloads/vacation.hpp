@@ -1,0 +1,68 @@
+// Customers reserve cars, flights and rooms. HyflowCPP's vacation, section 6.2.2.1, which is STAMP's between nodes.
+//
+// As in the paper, a transaction touches ten offers, and its "readers" are the customers who reserve: of each kind the
+// dearest of those looked at that is free. The others, in turn: a customer goes and gives everything back; ten offers
+// get another price, or more or fewer places.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cluster/workload.hpp"
+
+namespace cluster_app {
+
+class vacation final : public workload {
+public:
+    static constexpr std::array offer_kinds{kind::car, kind::flight, kind::room};
+    struct offer {
+        std::int64_t places = 0, taken = 0, price = 0;
+    };
+    struct reservation {
+        std::uint64_t of, number;  // of offer_kinds, and of the offer
+        template <class Archive>
+        void serialize(Archive& a) {
+            a(of, number);
+        }
+    };
+    struct customer {
+        std::vector<reservation> has;
+        template <class Archive>
+        void serialize(Archive& a) {
+            a(has);
+        }
+    };
+
+    vacation(const extent& size, tutti::cluster::node& here);
+    void fill() override;
+    void run_one(random_source& dice) override;
+    std::string check() override;
+
+private:
+    static constexpr std::size_t queries = 10;
+    struct query {
+        std::uint64_t of, number;
+        std::int64_t value;  // what an update sets
+    };
+    using request = std::array<query, queries>;
+
+    void reserve(std::uint64_t who, const request& wanted);
+    void give_back(std::uint64_t who);
+    void update(const request& offers, bool prices);
+
+    [[nodiscard]] tutti::cluster::ref<offer> at(std::uint64_t of, std::uint64_t number) const {
+        return object_at<offer>(here_, offer_kinds[of], number);
+    }
+    [[nodiscard]] tutti::cluster::ref<customer> customer_at(std::uint64_t number) const {
+        return object_at<customer>(here_, kind::customer, number);
+    }
+    [[nodiscard]] std::vector<tutti::cluster::ref<offer>> all(const request& r) const;
+
+    tutti::cluster::node& here_;
+    const std::uint64_t customers_;  // a tenth of the objects
+    const std::uint64_t offers_;     // of each kind: three tenths
+    const unsigned reads_;
+};
+
+}  // namespace cluster_app

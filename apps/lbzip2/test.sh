@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# test.sh <folder> [rounds]: lbzip2 with blocks (build.sh) against lbzip2 with locks: the same bytes and status, for what
+# its authors test it with, for what is cut or damaged, and for any number of threads. How much of a damaged file was
+# written before the error was found, and which of several was first, is chance in both.
+set -euo pipefail
+
+folder=$(cd "$1" && pwd)
+rounds=${2:-1}
+blocks=$folder/blocks/src/lbzip2
+locks=$folder/baseline/src/lbzip2
+work=$(mktemp -d --tmpdir "lbzip2.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+checks=0
+failures=0
+
+# run <program> <result> <arguments>...: its output, messages and status in <result>.*
+run() {
+    local program=$1 result=$2 status=0
+    shift 2
+    timeout 120 "$program" "$@" >"$result.out" 2>"$result.messages" || status=$?
+    sed -i 's/^[^:]*: //' "$result.messages" # the program's name
+    echo "$status" >"$result.status"
+}
+
+# differ: why the results of the two programs are not the same.
+differ() {
+    cmp -s "$work/locks.status" "$work/blocks.status" || {
+        echo "status $(<"$work/blocks.status"), not $(<"$work/locks.status"): $(head -c 200 "$work/blocks.messages")"
+        return
+    }
+    if (($(<"$work/locks.status") == 0)); then
+        cmp "$work/locks.out" "$work/blocks.out" || true
+    else
+        cmp "$work/locks.out" "$work/blocks.out" 2>&1 | grep -v EOF || true
+        [[ -s $work/blocks.messages ]] || echo "no message"
+    fi
+}
+
+# same <input> <arguments>...: both programs do the same with it.
+same() {
+    local input=$1 why
+    shift
+    run "$locks" "$work/locks" "$@" <"$input"
+    run "$blocks" "$work/blocks" "$@" <"$input"
+    checks=$((checks + 1))
+    why=$(differ)
+    [[ -z $why ]] && return
+    echo "FAILED: lbzip2 $* <$(basename "$input"): $why"
+    failures=$((failures + 1))
+}
+
+# Many small blocks: text that repeats itself, and what cannot be compressed, in turns.
+text=$work/text
+for i in {1..8}; do
+    cat "$folder/source/src/"*.c
+    head -c $((100000 * i)) /dev/urandom
+done >"$text"
+: >"$work/empty"
+echo "not compressed" >"$work/plain"
+
+for ((round = 1; round <= rounds; ++round)); do
+    ((rounds == 1)) || echo "round $round of $rounds: $checks checks, $failures failures"
+    for threads in 1 2 4 9; do
+        for level in -1 -9 "-1 -u"; do
+            # shellcheck disable=SC2086  # a list of words
+            same "$text" -c -n "$threads" $level
+            cp "$work/blocks.out" "$work/packed"
+            same "$work/packed" -dc -n "$threads"
+            cmp -s "$work/blocks.out" "$text" || {
+                echo "FAILED: what was compressed by $threads threads, $level, is not what comes back"
+                failures=$((failures + 1))
+            }
+        done
+        same "$work/empty" -c -n "$threads"
+        same "$work/plain" -dc -n "$threads"
+        same "$work/plain" -dcf -n "$threads"
+        # Through a pipe, whose pieces are small.
+        run "$blocks" "$work/blocks" -dc -n "$threads" < <(cat "$work/packed")
+        cmp -s "$work/blocks.out" "$text" || {
+            echo "FAILED: $threads threads read another text from a pipe"
+            failures=$((failures + 1))
+        }
+    done
+    size=$(stat -c %s "$work/packed")
+    for i in {1..10}; do
+        head -c $((RANDOM * 32768 % size + RANDOM % 7)) "$work/packed" >"$work/cut"
+        same "$work/cut" -dc -n 4
+    done
+    for sample in "$folder"/source/tests/*.bz2; do
+        for threads in 1 4; do same "$sample" -dc -n "$threads"; done
+    done
+done
+echo "$checks comparisons, $failures failures"
+((failures == 0))

@@ -1,0 +1,24 @@
+/* The part of tm.h that is not inlined. */
+#include "tm.h"
+
+#include <stdint.h>
+
+#include <common.h>
+#include <main.h>
+#include <signals.h>
+
+static _Thread_local const char* told;
+
+/* At commit, while ownership is still held: the thread may not end here. */
+static void tell(void* what) { told = what; }
+
+void tm_fail(const char* what) { _ITM_addUserCommitAction(tell, tm_any_transaction, (void*)(uintptr_t)what); }
+
+void tm_fail_if_told(const int* scope) {
+    (void)scope;
+    if (told != NULL && !tm_in_block()) failf(&ispec, "compressed data error: %s", told);
+}
+
+static void send(void* signal) { xraise((int)(intptr_t)signal); }
+
+void tm_raise(int signal) { _ITM_addUserCommitAction(send, tm_any_transaction, (void*)(intptr_t)signal); }

@@ -1,0 +1,138 @@
+/// @file
+/// What nodes are doing, for those who operate a cluster: the facts of one node, and a question to all of them.
+///
+///     for (const auto& answer : tutti::cluster::ask_nodes({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
+///         std::cout << answer.address << ": " << (answer.facts ? "up" : answer.trouble) << '\n';
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::cluster {
+
+/// Why an attempt that had touched objects was rolled back.
+enum class rollback_reason : std::uint8_t {
+    busy,       ///< an object stayed locked by commits of others for as long as the attempt looks for it
+    changed,    ///< somebody overwrote what it had read
+    too_old,    ///< nobody keeps what an object was at the time that the reader asks for
+    refused,    ///< at its commit a lock was not free, or what it had read was not current any more
+    variables,  ///< a local variable that it had read is not current any more
+    lost,       ///< a node that it needs is gone (node_lost)
+    uncertain,  ///< the same, after it was asked to commit (outcome_unknown)
+    retry,      ///< it called retry, and waits for a change
+    other,      ///< nothing of the cluster: a conflict over variables, an exception, cancel
+};
+inline constexpr std::size_t rollback_reasons = 9;
+
+[[nodiscard]] constexpr std::string_view name_of(rollback_reason r) noexcept {
+    constexpr std::array<std::string_view, rollback_reasons> names{
+        "busy", "changed", "too_old", "refused", "variables", "lost", "uncertain", "retry", "other"};
+    const auto i = static_cast<std::size_t>(r);
+    return i < names.size() ? names[i] : "unknown";
+}
+
+/// The figures of a node: X(name, kind, what it is). A `counter` has grown since the node began, a `gauge` is as it is
+/// now. From this list follow `node_facts`, the message that carries it, JSON and the metrics.
+#define TUTTI_CLUSTER_FIGURES(X)                                                                            \
+    X(begins, counter, "Attempts of blocks that have touched objects")                                      \
+    X(commits, counter, "Blocks that have touched objects and committed")                                   \
+    X(reader_aborts, counter, "Attempts of read-only blocks that objects made start over")                  \
+    X(round_trips, counter, "Times that a block has waited for other nodes")                                \
+    X(messages_sent, counter, "Messages to other nodes")                                                    \
+    X(bytes_sent, counter, "Their bytes")                                                                   \
+    X(system_calls, counter, "System calls that have sent them")                                            \
+    X(messages_received, counter, "Messages from other nodes")                                              \
+    X(bytes_received, counter, "Their bytes")                                                               \
+    X(objects, gauge, "Objects that exist and are owned by this node")                                      \
+    X(entries, gauge, "Entries of the directory: objects, pointers to other owners, traces of erased ones") \
+    X(old_values, gauge, "Old values of objects, kept for readers")                                         \
+    X(old_bytes, gauge, "Bytes that the old values take")                                                   \
+    X(sleepers, gauge, "Blocks of the process that sleep in retry")                                         \
+    X(contexts, gauge, "Threads and other contexts that have used the node")                                \
+    X(clock, gauge, "The logical clock, which commits move")                                                \
+    X(promise, gauge, "Logical time that no reader of this node will ask below")                            \
+    X(observers, gauge, "Observers that are connected")                                                     \
+    X(observers_refused, counter, "Observers that were too many")                                           \
+    X(observers_cut_off, counter, "Observers that have said something else than they may")
+
+enum class peer_state : std::uint8_t {
+    itself,
+    awaited,  ///< it has not come yet
+    connected,
+    lost,  ///< for good
+};
+[[nodiscard]] constexpr std::string_view name_of(peer_state s) noexcept {
+    constexpr std::array<std::string_view, 4> names{"itself", "awaited", "connected", "lost"};
+    const auto i = static_cast<std::size_t>(s);
+    return i < names.size() ? names[i] : "unknown";
+}
+
+/// What a node knows of another one.
+struct peer_facts {
+    peer_state state = peer_state::awaited;
+    /// How long it has sent nothing, in steps of an eighth of `patience`; of a lost one, since when it is lost.
+    std::uint64_t silent_ms = 0;
+    template <class V>
+    void fields(V& v) {
+        v(state), v(silent_ms);
+    }
+};
+
+/// What a node has done, and what it is in the middle of. Figures are read one after the other while the node goes on:
+/// they are of one moment only where nothing runs. Then `begins` is the sum of `commits` and all of `rolled_back`.
+struct node_facts {
+    std::uint16_t number = 0;
+    std::uint16_t nodes = 1;
+    std::string release;  ///< of Tutti, such as 0.1.0
+    std::uint64_t uptime_ms = 0;
+    std::uint64_t patience_ms = 0;
+#define TUTTI_FIGURE(name, kind, what) std::uint64_t name = 0;
+    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
+#undef TUTTI_FIGURE
+    std::array<std::uint64_t, rollback_reasons> rolled_back{};  ///< by rollback_reason
+    std::vector<peer_facts> peers{};                            ///< by number
+
+    /// Calls v for each field, in the order of the message that carries them.
+    template <class V>
+    void fields(V& v) {
+        v(number), v(nodes), v(release), v(uptime_ms), v(patience_ms);
+#define TUTTI_FIGURE(name, kind, what) v(name);
+        TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
+#undef TUTTI_FIGURE
+        for (std::uint64_t& count : rolled_back) v(count);
+        v(peers);
+    }
+};
+
+/// Whom to ask. Name and addresses are those that the nodes were given: a node tells nothing to strangers.
+struct observer_options {
+    std::string cluster = "tutti";
+    std::vector<std::string> addresses{};  ///< of all nodes, in their order
+    std::chrono::milliseconds within{1000};
+
+    /// Addresses as TUTTI_CLUSTER_NODES names them; none without it.
+    [[nodiscard]] TUTTI_EXPORT static observer_options from_environment();
+};
+
+struct node_answer {
+    std::string address;
+    std::optional<node_facts> facts{};
+    std::string trouble{};  ///< why there are none, and what to do
+    std::chrono::microseconds took{0};
+};
+
+/// Asks all nodes at once for their facts, each over a connection of its own that ends with the answer, and returns
+/// after `within` at the latest, in the order of the addresses. A node answers at most eight observers at a time, also
+/// while it waits for others to come.
+/// Throws connection_error where an address is none; whatever a node does is said in its answer.
+[[nodiscard]] TUTTI_EXPORT std::vector<node_answer> ask_nodes(const observer_options& whom);
+
+}  // namespace tutti::cluster

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The losers of conflicts leave the processor, or run at a lower weight, until the winner's transaction is over: SER-K
+ * and SOFTSER-K of Maldonado et al., "Kernel-Assisted Scheduling and Deadline Support for Software Transactional
+ * Memory", 5. There the kernel looks at the entries in each pass of the scheduler, so a loser may sleep on for a time
+ * slice; here a winner that has waiters says so itself, which uapi.h explains, and nothing is polled.
+ *
+ * Winner and loser are threads of one program, and what an entry says is only believed against the loser who asks. So
+ * who writes anything there, or never clears `running`, does so to itself, and for TUTTI_LONGEST_WAIT_NS a call.
+ */
+#include <linux/bits.h>
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/timekeeping.h>
+#include <linux/uaccess.h>
+
+#include "tutti.h"
+
+void tutti_prepare_queues(struct tutti_file *file)
+{
+	unsigned int i;
+
+	BUILD_BUG_ON(TUTTI_THREADS > 64);	/* bits of defers_to */
+	for (i = 0; i < TUTTI_THREADS; i++)
+		init_waitqueue_head(&file->queues[i]);
+}
+
+/* The calling thread's, which no other thread takes from it. */
+static struct tutti_member *own_member(struct tutti_file *file)
+{
+	struct tutti_member *m = NULL;
+	unsigned int i;
+
+	rcu_read_lock();
+	for (i = 0; i < TUTTI_THREADS; i++) {
+		m = rcu_dereference(file->members[i]);
+		if (m && m->task == current)
+			break;
+		m = NULL;
+	}
+	rcu_read_unlock();
+	return m;
+}
+
+/* What a loser waits for, read once: the program may change its entry at any time. */
+struct goal {
+	unsigned int number, tenure;
+	u64 awaited;
+};
+
+static int read_goal(const struct tutti_member *m, u64 longest_ns, struct goal *goal)
+{
+	goal->awaited = READ_ONCE(m->entry->awaited);
+	goal->number = READ_ONCE(m->entry->awaits);
+	if (!longest_ns || longest_ns > TUTTI_LONGEST_WAIT_NS)
+		return -EINVAL;
+	if (!goal->awaited || goal->number >= TUTTI_THREADS || goal->number == m->number)
+		return -EINVAL;
+	goal->number = array_index_nospec(goal->number, TUTTI_THREADS);
+	goal->tenure = READ_ONCE(m->file->tenures[goal->number]);
+	return 0;
+}
+
+static bool is_over(const struct tutti_file *file, const struct goal *goal)
+{
+	return !(goal->tenure & 1) || READ_ONCE(file->tenures[goal->number]) != goal->tenure ||
+	       READ_ONCE(file->transactions[goal->number].running) != goal->awaited;
+}
+
+static void nothing(void *unused)
+{
+}
+
+/*
+ * The winner will see that it has waiters, or the caller see that its transaction is over. The winner may not run when
+ * its processor is read: then it has passed, or will pass, on_sched_in's barrier, after which it sees `waiters`.
+ */
+static void announce_waiter(struct tutti_file *file, unsigned int number)
+{
+	struct tutti_member *winner;
+	int cpu = -1;
+
+	WRITE_ONCE(file->transactions[number].waiters, 1);
+	smp_mb();	/* partner: on_sched_in's, and the end of the winner's turn, which is one */
+	preempt_disable();
+	rcu_read_lock();
+	winner = rcu_dereference(file->members[number]);
+	if (winner)
+		cpu = READ_ONCE(winner->cpu);
+	rcu_read_unlock();
+	/* The interrupt is a barrier there. A processor that is gone has switched to another task before. */
+	if (cpu >= 0 && cpu != smp_processor_id())
+		smp_call_function_single(cpu, nothing, NULL, 1);
+	preempt_enable();
+}
+
+/* Not past the loser's own deadline. */
+static ktime_t end_of_wait(const struct tutti_member *m, u64 longest_ns)
+{
+	u64 end = ktime_get_ns() + longest_ns;
+	u64 deadline = READ_ONCE(m->entry->deadline_ns);
+
+	return ns_to_ktime(deadline && deadline < end ? deadline : end);
+}
+
+long tutti_await(struct tutti_file *file, u64 longest_ns)
+{
+	struct tutti_member *m = own_member(file);
+	DEFINE_WAIT(wait);
+	bool has_slept = false, timer_ended_it = false;
+	struct goal goal;
+	ktime_t end;
+	long result;
+
+	if (!m)
+		return -ESRCH;
+	result = read_goal(m, longest_ns, &goal);
+	if (result)
+		return result;
+	end = end_of_wait(m, longest_ns);
+	for (;;) {
+		/* First of all: who releases wakes whoever is queued when `waiters` has been cleared. */
+		prepare_to_wait(&file->queues[goal.number], &wait, TASK_INTERRUPTIBLE);
+		/* Most often after a wake-up; the winner's processor need not be interrupted for that. */
+		if (is_over(file, &goal))
+			break;
+		announce_waiter(file, goal.number);
+		if (is_over(file, &goal))
+			break;
+		result = signal_pending(current) ? -EINTR : ktime_compare(ktime_get(), end) >= 0 ? -ETIMEDOUT : 0;
+		if (result)
+			break;
+		has_slept = true;
+		timer_ended_it = !schedule_hrtimeout_range(&end, 0, HRTIMER_MODE_ABS);
+	}
+	finish_wait(&file->queues[goal.number], &wait);
+	if (has_slept)
+		WRITE_ONCE(m->entry->slept, m->entry->slept + 1);
+	if (timer_ended_it)
+		WRITE_ONCE(m->entry->outlasted, m->entry->outlasted + 1);
+	return result;
+}
+
+/* REQUIRES: file->lock. The same for the two below. */
+static void raise_again(struct tutti_member *m)
+{
+	m->defers_to = 0;
+	WRITE_ONCE(m->entry->deferring, 0);
+	/* What somebody else has made of it meanwhile stays. */
+	if (task_nice(m->task) == m->lowered_to)
+		set_user_nice(m->task, m->nice);
+}
+
+static bool lower(struct tutti_member *m)
+{
+	if (m->defers_to)
+		return true;
+	if (current->policy != SCHED_NORMAL && current->policy != SCHED_BATCH)
+		return false;
+	m->nice = task_nice(current);
+	m->lowered_to = min(m->nice + TUTTI_NICER, MAX_NICE);
+	set_user_nice(current, m->lowered_to);
+	WRITE_ONCE(m->entry->deferring, 1);
+	return true;
+}
+
+static void relieve_losers_to(struct tutti_file *file, unsigned int number)
+{
+	unsigned int i;
+
+	for (i = 0; i < TUTTI_THREADS; i++) {
+		struct tutti_member *m = rcu_dereference_protected(file->members[i], lockdep_is_held(&file->lock));
+
+		if (!m || !(m->defers_to & BIT_ULL(number)))
+			continue;
+		m->defers_to &= ~BIT_ULL(number);
+		if (!m->defers_to)
+			raise_again(m);
+	}
+}
+
+static void on_relief(struct work_struct *work)
+{
+	struct tutti_member *m = container_of(to_delayed_work(work), struct tutti_member, relief);
+
+	mutex_lock(&m->file->lock);
+	if (m->defers_to)
+		raise_again(m);
+	mutex_unlock(&m->file->lock);
+}
+
+long tutti_defer(struct tutti_file *file, u64 longest_ns)
+{
+	struct tutti_member *m = own_member(file);
+	struct goal goal;
+	long result;
+
+	if (!m)
+		return -ESRCH;
+	result = read_goal(m, longest_ns, &goal);
+	if (result)
+		return result;
+	mutex_lock(&file->lock);
+	/* A release of the winner's that sees `waiters` waits for the lock, and then finds this loser. */
+	announce_waiter(file, goal.number);
+	if (!is_over(file, &goal) && lower(m)) {
+		m->defers_to |= BIT_ULL(goal.number);
+		mod_delayed_work(system_wq, &m->relief, nsecs_to_jiffies(longest_ns) + 1);
+		result = 1;
+	}
+	mutex_unlock(&file->lock);
+	return result;
+}
+
+long tutti_resume(struct tutti_file *file)
+{
+	struct tutti_member *m = own_member(file);
+
+	if (!m)
+		return -ESRCH;
+	mutex_lock(&file->lock);
+	if (m->defers_to)
+		raise_again(m);
+	mutex_unlock(&file->lock);
+	return 0;
+}
+
+static void let_losers_go(struct tutti_file *file, unsigned int number)
+{
+	wake_up_all(&file->queues[number]);
+	mutex_lock(&file->lock);
+	relieve_losers_to(file, number);
+	mutex_unlock(&file->lock);
+}
+
+long tutti_release(struct tutti_file *file)
+{
+	struct tutti_member *m = own_member(file);
+
+	if (!m)
+		return -ESRCH;
+	/* Before the queue is looked at: who comes later sets it again, and then finds that `running` has changed. */
+	WRITE_ONCE(m->entry->waiters, 0);
+	smp_mb();	/* partner: the lock of the queue, in prepare_to_wait */
+	let_losers_go(file, m->number);
+	return 0;
+}
+
+/* Nobody finds the member any more, and its waiters find that it is gone. REQUIRES: file->lock. */
+static void give_up_entry(struct tutti_member *m)
+{
+	struct tutti_file *file = m->file;
+
+	if (m->defers_to)
+		raise_again(m);
+	RCU_INIT_POINTER(file->members[m->number], NULL);
+	WRITE_ONCE(file->tenures[m->number], file->tenures[m->number] + 1);
+	WRITE_ONCE(m->entry->running, 0);
+	WRITE_ONCE(m->entry->waiters, 0);
+}
+
+/* Which the task no longer holds. The module is the caller's to let go of. */
+static void end_member(struct tutti_member *m)
+{
+	struct tutti_file *file = m->file;
+
+	mutex_lock(&file->lock);
+	give_up_entry(m);
+	mutex_unlock(&file->lock);
+	let_losers_go(file, m->number);
+	/* Not under the lock, which it takes. */
+	cancel_delayed_work_sync(&m->relief);
+	put_task_struct(m->task);
+	kfree_rcu(m, rcu);
+	tutti_file_put(file);
+}
+
+static void bury(struct tutti_corpse *corpse)
+{
+	end_member(container_of(corpse, struct tutti_member, corpse));
+}
+
+static void on_sched_in(struct preempt_notifier *n, int cpu)
+{
+	struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
+
+	smp_store_mb(m->cpu, cpu);	/* partner: announce_waiter */
+}
+
+static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
+{
+	struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
+
+	WRITE_ONCE(m->cpu, -1);
+	if (READ_ONCE(current->__state) == TASK_DEAD)
+		tutti_call_for_burial(&m->corpse);
+}
+
+static struct preempt_ops sched_ops = {
+	.sched_in = on_sched_in,
+	.sched_out = on_sched_out,
+};
+
+/* REQUIRES: file->lock */
+static long find_entry(struct tutti_file *file)
+{
+	unsigned int i;
+
+	for (i = 0; i < TUTTI_THREADS; i++) {
+		if (!rcu_access_pointer(file->members[i]))
+			return i;
+	}
+	return -ENOSPC;
+}
+
+long tutti_enrol(struct tutti_file *file, u32 __user *number)
+{
+	struct tutti_member *m;
+	long place;
+
+	if (own_member(file) || tutti_notifiers(&sched_ops) >= TUTTI_DEVICES)
+		return -EBUSY;
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return -ENOMEM;
+	mutex_lock(&file->lock);
+	place = find_entry(file);
+	/* So that it need not be undone. */
+	if (place >= 0 && put_user((u32)place, number))
+		place = -EFAULT;
+	if (place < 0) {
+		mutex_unlock(&file->lock);
+		kfree(m);
+		return place;
+	}
+	m->number = place;
+	m->entry = &file->transactions[place];
+	m->file = file;
+	m->task = get_task_struct(current);
+	m->corpse.bury = bury;
+	INIT_DELAYED_WORK(&m->relief, on_relief);
+	preempt_notifier_init(&m->scheduled, &sched_ops);
+	__module_get(THIS_MODULE);
+	kref_get(&file->ref);
+	memset(m->entry, 0, sizeof(*m->entry));
+	preempt_disable();
+	preempt_notifier_register(&m->scheduled);
+	smp_store_mb(m->cpu, smp_processor_id());
+	preempt_enable();
+	rcu_assign_pointer(file->members[place], m);
+	WRITE_ONCE(file->tenures[place], file->tenures[place] + 1);
+	mutex_unlock(&file->lock);
+	return 0;
+}
+
+long tutti_resign(struct tutti_file *file)
+{
+	struct tutti_member *m = own_member(file);
+
+	if (!m)
+		return -ESRCH;
+	preempt_disable();
+	preempt_notifier_unregister(&m->scheduled);
+	preempt_enable();
+	end_member(m);
+	module_put(THIS_MODULE);	/* not the last: the caller has one, as it has the file */
+	return 0;
+}

@@ -1,0 +1,72 @@
+#include "cluster/metrics.hpp"
+
+#include "exposition/families.hpp"
+#include "wire/address.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+using exposition::family;
+using exposition::metric;
+using exposition::single;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr MetricType counter = MetricType::Counter;
+constexpr MetricType gauge = MetricType::Gauge;
+
+std::string metric_name(const char* figure, MetricType of) {
+    return std::string{"tutti_cluster_"} + figure + (of == counter ? "_total" : "");
+}
+
+constexpr double seconds(std::uint64_t ms) { return static_cast<double>(ms) / 1000; }
+
+// What has not happened yet is there as zero, so that a rate over it has a beginning.
+std::vector<MetricFamily> families_of(const node_facts& f) {
+    std::vector<MetricFamily> all;
+#define TUTTI_FIGURE(name, kind, what) \
+    all.push_back(single(metric_name(#name, kind), what, kind, static_cast<double>(f.name)));
+    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
+#undef TUTTI_FIGURE
+    all.push_back(single("tutti_cluster_uptime_seconds", "Since the node began", gauge, seconds(f.uptime_ms)));
+    MetricFamily aborts = family("tutti_cluster_rolled_back_total",
+                                 "Attempts of blocks that had touched objects and were rolled back", counter);
+    for (std::size_t i = 0; i < rollback_reasons; ++i) {
+        aborts.metric.push_back(metric({{"reason", std::string{name_of(static_cast<rollback_reason>(i))}}},
+                                       static_cast<double>(f.rolled_back[i]), counter));
+    }
+    all.push_back(std::move(aborts));
+    MetricFamily connected = family("tutti_cluster_peer_connected", "1 while the other node is connected", gauge);
+    MetricFamily silent =
+        family("tutti_cluster_peer_silent_seconds",
+               "How long the other node has sent nothing, in steps of a beat; or how long it is lost", gauge);
+    for (std::size_t i = 0; i < f.peers.size(); ++i) {
+        const peer_facts& p = f.peers[i];
+        if (p.state == peer_state::itself) continue;
+        const std::string number = std::to_string(i);
+        connected.metric.push_back(metric({{"node", number}}, p.state == peer_state::connected ? 1 : 0, gauge));
+        silent.metric.push_back(metric({{"node", number}}, seconds(p.silent_ms), gauge));
+    }
+    if (!connected.metric.empty()) {
+        all.push_back(std::move(connected));
+        all.push_back(std::move(silent));
+    }
+    return all;
+}
+
+}  // namespace
+
+std::unique_ptr<exposition::web_server> expose(const std::string& address, std::function<node_facts()> look) {
+    const asio::ip::tcp::endpoint at = wire::parse_tcp(address, true);
+    if (!at.address().is_loopback()) {
+        throw wire::refusal{"metrics on '" + address +
+                            "': they are neither encrypted nor protected, so give a host of loopback, such as "
+                            "127.0.0.1, and bring it to other machines by a tunnel or a proxy that are"};
+    }
+    return std::make_unique<exposition::web_server>(
+        at.address().to_string(), at.port(),
+        exposition::web_server::pages{
+            {"/metrics", [look = std::move(look)] { return exposition::page_of(families_of(look())); }}});
+}
+
+}  // namespace tutti::cluster

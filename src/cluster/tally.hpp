@@ -1,0 +1,61 @@
+// What became of the attempts of one context that touched objects of one node.
+//
+// An undo action of an attempt may run blocks of its own on the same context, which end before the attempt has been
+// rolled back: so those that run are a stack.
+//
+// Thread safety: that of observe/counter.hpp; the stack is the context's own.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "observe/counter.hpp"
+#include "tutti/cluster/status.hpp"
+
+namespace tutti::cluster {
+
+class tally {
+public:
+    void began(bool of_reader) {
+        begins_.add_one();
+        running_.push_back({rollback_reason::other, of_reader});
+    }
+    /// The innermost attempt will be rolled back, for that reason.
+    void doom(rollback_reason why) noexcept {
+        if (!running_.empty()) running_.back().why = why;
+    }
+    void committed() noexcept {
+        commits_.add_one();
+        if (!running_.empty()) running_.pop_back();
+    }
+    void rolled_back() noexcept {
+        if (running_.empty()) return;  // there was no memory to note it
+        const attempt a = running_.back();
+        running_.pop_back();
+        rolled_back_[static_cast<std::size_t>(a.why)].add_one();
+        if (a.of_reader && is_defeat(a.why)) reader_aborts_.add_one();
+    }
+
+    void add_to(node_facts& sum) const noexcept {
+        sum.begins += begins_.get();
+        sum.commits += commits_.get();
+        sum.reader_aborts += reader_aborts_.get();
+        for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
+    }
+
+    /// Whether objects make the attempt start over for it, rather than end, or start over for something else.
+    [[nodiscard]] static constexpr bool is_defeat(rollback_reason r) noexcept {
+        return r <= rollback_reason::variables;
+    }
+
+private:
+    struct attempt {
+        rollback_reason why;
+        bool of_reader;
+    };
+    std::vector<attempt> running_;
+    observe::counter begins_, commits_, reader_aborts_;
+    std::array<observe::counter, rollback_reasons> rolled_back_;
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,222 @@
+// Winners show their executions in the page of transactions, losers wait for what they find there. What the module
+// promises is in kernel/uapi.h.
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/fence.hpp"
+#include "base/lock.hpp"
+#include "core/ports/kernel_serializer.hpp"
+#include "core/state/critical.hpp"
+#include "device/device.hpp"
+#include "kernel/uapi.h"
+
+namespace tutti::core {
+namespace {
+
+template <class T>
+std::atomic_ref<T> shared_with_module(T& field) noexcept {
+    return std::atomic_ref<T>{field};
+}
+
+/// A call that the module takes a number with, in the place of a pointer. The error, or 0 and what it returned.
+struct answer {
+    int error;
+    int value;
+};
+answer call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
+    const int before = errno;
+    const int value = ::ioctl(fd, what, with);
+    const int error = value < 0 ? errno : 0;
+    errno = before;
+    return {error, value};
+}
+
+/// The device as this process has it. Opened at the first need, and open for good: threads stay enrolled.
+struct device_in_use {
+    base::lock opening;
+    bool tried = false;  // under `opening`
+    std::atomic<tutti_transaction*> entries{nullptr};
+    int fd = -1;  // published by `entries`
+    std::atomic<std::uint32_t> enrolments{0};
+    /// Whose executions the entry of that number shows.
+    std::array<std::atomic<const descriptor*>, TUTTI_THREADS> shown{};
+    std::atomic<bool> complained{false};
+};
+constinit device_in_use device;
+
+/// One line for the process: the others would say the same.
+void complain(const char* problem) noexcept {
+    if (device.complained.exchange(true, std::memory_order_relaxed)) return;
+    std::fprintf(stderr, "tutti: losers of conflicts wait in user space, not in the kernel: %s\n", problem);
+}
+
+/// The calling thread's entry.
+struct place {
+    tutti_transaction* entry = nullptr;
+    const descriptor* shows = nullptr;  // as the table says
+    std::uint32_t number = 0;
+    bool tried = false;
+    bool defers = false;
+    std::uint64_t latest = 0;  // number of an execution: none is given twice
+};
+constinit thread_local place mine;
+
+/// A child inherits the weight, and no entry that would give it back.
+void before_fork() noexcept {
+    if (std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
+}
+
+/// The page is not mapped there (VM_DONTCOPY), and the module takes no call of another program.
+void in_child() noexcept {
+    device.opening.forget_holder();
+    device.entries.store(nullptr, std::memory_order_relaxed);
+    if (device.fd >= 0) ::close(std::exchange(device.fd, -1));
+    device.tried = false;
+    for (auto& s : device.shown) s.store(nullptr, std::memory_order_relaxed);
+    mine = {};
+}
+
+void heed_forks() noexcept {
+    static const int done = ::pthread_atfork(before_fork, nullptr, in_child);
+    static_cast<void>(done);
+}
+
+/// Null if it cannot be had.
+tutti_transaction* open_entries() {
+    const base::lock_guard guard{device.opening};
+    if (device.tried) return device.entries.load(std::memory_order_acquire);
+    device.tried = true;
+    std::string problem;
+    const int fd = device::open(problem);
+    if (fd < 0) {
+        complain(problem.c_str());
+        return nullptr;
+    }
+    void* const page = device::map_page(fd, TUTTI_TRANSACTIONS_PAGE);
+    if (page == nullptr) {
+        complain((TUTTI_DEVICE " cannot be mapped: " + std::string{std::strerror(errno)}).c_str());
+        ::close(fd);
+        return nullptr;
+    }
+    heed_forks();
+    device.fd = fd;
+    device.entries.store(static_cast<tutti_transaction*>(page), std::memory_order_release);
+    return static_cast<tutti_transaction*>(page);
+}
+
+/// The module takes the entry back when the thread ends, however it does.
+TUTTI_COLD void enrol() {
+    mine.tried = true;
+    tutti_transaction* const entries = open_entries();
+    if (entries == nullptr) return;
+    __u32 number = 0;
+    const int before = errno;
+    if (::ioctl(device.fd, TUTTI_ENROL, &number) != 0) {
+        complain(("a thread gets no entry of " TUTTI_DEVICE ": " + std::string{std::strerror(errno)}).c_str());
+        errno = before;
+        return;
+    }
+    mine.number = number;
+    mine.latest = std::uint64_t{device.enrolments.fetch_add(1, std::memory_order_relaxed)} << 32;
+    mine.entry = &entries[number];
+}
+
+tutti_transaction* own_entry(descriptor& self) noexcept {
+    if (!mine.tried) [[unlikely]] {
+        try {
+            undisturbed(self, [] { enrol(); });
+        } catch (const std::bad_alloc&) {
+            complain("there is no memory for it");
+        }
+    }
+    return mine.entry;
+}
+
+bool is_the_threads(const descriptor& d) noexcept { return d.hooks == nullptr && d.outer == nullptr; }
+
+/// What the entry of `other` reads while it shows an execution, which also names the entry; else 0.
+word shown_by(const descriptor& other) noexcept {
+    tutti_transaction* const entries = device.entries.load(std::memory_order_acquire);
+    if (entries == nullptr) return 0;
+    for (std::size_t i = 0; i < TUTTI_THREADS; ++i) {
+        // A thread that has ended leaves its descriptor here, and the next one may have the descriptor and another
+        // entry: only one of them shows anything.
+        if (device.shown[i].load(std::memory_order_acquire) != &other) continue;
+        const word shows = shared_with_module(entries[i].running).load(std::memory_order_acquire);
+        if (shows != 0) return shows;
+    }
+    return 0;
+}
+
+void set_goal(tutti_transaction& e, word shows) noexcept {
+    shared_with_module(e.awaits).store(static_cast<__u32>(shows % TUTTI_THREADS), std::memory_order_relaxed);
+    shared_with_module(e.awaited).store(shows, std::memory_order_relaxed);
+}
+
+bool sleep_until_over(descriptor& self, word shows, base::deadline until) noexcept {
+    tutti_transaction* const e = own_entry(self);
+    if (e == nullptr) return false;
+    const std::int64_t left = std::clamp<std::int64_t>((until - base::real_now()).count(), 1, TUTTI_LONGEST_WAIT_NS);
+    set_goal(*e, shows);
+    const int error = call(device.fd, TUTTI_AWAIT, static_cast<std::uint64_t>(left)).error;
+    shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
+    return error == 0 || error == ETIMEDOUT || error == EINTR;
+}
+
+}  // namespace
+
+const kernel_sleep sleep_in_kernel{shown_by, sleep_until_over};
+
+void show_in_kernel(descriptor& self) noexcept {
+    if (!is_the_threads(self)) return;
+    tutti_transaction* const e = own_entry(self);
+    if (e == nullptr) return;
+    auto running = shared_with_module(e->running);
+    if (running.load(std::memory_order_relaxed) != 0) return;  // it starts over
+    if (mine.shows != &self) {
+        mine.shows = &self;
+        device.shown[mine.number].store(&self, std::memory_order_release);
+    }
+    const timing& t = self.run.timed;
+    const auto due = t.on ? t.due.time_since_epoch().count() : 0;
+    shared_with_module(e->priority).store(self.run.how->priority, std::memory_order_relaxed);
+    shared_with_module(e->deadline_ns).store(static_cast<__u64>(due), std::memory_order_relaxed);
+    running.store(++mine.latest * TUTTI_THREADS + mine.number, std::memory_order_release);
+}
+
+void hide_in_kernel(descriptor& self) noexcept {
+    tutti_transaction* const e = mine.entry;
+    if (e == nullptr || mine.shows != &self) return;
+    shared_with_module(e->running).store(0, std::memory_order_release);
+    base::light_fence();  // partner: the interrupt that a loser sends (announce_waiter in kernel/serialization.c)
+    if (shared_with_module(e->waiters).load(std::memory_order_relaxed) != 0) [[unlikely]]
+        call(device.fd, TUTTI_RELEASE);
+    if (mine.defers) [[unlikely]] {
+        mine.defers = false;
+        call(device.fd, TUTTI_RESUME);
+    }
+}
+
+bool defer_in_kernel(descriptor& self, const descriptor& other) noexcept {
+    const word shows = is_the_threads(self) ? shown_by(other) : 0;
+    tutti_transaction* const e = shows != 0 ? own_entry(self) : nullptr;
+    if (e == nullptr) return false;
+    set_goal(*e, shows);
+    const answer a = call(device.fd, TUTTI_DEFER, TUTTI_LONGEST_WAIT_NS);
+    shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
+    mine.defers |= a.value == 1;
+    return a.error == 0;
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,42 @@
+// Samples as prometheus-cpp wants them, in one line each, and the page that Prometheus reads.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "exposition/web_server.hpp"
+
+namespace tutti::exposition {
+
+using labels = std::vector<prometheus::ClientMetric::Label>;
+
+[[nodiscard]] inline prometheus::ClientMetric metric(labels of, double value, prometheus::MetricType type) {
+    prometheus::ClientMetric m;
+    m.label = std::move(of);
+    (type == prometheus::MetricType::Counter ? m.counter.value : m.gauge.value) = value;
+    return m;
+}
+
+[[nodiscard]] inline prometheus::MetricFamily family(std::string name, std::string help, prometheus::MetricType type) {
+    prometheus::MetricFamily f;
+    f.name = std::move(name);
+    f.help = std::move(help);
+    f.type = type;
+    return f;
+}
+
+/// A family of one sample, without labels.
+[[nodiscard]] inline prometheus::MetricFamily single(std::string name, std::string help, prometheus::MetricType type,
+                                                     double value) {
+    prometheus::MetricFamily f = family(std::move(name), std::move(help), type);
+    f.metric.push_back(metric({}, value, type));
+    return f;
+}
+
+/// In Prometheus's text format.
+[[nodiscard]] page page_of(const std::vector<prometheus::MetricFamily>& all);
+
+}  // namespace tutti::exposition

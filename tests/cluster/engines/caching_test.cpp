@@ -1,0 +1,322 @@
+// Copies of what was read: what they may show, when they are dropped, and that each step left out is noticed.
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/node.hpp>
+
+#include "cluster/backend/address.hpp"
+#include "cluster/backend/caching.hpp"
+#include "cluster/backend/fault.hpp"
+#include "cluster/engines/chronicle.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using namespace tutti::cluster::backend;
+using tutti::cluster::backend::write;  // and not the call of POSIX
+
+constexpr std::chrono::milliseconds for_ever{3'600'000};
+const key a{"oa"}, b{"ob"};
+
+/// One program with a cache of one server, and another that writes there.
+class programs {
+public:
+    explicit programs(std::chrono::milliseconds staleness = for_ever, std::size_t most = 64u << 20)
+        : mine_{new chronicle{server, std::make_shared<tide>()}},
+          cache{std::unique_ptr<engine>{mine_}, staleness, most} {}
+
+    version write_there(std::vector<write> all) { return write_at(there_, all); }
+    version write_here(std::vector<write> all) { return write_at(cache, all); }
+    /// As a block that begins with it reads it.
+    record read(const key& k) {
+        snapshot fresh;
+        return read(fresh, k);
+    }
+    record read(snapshot& of, const key& k) {
+        std::vector<record> found;
+        if (cache.get(of, freshness::same, {}, {&k, 1}, found) != verdict::good) throw std::runtime_error{"unread"};
+        return found.front();
+    }
+    /// Until the cache answers by itself.
+    void settle(const key& k) {
+        for (std::uint64_t before = cache.answered(); cache.answered() == before;) {
+            static_cast<void>(read(k));
+            std::this_thread::sleep_for(std::chrono::microseconds{200});
+        }
+    }
+    /// Until what the cache shows of it is that.
+    bool comes_to(const key& k, const std::string& bytes, std::chrono::milliseconds limit = std::chrono::seconds{20}) {
+        const auto late = std::chrono::steady_clock::now() + limit;
+        while (read(k).bytes != bytes) {
+            if (std::chrono::steady_clock::now() > late) return false;
+            std::this_thread::sleep_for(std::chrono::microseconds{200});
+        }
+        return true;
+    }
+    [[nodiscard]] unsigned asked() const { return mine_->asked.load(); }
+    chronicle& engine_below() { return *mine_; }
+
+    const std::shared_ptr<chronicle_store> server = std::make_shared<chronicle_store>();
+
+private:
+    static version write_at(engine& e, std::vector<write>& all) {
+        request r;
+        r.writes = all;
+        e.commit(r);
+        if (r.said != verdict::good) throw std::runtime_error{"unwritten"};
+        return r.at;
+    }
+    chronicle* const mine_;
+    chronicle there_{server, std::make_shared<tide>()};
+
+public:
+    caching cache;
+};
+
+// Each says what is wrong, or nothing.
+
+std::string reads_are_kept_until_they_change() {
+    programs p;
+    p.write_there({{a, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    const unsigned asked = p.asked();
+    for (int i = 0; i < 5; ++i) static_cast<void>(p.read(a));
+    if (p.asked() != asked) return "the engine is asked for what is kept";
+    p.server->tell_no_more();
+    p.write_there({{a, true, "2"}});
+    const version last = p.write_there({{a, true, "3"}});
+    if (p.read(a).bytes != "1") return "it shows what it was not told";
+    p.server->tell_until(last);
+    if (!p.comes_to(a, "3", std::chrono::seconds{1}))
+        return "it shows " + p.read(a).bytes + ", and not the last of two";
+    if (p.asked() != asked) return "the engine is asked for what it has told";
+    return {};
+}
+
+std::string what_is_erased_is_gone() {
+    programs p;
+    p.write_there({{a, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    const version gone = p.write_there({{a, false, {}}, {b, true, "here"}});
+    if (!p.comes_to(b, "here", std::chrono::seconds{5})) return "it is not told";
+    // Told at once with b, so that it is known by now.
+    const record now = p.read(a);
+    if (now.exists) return "what was erased is still there";
+    return now.at == gone ? "" : "what was erased has another version";
+}
+
+std::string own_commits_are_seen_at_once() {
+    programs p;
+    p.write_there({{a, true, "1"}, {b, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    p.settle(b);
+    p.server->tell_no_more();
+    p.write_here({{a, true, "2"}});
+    return p.read(a).bytes == "2" ? "" : "it does not see what it has committed itself";
+}
+
+std::string one_block_sees_one_state() {
+    programs p;
+    p.write_there({{a, true, "1"}, {b, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    snapshot block;
+    static_cast<void>(p.read(block, a));
+    const version second = p.write_there({{a, true, "2"}, {b, true, "2"}});
+    snapshot other;
+    while (other.at < second) {
+        other = {};
+        static_cast<void>(p.read(other, a));
+    }
+    if (p.read(block, b).bytes != "1") return "a block sees two states";
+    return p.read(b).bytes == "2" ? "" : "a copy of an old state is kept for new blocks";
+}
+
+std::string copies_go_with_the_feed() {
+    programs p;
+    p.write_there({{a, true, "1"}, {b, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    p.settle(b);
+    p.server->refuse_feeds(true);
+    p.server->break_feeds();
+    p.write_there({{a, true, "2"}, {b, true, "2"}});
+    if (!p.comes_to(a, "2", std::chrono::seconds{1})) return "it shows what it had, and is told no more";
+    p.server->refuse_feeds(false);
+    p.server->await_feeds(2);  // it is told again, of what comes from now on
+    p.settle(a);
+    return p.read(b).bytes == "2" ? "" : "what it was not told of has a copy of before";
+}
+
+std::string what_changes_under_a_fetch_is_not_kept() {
+    programs p;
+    p.write_there({{a, true, "1"}, {b, true, "1"}});
+    p.server->tell_all();
+    p.settle(b);
+    bool once = true;
+    p.engine_below().after_get = [&](std::span<const key> wanted) {
+        if (wanted.empty() || wanted.front() != a || !std::exchange(once, false)) return;
+        // Fetched, and on its way back; meanwhile it changes, and the cache hears of it.
+        p.write_there({{a, true, "2"}, {b, true, "2"}});
+        while (p.read(b).bytes != "2") std::this_thread::sleep_for(std::chrono::microseconds{200});
+    };
+    if (p.read(a).bytes != "1") return "this test has tested nothing";
+    return p.read(a).bytes == "2" ? "" : "what has changed while it was fetched is kept";
+}
+
+std::string old_states_are_not_shown() {
+    constexpr std::chrono::milliseconds staleness{300};
+    programs p{staleness};
+    p.write_there({{a, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    p.engine_below().loses_pulses = true;
+    p.server->tell_no_more();
+    p.write_there({{a, true, "2"}});
+    return p.comes_to(a, "2", 20 * staleness) ? "" : "it shows a state of long ago";
+}
+
+std::string commits_are_shown_whole(std::size_t rounds) {
+    programs p;
+    p.write_there({{a, true, "0"}, {b, true, "0"}});
+    p.server->tell_all();
+    p.settle(a);
+    p.settle(b);
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> torn{0};
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 2; ++i) {
+        readers.emplace_back([&, i] {
+            while (!stop.load()) {
+                snapshot block;
+                const std::string first = p.read(block, i == 0 ? a : b).bytes;
+                if (p.read(block, i == 0 ? b : a).bytes != first) ++torn;
+            }
+        });
+    }
+    for (std::size_t i = 1; i <= rounds; ++i) {
+        const std::string now = std::to_string(i);
+        // Copies are shown where the cache is not behind its own program.
+        if (i % 40 == 0) p.write_here({{a, true, now}, {b, true, now}});
+        else p.write_there({{a, true, now}, {b, true, now}});
+        std::this_thread::sleep_for(std::chrono::microseconds{300});
+    }
+    const bool came = p.comes_to(a, std::to_string(rounds));
+    stop = true;
+    for (std::thread& t : readers) t.join();
+    if (torn.load() != 0) return "half of a commit is shown";
+    return came ? "" : "the last commit is never shown";
+}
+
+class engine_caching : public ::testing::Test {
+protected:
+    void TearDown() override { injected_fault = fault::none; }
+    template <class F>
+    static void expect_caught(fault f, F&& look) {
+        EXPECT_EQ(look(), "");
+        injected_fault = f;
+        std::string said;
+        for (int i = 0; i < 20 && said.empty(); ++i) said = look();  // chance has a part where threads have to meet
+        injected_fault = fault::none;
+        EXPECT_NE(said, "") << "fault " << static_cast<int>(f) << " was not noticed";
+        std::printf("fault %d: %s\n", static_cast<int>(f), said.c_str());
+    }
+    support::watchdog guard_{"caching", std::chrono::seconds{100}};
+};
+
+TEST_F(engine_caching, what_is_told_is_applied_in_order) {
+    expect_caught(fault::cache_backwards, reads_are_kept_until_they_change);
+}
+TEST_F(engine_caching, what_is_erased_is_gone) { expect_caught(fault::cache_keeps_erased, what_is_erased_is_gone); }
+TEST_F(engine_caching, own_commits_are_seen_at_once) {
+    expect_caught(fault::cache_below_tide, own_commits_are_seen_at_once);
+}
+TEST_F(engine_caching, one_block_sees_one_state) { expect_caught(fault::cache_late_copy, one_block_sees_one_state); }
+TEST_F(engine_caching, copies_go_with_the_feed) { expect_caught(fault::cache_outlives, copies_go_with_the_feed); }
+TEST_F(engine_caching, what_changes_under_a_fetch_is_not_kept) {
+    expect_caught(fault::cache_late_copy, what_changes_under_a_fetch_is_not_kept);
+}
+TEST_F(engine_caching, old_states_are_not_shown) { expect_caught(fault::cache_ageless, old_states_are_not_shown); }
+TEST_F(engine_caching, commits_are_shown_whole) {
+    expect_caught(fault::cache_in_parts, [] { return commits_are_shown_whole(support::rounds(400)); });
+}
+
+TEST_F(engine_caching, keeps_no_more_than_it_may) {
+    programs p{for_ever, 4000};
+    std::vector<write> all;
+    const auto name = [](int i) { return "o" + std::to_string(i); };
+    for (int i = 0; i < 100; ++i) all.push_back({name(i), true, std::string(20, 'x')});
+    p.write_there(all);
+    p.server->tell_all();
+    p.settle(name(0));
+    for (int round = 0; round < 2; ++round) {
+        const unsigned before = p.asked();
+        for (int i = 0; i < 100; ++i) EXPECT_EQ(p.read(name(i)).bytes, std::string(20, 'x'));
+        EXPECT_GT(p.asked(), before + 50) << "more is kept than fits";
+    }
+    const unsigned before = p.asked();
+    EXPECT_EQ(p.read(name(99)).bytes, std::string(20, 'x'));
+    EXPECT_EQ(p.asked(), before) << "the latest is not kept";
+    p.write_there({{name(99), true, std::string(5000, 'y')}});  // larger than all that may be kept
+    EXPECT_TRUE(p.comes_to(name(99), std::string(5000, 'y')));
+}
+
+TEST_F(engine_caching, now_is_now) {
+    programs p;
+    p.write_there({{a, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    p.server->tell_no_more();
+    const record old = p.read(a);
+    const check held{a, old.at};
+    p.write_there({{a, true, "2"}});
+    snapshot block;
+    std::vector<record> found;
+    EXPECT_EQ(p.cache.get(block, freshness::now, {&held, 1}, {}, found), verdict::conflict);
+    EXPECT_EQ(p.read(a).bytes, "2") << "who starts over finds what was in the way";
+}
+
+TEST_F(engine_caching, two_nodes_of_a_process_see_one_order) {
+    const auto server = std::make_shared<chronicle_store>();
+    const auto shared = std::make_shared<tide>();
+    caching first{std::make_unique<chronicle>(server, shared), for_ever};
+    caching second{std::make_unique<chronicle>(server, shared), for_ever};
+    const auto read = [](caching& at) {
+        snapshot any;
+        std::vector<record> found;
+        EXPECT_EQ(at.get(any, freshness::same, {}, {&a, 1}, found), verdict::good);
+        return found.front().bytes;
+    };
+    const auto settle = [&](caching& at) {
+        for (const std::uint64_t before = at.answered(); at.answered() == before;) static_cast<void>(read(at));
+    };
+    server->tell_all();
+    settle(first);
+    settle(second);
+    server->tell_no_more();
+    const write w{a, true, "1"};
+    request r;
+    r.writes = {&w, 1};
+    first.commit(r);
+    ASSERT_EQ(r.said, verdict::good);
+    EXPECT_EQ(read(second), "1");
+}
+
+TEST_F(engine_caching, an_engine_that_cannot_be_followed_is_refused_by_name) {
+    try {
+        cluster::node here{cluster::engine_options{.address = "memory:", .staleness = std::chrono::milliseconds{1}}};
+        FAIL();
+    } catch (const cluster::connection_error& e) {
+        EXPECT_NE(std::string{e.what()}.find("the memory of this process"), std::string::npos) << e.what();
+    }
+}
+
+}  // namespace

@@ -1,0 +1,223 @@
+// Where a block with several checkpoints goes on, and with what.
+#include <vector>
+
+#include "cluster/hyflow/account.hpp"
+#include "cluster/hyflow/crew.hpp"
+
+namespace hyflow_test {
+namespace {
+
+using tutti::cluster::placement;
+
+class hyflow_checkpoints : public ::testing::Test {
+protected:
+    void SetUp() override {
+        for (int i = 0; i < 4; ++i) open_account(name(i), 0);
+    }
+    static std::string name(int i) { return "account-" + std::to_string(i); }
+
+    std::vector<std::unique_ptr<tutti::cluster::node>> nodes = tutti::cluster::testing::start_nodes(2, placement::home);
+    thread_on here{*nodes[0]};
+};
+
+/// A loop with a checkpoint at the end of each round, as HyflowCPP's benchmarks have; `i` lives outside of the block.
+std::vector<int> pay_all(int count, tutti::cluster::node& other, int last, const std::string& changes_then) {
+    std::vector<int> rounds;
+    bool met = false;
+    int i = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        for (i = 0; i < count; ++i) {
+            rounds.push_back(i);
+            BankAccount::deposit("account-" + std::to_string(i), 1, __context__);
+            if (i == last && !std::exchange(met, true)) meanwhile(other, [&] { pay_in(changes_then, 10); });
+            HYFLOW_STORE(&i, i);
+            HYFLOW_CHECKPOINT_HERE;
+        }
+    }
+    HYFLOW_ATOMIC_END;
+    return rounds;
+}
+
+// Catches a way back to a checkpoint that is too late, or too early; and a variable that is not restored.
+TEST_F(hyflow_checkpoints, are_gone_back_to_up_to_the_first_object_that_has_changed) {
+    const std::vector<std::vector<int>> right{{0, 1, 2, 3, 0, 1, 2, 3}, {0, 1, 2, 3, 1, 2, 3}, {0, 1, 2, 3, 2, 3}};
+    for (int changed = 0; changed < 3; ++changed) {
+        EXPECT_EQ(pay_all(4, *nodes[1], 3, name(changed)), right[static_cast<std::size_t>(changed)]);
+    }
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(balance(name(i)), i < 3 ? 13 : 3);
+}
+
+// Catches a way back after which what was written before it is forgotten at the next checkpoint, and a checkpoint whose
+// values go on changing with those of the block.
+TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
+    int first = 0, second = 0, third = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++first;
+        BankAccount::deposit(name(0), 1, __context__);
+        BankAccount::deposit(name(3), 1, __context__);
+        HYFLOW_CHECKPOINT_HERE;
+        ++second;
+        BankAccount::deposit(name(1), 1, __context__);
+        BankAccount::deposit(name(0), 1, __context__);
+        if (second == 1) meanwhile(*nodes[1], [&] { pay_in(name(1), 10); });
+        HYFLOW_CHECKPOINT_HERE;
+        ++third;
+        BankAccount::deposit(name(2), 1, __context__);
+        BankAccount::deposit(name(0), 1, __context__);
+        if (third == 2) meanwhile(*nodes[1], [&] { pay_in(name(2), 10); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(first, 1);
+    EXPECT_EQ(second, 2);
+    EXPECT_EQ(third, 3);
+    EXPECT_EQ(balance(name(0)), 3);
+    EXPECT_EQ(balance(name(1)), 11);
+    EXPECT_EQ(balance(name(2)), 11);
+    EXPECT_EQ(balance(name(3)), 1);
+}
+
+// Catches a note of an object that stays, though the block was restarted before the object was open.
+TEST_F(hyflow_checkpoints, hold_where_opening_an_object_finds_the_conflict) {
+    int before = 0, after = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        BankAccount::deposit(name(0), 1, __context__);
+        HYFLOW_CHECKPOINT_HERE;
+        ++after;
+        HYFLOW_FETCH(name(1), true);
+        if (after == 1) {
+            meanwhile(*nodes[1], [&] {
+                pay_in(name(1), 10);
+                pay_in(name(2), 10);
+            });
+        }
+        BankAccount::deposit(name(2), 1, __context__);  // is newer than what was read
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(balance(name(0)), 1);
+    EXPECT_EQ(balance(name(2)), 11);
+}
+
+// The last round has a checkpoint after it: nothing but the commit runs again, with all that was written.
+TEST_F(hyflow_checkpoints, at_the_end_of_a_block_repeat_nothing) {
+    int runs = 0;
+    bool met = false;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        BankAccount::deposit(name(0), 1, __context__);
+        ++runs;
+        HYFLOW_CHECKPOINT_HERE;
+        (void)HYFLOW_ON_READ(name(1));
+        if (!std::exchange(met, true)) meanwhile(*nodes[1], [&] { pay_in(name(1), 10); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(runs, 1);
+    EXPECT_EQ(balance(name(0)), 1);
+    EXPECT_EQ(balance(name(1)), 10);
+}
+
+// Catches a way back that knows of writes alone, and one that publishes or deletes twice.
+TEST_F(hyflow_checkpoints, keep_what_was_published_and_deleted_before_them) {
+    int before = 0, after = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        {
+            BankAccount* fresh = new BankAccount("fresh", 5);
+            HYFLOW_PUBLISH_OBJECT(fresh);
+            fresh->add(1);
+        }
+        HYFLOW_DELETE_OBJECT(HYFLOW_ON_READ(name(0)));
+        HYFLOW_CHECKPOINT_HERE;
+        BankAccount::deposit(name(1), 1, __context__);
+        EXPECT_FALSE(HYFLOW_NFETCH(name(0), true, false));
+        EXPECT_EQ(((BankAccount*)HYFLOW_ON_READ("fresh"))->checkBalance(), 6);
+        if (++after == 1) meanwhile(*nodes[1], [&] { pay_in(name(1), 10); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(balance("fresh"), 6);
+    EXPECT_EQ(balance(name(1)), 11);
+    EXPECT_THROW(balance(name(0)), tutti::cluster::no_such_object);
+}
+
+// Catches objects of nested blocks that no checkpoint around them knows of: the block would go on with a stale one.
+TEST_F(hyflow_checkpoints, know_what_nested_blocks_have_touched) {
+    int before = 0, after = 0;
+    long seen = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        pay_in(name(0), 1);
+        seen = balance(name(0));
+        HYFLOW_CHECKPOINT_HERE;
+        BankAccount::deposit(name(1), seen, __context__);
+        if (++after == 1) meanwhile(*nodes[1], [&] { pay_in(name(0), 10); });
+        if (after == 2) meanwhile(*nodes[1], [&] { pay_in(name(1), 100); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(before, 2);
+    EXPECT_EQ(after, 3);
+    EXPECT_EQ(balance(name(0)), 11);
+    EXPECT_EQ(balance(name(1)), 111);
+}
+
+void pay_in_and_fail(const std::string& id) {
+    HYFLOW_ATOMIC_START {
+        BankAccount::deposit(id, 1000, __context__);
+        throw std::runtime_error{"no"};
+    }
+    HYFLOW_ATOMIC_END;
+}
+
+// Catches a block that writes again what a nested one had, though that was rolled back.
+TEST_F(hyflow_checkpoints, do_not_keep_what_a_nested_block_has_taken_back) {
+    int after = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        BankAccount::deposit(name(0), 1, __context__);
+        EXPECT_THROW(pay_in_and_fail(name(0)), std::runtime_error);
+        HYFLOW_CHECKPOINT_HERE;
+        BankAccount::deposit(name(1), 1, __context__);
+        if (++after == 1) meanwhile(*nodes[1], [&] { pay_in(name(1), 10); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(balance(name(0)), 1);
+    EXPECT_EQ(balance(name(1)), 11);
+}
+
+TEST_F(hyflow_checkpoints, that_could_not_be_gone_back_to_are_refused) {
+    using tutti::usage_error;
+    const auto without_init = [] {
+        HYFLOW_ATOMIC_START { HYFLOW_CHECKPOINT_HERE; }
+        HYFLOW_ATOMIC_END;
+    };
+    EXPECT_THROW(without_init(), usage_error);
+    const auto late_init = [&] {
+        HYFLOW_ATOMIC_START {
+            (void)HYFLOW_ON_READ(name(0));
+            HYFLOW_CHECKPOINT_INIT;
+        }
+        HYFLOW_ATOMIC_END;
+    };
+    EXPECT_THROW(late_init(), usage_error);
+    const auto store_of_its_own = [] {
+        HYFLOW_ATOMIC_START {
+            HYFLOW_CHECKPOINT_INIT;
+            int own = 0;
+            HYFLOW_STORE(&own, own);
+        }
+        HYFLOW_ATOMIC_END;
+    };
+    EXPECT_THROW(store_of_its_own(), usage_error);
+}
+
+}  // namespace
+}  // namespace hyflow_test

@@ -1,0 +1,110 @@
+// One node in a process of its own, which does what its standard input says and answers each line with "done", or with
+// "lost" where a node that it needs is gone.
+//
+//   commit <n>    n blocks, each of which writes one object
+//   cancel <n>    n blocks that touch that object and are cancelled
+//   look <n>      n blocks, each of which looks for another object, so that all nodes are asked
+//   doze          one more thread sleeps in retry until the end
+//
+// Arguments: its number, its patience in milliseconds, the address of its metrics or -, the addresses of all nodes. It
+// says "ready <port of the metrics>" when all are connected.
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+namespace {
+
+using namespace tutti;
+using cluster::ref;
+
+using tutti::cluster::node;
+
+/// False: a node that it needs is gone.
+bool run(node& here, const std::string& verb, long times) {
+    const ref<long> counter{here, "counter of node " + std::to_string(here.number())};
+    try {
+        for (long i = 0; i < times; ++i) {
+            if (verb == "commit") {
+                atomically([&](tx& t) {
+                    if (counter.find(t) == nullptr) counter.publish(t, 1);
+                    else counter.write(t) += 1;
+                });
+            } else if (verb == "cancel") {
+                (void)try_atomically([&](tx& t) {
+                    (void)counter.find(t);
+                    cancel(t);
+                });
+            } else {
+                const ref<long> one{here, {77, static_cast<std::uint64_t>(i)}};
+                atomically([&](tx& t) { (void)one.find(t); });
+            }
+        }
+        return true;
+    } catch (const cluster::node_lost&) {
+        return false;
+    }
+}
+
+/// Sleeps in retry until the end.
+class dozers {
+public:
+    explicit dozers(const node& here) : here_{here} {}
+    ~dozers() {
+        atomically([&](tx& t) { wake_.set(t, true); });
+        for (std::thread& s : threads_) s.join();
+    }
+    dozers(const dozers&) = delete;
+    dozers& operator=(const dozers&) = delete;
+    void one_more() {
+        threads_.emplace_back([this] {
+            atomically([&](tx& t) {
+                if (!wake_.get(t)) retry(t);
+            });
+        });
+        while (here_.facts().sleepers != threads_.size()) std::this_thread::yield();
+    }
+
+private:
+    const node& here_;
+    var<bool> wake_{false};
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 5) return 2;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is aborted leaves nothing behind
+    try {
+        cluster::node_options how;
+        how.self = static_cast<unsigned>(std::stoul(argv[1]));
+        how.patience = std::chrono::milliseconds{std::stol(argv[2])};
+        if (std::string_view{argv[3]} != "-") how.metrics = argv[3];
+        for (int i = 4; i < argc; ++i) how.addresses.emplace_back(argv[i]);
+        node here{how};
+        std::cout << "ready " << here.metrics_port() << std::endl;
+        dozers asleep{here};
+        for (std::string line; std::getline(std::cin, line);) {
+            std::istringstream words{line};
+            std::string verb;
+            long times = 0;
+            words >> verb >> times;
+            bool done = true;
+            if (verb == "doze") asleep.one_more();
+            else done = run(here, verb, times);
+            std::cout << (done ? "done" : "lost") << std::endl;
+        }
+        return 0;
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << std::endl;
+        return 1;
+    }
+}

@@ -1,0 +1,45 @@
+// Nodes of one cluster in this process.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/node.hpp>
+
+namespace tutti::cluster::testing {
+
+struct account {
+    long balance = 0;
+};
+
+/// Over Unix sockets.
+inline std::vector<std::unique_ptr<node>> start_nodes(unsigned count, placement where,
+                                                      std::chrono::milliseconds patience = std::chrono::seconds{30}) {
+    static std::atomic<unsigned> clusters{0};
+    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-" + std::to_string(::getpid()) + "-" +
+                               std::to_string(clusters.fetch_add(1)) + "-";
+    node_options how;
+    for (unsigned i = 0; i < count; ++i) how.addresses.push_back(prefix + std::to_string(i));
+    how.placement = where;
+    how.patience = patience;
+    std::vector<std::unique_ptr<node>> nodes(count);
+    std::vector<std::thread> starters;
+    for (unsigned i = 0; i < count; ++i) {
+        starters.emplace_back([&, i] {
+            node_options mine = how;
+            mine.self = i;
+            nodes[i] = std::make_unique<node>(mine);
+        });
+    }
+    for (std::thread& t : starters) t.join();
+    return nodes;
+}
+
+}  // namespace tutti::cluster::testing

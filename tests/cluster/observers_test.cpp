@@ -1,0 +1,280 @@
+// Who may ask a node, what for, and what becomes of those who do something else. Observers are sockets of this test.
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/processes.hpp"
+#include "cluster/raw_peer.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster;
+using namespace tutti::cluster::testing;
+
+/// Two nodes of this process.
+struct two_nodes {
+    explicit two_nodes(std::chrono::milliseconds patience = std::chrono::seconds{30}) {
+        how.addresses = some_addresses(2);
+        how.patience = patience;
+        std::thread other{[this] {
+            node_options mine = how;
+            mine.self = 1;
+            second = std::make_unique<node>(mine);
+        }};
+        first = std::make_unique<node>(how);
+        other.join();
+    }
+    [[nodiscard]] std::unique_ptr<raw_peer> observer() const {
+        auto o = std::make_unique<raw_peer>(how.addresses[0]);
+        o->say_hello(how, wire::observer_number);
+        EXPECT_TRUE(o->hears_hello());
+        return o;
+    }
+
+    node_options how;
+    std::unique_ptr<node> first, second;
+};
+
+TEST(cluster_observers, are_told_what_the_node_says_of_itself) {
+    support::watchdog guard{"are_told_what_the_node_says_of_itself"};
+    const two_nodes both;
+    const ref<long> a{*both.first, "a"};
+    for (int i = 0; i < 5; ++i) {
+        atomically([&](tx& t) {
+            if (a.find(t) == nullptr) a.publish(t, 1);
+            else a.write(t) += 1;
+        });
+    }
+    const auto o = both.observer();
+    for (int again = 0; again < 3; ++again) {
+        o->ask_status();
+        const auto told = o->hear_status();
+        ASSERT_TRUE(told);
+        EXPECT_TRUE(told->admitted);
+        const node_facts& f = told->facts;
+        EXPECT_EQ(f.number, 0);
+        EXPECT_EQ(f.nodes, 2);
+        EXPECT_EQ(f.begins, 5u);
+        EXPECT_EQ(f.commits, 5u);
+        EXPECT_EQ(f.clock, both.first->facts().clock);
+        EXPECT_EQ(f.observers, 1u);
+        ASSERT_EQ(f.peers.size(), 2u);
+        EXPECT_EQ(f.peers[0].state, peer_state::itself);
+        EXPECT_EQ(f.peers[1].state, peer_state::connected);
+    }
+    EXPECT_EQ(both.first->facts().objects + both.second->facts().objects, 1u);
+}
+
+// Catches figures that are read while their owner changes them, by the sanitizer; and counts that get lost.
+TEST(cluster_observers, may_ask_while_blocks_run) {
+    support::watchdog guard{"may_ask_while_blocks_run"};
+    const two_nodes both;
+    constexpr std::uint64_t blocks = 100;
+    std::vector<std::thread> threads;
+    for (node* const n : {both.first.get(), both.second.get()}) {
+        for (int i = 0; i < 2; ++i) {
+            threads.emplace_back([n, i] {
+                const ref<long> a{*n, "a" + std::to_string(i)};
+                for (std::uint64_t b = 0; b < blocks; ++b) {
+                    atomically([&](tx& t) {
+                        if (a.find(t) == nullptr) a.publish(t, 1);
+                        else a.write(t) += 1;
+                    });
+                }
+            });
+        }
+    }
+    const auto o = both.observer();
+    for (std::uint64_t commits = 0; commits < 2 * blocks;) {
+        o->ask_status();
+        const auto told = o->hear_status();
+        ASSERT_TRUE(told);
+        EXPECT_GE(told->facts.commits, commits);
+        commits = told->facts.commits;
+    }
+    for (std::thread& t : threads) t.join();
+    const node_facts f = both.first->facts();
+    EXPECT_EQ(f.begins, std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits));
+    EXPECT_EQ(f.commits, 2 * blocks);
+}
+
+// Catches a node that takes an observer for a node whose clock counts: one question would move it for good.
+TEST(cluster_observers, move_no_clock) {
+    support::watchdog guard{"move_no_clock"};
+    const two_nodes both;
+    const auto o = both.observer();
+    o->say({.kind = wire::kind::status, .from = wire::observer_number, .clock = 1'000'000, .oldest = 1'000'000});
+    const auto told = o->hear_status();
+    ASSERT_TRUE(told);
+    EXPECT_LT(told->facts.clock, 1'000'000u);
+    EXPECT_LT(both.first->facts().clock, 1'000'000u);
+}
+
+// Catches an observer that can lock objects, or move the clock, by saying what nodes say.
+TEST(cluster_observers, that_say_something_else_are_cut_off) {
+    support::watchdog guard{"that_say_something_else_are_cut_off"};
+    const two_nodes both;
+    std::uint64_t cut_off = 0;
+    for (int k = 0; k < 14; ++k) {
+        if (static_cast<wire::kind>(k) == wire::kind::status) continue;
+        const auto o = both.observer();
+        o->say({.kind = static_cast<wire::kind>(k), .from = wire::observer_number, .clock = 1'000'000});
+        EXPECT_FALSE(o->hear_status()) << k;
+        ++cut_off;
+    }
+    for (const wire::header& h :
+         {wire::header{.kind = wire::kind::status, .from = 1},  // as a node
+          wire::header{.kind = wire::kind::status, .version = 2, .from = wire::observer_number}}) {
+        const auto o = both.observer();
+        o->say(h);
+        o->await_end();
+        ++cut_off;
+    }
+    const auto longer = both.observer();
+    longer->say({.kind = wire::kind::status, .from = wire::observer_number}, "a body, though it has none");
+    longer->await_end();
+    ++cut_off;
+    EXPECT_EQ(both.first->facts().observers_cut_off, cut_off);
+    EXPECT_LT(both.first->facts().clock, 1'000'000u);
+    EXPECT_FALSE(both.first->lost(1)) << "nodes have nothing to do with it";
+    const auto sound = both.observer();
+    sound->ask_status();
+    EXPECT_TRUE(sound->hear_status()) << "others are answered";
+}
+
+TEST(cluster_observers, of_random_bytes_do_no_harm) {
+    support::watchdog guard{"of_random_bytes_do_no_harm"};
+    const two_nodes both;
+    support::random dice{5};
+    for (std::size_t i = 0; i < support::rounds(200); ++i) {
+        raw_peer p{both.how.addresses[0]};
+        if (dice.one_in(2)) p.say_hello(both.how, wire::observer_number);
+        std::string bytes(1 + dice.below(300), '\0');
+        for (char& c : bytes) c = static_cast<char>(dice.next());
+        p.say(bytes);
+    }
+    EXPECT_FALSE(both.first->lost(1));
+    const auto all = ask_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    EXPECT_TRUE(all[0].facts) << all[0].trouble;
+}
+
+// Catches observers without a bound, and a bound that is never given back.
+TEST(cluster_observers, are_few_at_a_time) {
+    support::watchdog guard{"are_few_at_a_time"};
+    const two_nodes both;
+    std::vector<std::unique_ptr<raw_peer>> all;
+    for (unsigned i = 0; i < wire::most_observers; ++i) {
+        all.push_back(both.observer());
+        all.back()->ask_status();
+        ASSERT_TRUE(all.back()->hear_status()) << i;
+    }
+    const auto one_more = both.observer();
+    const auto told = one_more->hear_status();
+    ASSERT_TRUE(told);
+    EXPECT_FALSE(told->admitted);
+    one_more->await_end();
+    const auto refused = ask_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    EXPECT_NE(refused[0].trouble.find("as many observers"), std::string::npos) << refused[0].trouble;
+    EXPECT_TRUE(refused[1].facts) << "the other node has its own";
+    EXPECT_EQ(both.first->facts().observers_refused, 2u);
+    all.clear();
+    while (both.first->facts().observers != 0) std::this_thread::yield();
+    const auto answered = ask_nodes({.addresses = both.how.addresses, .within = std::chrono::seconds{20}});
+    EXPECT_TRUE(answered[0].facts) << answered[0].trouble;
+}
+
+// Catches an observer that keeps its place for as long as the node lives.
+TEST(cluster_observers, that_say_nothing_are_cut_off) {
+    support::watchdog guard{"that_say_nothing_are_cut_off"};
+    const two_nodes both{std::chrono::milliseconds{200}};
+    const auto o = both.observer();
+    o->await_end();
+    while (both.first->facts().observers != 0) std::this_thread::yield();
+}
+
+// Catches one that reads no answers, and for whom the node would keep them.
+TEST(cluster_observers, that_do_not_read_are_cut_off) {
+    support::watchdog guard{"that_do_not_read_are_cut_off"};
+    const two_nodes both{std::chrono::milliseconds{400}};
+    const auto o = both.observer();
+    o->ask_status();
+    ASSERT_TRUE(o->hear_status()) << "it is admitted";
+    const std::string question = wire::encode(wire::header{.kind = wire::kind::status, .from = wire::observer_number});
+    std::string many;
+    for (int i = 0; i < 1000; ++i) many += question;
+    o->say(many);
+    while (both.first->facts().observers != 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    EXPECT_FALSE(both.first->lost(1));
+}
+
+// Catches a stranger that keeps a cluster from coming together, and a node that answers only when it has.
+TEST(cluster_observers, are_answered_while_nodes_are_awaited_and_strangers_are_no_trouble) {
+    support::watchdog guard{"are_answered_while_nodes_are_awaited"};
+    node_options how{.addresses = some_addresses(2)};
+    std::unique_ptr<node> first, second;
+    std::thread starter{[&] { first = std::make_unique<node>(how); }};
+    {
+        node_options others = how;
+        others.cluster = "another";
+        raw_peer stranger{how.addresses[0]};
+        stranger.say_hello(others, wire::observer_number);
+        stranger.await_end();
+    }
+    const auto all = ask_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
+    ASSERT_TRUE(all[0].facts) << all[0].trouble;
+    EXPECT_EQ(all[0].facts->peers[1].state, peer_state::awaited);
+    EXPECT_FALSE(all[1].facts);
+    node_options mine = how;
+    mine.self = 1;
+    second = std::make_unique<node>(mine);
+    starter.join();
+    const auto later = ask_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}});
+    ASSERT_TRUE(later[0].facts && later[1].facts);
+    EXPECT_EQ(later[0].facts->peers[1].state, peer_state::connected);
+}
+
+TEST(cluster_observers, that_ask_wrongly_are_told_what_to_do) {
+    support::watchdog guard{"that_ask_wrongly_are_told_what_to_do"};
+    const two_nodes both;
+    const auto trouble = [&](observer_options whom) {
+        whom.within = std::chrono::seconds{20};
+        return ask_nodes(whom)[0].trouble;
+    };
+    const auto& a = both.how.addresses;
+    EXPECT_NE(trouble({.cluster = "another", .addresses = a}).find("another cluster"), std::string::npos);
+    EXPECT_NE(trouble({.addresses = {a[0]}}).find("another cluster"), std::string::npos);
+    EXPECT_NE(trouble({.addresses = {"unix:/nonexistent/node"}}).find("is it running?"), std::string::npos);
+    EXPECT_THROW(static_cast<void>(ask_nodes({.addresses = {"nowhere"}})), connection_error);
+    EXPECT_TRUE(ask_nodes({}).empty());
+}
+
+// A cluster of one node of another version, played by a socket.
+TEST(cluster_versions, that_differ_are_named) {
+    support::watchdog guard{"that_differ_are_named"};
+    node_options how{.addresses = some_addresses(2)};
+    std::thread other{[&] {
+        raw_peer p{how.addresses[0]};
+        p.say({.kind = wire::kind::hello, .version = 2, .from = 1}, wire::encode(raw_peer::hello_of(how)));
+        p.await_end();
+    }};
+    std::string said;
+    try {
+        const node first{how};
+    } catch (const connection_error& e) {
+        said = e.what();
+    }
+    other.join();
+    EXPECT_NE(said.find("node 1 speaks version 2 of the protocol, and this one version 3"), std::string::npos) << said;
+}
+
+}  // namespace

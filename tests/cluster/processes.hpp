@@ -1,0 +1,140 @@
+// Nodes as processes (node_process.cpp), and the command `tutti`.
+#pragma once
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/status.hpp>
+
+namespace tutti::cluster::testing {
+
+/// `count` addresses of Unix sockets that no other test has.
+inline std::vector<std::string> some_addresses(unsigned count) {
+    static std::atomic<unsigned> clusters{0};
+    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-status-" + std::to_string(::getpid()) + "-" +
+                               std::to_string(clusters.fetch_add(1)) + "-";
+    std::vector<std::string> all;
+    for (unsigned i = 0; i < count; ++i) all.push_back(prefix + std::to_string(i));
+    return all;
+}
+
+class node_process {
+public:
+    node_process(unsigned number, const std::vector<std::string>& addresses, long patience_ms,
+                 const std::string& metrics = "-") {
+        std::vector<std::string> words{TUTTI_NODE_PROCESS, std::to_string(number), std::to_string(patience_ms),
+                                       metrics};
+        words.insert(words.end(), addresses.begin(), addresses.end());
+        std::vector<char*> arguments;
+        for (std::string& w : words) arguments.push_back(w.data());
+        arguments.push_back(nullptr);
+        int in[2], out[2];
+        if (::pipe2(in, O_CLOEXEC) != 0 || ::pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error{"no pipe is left"};
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+        posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+        const int failed = ::posix_spawn(&process_, words[0].c_str(), &actions, nullptr, arguments.data(), environ);
+        posix_spawn_file_actions_destroy(&actions);
+        ::close(in[0]);
+        ::close(out[1]);
+        to_ = in[1];
+        from_ = out[0];
+        if (failed != 0) throw std::runtime_error{words[0] + " cannot be started"};
+    }
+    ~node_process() {
+        ::close(to_);
+        end(SIGKILL);
+        ::close(from_);
+    }
+    node_process(const node_process&) = delete;
+    node_process& operator=(const node_process&) = delete;
+
+    void say(const std::string& line) {
+        const std::string whole = line + "\n";
+        if (::write(to_, whole.data(), whole.size()) < 0) ADD_FAILURE() << "the node is gone: " << line;
+    }
+    /// One line; empty when it is gone.
+    std::string hear() {
+        std::string line;
+        for (char c = 0; ::read(from_, &c, 1) == 1 && c != '\n';) line.push_back(c);
+        return line;
+    }
+    std::string ask(const std::string& line) {
+        say(line);
+        return hear();
+    }
+    /// Returns when no thread of it runs any more, which is some time after the signal.
+    void stop() const {
+        ::kill(process_, SIGSTOP);
+        int how = 0;
+        while (::waitpid(process_, &how, WUNTRACED) == process_ && !WIFSTOPPED(how)) {}
+    }
+    void go_on() const { ::kill(process_, SIGCONT); }
+    void end(int number) {
+        if (process_ == 0) return;
+        ::kill(process_, SIGCONT);
+        ::kill(process_, number);
+        ::waitpid(process_, nullptr, 0);
+        process_ = 0;
+    }
+
+private:
+    pid_t process_ = 0;
+    int to_ = -1, from_ = -1;
+};
+
+/// A cluster of processes, all connected.
+struct process_cluster {
+    explicit process_cluster(unsigned count, long patience_ms = 30'000, const std::string& metrics = "-")
+        : addresses{some_addresses(count)} {
+        for (unsigned i = 0; i < count; ++i)
+            nodes.push_back(std::make_unique<node_process>(i, addresses, patience_ms, metrics));
+        for (const auto& n : nodes) {
+            ready.push_back(n->hear());
+            EXPECT_TRUE(ready.back().starts_with("ready ")) << ready.back();
+        }
+    }
+    ~process_cluster() {
+        nodes.clear();
+        for (const std::string& a : addresses) ::unlink(a.c_str() + 5);
+    }
+    process_cluster(const process_cluster&) = delete;
+    process_cluster& operator=(const process_cluster&) = delete;
+
+    [[nodiscard]] std::vector<node_answer> ask(std::chrono::milliseconds within = std::chrono::seconds{20}) const {
+        return ask_nodes({.addresses = addresses, .within = within});
+    }
+
+    const std::vector<std::string> addresses;
+    std::vector<std::unique_ptr<node_process>> nodes;
+    std::vector<std::string> ready;  ///< what they said then
+};
+
+struct command_result {
+    int status = -1;
+    std::string output;
+};
+
+/// What a command line of the shell says, on both of its outputs.
+inline command_result run_command(const std::string& line) {
+    command_result r;
+    std::FILE* const from = ::popen((line + " 2>&1").c_str(), "r");
+    char some[4096];
+    for (std::size_t n = 0; (n = std::fread(some, 1, sizeof some, from)) > 0;) r.output.append(some, n);
+    const int ended = ::pclose(from);
+    if (WIFEXITED(ended)) r.status = WEXITSTATUS(ended);
+    return r;
+}
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,95 @@
+// A connection that speaks by the schema, or does not: what tests say to a node in the place of another one.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/node.hpp>
+
+#include "wire/bytes.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::cluster::testing {
+
+class raw_peer {
+public:
+    /// Waits until somebody listens on that Unix socket, `unix:/path`.
+    explicit raw_peer(const std::string& address) {
+        sockaddr_un to{};
+        to.sun_family = AF_UNIX;
+        address.copy(to.sun_path, sizeof to.sun_path - 1, 5);
+        while (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) std::this_thread::yield();
+    }
+    ~raw_peer() { ::close(socket_); }
+    raw_peer(const raw_peer&) = delete;
+    raw_peer& operator=(const raw_peer&) = delete;
+
+    void say(const std::string& bytes) {
+        EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+    }
+    void say(wire::header h, const std::string& body = {}) {
+        h.length = static_cast<std::uint32_t>(body.size());
+        say(wire::encode(h) + body);
+    }
+    void say_hello(const node_options& of, wire::node_number from) {
+        say({.kind = wire::kind::hello, .from = from}, wire::encode(hello_of(of)));
+    }
+    [[nodiscard]] static wire::hello hello_of(const node_options& of) {
+        std::string all = of.cluster;
+        for (const std::string& a : of.addresses) all += '\n' + a;
+        return {object_id{all}.low, static_cast<std::uint16_t>(of.addresses.size())};
+    }
+
+    /// The next frame; false: the other side has ended the connection.
+    bool hear(wire::header& h, std::string& body) {
+        if (!fill(wire::header::size)) return false;
+        EXPECT_TRUE(wire::decode(std::string_view{input_}.substr(0, wire::header::size), h));
+        if (!fill(wire::header::size + h.length)) return false;
+        body = input_.substr(wire::header::size, h.length);
+        input_.erase(0, wire::header::size + h.length);
+        return true;
+    }
+    bool hears_hello() {
+        wire::header h;
+        std::string body;
+        return hear(h, body) && h.kind == wire::kind::hello;
+    }
+    /// The answer to a question for the status; nothing if there is none.
+    std::optional<wire::status_told> hear_status() {
+        wire::header h;
+        std::string body;
+        wire::status_told told;
+        if (!hear(h, body) || h.kind != wire::kind::status_told || !wire::decode(body, told)) return std::nullopt;
+        return told;
+    }
+    void ask_status() { say({.kind = wire::kind::status, .from = wire::observer_number}); }
+    /// Reads until the other side ends the connection.
+    void await_end() {
+        wire::header h;
+        std::string body;
+        while (hear(h, body)) {}
+    }
+
+private:
+    bool fill(std::size_t size) {
+        char some[4096];
+        while (input_.size() < size) {
+            const ssize_t n = ::recv(socket_, some, sizeof some, 0);
+            if (n <= 0) return false;
+            input_.append(some, static_cast<std::size_t>(n));
+        }
+        return true;
+    }
+
+    const int socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    std::string input_;
+};
+
+}  // namespace tutti::cluster::testing

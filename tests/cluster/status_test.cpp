@@ -1,0 +1,209 @@
+// What operators see of nodes that are processes: facts after what is known to have happened, nodes that were killed or
+// stopped, `tutti cluster`, and the metrics.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cluster/processes.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster;
+using namespace tutti::cluster::testing;
+
+std::uint64_t rolled_back(const node_facts& f, rollback_reason r) { return f.rolled_back[static_cast<std::size_t>(r)]; }
+
+std::uint64_t ended(const node_facts& f) {
+    return std::accumulate(f.rolled_back.begin(), f.rolled_back.end(), f.commits);
+}
+
+TEST(cluster_status, tells_what_has_happened) {
+    support::watchdog guard{"tells_what_has_happened"};
+    process_cluster c{3};
+    ASSERT_EQ(c.nodes[0]->ask("commit 100"), "done");
+    ASSERT_EQ(c.nodes[1]->ask("commit 7"), "done");
+    ASSERT_EQ(c.nodes[1]->ask("cancel 5"), "done");
+    ASSERT_EQ(c.nodes[2]->ask("look 64"), "done");
+    ASSERT_EQ(c.nodes[2]->ask("doze"), "done");
+    ASSERT_EQ(c.nodes[2]->ask("doze"), "done");
+    const auto all = c.ask();
+    ASSERT_EQ(all.size(), 3u);
+    std::uint64_t objects = 0, sent = 0, received = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        ASSERT_TRUE(all[i].facts) << all[i].trouble;
+        const node_facts& f = *all[i].facts;
+        EXPECT_EQ(f.number, i);
+        EXPECT_EQ(f.nodes, 3);
+        EXPECT_FALSE(f.release.empty());
+        EXPECT_GT(f.uptime_ms, 0u);
+        EXPECT_EQ(f.patience_ms, 30'000u);
+        EXPECT_EQ(f.begins, ended(f)) << i;
+        EXPECT_EQ(f.observers, 1u);
+        EXPECT_EQ(std::ranges::count(f.peers, peer_state::connected, &peer_facts::state), 2) << i;
+        EXPECT_GE(f.clock, f.promise);
+        objects += f.objects;
+        sent += f.messages_sent;
+        received += f.messages_received;
+    }
+    EXPECT_EQ(all[0].facts->commits, 100u);
+    EXPECT_EQ(all[1].facts->commits, 7u);
+    EXPECT_EQ(rolled_back(*all[1].facts, rollback_reason::other), 5u);
+    EXPECT_EQ(all[2].facts->commits, 64u);
+    EXPECT_EQ(objects, 2u) << "two counters, wherever their homes are";
+    EXPECT_GT(all[2].facts->round_trips, 0u);
+    EXPECT_EQ(all[2].facts->sleepers, 2u);
+    EXPECT_EQ(all[0].facts->sleepers, 0u);
+    EXPECT_GE(std::max({all[0].facts->clock, all[1].facts->clock, all[2].facts->clock}), 100u);
+    EXPECT_GT(sent, 64u);
+    EXPECT_GT(received, 64u);
+}
+
+// What one node says that it has sent has arrived at the other. Within ten minutes there is no beat on its way.
+TEST(cluster_status, counts_what_is_received) {
+    support::watchdog guard{"counts_what_is_received"};
+    process_cluster c{2, 600'000};
+    ASSERT_EQ(c.nodes[0]->ask("look 50"), "done");
+    const auto all = c.ask();
+    ASSERT_TRUE(all[0].facts && all[1].facts);
+    EXPECT_EQ(all[1].facts->messages_received, all[0].facts->messages_sent);
+    EXPECT_EQ(all[1].facts->bytes_received, all[0].facts->bytes_sent);
+    EXPECT_EQ(all[0].facts->messages_received, all[1].facts->messages_sent);
+    EXPECT_EQ(all[0].facts->bytes_received, all[1].facts->bytes_sent);
+    EXPECT_GT(all[0].facts->messages_received, 0u);
+}
+
+TEST(cluster_status, names_a_node_that_was_killed) {
+    support::watchdog guard{"names_a_node_that_was_killed"};
+    process_cluster c{2};
+    c.nodes[1]->end(SIGKILL);
+    ASSERT_EQ(c.nodes[0]->ask("look 64"), "lost");
+    const auto all = c.ask();
+    ASSERT_TRUE(all[0].facts) << all[0].trouble;
+    EXPECT_EQ(all[0].facts->peers[1].state, peer_state::lost);
+    EXPECT_GT(
+        rolled_back(*all[0].facts, rollback_reason::lost) + rolled_back(*all[0].facts, rollback_reason::uncertain), 0u);
+    EXPECT_EQ(all[0].facts->begins, ended(*all[0].facts));
+    EXPECT_FALSE(all[1].facts);
+    EXPECT_NE(all[1].trouble.find("cannot be reached"), std::string::npos) << all[1].trouble;
+}
+
+// Catches a question that waits for a node which the kernel still answers for; and a node that does not say how long it
+// has heard nothing.
+TEST(cluster_status, of_a_node_that_was_stopped_is_known_in_time) {
+    support::watchdog guard{"of_a_node_that_was_stopped_is_known_in_time"};
+    process_cluster c{2};
+    c.nodes[1]->stop();
+    // Where this process gets no processor for so long, it has not connected yet, and asks again.
+    std::vector<node_answer> all;
+    do all = c.ask(std::chrono::milliseconds{500});
+    while (all[1].trouble.find("does not accept") != std::string::npos);
+    EXPECT_FALSE(all[1].facts);
+    EXPECT_NE(all[1].trouble.find("it is stopped"), std::string::npos) << all[1].trouble;
+    // A beat is an eighth of 30 s, so the node is not lost yet. On a machine that is busy this one may need longer.
+    auto now = c.ask(std::chrono::milliseconds{500});
+    while (!now[0].facts) now = c.ask(std::chrono::milliseconds{500});
+    EXPECT_EQ(now[0].facts->peers[1].state, peer_state::connected);
+    c.nodes[1]->go_on();
+    const auto later = c.ask();
+    EXPECT_TRUE(later[1].facts) << later[1].trouble;
+}
+
+TEST(cluster_status, says_how_long_a_node_is_silent) {
+    support::watchdog guard{"says_how_long_a_node_is_silent"};
+    constexpr std::uint64_t patience_ms = 8000;
+    process_cluster c{2, patience_ms};
+    c.nodes[1]->stop();
+    // One that is well sends something in each beat. There are six seconds in which to see it.
+    peer_facts seen{.state = peer_state::connected, .silent_ms = 0};
+    while (seen.state == peer_state::connected && seen.silent_ms < patience_ms / 4) {
+        const auto all = c.ask(std::chrono::milliseconds{300});
+        if (all[0].facts) seen = all[0].facts->peers[1];
+    }
+    EXPECT_EQ(seen.state, peer_state::connected);
+}
+
+TEST(cluster_command, shows_a_row_for_each_node) {
+    support::watchdog guard{"shows_a_row_for_each_node"};
+    process_cluster c{2};
+    ASSERT_EQ(c.nodes[0]->ask("commit 12"), "done");
+    ASSERT_EQ(c.nodes[0]->ask("cancel 3"), "done");
+    const std::string nodes = " --within 20 --nodes " + c.addresses[0] + "," + c.addresses[1];
+    const std::string command = TUTTI_COMMAND " cluster ";
+    const command_result plain = run_command(command + "status" + nodes);
+    EXPECT_EQ(plain.status, 0) << plain.output;
+    EXPECT_NE(plain.output.find(c.addresses[1]), std::string::npos) << plain.output;
+    EXPECT_NE(plain.output.find("node 0 rolled back: other 3"), std::string::npos) << plain.output;
+    const command_result json = run_command(command + "status --json" + nodes);
+    EXPECT_EQ(json.status, 0) << json.output;
+    EXPECT_NE(json.output.find("\"commits\": 12"), std::string::npos) << json.output;
+    EXPECT_NE(json.output.find("\"state\": \"connected\""), std::string::npos) << json.output;
+    const command_result by_environment =
+        run_command("TUTTI_CLUSTER_NODES=" + c.addresses[0] + "," + c.addresses[1] + " " + command + "status");
+    EXPECT_NE(by_environment.output.find(c.addresses[1]), std::string::npos) << by_environment.output;
+    const std::string file = ::testing::TempDir() + "tutti-status-" + std::to_string(::getpid()) + ".toml";
+    std::ofstream{file} << "cluster = \"tutti\"\nnodes = [\"" << c.addresses[0] << "\", \"" << c.addresses[1]
+                        << "\"]\n";
+    const command_result by_file = run_command(command + "status --within 20 --config " + file);
+    ::unlink(file.c_str());
+    EXPECT_EQ(by_file.status, 0) << by_file.output;
+    const command_result top = run_command(command + "top --looks 2 --seconds 0.1" + nodes);
+    EXPECT_EQ(top.status, 0) << top.output;
+    EXPECT_NE(top.output.find("commits/s"), std::string::npos) << top.output;
+    EXPECT_NE(top.output.find("\n all"), std::string::npos) << top.output;
+    c.nodes[1]->end(SIGKILL);
+    const command_result after = run_command(command + "status" + nodes);
+    EXPECT_EQ(after.status, 1) << after.output;
+    EXPECT_NE(after.output.find("cannot be reached"), std::string::npos) << after.output;
+    const command_result top_after = run_command(command + "top --looks 1 --seconds 0.1" + nodes);
+    EXPECT_NE(top_after.output.find("cannot be reached"), std::string::npos) << top_after.output;
+}
+
+std::string page_of(const std::string& port) {
+    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons(static_cast<std::uint16_t>(std::stoul(port)));
+    EXPECT_EQ(::connect(s, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    const std::string ask = "GET /metrics HTTP/1.0\r\n\r\n";
+    EXPECT_EQ(::send(s, ask.data(), ask.size(), MSG_NOSIGNAL), static_cast<ssize_t>(ask.size()));
+    std::string page;
+    char some[4096];
+    for (ssize_t n = 0; (n = ::recv(s, some, sizeof some, 0)) > 0;) page.append(some, static_cast<std::size_t>(n));
+    ::close(s);
+    return page;
+}
+
+TEST(cluster_metrics, are_what_the_status_says) {
+    support::watchdog guard{"are_what_the_status_says"};
+    process_cluster c{2, 30'000, "127.0.0.1:0"};
+    ASSERT_EQ(c.nodes[0]->ask("commit 12"), "done");
+    ASSERT_EQ(c.nodes[0]->ask("cancel 3"), "done");
+    const std::string page = page_of(c.ready[0].substr(6));
+    const auto has = [&page](const std::string& line) { return page.find('\n' + line) != std::string::npos; };
+    EXPECT_TRUE(has("tutti_cluster_commits_total 12\n")) << page;
+    EXPECT_TRUE(has("tutti_cluster_begins_total 15\n"));
+    EXPECT_TRUE(has("# TYPE tutti_cluster_begins_total counter\n"));
+    EXPECT_TRUE(has("# TYPE tutti_cluster_objects gauge\n"));
+    EXPECT_TRUE(has("tutti_cluster_rolled_back_total{reason=\"other\"} 3\n"));
+    EXPECT_TRUE(has("tutti_cluster_rolled_back_total{reason=\"refused\"} 0\n")) << "also what has not happened yet";
+    EXPECT_TRUE(has("tutti_cluster_observers_cut_off_total 0\n"));
+    EXPECT_TRUE(has("tutti_cluster_peer_connected{node=\"1\"} 1\n"));
+    EXPECT_TRUE(has("tutti_cluster_peer_silent_seconds{node=\"1\"}"));
+#define TUTTI_FIGURE(name, kind, what) EXPECT_NE(page.find("# HELP tutti_cluster_" #name), std::string::npos);
+    TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
+#undef TUTTI_FIGURE
+}
+
+}  // namespace

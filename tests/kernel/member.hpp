@@ -1,0 +1,149 @@
+// Threads that have enrolled, as winners and losers of conflicts.
+#pragma once
+
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include "kernel/device.hpp"
+
+namespace kernel_test {
+
+constexpr unsigned long longest = TUTTI_LONGEST_WAIT_NS;
+
+/// While it lives the calling thread has an entry.
+class member {
+public:
+    explicit member(const device& of) : of_{of} {
+        const int error = of.call(TUTTI_ENROL, &number_);
+        EXPECT_EQ(error, 0);
+    }
+    ~member() {
+        if (gone_) return;
+        EXPECT_EQ(of_.call(TUTTI_RESIGN), 0);
+    }
+    member(const member&) = delete;
+    member& operator=(const member&) = delete;
+
+    [[nodiscard]] unsigned number() const { return number_; }
+    [[nodiscard]] tutti_transaction& entry() const { return of_.transaction(number_); }
+    /// Its thread ends without resigning.
+    void abandon() { gone_ = true; }
+
+    void begin(__u64 transaction) const { write_once<__u64>(entry().running, transaction); }
+    /// As the library ends one; false: none waited.
+    bool end() const {
+        std::atomic_ref<__u64>{entry().running}.store(0, std::memory_order_release);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        if (std::atomic_ref<__u32>{entry().waiters}.load(std::memory_order_relaxed) == 0) return false;
+        EXPECT_EQ(of_.call(TUTTI_RELEASE), 0);
+        return true;
+    }
+    /// The error of a wait.
+    [[nodiscard]] int wait_for(unsigned number, __u64 transaction, unsigned long ns = longest,
+                               unsigned long how = TUTTI_AWAIT) const {
+        write_once<__u32>(entry().awaits, number);
+        write_once<__u64>(entry().awaited, transaction);
+        return of_.call_with(how, ns);
+    }
+
+private:
+    const device& of_;
+    __u32 number_ = ~0U;
+    bool gone_ = false;
+};
+
+/// A thread that runs transactions, one after the other, and one that loses to each of them that it gets to see. The
+/// next one begins when the loser is back.
+class winner_and_loser {
+public:
+    explicit winner_and_loser(const device& of) : of_{of} {
+        winner_ = std::thread{[this] { win(); }};
+        loser_ = std::thread{[this] { lose(); }};
+    }
+    ~winner_and_loser() { stop(); }
+    winner_and_loser(const winner_and_loser&) = delete;
+    winner_and_loser& operator=(const winner_and_loser&) = delete;
+
+    void stop() {
+        stop_ = true;
+        if (winner_.joinable()) winner_.join();
+        if (loser_.joinable()) loser_.join();
+    }
+    [[nodiscard]] std::uint64_t rounds() const { return back_; }
+    [[nodiscard]] std::uint64_t errors() const { return errors_; }
+    [[nodiscard]] std::uint64_t slept() const { return slept_; }
+    /// Sleeps that no wake-up ended.
+    [[nodiscard]] std::uint64_t outlasted() const { return outlasted_; }
+
+private:
+    /// Where there are more threads than processors, the other one may need this thread's.
+    template <class F>
+    static void wait_until(F&& done) {
+        for (unsigned turns = 0; !done(); ++turns) {
+            if (turns % 1024 == 1023) std::this_thread::yield();
+        }
+    }
+
+    void win() {
+        const member me{of_};
+        number_ = me.number();
+        std::uint64_t random = 88172645463325252U;
+        for (std::uint64_t n = 1; !stop_; ++n) {
+            me.begin(n);
+            begun_ = n;
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            // Anything from before the loser's call to after its sleep has begun.
+            for (std::uint64_t turns = random % (random % 16 == 0 ? 20'000 : 600); turns != 0; --turns) {
+                asm volatile("");
+            }
+            me.end();
+            wait_until([&] { return back_ >= n || stop_; });
+        }
+    }
+    void lose() {
+        const member me{of_};
+        for (std::uint64_t n = 1;; ++n) {
+            wait_until([&] { return begun_ >= n || stop_; });
+            if (stop_) break;
+            const int error = me.wait_for(static_cast<unsigned>(number_), n);
+            if (error != 0 && error != ETIMEDOUT) ++errors_;
+            if (read_once(of_.transaction(static_cast<unsigned>(number_)).running) == n) continue_after_timeout(me, n);
+            slept_ = read_once(me.entry().slept);
+            outlasted_ = read_once(me.entry().outlasted);
+            back_ = n;
+        }
+    }
+    /// The winner was away for that long.
+    void continue_after_timeout(const member& me, std::uint64_t n) const {
+        while (read_once(of_.transaction(static_cast<unsigned>(number_)).running) == n && !stop_) {
+            static_cast<void>(me.wait_for(static_cast<unsigned>(number_), n));
+        }
+    }
+
+    const device& of_;
+    std::atomic<bool> stop_{false};
+    std::atomic<std::uint64_t> number_{0}, begun_{0}, back_{0}, errors_{0}, slept_{0}, outlasted_{0};
+    std::thread winner_, loser_;
+};
+
+/// A winner that never ends, and threads that sleep for it again and again; says `ready` once they do.
+[[noreturn]] inline void sleep_until_killed(const char* ready) {
+    const device d;
+    const member winner{d};
+    winner.begin(1);
+    for (int i = 0; i < 4; ++i) {
+        std::thread{[&d, number = winner.number()] {
+            const member me{d};
+            for (;;) static_cast<void>(me.wait_for(number, 1));
+        }}.detach();
+    }
+    while (read_once(winner.entry().waiters) == 0) std::this_thread::yield();
+    std::puts(ready);
+    std::fflush(stdout);
+    for (;;) ::pause();
+}
+
+}  // namespace kernel_test

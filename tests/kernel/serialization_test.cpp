@@ -1,0 +1,259 @@
+// Hard serialization: who sleeps for a winner is woken by its end, whatever that is, and by nothing that lasts longer.
+#include <sched.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <vector>
+
+#include "kernel/member.hpp"
+
+namespace kernel_test {
+namespace {
+
+void wait_for_waiter(const tutti_transaction& winner) {
+    while (read_once(const_cast<tutti_transaction&>(winner).waiters) == 0) std::this_thread::yield();
+}
+
+/// A thread that sleeps for `winner`'s transaction 1, again until it is over; and what the last call said.
+class sleeper {
+public:
+    sleeper(const device& of, unsigned winner, unsigned long ns = longest) {
+        thread_ = std::thread{[this, &of, winner, ns] {
+            const member me{of};
+            do {
+                const __u64 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().outlasted);
+                error_ = me.wait_for(winner, 1, ns);
+                woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().outlasted) == outlasted;
+            } while (error_ == ETIMEDOUT);
+        }};
+    }
+    /// 1: it was told that the transaction is over, and did not find out when it looked by itself. A guest that is
+    /// slow may let some find out so: not all.
+    int woken() {
+        thread_.join();
+        EXPECT_EQ(error_, 0);
+        return woken_ ? 1 : 0;
+    }
+
+private:
+    int error_ = -1;
+    bool woken_ = false;
+    std::thread thread_;
+};
+
+TEST(serialization, ends_with_the_commit) {
+    const device d;
+    const member winner{d};
+    int woken = 0;
+    for (int i = 0; i < 10; ++i) {
+        winner.begin(1);
+        sleeper first{d, winner.number()}, second{d, winner.number()};
+        wait_for_waiter(winner.entry());
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        EXPECT_TRUE(winner.end());
+        woken += first.woken() + second.woken();
+    }
+    EXPECT_GT(woken, 0);
+}
+
+TEST(serialization, does_not_sleep_for_what_is_over) {
+    const device d;
+    const member winner{d};
+    winner.begin(2);
+    std::thread{[&] {
+        const member me{d};
+        EXPECT_EQ(me.wait_for(winner.number(), 1), 0);
+        EXPECT_EQ(read_once(me.entry().slept), 0u);
+    }}.join();
+}
+
+// Catches a loser that does not look again once it is queued, and one whose winner has no fence.
+TEST(serialization, loses_no_wake_up) {
+    const device d;
+    winner_and_loser pair{d};
+    while (pair.rounds() < 30'000 && pair.outlasted() <= 5) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    pair.stop();
+    EXPECT_EQ(pair.errors(), 0u);
+    // The winner may have been off its processor for that long; a lost wake-up costs as much each time.
+    ASSERT_LE(pair.outlasted(), 5u) << "of " << pair.rounds() << " rounds and " << pair.slept() << " sleeps";
+    EXPECT_GT(pair.slept(), 100u) << "the rounds were too short to show anything";
+}
+
+TEST(serialization, ends_with_the_winners_thread) {
+    const device d;
+    int woken = 0;
+    for (int i = 0; i < 10; ++i) {
+        std::atomic<int> number{-1};
+        std::thread winner{[&] {
+            member me{d};
+            me.begin(1);
+            me.abandon();
+            number = static_cast<int>(me.number());
+            wait_for_waiter(me.entry());
+        }};
+        while (number < 0) std::this_thread::yield();
+        sleeper loser{d, static_cast<unsigned>(number)};
+        winner.join();
+        woken += loser.woken();
+    }
+    EXPECT_GT(woken, 0);
+}
+
+TEST(serialization, ends_when_the_winner_resigns) {
+    const device d;
+    int woken = 0;
+    for (int i = 0; i < 10; ++i) {
+        auto winner = std::make_unique<member>(d);
+        winner->begin(1);
+        sleeper loser{d, winner->number()};
+        wait_for_waiter(winner->entry());
+        winner.reset();
+        woken += loser.woken();
+    }
+    EXPECT_GT(woken, 0);
+}
+
+struct victim {
+    const device* of;
+    std::atomic<int> number{-1};
+};
+
+// A process of its own that shares the memory, so that SIGKILL ends the winner and not the loser.
+TEST(serialization, ends_with_a_winner_that_is_killed) {
+    const device d;
+    int woken = 0;
+    for (int i = 0; i < 10; ++i) {
+        victim v{.of = &d};
+        std::vector<char> stack(64 * 1024);
+        const auto run = [](void* argument) -> int {
+            auto& self = *static_cast<victim*>(argument);
+            __u32 number = 0;
+            if (::ioctl(self.of->fd(), TUTTI_ENROL, &number) != 0) return 1;
+            write_once<__u64>(self.of->transaction(number).running, 1);
+            self.number = static_cast<int>(number);
+            for (;;) asm volatile("pause");
+        };
+        const pid_t winner = ::clone(run, stack.data() + stack.size(), CLONE_VM | CLONE_FILES | SIGCHLD, &v);
+        ASSERT_GT(winner, 0);
+        while (v.number < 0) std::this_thread::yield();
+        sleeper loser{d, static_cast<unsigned>(v.number)};
+        wait_for_waiter(d.transaction(static_cast<unsigned>(v.number)));
+        ASSERT_EQ(::kill(winner, SIGKILL), 0);
+        woken += loser.woken();
+        int status = 0;
+        ASSERT_EQ(::waitpid(winner, &status, 0), winner);
+        EXPECT_EQ(status, SIGKILL);
+    }
+    EXPECT_GT(woken, 0);
+}
+
+// It never clears its entry.
+TEST(serialization, has_a_bound) {
+    const device d;
+    const member winner{d};
+    winner.begin(1);
+    std::thread{[&] {
+        const member me{d};
+        EXPECT_EQ(me.wait_for(winner.number(), 1, 1'000'000), ETIMEDOUT);
+        EXPECT_EQ(read_once(me.entry().slept), 1u);
+        EXPECT_EQ(read_once(me.entry().outlasted), 1u);
+        EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
+        EXPECT_EQ(me.wait_for(winner.number(), 1, longest + 1), EINVAL);
+        write_once<__u64>(me.entry().deadline_ns, 1);
+        EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
+        EXPECT_EQ(read_once(me.entry().slept), 2u) << "its deadline has passed";
+    }}.join();
+}
+
+TEST(serialization, ends_with_a_signal) {
+    struct sigaction how{};
+    how.sa_handler = [](int) {};
+    how.sa_flags = SA_RESTART;
+    ASSERT_EQ(::sigaction(SIGUSR1, &how, nullptr), 0);
+    const device d;
+    const member winner{d};
+    winner.begin(1);
+    std::atomic<bool> over{false};
+    int error = 0;
+    std::thread loser{[&] {
+        const member me{d};
+        do error = me.wait_for(winner.number(), 1);
+        while (error == ETIMEDOUT);
+        over = true;
+    }};
+    wait_for_waiter(winner.entry());
+    while (!over) {
+        ::pthread_kill(loser.native_handle(), SIGUSR1);
+        std::this_thread::yield();
+    }
+    loser.join();
+    EXPECT_EQ(error, EINTR);
+}
+
+TEST(serialization, refuses_what_makes_no_sense) {
+    const device d;
+    for (const unsigned long what :
+         std::initializer_list<unsigned long>{TUTTI_RESIGN, TUTTI_AWAIT, TUTTI_DEFER, TUTTI_RESUME, TUTTI_RELEASE}) {
+        EXPECT_EQ(d.call_with(what, 1), ESRCH);
+    }
+    EXPECT_EQ(d.call(TUTTI_ENROL, nullptr), EFAULT);
+    const member me{d};
+    __u32 number = 0;
+    EXPECT_EQ(d.call(TUTTI_ENROL, &number), EBUSY);
+    for (const unsigned long how : std::initializer_list<unsigned long>{TUTTI_AWAIT, TUTTI_DEFER}) {
+        EXPECT_EQ(me.wait_for(me.number(), 1, 1000, how), EINVAL) << "for itself";
+        EXPECT_EQ(me.wait_for(TUTTI_THREADS, 1, 1000, how), EINVAL);
+        EXPECT_EQ(me.wait_for(~0U, 1, 1000, how), EINVAL);
+        EXPECT_EQ(me.wait_for(me.number() + 1, 0, 1000, how), EINVAL);
+        EXPECT_EQ(me.wait_for(me.number() + 1, 1, 0, how), EINVAL);
+        EXPECT_EQ(me.wait_for(me.number() + 1, 1, 1000, how), 0) << "nobody is there";
+    }
+}
+
+TEST(serialization, has_room_for_as_many_as_it_says) {
+    const device d;
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> there{0};
+    std::vector<std::thread> all;
+    for (unsigned i = 0; i < TUTTI_THREADS; ++i) {
+        all.emplace_back([&] {
+            const member me{d};
+            ++there;
+            while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        });
+    }
+    while (there != TUTTI_THREADS) std::this_thread::yield();
+    __u32 number = 0;
+    EXPECT_EQ(d.call(TUTTI_ENROL, &number), ENOSPC);
+    stop = true;
+    for (std::thread& t : all) t.join();
+    const member late{d};
+}
+
+// Each has its own entries, of the same numbers.
+TEST(serialization, of_two_programs_does_not_mix) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    const auto run = [] {
+        const device d;
+        winner_and_loser pair{d};
+        while (pair.rounds() < 500) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        pair.stop();
+        EXPECT_EQ(pair.errors(), 0u);
+        EXPECT_LE(pair.outlasted(), 5u);
+        const member winner{d};
+        winner.begin(1);
+        std::thread{[&] {
+            const member me{d};
+            EXPECT_EQ(me.wait_for(winner.number(), 1, 20'000'000), ETIMEDOUT);
+        }}.join();
+    };
+    run();
+    if (child == 0) ::_exit(::testing::Test::HasFailure() ? 1 : 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace kernel_test

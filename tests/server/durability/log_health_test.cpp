@@ -1,0 +1,111 @@
+// What those see by HTTP who look after a server with a log. Catches a port that opens only once the log has been read,
+// figures that are asked of what is not made yet, and a server that is called ready while its log cannot be written.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "server/client.hpp"
+#include "server/durability/faulty_disk.hpp"
+#include "tutti/server/service.hpp"
+#include "tutti/tutti.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+class log_health : public testing::Test {
+protected:
+    void SetUp() override {
+        faulty_disk::install();
+        faulty_disk::repair();
+        std::string made = testing::TempDir() + "tutti-health-XXXXXX";
+        ASSERT_NE(::mkdtemp(made.data()), nullptr);
+        folder_ = made;
+    }
+    void TearDown() override {
+        faulty_disk::repair();
+        std::filesystem::remove_all(folder_);
+    }
+
+    [[nodiscard]] settings with_log() const {
+        settings how{.metrics_port = 0, .workers = 1};
+        how.log.file = folder_ + "/log";
+        how.notice = [](severity, const std::string&) {};
+        if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
+        return how;
+    }
+
+    /// A call of which is made again when the log is read, and then lasts for as long as the test likes.
+    void add_slow(service& to) {
+        to.procedures().add("slow", {}, [this](const call& how) {
+            atomically([this](tx& t) { calls_.set(t, calls_.get(t) + 1); });
+            if (!how.replayed) return;
+            read_again_ = true;
+            read_again_.notify_all();
+            may_end_.wait(false);
+        });
+    }
+
+    var<long> calls_{0};
+    std::atomic<bool> read_again_{false}, may_end_{false};
+    std::string folder_;
+};
+
+std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }
+bool has_status(const std::string& answer, int status) {
+    return answer.starts_with("HTTP/1.1 " + std::to_string(status) + " ");
+}
+
+TEST_F(log_health, alive_and_not_ready_while_the_log_is_read) {
+    {
+        service first{with_log()};
+        add_slow(first);
+        first.start();
+        first.call<void>("slow", {}).get();
+    }
+    service again{with_log()};
+    add_slow(again);
+    std::thread starts{[&] { again.start(); }};
+    read_again_.wait(false);
+    const std::uint16_t port = again.metrics_port();
+    const std::string readiness = http_get(port, "/readyz");
+    EXPECT_TRUE(has_status(readiness, 503)) << readiness;
+    EXPECT_EQ(body_of(readiness), "loading: the data are being made from the log\n");
+    const std::string liveness = http_get(port, "/healthz");
+    EXPECT_TRUE(has_status(liveness, 200)) << liveness;
+    EXPECT_EQ(body_of(liveness), "alive, loading\n");
+    EXPECT_TRUE(has_status(http_get(port, "/metrics"), 503)) << "there are no figures yet";
+    may_end_ = true;
+    may_end_.notify_all();
+    starts.join();
+    EXPECT_TRUE(has_status(http_get(port, "/readyz"), 200));
+    EXPECT_TRUE(has_status(http_get(port, "/metrics"), 200));
+    EXPECT_EQ(calls_.load(), 2);
+}
+
+TEST_F(log_health, not_ready_while_the_log_cannot_be_written) {
+    may_end_ = true;
+    service full{with_log()};
+    add_slow(full);
+    full.start();
+    EXPECT_TRUE(has_status(http_get(full.metrics_port(), "/readyz"), 200));
+    faulty_disk::is_full = true;
+    std::future<void> answered = full.call<void>("slow", {});
+    std::string readiness;
+    while (!has_status(readiness = http_get(full.metrics_port(), "/readyz"), 503)) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(body_of(readiness).find("log: calls that could write are refused: "), 0U) << readiness;
+    EXPECT_NE(readiness.find("full"), std::string::npos) << readiness;
+    EXPECT_FALSE(has_status(http_get(full.metrics_port(), "/healthz"), 503)) << "a new start would not help";
+    faulty_disk::repair();
+    while (!has_status(http_get(full.metrics_port(), "/readyz"), 200)) std::this_thread::sleep_for(1ms);
+    answered.get();
+}
+
+}  // namespace
+}  // namespace tutti::server

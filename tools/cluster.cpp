@@ -1,0 +1,197 @@
+#include "cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "refresh.hpp"
+
+namespace tutti::tools {
+namespace {
+
+using cluster::node_answer;
+using cluster::node_facts;
+using cluster::peer_facts;
+using cluster::peer_state;
+using cluster::rollback_reason;
+using answers = std::vector<node_answer>;
+
+std::uint64_t rolled_back(const node_facts& f) {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : f.rolled_back) sum += count;
+    return sum;
+}
+
+std::string duration_text(std::uint64_t ms) {
+    const std::uint64_t s = ms / 1000;
+    if (s < 60) return fmt::format("{:.1f} s", static_cast<double>(ms) / 1000);
+    if (s < 3600) return fmt::format("{}:{:02} min", s / 60, s % 60);
+    return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
+}
+
+/// The others as this node sees them: `all`, or how many there are of each kind that is not well.
+std::string peers_text(const node_facts& f) {
+    const auto count = [&f](peer_state s) { return std::ranges::count(f.peers, s, &peer_facts::state); };
+    std::string text;
+    if (const auto n = count(peer_state::lost)) text += fmt::format("{} lost", n);
+    if (const auto n = count(peer_state::awaited)) text += fmt::format("{}{} awaited", text.empty() ? "" : ", ", n);
+    return text.empty() ? "all" : text;
+}
+
+/// Number and address of a row; all as wide as the longest, or as their heading.
+class row_begins {
+public:
+    explicit row_begins(const answers& of) : of_{of} {
+        for (const node_answer& a : of) width_ = std::max(width_, a.address.size());
+    }
+    [[nodiscard]] std::string heading() const { return fmt::format("{:>4}  {:<{}}", "node", "address", width_); }
+    [[nodiscard]] std::string of(std::size_t number) const {
+        return fmt::format("{:>4}  {:<{}}", number, of_[number].address, width_);
+    }
+    [[nodiscard]] std::string sum() const { return fmt::format("{:>4}  {:<{}}", "all", "", width_); }
+
+private:
+    const answers& of_;
+    std::size_t width_ = 20;
+};
+
+/// Why attempts of each node were rolled back; nothing for one that has none.
+std::string reasons_of(const answers& of) {
+    std::string text;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        if (!of[i].facts || rolled_back(*of[i].facts) == 0) continue;
+        text += fmt::format("node {} rolled back:", i);
+        for (std::size_t r = 0; r < cluster::rollback_reasons; ++r) {
+            const std::uint64_t count = of[i].facts->rolled_back[r];
+            if (count != 0) text += fmt::format(" {} {}", name_of(static_cast<rollback_reason>(r)), count);
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+/// Which nodes hear nothing of which.
+std::string silence_of(const answers& of) {
+    std::string text;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        if (!of[i].facts) continue;
+        const node_facts& f = *of[i].facts;
+        for (std::size_t p = 0; p < f.peers.size(); ++p) {
+            const peer_facts& peer = f.peers[p];
+            // Everybody sends something eight times in `patience`.
+            if (peer.state == peer_state::connected && peer.silent_ms * 2 > f.patience_ms) {
+                text += fmt::format("node {} has heard nothing of node {} for {}, and waits for {} at most\n", i, p,
+                                    duration_text(peer.silent_ms), duration_text(f.patience_ms));
+            } else if (peer.state == peer_state::lost) {
+                text += fmt::format("node {} has lost node {} {} ago\n", i, p, duration_text(peer.silent_ms));
+            } else if (peer.state == peer_state::awaited) {
+                text += fmt::format("node {} waits for node {} to come\n", i, p);
+            }
+        }
+    }
+    return text;
+}
+
+answers ask(const cluster_options& options) {
+    return cluster::ask_nodes({.cluster = options.cluster,
+                               .addresses = options.addresses,
+                               .within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)}});
+}
+
+bool all_answered(const answers& of) {
+    return std::ranges::all_of(of, [](const node_answer& a) { return a.facts.has_value(); });
+}
+
+/// What has grown in between; null where there is nothing to compare, also because the node is a new one.
+const node_facts* earlier(const answers& before, std::size_t i, const node_facts& now) {
+    if (i >= before.size() || !before[i].facts || before[i].facts->uptime_ms > now.uptime_ms) return nullptr;
+    return &*before[i].facts;
+}
+
+constexpr const char* rates_row = " {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>12.0f} {:>10.0f} {:>12.0f}";
+
+struct rates {
+    double begins = 0, commits = 0, rolled = 0, sent = 0, sent_bytes = 0, received = 0, received_bytes = 0;
+
+    rates() = default;
+    rates(const node_facts& was, const node_facts& is, double seconds) {
+        const auto rate = [seconds](std::uint64_t a, std::uint64_t b) {
+            return (static_cast<double>(b) - static_cast<double>(a)) / seconds;
+        };
+        begins = rate(was.begins, is.begins);
+        commits = rate(was.commits, is.commits);
+        rolled = rate(rolled_back(was), rolled_back(is));
+        sent = rate(was.messages_sent, is.messages_sent);
+        sent_bytes = rate(was.bytes_sent, is.bytes_sent);
+        received = rate(was.messages_received, is.messages_received);
+        received_bytes = rate(was.bytes_received, is.bytes_received);
+    }
+    rates& operator+=(const rates& r) {
+        begins += r.begins, commits += r.commits, rolled += r.rolled, sent += r.sent, sent_bytes += r.sent_bytes;
+        received += r.received, received_bytes += r.received_bytes;
+        return *this;
+    }
+    [[nodiscard]] std::string text() const {
+        return fmt::format(rates_row, begins, commits, rolled, sent, sent_bytes, received, received_bytes);
+    }
+};
+
+}  // namespace
+
+std::string status_table(const answers& of) {
+    const row_begins rows{of};
+    std::string text =
+        rows.heading() + fmt::format(" {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n", "up",
+                                     "begins", "commits", "rolled back", "objects", "old values", "asleep", "sent",
+                                     "received", "others");
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        text += rows.of(i);
+        if (!of[i].facts) {
+            text += fmt::format(" {}\n", of[i].trouble);
+            continue;
+        }
+        const node_facts& f = *of[i].facts;
+        text += fmt::format(" {:>10} {:>12} {:>12} {:>12} {:>10} {:>10} {:>8} {:>12} {:>12}  {}\n",
+                            duration_text(f.uptime_ms), f.begins, f.commits, rolled_back(f), f.objects, f.old_values,
+                            f.sleepers, f.messages_sent, f.messages_received, peers_text(f));
+    }
+    return text + reasons_of(of) + silence_of(of);
+}
+
+std::string cluster_rates(const answers& before, const answers& now, double seconds) {
+    const row_begins rows{now};
+    std::string text = rows.heading() + fmt::format(" {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>12} {:>8} {:>10}\n",
+                                                    "begins/s", "commits/s", "rolled/s", "sent/s", "bytes/s",
+                                                    "received/s", "bytes/s", "asleep", "old values");
+    rates all;
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        text += rows.of(i);
+        if (!now[i].facts) {
+            text += fmt::format(" {}\n", now[i].trouble);
+            continue;
+        }
+        const node_facts& f = *now[i].facts;
+        const node_facts* const was = earlier(before, i, f);
+        if (was == nullptr) {
+            text += fmt::format(" has begun {} ago, or not answered before\n", duration_text(f.uptime_ms));
+            continue;
+        }
+        const rates r{*was, f, seconds};
+        all += r;
+        text += r.text() + fmt::format(" {:>8} {:>10}\n", f.sleepers, f.old_values);
+    }
+    return text + rows.sum() + all.text() + '\n' + silence_of(now);
+}
+
+int cluster_status(const cluster_options& options) {
+    const answers all = ask(options);
+    fmt::print("{}", options.json ? status_json(options.cluster, all) : status_table(all));
+    return all_answered(all) ? cli::all_is_well : cli::failed;
+}
+
+void cluster_top(const cluster_options& options) {
+    refresh(options.every, [&] { return ask(options); }, cluster_rates);
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,19 @@
+// In the place of cluster.cpp where the cluster is not built.
+#include <stdexcept>
+
+#include "cluster.hpp"
+
+namespace tutti::tools {
+
+namespace {
+
+[[noreturn]] void refuse() {
+    throw std::runtime_error{"this tutti was built without the cluster: build it with -DTUTTI_CLUSTER=ON"};
+}
+
+}  // namespace
+
+int cluster_status(const cluster_options&) { refuse(); }
+void cluster_top(const cluster_options&) { refuse(); }
+
+}  // namespace tutti::tools

@@ -1,0 +1,96 @@
+#include "secure_client.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace tutti::tools {
+namespace {
+
+using context = std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)>;
+
+[[noreturn]] void fail(const std::string& what) {
+    throw std::runtime_error{fmt::format("TLS: {}: {}", what, tls_failure())};
+}
+
+context context_for(const tls_files& how) {
+    context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
+    if (c == nullptr || ::SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION) != 1) fail("no memory");
+    ::SSL_CTX_set_verify(c.get(), SSL_VERIFY_PEER, nullptr);
+    const bool trusts = how.authority.empty()
+                            ? ::SSL_CTX_set_default_verify_paths(c.get()) == 1
+                            : ::SSL_CTX_load_verify_locations(c.get(), how.authority.c_str(), nullptr) == 1;
+    if (!trusts) fail("authority " + how.authority);
+    if (how.certificate.empty()) return c;
+    if (::SSL_CTX_use_certificate_chain_file(c.get(), how.certificate.c_str()) != 1)
+        fail("certificate " + how.certificate);
+    if (::SSL_CTX_use_PrivateKey_file(c.get(), how.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+        ::SSL_CTX_check_private_key(c.get()) != 1)
+        fail("key " + how.key);
+    return c;
+}
+
+bool is_address(const std::string& host) noexcept {
+    unsigned char bytes[16];
+    return ::inet_pton(AF_INET, host.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, host.c_str(), bytes) == 1;
+}
+
+}  // namespace
+
+without_sigpipe::without_sigpipe() noexcept {
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe, &before_);
+}
+
+without_sigpipe::~without_sigpipe() {
+    const int error = errno;
+    sigset_t pipe;
+    ::sigemptyset(&pipe);
+    ::sigaddset(&pipe, SIGPIPE);
+    const timespec at_once{};
+    while (::sigtimedwait(&pipe, nullptr, &at_once) == SIGPIPE) {}
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+}
+
+std::string tls_failure() {
+    const unsigned long code = ::ERR_peek_last_error();
+    ::ERR_clear_error();
+    if (code != 0) {
+        const char* const reason = ::ERR_reason_error_string(code);
+        return reason != nullptr ? reason : fmt::format("OpenSSL's error {:#x}", code);
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return "it says nothing for long";
+    // Its alert gets lost where we have sent something meanwhile.
+    if (errno == ECONNRESET || errno == EPIPE) return "it has reset the connection (does it want a certificate?)";
+    return errno == 0 ? "the other side has closed the connection" : std::strerror(errno);
+}
+
+std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& host, const tls_files& how) {
+    const without_sigpipe guard;
+    ::ERR_clear_error();
+    const context c = context_for(how);
+    std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(c.get()), ::SSL_free};
+    if (made == nullptr || ::SSL_set_fd(made.get(), socket) != 1) fail("no memory");
+    // To whom the certificate has to belong; names also tell a server which of several it is asked for.
+    const bool named = is_address(host)
+                           ? ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(made.get()), host.c_str()) == 1
+                           : ::SSL_set1_host(made.get(), host.c_str()) == 1 &&
+                                 ::SSL_set_tlsext_host_name(made.get(), host.c_str()) == 1;
+    if (!named) fail(host);
+    errno = 0;
+    if (::SSL_connect(made.get()) == 1) return made;
+    if (const long verdict = ::SSL_get_verify_result(made.get()); verdict != X509_V_OK)
+        throw std::runtime_error{fmt::format("TLS: the certificate of {} is not to be trusted: {}", host,
+                                             ::X509_verify_cert_error_string(verdict))};
+    fail("no handshake with " + host);
+}
+
+}  // namespace tutti::tools
