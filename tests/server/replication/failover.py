@@ -113,10 +113,15 @@ class Caller(threading.Thread):
             self.odd = e
 
 
-def counts(server):
+def cells(server):
     client = server.client()
-    has = [int(client.execute_command("CALL", "get", who)) for who in range(CLIENTS)]
-    left, right = client.execute_command("CALL", "sides")
+    return [int(client.execute_command("CALL", "get", who)) for who in range(CLIENTS)]
+
+
+def counts(server):
+    """REQUIRES: nothing is changed there meanwhile."""
+    has = cells(server)
+    left, right = server.client().execute_command("CALL", "sides")
     if int(left) != sum(has) or int(right) != sum(has):
         raise Violated(f"half a call: the cells add up to {sum(has)}, and the sums are {left} and {right}")
     return has
@@ -210,7 +215,9 @@ def main():
         for _ in range(rounds):
             servers, has, d, r = round_of(servers, chance, has)
             diverged, returned = diverged + d, returned + r
-        until("all have the same", lambda: counts(servers[1]) == has and counts(servers[2]) == has)
+        until("all have the same", lambda: cells(servers[1]) == has and cells(servers[2]) == has)
+        for s in servers:
+            counts(s)
         term = servers[0].info()["term"]
         if term < rounds + 1:
             raise Violated(f"{rounds} promotions, and the term is {term}")
