@@ -103,6 +103,12 @@ subcommand add_timeline(CLI::App& to) {
     return {timeline, [words] { return words->wanted(); }};
 }
 
+subcommand add_promote(CLI::App& to) {
+    CLI::App* const promote = to.add_subcommand("promote", "Have a server that follows another lead from now on");
+    const auto words = std::make_shared<asking<promote_options>>(*promote);
+    return {promote, [words] { return words->wanted(); }};
+}
+
 /// `program` is not parsed: all of it is the program's own, whatever it looks like.
 subcommand add_run(CLI::App& to, std::vector<std::string> program) {
     CLI::App* const run = to.add_subcommand("run", "Run a program that uses atomic blocks on Tutti");
@@ -155,7 +161,7 @@ command parse_command_line(int argc, const char* const* argv) {
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
     const subcommand all[] = {
         add_serve(app),  add_top(app),  add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
-        add_report(app), add_stat(app), add_cluster(app)};
+        add_report(app), add_stat(app), add_promote(app),  add_cluster(app)};
     configured from{.words{argv, argv + ours}, .object{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") from = with_configuration(std::move(from.words));
     std::vector<const char*> given;

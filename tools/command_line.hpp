@@ -42,6 +42,10 @@ struct server_address {
     std::optional<tls_files> tls;  ///< none: in the clear
 };
 
+struct promote_options {
+    server_address to;
+};
+
 struct timeline_options {
     server_address to;
     double seconds = 1;
@@ -79,8 +83,8 @@ struct stat_options {
     std::string html;  ///< as in report_options
 };
 
-using command = std::variant<serve_options, top_options, timeline_options, run_options, report_options, stat_options,
-                             cluster_options, cli::help_text>;
+using command = std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
+                             stat_options, cluster_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

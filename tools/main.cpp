@@ -1,6 +1,7 @@
 // The command `tutti`.
 #include "cluster.hpp"
 #include "command_line.hpp"
+#include "promote.hpp"
 #include "report.hpp"
 #include "run.hpp"
 #include "serve.hpp"
@@ -22,6 +23,11 @@ int carry_out(const tutti::tools::top_options& options) {
 
 int carry_out(const tutti::tools::timeline_options& options) {
     tutti::tools::timeline(options);
+    return cli::all_is_well;
+}
+
+int carry_out(const tutti::tools::promote_options& options) {
+    tutti::tools::promote(options);
     return cli::all_is_well;
 }
 

@@ -14,6 +14,7 @@ namespace {
 struct serve_words {
     serve_options options;
     std::string password_file;
+    std::string follow, follow_password_file;
     bool no_tcp = false;
     std::optional<std::uint16_t> port;
     std::vector<std::string> settings;
@@ -49,7 +50,7 @@ void add_milliseconds(CLI::App& to, const std::string& name, std::chrono::millis
 }
 
 void add_options(CLI::App& serve, serve_words& words) {
-    auto& [options, password_file, no_tcp, port, settings, of_preemption, of_log] = words;
+    auto& [options, password_file, follow, follow_password_file, no_tcp, port, settings, of_preemption, of_log] = words;
     server::settings& how = options.how;
     const auto counted = [&](const std::string& name, auto& value, const std::string& text) {
         return serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
@@ -146,6 +147,26 @@ void add_options(CLI::App& serve, serve_words& words) {
                          ->capture_default_str());
     of_log.push_back(counted("--max-pending", how.log.max_pending,
                              "Bytes of the log that may wait to be written; beyond, calls are answered BUSY"));
+    of_log.push_back(
+        serve.add_option("--backlog", how.log.backlog, "Bytes of calls that are kept for followers behind a snapshot")
+            ->check(CLI::NonNegativeNumber)
+            ->type_name("N")
+            ->capture_default_str());
+    of_log.push_back(counted("--replicas", how.log.replicas,
+                             "Answer a call that has written when so many followers have it on their disks"));
+    add_milliseconds(serve, "--replicas-timeout", how.log.replicas_timeout,
+                     "Answer it UNREPLICATED if that takes longer");
+    of_log.push_back(serve
+                         .add_option("--follow", follow,
+                                     "Follow the server at this address: append what it logs, serve what only reads")
+                         ->type_name("HOST:PORT"));
+    serve.add_option("--follow-user", how.follow.user, "AUTH there as this user")->type_name("NAME");
+    serve.add_option("--follow-password-file", follow_password_file, "AUTH there with the first line of this file")
+        ->type_name("FILE");
+    serve
+        .add_option("--follow-tls-authority", how.follow.tls_authority,
+                    "Speak TLS there; its certificate must be signed by this, PEM")
+        ->type_name("FILE");
     counted("--max-held", how.max_held,
             "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
     add_milliseconds(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
@@ -190,7 +211,7 @@ void add_options(CLI::App& serve, serve_words& words) {
 }
 
 serve_options options_of(serve_words words) {
-    auto& [options, password_file, no_tcp, port, settings, of_preemption, of_log] = words;
+    auto& [options, password_file, follow, follow_password_file, no_tcp, port, settings, of_preemption, of_log] = words;
     for (const CLI::Option* const o : of_preemption) {
         if (o->count() == 0) continue;
         if (options.how.executor == server::execution::threads)
@@ -208,6 +229,14 @@ serve_options options_of(serve_words words) {
     if (no_tcp && !inherits && options.how.unix_socket.empty())
         throw cli::command_line_error{"--no-tcp needs --unix PATH"};
     options.how.password = password_in(password_file);
+    options.how.follow.password = password_in(follow_password_file);
+    if (!follow.empty()) {
+        const std::size_t colon = follow.rfind(':');
+        const std::string number = colon == std::string::npos ? "" : follow.substr(colon + 1);
+        if (colon == 0 || !CLI::detail::lexical_cast(number, options.how.follow.port) || options.how.follow.port == 0)
+            throw cli::command_line_error{"--follow: give HOST:PORT, not " + follow};
+        options.how.follow.host = follow.substr(0, colon);
+    }
     for (const std::string& s : settings) {
         const std::size_t equals = s.find('=');
         if (equals == 0 || equals == std::string::npos)

@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "server/net/tls.hpp"
 #include "server/program_calls.hpp"
 #include "server/protocol/commands.hpp"
+#include "server/replication/follower.hpp"
 
 namespace tutti::server {
 namespace {
@@ -47,6 +49,8 @@ settings checked(settings how) {
     how.log.answers_for = how.remember_for;
     if (!how.notice)
         how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
+    need(how.follow.host.empty() || !how.log.file.empty(), "a server that follows another needs a log of its own");
+    need(how.log.replicas == 0 || !how.log.file.empty(), "what waits for followers needs a log");
     need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
     return how;
 }
@@ -61,6 +65,7 @@ public:
     void start();
     void drain();
     [[nodiscard]] bool responds() noexcept;
+    [[nodiscard]] std::string promote();
     [[nodiscard]] snapshot look() const;
     void call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
               std::function<void(std::string_view)> then);
@@ -74,6 +79,8 @@ private:
     void listen();
     void enter(const handle& listener);
     void recover_from_log();
+    void keep_answer(const journal::kept_answer& a);
+    void take_snapshots();
     void stop_listening() noexcept;
     void open_pages();
     [[nodiscard]] exposition::page show_metrics() const;
@@ -82,8 +89,8 @@ private:
 
     // What is made by start() is looked at by the pages' threads once it serves.
     std::atomic<stage> stage_{stage::loading};
-    bool started_ = false;  // there is something to end
-    bool serves_ = false;   // start() has come to its end
+    bool started_ = false;             // there is something to end
+    std::atomic<bool> serves_{false};  // start() has come to its end
     std::atomic<bool> drained_{false};
     instant start_time_;
     unsigned workers_ = 0;
@@ -95,6 +102,8 @@ private:
     std::unique_ptr<timeline> shown_;
     std::unique_ptr<journal::journal> log_;
     std::unique_ptr<snapshots> snapshots_;
+    std::unique_ptr<follower> follower_;  // also once it has been promoted
+    std::mutex promotion_;                // which begins no sooner than the start has ended
     std::unique_ptr<executor> executor_;
     std::optional<crash_witness> witness_;
     client_directory clients_;
@@ -167,24 +176,64 @@ void service::body::recover_from_log() {
         how.notice(failed ? severity::error : severity::info, line);
     });
     for (const std::string& f : log_->file().findings()) how.notice(severity::warning, f);
+    if (!how.follow.host.empty()) {
+        follower_ = std::make_unique<follower>(how, *log_, procedures,
+                                               [this](const journal::kept_answer& a) { keep_answer(a); });
+        follower_->catch_up();
+    } else if (const auto all = log_->file().branches();
+               log_->file().heard_term() > (all.empty() ? 0 : all.back().term)) {
+        throw std::runtime_error{"the log " + how.log.file + " is of term " +
+                                 std::to_string(all.empty() ? 0 : all.back().term) +
+                                 ", and another server leads in term " + std::to_string(log_->file().heard_term()) +
+                                 ": start this one with --follow and that one's address"};
+    }
     const recovered r = recover(*log_, procedures, how.log.replay_limit);
     if (r.calls != 0 || r.pieces != 0) {
         how.notice(severity::info,
                    "the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
                        (r.pieces == 0 ? "no snapshot" : "a snapshot of " + std::to_string(r.pieces) + " pieces"));
     }
-    const instant now = std::chrono::steady_clock::now();
-    const auto today = std::chrono::system_clock::now();
-    log_->file().read_answers([&](const journal::kept_answer& a) {
-        const auto age = today - std::chrono::system_clock::time_point{std::chrono::microseconds{a.at}};
-        if (age > how.remember_for) return;
-        std::string unused;
-        if (answers_.begin(a.key, a.call, unused, now) == remembered::state::fresh)
-            answers_.keep(a.key, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
-    });
+    log_->file().read_answers([&](const journal::kept_answer& a) { keep_answer(a); });
+    if (follower_) {
+        log_->others().show_link([this] { return follower_->look(); });
+        return log_->follow(how.follow.host + ":" + std::to_string(how.follow.port));
+    }
     log_->begin();
+    take_snapshots();
+}
+
+void service::body::keep_answer(const journal::kept_answer& a) {
+    const instant now = std::chrono::steady_clock::now();
+    const auto age =
+        std::chrono::system_clock::now() - std::chrono::system_clock::time_point{std::chrono::microseconds{a.at}};
+    if (age > how.remember_for) return;
+    std::string unused;
+    if (answers_.begin(a.key, a.call, unused, now) == remembered::state::fresh)
+        answers_.keep(a.key, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
+}
+
+void service::body::take_snapshots() {
     snapshots_ = std::make_unique<snapshots>(*log_, procedures,
                                              [this](const std::string& line) { how.notice(severity::error, line); });
+}
+
+std::string service::body::promote() {
+    const std::scoped_lock lock{promotion_};
+    if (!serves_ || drained_) return "the server does not serve";
+    if (!follower_) return "this server follows nobody";
+    if (log_->others().look().leads) return {};  // a second time
+    if (const std::string why = follower_->stop(); !why.empty())
+        return "this server cannot lead, because its data are not what its log says: " + why;
+    try {
+        const std::uint64_t before = follower_->latest_term();
+        log_->begin(before);
+        take_snapshots();
+        how.notice(severity::info, "this server leads, in term " + std::to_string(before + 1));
+        follower_->tell_leader(before + 1);
+        return {};
+    } catch (const std::exception& e) {
+        return std::string{"this server cannot lead: "} + e.what();
+    }
 }
 
 void service::body::start() {
@@ -201,7 +250,8 @@ void service::body::start() {
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), log_.get());
     door_ = std::make_unique<doorkeeper>(accounts_);
     commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
-                                           how.max_request, [this] { return to_text(look()); });
+                                           replicas{log_.get(), [this] { return promote(); }}, how.max_request,
+                                           [this] { return to_text(look()); });
     shared_.reset(new common{.how = how,
                              .known = *commands_,
                              .runs = *executor_,
@@ -219,6 +269,8 @@ void service::body::start() {
     for (unsigned i = 0; i < how.io_threads && !shared_->entrances.empty(); ++i)
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
+    const std::scoped_lock lock{promotion_};
+    if (follower_) follower_->start(port == 0 ? std::string{} : how.host + ":" + std::to_string(port));
     serves_ = true;
     stage_.store(stage::serving, std::memory_order_release);
 }
@@ -278,7 +330,10 @@ void service::body::drain() {
     if (serves_) stage_.store(stage::ending, std::memory_order_release);
     stop_listening();
     own_calls_->begin_drain();
-    if (log_) log_->hurry();
+    if (log_) {
+        log_->hurry();
+        log_->others().begin_drain();
+    }
     // I/O threads first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : io_threads_) r->begin_drain();
     door_->begin_drain();
@@ -287,6 +342,10 @@ void service::body::drain() {
     door_.reset();
     executor_->drain();
     snapshots_.reset();
+    if (follower_) {
+        const bool is_whole = follower_->stop().empty();
+        if (is_whole && !log_->others().look().leads) follower_->keep_snapshot();
+    }
     if (log_) log_->end();  // what it holds is among own_calls_
     own_calls_->stop();
     guards_.clear();
@@ -325,7 +384,10 @@ snapshot service::body::look() const {
     for (const auto& r : io_threads_) add(s, r->counted());
     add(s, own_calls_->counted());
     add_transactions(s);
-    if (log_) s.log = log_->look();
+    if (log_) {
+        s.log = log_->look();
+        s.others = log_->others().look();
+    }
     return s;
 }
 
@@ -336,6 +398,8 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
     const entry* const which = procedures.find(name);
     if (which == nullptr) {
         to.error("NOPROC", "there is no procedure '" + std::string{name} + "'");
+    } else if (log_ && !which->what.options.read_only && !log_->others().takes_writes()) {
+        to.error("READONLY", which->what.name + ": " + log_->others().why_no_writes());
     } else if (takes(*which, arguments.size(), to)) {
         invocation what{.which = which, .how = {}, .spoken = protocol::resp3};
         try {
@@ -363,6 +427,7 @@ void service::load(const std::string& shared_object) { body_->procedures.load(sh
 void service::set(std::string name, std::string value) { body_->procedures.set(std::move(name), std::move(value)); }
 std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
 void service::check() { body_->check(); }
+std::string service::promote() { return body_->promote(); }
 bool service::responds() noexcept { return body_->responds(); }
 void service::start() { body_->start(); }
 void service::drain() { body_->drain(); }

@@ -84,7 +84,7 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_closed) {
     accounts users{std::vector<user>{}};
     doorkeeper door{users};
     slow_log slow{std::chrono::microseconds{-1}, 0};
-    const commands known{catalogued, "", users, shown, clients, answers, slow, 4096, [] { return std::string{}; }};
+    const commands known{catalogued, "", users, shown, clients, answers, slow, {}, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
     common shared{.how = how,
                   .known = known,

@@ -401,6 +401,46 @@ PYTHON
         cat <&"$silent" >"$folder/silence" || fail "it was not just closed"
         stop
         ;;
+    follow)
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" \
+            -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/key" -out "$folder/certificate" 2>"$folder/openssl"
+        printf '[users.%s]\npassword = "%s"\noperates = %s\n' \
+            default "$(openssl passwd -6 open)" false copier "$(openssl passwd -6 secret)" true >"$folder/users.toml"
+        printf 'secret\n' >"$folder/password"
+        printf 'open\n' >"$folder/other"
+        start --config "$folder/users.toml" --executor threads --log "$folder/leader" --fsync always \
+            --tls-certificate "$folder/certificate" --tls-key "$folder/key" --unix "$folder/socket"
+        leader=$server leading=$port
+        ask_leader=(redis-cli -s "$folder/socket" --no-auth-warning --user copier --pass secret)
+        [[ $("${ask_leader[@]}" CALL transfer 1 2 30) == OK ]] || fail "no transfer"
+        for wrong in "--follow-password-file $folder/other --follow-user copier" "--follow-password-file $folder/other"; do
+            # shellcheck disable=SC2086 # two options
+            ! "$tutti" serve "$object" --port 0 --executor threads --log "$folder/stranger" --follow "127.0.0.1:$leading" \
+                --follow-tls-authority "$folder/certificate" $wrong >"$folder/refused" 2>&1 || fail "a stranger follows"
+            grep -qE 'WRONGPASS|NOPERM' "$folder/refused" || fail "$(<"$folder/refused")"
+        done
+        rm "$folder/port"
+        listener=$leader
+        start --executor threads --log "$folder/follower" --fsync always --follow "127.0.0.1:$leading" --follow-user copier \
+            --follow-password-file "$folder/password" --follow-tls-authority "$folder/certificate" --metrics-port 0
+        [[ $("${ask_leader[@]}" WAIT 1 0) == 1 ]] || fail "nobody has it"
+        expect "READONLY" CALL transfer 1 2 3
+        info_has '^role:follower' || fail "it does not follow"
+        metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
+        exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+        printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+        cat <&3 >"$folder/metrics"
+        grep -q '^tutti_leads 0' "$folder/metrics" || fail "$(<"$folder/metrics")"
+        grep -q '^tutti_leader_connected 1' "$folder/metrics" || fail "$(<"$folder/metrics")"
+        kill -KILL "$leader"
+        "$tutti" promote --port "$port" >"$folder/promoted"
+        grep -q 'leads now' "$folder/promoted" || fail "$(<"$folder/promoted")"
+        expect 970 CALL balance 1
+        expect OK CALL transfer 1 2 70
+        info_has '^term:2' || fail "no new term"
+        ! "$tutti" promote --host 127.0.0.1 --port "$leading" 2>"$folder/promoted" || fail "nobody was promoted"
+        stop
+        ;;
     top)
         start
         redis-benchmark -p "$port" -n 2000 -P 8 -c 5 -q CALL transfer 1 2 0 >"$folder/benchmark"

@@ -67,7 +67,7 @@ TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
     accounts users{std::vector<user>{}};
     doorkeeper door{users};
     slow_log slow{std::chrono::microseconds{-1}, 0};
-    const commands known{none, "", users, shown, clients, answers, slow, 4096, [] { return std::string{}; }};
+    const commands known{none, "", users, shown, clients, answers, slow, {}, 4096, [] { return std::string{}; }};
     const handle listener = listen_tcp("127.0.0.1", 0);
     common shared{.how = how,
                   .known = known,

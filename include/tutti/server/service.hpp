@@ -81,9 +81,27 @@ struct log_settings {
     std::size_t snapshot_after = std::size_t{64} << 20;
     /// A call that takes longer when it is run again ends the start: it waits for something that does not come.
     std::chrono::milliseconds replay_limit{60'000};
+    /// Bytes of calls that a snapshot has taken the place of, and that are kept for followers all the same: one that
+    /// has been away for longer needs a copy of the snapshot.
+    std::size_t backlog = std::size_t{64} << 20;
+    /// A call that has written something is answered when so many followers have it on their disks; UNREPLICATED if
+    /// that takes longer than `replicas_timeout`.
+    unsigned replicas = 0;
+    std::chrono::milliseconds replicas_timeout{1'000};
     // Of `settings`: how many answers of calls with an ID are kept, and for how long.
     std::size_t answers = 10'000;
     std::chrono::milliseconds answers_for{600'000};
+};
+
+/// The server whose log this one follows, and what it says there.
+struct leader_settings {
+    std::string host{};  ///< empty: it follows none
+    std::uint16_t port = 7411;
+    std::string user{};  ///< who operates the leader; empty: none is named
+    std::string password{};
+    /// PEM: the leader speaks TLS, with a certificate for `host` that one of these has signed. Where the server has a
+    /// certificate of its own, it shows that.
+    std::string tls_authority{};
 };
 
 /// What a server is to be, written with designated initialisers. Without an address it has no socket.
@@ -136,6 +154,9 @@ struct settings {
     /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw.
     std::function<void(severity, const std::string&)> notice{};
     log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
+    /// If it names a server: this one appends what that one logs to its own log, runs it, and serves procedures that
+    /// are read-only, until it is promoted. It needs a log.
+    leader_settings follow{};
     /// Bytes of requests and answers that the server holds for all clients together. Beyond it no call of a client
     /// begins: each is answered BUSY. What runs already may make it more.
     std::size_t max_held = std::size_t{1} << 30;
@@ -211,6 +232,9 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 without TCP
     /// 0 without one. Known before the log is read: any thread may ask, also while start() is under way.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
+    /// Ends following: from here on this server leads, and takes calls that write. Returns when it does, or why it
+    /// cannot; empty: it leads. By one thread at a time.
+    [[nodiscard]] std::string promote();
     /// What the command INFO answers.
     [[nodiscard]] std::string info() const;
     /// Whether each thread that owns sockets has gone round since the latest time that this was asked, or has come to

@@ -126,6 +126,7 @@ std::string_view code_of(ending e) noexcept {
         case ending::gone: return "GONE";
         case ending::no_log: return "NOLOG";
         case ending::unsaved: return "UNSAVED";
+        case ending::unreplicated: return "UNREPLICATED";
     }
     return "ERR";
 }
@@ -224,6 +225,20 @@ ending run_unsaved(const invocation& i, const std::string& why, std::string& ans
         answer = "-UNSAVED .\r\n";  // as in `run`
     }
     return ending::unsaved;
+}
+
+ending run_unreplicated(const invocation& i, std::string& answer) noexcept {
+    answer.clear();
+    try {
+        reply{answer, i.spoken}.error(
+            code_of(ending::unreplicated),
+            i.which->what.name +
+                ": it has run and is in the log here, but too few followers had it in time; it may get lost with this "
+                "server");
+    } catch (...) {
+        answer = "-UNREPLICATED .\r\n";  // as in `run`
+    }
+    return ending::unreplicated;
 }
 
 ending run_refused(const invocation& i, std::string& answer) noexcept {

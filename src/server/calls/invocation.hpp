@@ -30,9 +30,10 @@ enum class ending : std::uint8_t {
     stranded,
     gone,
     no_log,
-    unsaved
+    unsaved,
+    unreplicated
 };
-inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::unsaved) + 1;
+inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::unreplicated) + 1;
 [[nodiscard]] std::string_view code_of(ending e) noexcept;
 
 /// What one call is.
@@ -85,6 +86,8 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
 [[nodiscard]] ending run_ended(const invocation& i, std::string& answer) noexcept;
 /// Answers, in place of what it answered, what has run and may not outlive the server.
 [[nodiscard]] ending run_unsaved(const invocation& i, const std::string& why, std::string& answer) noexcept;
+/// The same for what too few followers have.
+[[nodiscard]] ending run_unreplicated(const invocation& i, std::string& answer) noexcept;
 /// Answers for one that has not ended although its time limit has passed.
 void tell_overdue(const invocation& i, std::string& answer);
 

@@ -39,6 +39,7 @@ std::unique_ptr<journal::slip> log_entry::written() const {
 vote log_entry::prepare() {
     if (!wrote()) return vote::commit;
     if (how_.log->in_trouble()) throw log_unwritable{how_.log->trouble()};
+    if (!how_.log->others().takes_writes()) throw log_unwritable{how_.log->others().why_no_writes()};
     auto made = written();
     if (!how_.log->takes(*made)) {
         throw log_unwritable{"the log has no room for a call whose arguments and answer are as long as these, " +

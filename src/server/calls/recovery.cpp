@@ -19,42 +19,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Interrupts the calling thread's transactions when one call of the log takes too long: it would wait for ever.
-class patience {
-public:
-    explicit patience(milliseconds longest) : thread_{[this, longest] { watch(longest); }} {}
-    ~patience() {
-        {
-            const std::scoped_lock lock{mutex_};
-            over_ = true;
-        }
-        changed_.notify_all();
-        thread_.join();
-    }
-    patience(const patience&) = delete;
-    patience& operator=(const patience&) = delete;
-
-    void next_call() noexcept { calls_.fetch_add(1, std::memory_order_relaxed); }
-
-private:
-    void watch(milliseconds longest) {
-        std::unique_lock lock{mutex_};
-        for (std::uint64_t seen = ~std::uint64_t{0}; !over_;) {
-            changed_.wait_for(lock, longest, [this] { return over_; });
-            const std::uint64_t now = calls_.load(std::memory_order_relaxed);
-            if (!over_ && now == seen) mine_.raise();
-            seen = now;
-        }
-    }
-
-    interruption mine_;  // of the thread that made this object
-    std::atomic<std::uint64_t> calls_{0};
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool over_ = false;
-    std::thread thread_;
-};
-
 // ---- pieces: the name, its length before it, and what was put
 
 std::string piece_of(const std::string& name, std::string_view bytes) {
@@ -199,44 +163,94 @@ private:
     core::descriptor* descriptor_ = nullptr;
 };
 
-journal::snapshot dump_all(journal::journal& in, const catalog& procedures) {
+/// `at_end` is called at the end of the dump's transaction.
+template <class F>
+journal::snapshot dump_all(const catalog& procedures, const std::uint64_t& position, const F& at_end) {
     journal::snapshot made;
     dumped pieces{made.parts};
-    cut at{in};
     tutti::atomically({.name = "snapshot"}, [&](tutti::tx& t) {
         pieces.clear();
         for (const kept_data& k : procedures.kept()) {
             writer to{k.name, pieces};
             k.dump(to);
         }
-        at.join(t);
+        at_end(t);
     });
-    made.position = at.position;
+    made.position = position;
     return made;
 }
 
 }  // namespace
 
+/// Interrupts the calling thread's transactions when one call of the log takes too long: it would wait for ever.
+class replay::patience {
+public:
+    explicit patience(milliseconds longest) : thread_{[this, longest] { watch(longest); }} {}
+    ~patience() {
+        {
+            const std::scoped_lock lock{mutex_};
+            over_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+    }
+    patience(const patience&) = delete;
+    patience& operator=(const patience&) = delete;
+
+    void next_call() noexcept { calls_.fetch_add(1, std::memory_order_relaxed); }
+
+private:
+    void watch(milliseconds longest) {
+        std::unique_lock lock{mutex_};
+        for (std::uint64_t seen = ~std::uint64_t{0}; !over_;) {
+            changed_.wait_for(lock, longest, [this] { return over_; });
+            const std::uint64_t now = calls_.load(std::memory_order_relaxed);
+            if (!over_ && now == seen) mine_.raise();
+            seen = now;
+        }
+    }
+
+    interruption mine_;  // of the thread that made this object
+    std::atomic<std::uint64_t> calls_{0};
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool over_ = false;
+    std::thread thread_;
+};
+
+replay::replay(const catalog& procedures, milliseconds longest)
+    : procedures_{procedures}, waiting_{std::make_unique<patience>(longest)} {}
+
+replay::~replay() = default;
+
+std::uint64_t replay::run(std::string_view group, std::uint64_t first) {
+    std::uint64_t calls = 0;
+    while (!group.empty()) {
+        const journal::record r = journal::decode(group);
+        if (r.position < first) continue;
+        waiting_->next_call();
+        try {
+            run_record(r, procedures_);
+        } catch (const std::exception& e) {
+            throw std::runtime_error{"call " + std::to_string(r.position) + " of the log, " +
+                                     std::string{r.parts.front().procedure} + ", cannot be run again: " + e.what()};
+        }
+        ++calls;
+    }
+    return calls;
+}
+
 recovered recover(journal::journal& from, const catalog& procedures, milliseconds longest) {
     recovered sum;
     load_all(from.file(), procedures, sum);
-    patience waiting{longest};  // for each call; a load may take as long as it does
+    replay again{procedures, longest};  // for each call; a load may take as long as it does
     const std::uint64_t first = from.file().snapshot_position();
-    from.file().read_groups([&](std::string_view group) {
-        while (!group.empty()) {
-            const journal::record r = journal::decode(group);
-            if (r.position < first) continue;
-            waiting.next_call();
-            try {
-                run_record(r, procedures);
-            } catch (const std::exception& e) {
-                throw std::runtime_error{"call " + std::to_string(r.position) + " of the log, " +
-                                         std::string{r.parts.front().procedure} + ", cannot be run again: " + e.what()};
-            }
-            ++sum.calls;
-        }
-    });
+    from.file().read_groups([&](std::string_view group) { sum.calls += again.run(group, first); });
     return sum;
+}
+
+journal::snapshot dump_at(std::uint64_t position, const catalog& procedures) {
+    return dump_all(procedures, position, [](tutti::tx&) {});
 }
 
 snapshots::snapshots(journal::journal& of, const catalog& procedures, std::function<void(const std::string&)> tell)
@@ -278,7 +292,8 @@ void snapshots::work() {
 
 bool snapshots::take() noexcept {
     try {
-        const std::string failed = of_.keep(dump_all(of_, procedures_));
+        cut at{of_};
+        const std::string failed = of_.keep(dump_all(procedures_, at.position, [&](tutti::tx& t) { at.join(t); }));
         if (failed.empty()) return true;
         tell_("no snapshot was kept: " + failed);
     } catch (const std::exception& e) {

@@ -5,8 +5,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "server/calls/catalog.hpp"
@@ -24,6 +26,26 @@ struct recovered {
 /// @throws std::runtime_error    when something does not come out as it did: a procedure is missing, fails, waits, or
 ///                               answers otherwise
 recovered recover(journal::journal& from, const catalog& procedures, std::chrono::milliseconds longest);
+
+/// Runs calls of a log again, one after the other, on the thread that made it, which may make only one at a time.
+class replay {
+public:
+    replay(const catalog& procedures, std::chrono::milliseconds longest);
+    ~replay();
+    replay(const replay&) = delete;
+    replay& operator=(const replay&) = delete;
+
+    /// All of a group but those before `first`. Returns how many. @throws std::runtime_error  as recover
+    std::uint64_t run(std::string_view group, std::uint64_t first);
+
+private:
+    class patience;
+    const catalog& procedures_;
+    const std::unique_ptr<patience> waiting_;
+};
+
+/// The data as they are, in which nothing may be written meanwhile, as a snapshot up to `position`.
+[[nodiscard]] journal::snapshot dump_at(std::uint64_t position, const catalog& procedures);
 
 /// Takes snapshots on a thread of its own whenever the log has grown enough, and one at the end.
 class snapshots {

@@ -1,7 +1,7 @@
 // A call that an executor runs for one that waits for its answer: a client, or the program itself. What both have
 // in common: its clock, its probes, how it ended, and what becomes of it when it runs for too long.
 //
-//   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait for the disk
+//   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait for the disk or followers
 //        -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
 //                   \-> refused by its owner
 //
@@ -86,6 +86,7 @@ protected:
     void forget_overdue() noexcept {
         overdue_.store(false, std::memory_order_relaxed);
         has_ended_.store(false, std::memory_order_relaxed);
+        has_awaited_followers_ = false;
         seen_turn_ = 0;
         told_ = false;
     }
@@ -101,14 +102,25 @@ private:
         if (logged.log != nullptr && has_run) {
             // Before it is the journal's: from there on it may be over. Its limit of time is kept by no one any more.
             has_ended_.store(true, std::memory_order_relaxed);
-            if (logged.log->holds(*this, logged.awaits)) return;
+            if (logged.log->holds(*this, logged.awaits) || await_followers()) return;
         }
         ended();
     }
-    void pass_on(bool kept) noexcept override {
-        if (!kept) how_it_ended = run_unsaved(what, logged.log->trouble(), answer);
+    /// Once, when it need not wait for the disk any more.
+    [[nodiscard]] bool await_followers() noexcept {
+        return !std::exchange(has_awaited_followers_, true) && logged.log->others().holds(*this, logged.awaits);
+    }
+    void pass_on(outcome how) noexcept override {
+        switch (how) {
+            case outcome::kept:
+                if (await_followers()) return;
+                break;
+            case outcome::unknown: how_it_ended = run_unsaved(what, logged.log->trouble(), answer); break;
+            case outcome::unreplicated: how_it_ended = run_unreplicated(what, answer); break;
+        }
         ended();
     }
+    bool has_awaited_followers_ = false;
     std::atomic<bool> has_ended_{false};  // its answer may wait for the disk
     std::atomic<bool> overdue_{false};    // it is to be ended where it stands
 

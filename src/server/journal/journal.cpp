@@ -3,7 +3,11 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <random>
 #include <utility>
+
+#include "server/journal/stream.hpp"
 
 namespace tutti::server::journal {
 namespace {
@@ -43,24 +47,78 @@ journal::~journal() {
     for (slip* s = early_; s != nullptr;) delete std::exchange(s, s->next);
 }
 
-void journal::begin() {
+void journal::begin(std::uint64_t after) {
     const std::uint64_t next = store_.end();
-    next_.store(next);
+    const std::vector<branch> before = store_.branches();
+    std::random_device chance;
+    const branch own{.term = std::max({std::uint64_t{1}, before.empty() ? 0 : before.back().term, after + 1}),
+                     .id = (std::uint64_t{chance()} << 32) | chance() | 1,
+                     .first = before.empty() ? 1 : next};
+    store_.add_branch(own);
+    for (const branch& b : before) others_.know(b);
     durable_.store(next);
+    next_.store(next);
     not_in_snapshot_.store(store_.snapshot_position());
     collected_ = next;
     bytes_to_replay_.store(store_.bytes());
     thread_ = std::thread{[this] { work(); }};
+    if (!followed_) others_.start();
+    others_.lead(own);
+}
+
+void journal::follow(const std::string& leader) {
+    followed_ = true;
+    const std::uint64_t next = store_.end();
+    durable_.store(next);
+    next_.store(next);
+    not_in_snapshot_.store(store_.snapshot_position());
+    bytes_to_replay_.store(store_.bytes());
+    others_.follow(leader);
+    others_.start();
 }
 
 void journal::end() noexcept {
-    if (!thread_.joinable()) return;
-    {
-        const std::scoped_lock lock{mutex_};
-        ending_ = true;
+    if (thread_.joinable()) {
+        {
+            const std::scoped_lock lock{mutex_};
+            ending_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
     }
-    changed_.notify_all();
-    thread_.join();
+    others_.end();
+}
+
+void journal::note_written(const group& g, std::size_t calls) noexcept {
+    calls_ += calls;
+    bytes_ += g.records.size();
+    bytes_to_replay_ += g.records.size();
+    ++groups_;
+}
+
+bool journal::append(const piece& from) noexcept {
+    if (broken_) return false;
+    try {
+        const std::scoped_lock lock{file_mutex_};
+        store_.adopt(from.branches);
+        if (!from.groups.empty()) {
+            if (from.groups.front().first < store_.end())
+                throw store_error{"the leader sent calls that the log has already", false};
+            store_.add(from.groups, how_.sync != log_sync::never);
+            for (const group& g : from.groups) note_written(g, 1);
+        }
+        const std::uint64_t end = store_.end();
+        store_.tidy();
+        durable_.store(std::max(end, from.upto), std::memory_order_release);
+        next_.store(std::max(end, from.upto));  // last: a call that reads this waits for no more than is durable
+        leave_trouble();
+        return true;
+    } catch (const store_error& e) {
+        enter_trouble(e);
+    } catch (const std::exception& e) {
+        enter_trouble(store_error{e.what(), true});
+    }
+    return false;
 }
 
 bool journal::takes(const slip& s) const noexcept {
@@ -233,12 +291,10 @@ bool journal::collect() noexcept {
 bool journal::write(bool sync) noexcept {
     if (broken_) return false;
     try {
+        const std::scoped_lock lock{file_mutex_};
         if (ready_calls_ != 0) {
-            store_.add(ready_, sync);
-            calls_ += ready_calls_;
-            bytes_ += ready_.records.size();
-            bytes_to_replay_ += ready_.records.size();
-            ++groups_;
+            store_.add({&ready_, 1}, sync);
+            note_written(ready_, ready_calls_);
             ready_.records.clear();
             ready_.answers.clear();
             ready_calls_ = 0;
@@ -247,6 +303,7 @@ bool journal::write(bool sync) noexcept {
         oldest_.store(collected_at_.time_since_epoch().count());
         pending_bytes_.fetch_sub(std::exchange(ready_pending_, 0));
         durable_.store(collected_, std::memory_order_release);
+        others_.ring();
         store_.tidy();
         const std::int64_t now = microseconds_of_day();
         constexpr std::int64_t a_minute = 60'000'000;
@@ -270,28 +327,35 @@ void journal::write_snapshot() noexcept {
         const bool ready = to_keep_ && (broken_ || in_trouble_.load() || durable_.load() >= to_keep_->position);
         if (!ready) return;
     }
-    std::string how;
-    try {
-        if (in_trouble_.load()) {
-            how = trouble();
-        } else {
-            store_.replace_snapshot(*to_keep_);
-            bytes_to_replay_.store(store_.bytes());
-            ++snapshots_;
-            not_in_snapshot_.store(to_keep_->position + 1);  // that one is the dump's own
-        }
-    } catch (const store_error& e) {
-        how = e.what();
-        if (!e.may_try_again()) enter_trouble(e);
-    } catch (const std::exception& e) {
-        how = e.what();
-    }
+    std::string how = in_trouble_.load() ? trouble() : replace_snapshot(*to_keep_);
+    if (how.empty()) not_in_snapshot_.store(to_keep_->position + 1);  // that one is the dump's own
     {
         const std::scoped_lock lock{mutex_};
         to_keep_.reset();
         kept_ = std::move(how);
     }
     changed_.notify_all();
+}
+
+std::string journal::replace_snapshot(const snapshot& s) noexcept {
+    try {
+        const std::scoped_lock lock{file_mutex_};
+        store_.replace_snapshot(s, how_.backlog);
+        bytes_to_replay_.store(store_.bytes());
+        ++snapshots_;
+        return {};
+    } catch (const store_error& e) {
+        if (!e.may_try_again()) enter_trouble(e);
+        return e.what();
+    } catch (const std::exception& e) {
+        return e.what();
+    }
+}
+
+std::string journal::keep_at_end(snapshot s) {
+    const std::string failed = replace_snapshot(s);
+    if (failed.empty()) not_in_snapshot_.store(next_.load());
+    return failed;
 }
 
 void journal::pass_on() noexcept {
@@ -301,8 +365,8 @@ void journal::pass_on() noexcept {
     waiter* left = nullptr;
     while (waiting_ != nullptr) {
         waiter* const one = std::exchange(waiting_, waiting_->next_);
-        if (one->awaits_ <= durable) one->pass_on(true);
-        else if (all || (troubled && !one->wrote_)) one->pass_on(false);
+        if (one->awaits_ <= durable) one->pass_on(waiter::outcome::kept);
+        else if (all || (troubled && !one->wrote_)) one->pass_on(waiter::outcome::unknown);
         else one->next_ = std::exchange(left, one);
     }
     waiting_ = left;

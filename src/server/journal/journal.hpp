@@ -26,6 +26,8 @@
 // refuses calls before they run, and what has only read is told that it may have seen what will be lost. A failed fsync
 // is final: nothing is written any more, and what waits is told that nobody knows.
 //
+// A follower's journal draws nothing: it appends what its leader has written, until it is promoted (replication.hpp).
+//
 // Thread safety: any thread but where something else is said.
 #pragma once
 
@@ -40,6 +42,7 @@
 #include <string>
 #include <thread>
 
+#include "server/journal/replication.hpp"
 #include "server/journal/store.hpp"
 #include "tutti/server/service.hpp"
 
@@ -53,12 +56,16 @@ struct slip {
     std::optional<kept_answer> answer{};
 };
 
-/// A call that has ended and whose answer waits for the disk.
+/// A call that has ended and whose answer waits for the disk, or for followers.
 class waiter {
 public:
-    /// `kept`: all that it may have seen is on disk. Otherwise that is not known. On the journal's thread; may destroy
-    /// the waiter.
-    virtual void pass_on(bool kept) noexcept = 0;
+    enum class outcome : std::uint8_t {
+        kept,         ///< all that it may have seen is on disk; or as many followers as it takes have it
+        unknown,      ///< nobody knows whether it is on disk
+        unreplicated  ///< too few followers have it, and its time is over
+    };
+    /// On a thread of the journal's; may destroy the waiter.
+    virtual void pass_on(outcome how) noexcept = 0;
 
 protected:
     waiter() = default;
@@ -66,9 +73,11 @@ protected:
 
 private:
     friend class journal;
+    friend class replication;
     waiter* next_ = nullptr;
     std::uint64_t awaits_ = 0;
     bool wrote_ = false;
+    std::chrono::steady_clock::time_point until_{};  // for followers
 };
 
 /// As INFO shows it.
@@ -79,6 +88,8 @@ struct figures {
     std::uint64_t snapshots = 0;
     std::string trouble{};  ///< empty: none
 };
+
+struct piece;
 
 class journal {
 public:
@@ -91,8 +102,32 @@ public:
     /// For recovery: until begin(), by one thread.
     [[nodiscard]] store& file() noexcept { return store_; }
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
-    /// From here on it takes calls. @throws std::system_error
-    void begin();
+    /// From here on it takes calls, on a branch of its own, of a term later than `after`. @throws std::system_error,
+    /// store_error
+    void begin(std::uint64_t after = 0);
+    /// From here on it takes what another has written, by one thread, until begin(). @throws std::system_error
+    void follow(const std::string& leader);
+    /// What the leader has written; then nothing before `upto` is missing. False: the disk fails, which is told; it may
+    /// be tried again unless the journal is broken. REQUIRES: follow().
+    [[nodiscard]] bool append(const piece& from) noexcept;
+    [[nodiscard]] bool broken() const noexcept { return broken_; }
+    /// A snapshot of all that is in the log. REQUIRES: as append. Returns what is wrong with it.
+    std::string keep_at_end(snapshot s);
+
+    /// Other servers that have this log.
+    [[nodiscard]] replication& others() noexcept { return others_; }
+    /// Runs `what` on the file, as one thread at a time does.
+    template <class F>
+    void with_file(const F& what) {
+        const std::scoped_lock lock{file_mutex_};
+        what(store_);
+    }
+    /// All positions before it are on disk.
+    [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+    /// The next one.
+    [[nodiscard]] std::uint64_t drawn() const noexcept { return next_.load(); }
+    [[nodiscard]] std::uint64_t written_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+    void tell(bool failed, const std::string& line) const { tell_(failed, line); }
     /// The server is ending: answers no longer wait for a disk that cannot be written.
     void hurry() noexcept { hurried_.store(true); }
     /// Writes and syncs what is left. What cannot be written any more is passed on as not known. Afterwards by no other
@@ -143,14 +178,19 @@ private:
     /// False: trouble.
     bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
+    std::string replace_snapshot(const snapshot& s) noexcept;
+    void note_written(const group& g, std::size_t calls) noexcept;
     void pass_on() noexcept;
     void enter_trouble(const store_error& why) noexcept;
     void leave_trouble() noexcept;
 
     const log_settings how_;
     const std::function<void(bool, const std::string&)> tell_;
+    std::mutex file_mutex_;
     store store_;
+    replication others_{*this, how_};
 
+    bool followed_ = false;  // before it led
     alignas(64) std::atomic<std::uint64_t> next_{1};
     alignas(64) std::atomic<slip*> handed_over_{nullptr};  // a stack, as `held_`
     std::atomic<waiter*> held_{nullptr};
@@ -171,7 +211,7 @@ private:
     waiter* waiting_ = nullptr;
     clock::time_point collected_at_{};
     std::int64_t answers_forgotten_at_ = 0;
-    bool broken_ = false;
+    std::atomic<bool> broken_{false};
 
     mutable std::mutex mutex_;  // of what follows
     std::condition_variable changed_;

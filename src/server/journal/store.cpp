@@ -6,18 +6,15 @@
 #include <fstream>
 
 #include "server/journal/record.hpp"
+#include "server/journal/statement.hpp"
 
 namespace tutti::server::journal {
 namespace {
 
 constexpr int application = 0x54755474;  // "TuTt"
-constexpr int format = 1;
-constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite says of its columns
-
-std::string_view blob(sqlite3_stmt* row, int column) {
-    const auto* const bytes = static_cast<const char*>(sqlite3_column_blob(row, column));
-    return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(row, column))};
-}
+constexpr int format = 2;
+constexpr int format_without_followers = 1;  // which is brought up to date
+constexpr int beside_bytes = 1024;           // of a row: its numbers, and what SQLite says of its columns
 
 /// How many frames SQLite's own log holds that were written since it was last begun anew: those that carry the salt of
 /// its header. What lies behind is of an earlier turn. (The format is documented at sqlite.org/fileformat2.html, 4.1.)
@@ -40,64 +37,6 @@ std::uint64_t frames_in(const std::string& log) {
 }
 
 }  // namespace
-
-/// A prepared statement that is bound, run and made ready again.
-class store::statement {
-public:
-    statement(store& of, const char* sql) : of_{of} {
-        if (sqlite3_prepare_v2(of.db_, sql, -1, &owned_, nullptr) != SQLITE_OK) of.fail("prepare");
-        what_ = owned_;
-    }
-    statement(store& of, sqlite3_stmt*& kept, const char* sql) : of_{of} {
-        if (kept == nullptr &&
-            sqlite3_prepare_v3(of.db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept, nullptr) != SQLITE_OK) {
-            of.fail("prepare");
-        }
-        what_ = kept;
-    }
-    ~statement() {
-        sqlite3_reset(what_);
-        sqlite3_finalize(owned_);
-    }
-    statement(const statement&) = delete;
-    statement& operator=(const statement&) = delete;
-
-    statement& bind(std::uint64_t value) {
-        return checked(sqlite3_bind_int64(what_, ++bound_, static_cast<sqlite3_int64>(value)));
-    }
-    /// REQUIRES: the bytes live until the statement has run.
-    statement& bind(std::string_view bytes) {
-        if (bytes.size() > of_.longest_) {
-            of_.fail(
-                "be written", SQLITE_TOOBIG,
-                "of " + std::to_string(bytes.size()) + " bytes in one piece; it takes " + std::to_string(of_.longest_));
-        }
-        return checked(sqlite3_bind_blob64(what_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC));
-    }
-    /// True: there is a row.
-    bool step(const char* doing) {
-        const int result = sqlite3_step(what_);
-        if (result == SQLITE_ROW) return true;
-        if (result != SQLITE_DONE) of_.fail(doing);
-        return false;
-    }
-    [[nodiscard]] std::uint64_t number(int column) const {
-        return static_cast<std::uint64_t>(sqlite3_column_int64(what_, column));
-    }
-    [[nodiscard]] std::string_view bytes(int column) const { return blob(what_, column); }
-
-private:
-    /// What is not bound would be NULL.
-    statement& checked(int result) {
-        if (result != SQLITE_OK) of_.fail("be written", result, sqlite3_errstr(result));
-        return *this;
-    }
-
-    store& of_;
-    sqlite3_stmt* owned_ = nullptr;
-    sqlite3_stmt* what_ = nullptr;
-    int bound_ = 0;
-};
 
 void store::fail(const std::string& doing) { fail(doing, sqlite3_extended_errcode(db_), sqlite3_errmsg(db_)); }
 
@@ -135,9 +74,10 @@ store::store(const std::string& file) : file_{file} {
         const bool fresh = number("PRAGMA schema_version") == 0;
         if (!fresh && number("PRAGMA application_id") != application)
             throw store_error{file + " is a database, but no log of a server", false};
-        if (!fresh && number("PRAGMA user_version") != format) {
-            throw store_error{file + " was written by another version, in format " +
-                                  std::to_string(number("PRAGMA user_version")) + " and not " + std::to_string(format),
+        const auto written_in = fresh ? std::uint64_t{0} : number("PRAGMA user_version");
+        if (!fresh && written_in != format && written_in != format_without_followers) {
+            throw store_error{file + " was written by another version, in format " + std::to_string(written_in) +
+                                  " and not " + std::to_string(format),
                               false};
         }
         run("PRAGMA journal_mode=WAL");
@@ -153,15 +93,25 @@ store::store(const std::string& file) : file_{file} {
             },
             &pages_of_log_);
         run("PRAGMA cache_size=-4096");
-        if (fresh) {
-            run("BEGIN IMMEDIATE;"
-                "CREATE TABLE calls(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL,"
-                " records BLOB NOT NULL);"
-                "CREATE TABLE answers(key BLOB PRIMARY KEY, call INTEGER NOT NULL, answer BLOB NOT NULL,"
-                " at INTEGER NOT NULL) WITHOUT ROWID;"
-                "CREATE TABLE snapshot(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, part BLOB NOT NULL);"
-                "CREATE TABLE position(one INTEGER PRIMARY KEY CHECK(one = 1), of_snapshot INTEGER NOT NULL);"
-                "INSERT INTO position VALUES(1, 1);");
+        if (written_in != format) {
+            run("BEGIN IMMEDIATE");
+            if (fresh) {
+                run("CREATE TABLE calls(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL,"
+                    " records BLOB NOT NULL);"
+                    "CREATE TABLE answers(key BLOB PRIMARY KEY, call INTEGER NOT NULL, answer BLOB NOT NULL,"
+                    " at INTEGER NOT NULL) WITHOUT ROWID;"
+                    "CREATE TABLE snapshot(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, part BLOB NOT NULL);"
+                    "CREATE TABLE position(one INTEGER PRIMARY KEY CHECK(one = 1), of_snapshot INTEGER NOT NULL);"
+                    "INSERT INTO position VALUES(1, 1);");
+            }
+            run("CREATE TABLE branches(number INTEGER PRIMARY KEY, term INTEGER NOT NULL, id INTEGER NOT NULL,"
+                " first INTEGER NOT NULL);"
+                "CREATE TABLE heard(one INTEGER PRIMARY KEY CHECK(one = 1), term INTEGER NOT NULL);"
+                "INSERT INTO heard VALUES(1, 0);"
+                "ALTER TABLE position ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 1;"
+                "UPDATE position SET kept_from = of_snapshot;"
+                "ALTER TABLE answers ADD COLUMN of_group INTEGER NOT NULL DEFAULT 0;"
+                "CREATE INDEX answers_of_groups ON answers(of_group);");
             run(("PRAGMA application_id=" + std::to_string(application)).c_str());
             run(("PRAGMA user_version=" + std::to_string(format)).c_str());
             run("COMMIT");
@@ -203,45 +153,77 @@ void store::change(const std::function<void()>& what) {
     }
 }
 
-void store::add(const group& g, bool sync) {
+/// What is changed next is on the disk when it returns.
+void store::write_through() {
+    if (!synchronous_) run("PRAGMA synchronous=FULL");
+    synchronous_ = true;
+}
+
+void store::tell_damage(std::uint64_t position) {
+    throw store_error{
+        "the log " + file_ + " is damaged at call " + std::to_string(position) + ": restore the file from a copy",
+        false};
+}
+
+void store::add_answers(const std::vector<kept_answer>& answers, std::uint64_t group) {
+    for (const kept_answer& a : answers) {
+        statement{*this, keep_, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?, ?)"}
+            .bind(a.key)
+            .bind(a.call)
+            .bind(a.answer)
+            .bind(static_cast<std::uint64_t>(a.at))
+            .bind(group)
+            .step("be written");
+    }
+}
+
+void store::add_part(std::uint64_t number, std::string_view part) {
+    statement{*this, "INSERT INTO snapshot VALUES(?, ?, ?)"}
+        .bind(number)
+        .bind(checksum(part))
+        .bind(part)
+        .step("be written");
+}
+
+void store::add(std::span<const group> groups, bool sync) {
     if (sync != synchronous_) {
         // NORMAL: nothing is synced but where SQLite moves its own log into the file. FULL: this, and what was before.
         run(sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
         synchronous_ = sync;
     }
     change([&] {
-        statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?)"}
-            .bind(g.first)
-            .bind(g.last)
-            .bind(checksum(g.records))
-            .bind(g.records)
-            .step("be written");
-        for (const kept_answer& a : g.answers) {
-            statement{*this, keep_, "INSERT OR REPLACE INTO answers VALUES(?, ?, ?, ?)"}
-                .bind(a.key)
-                .bind(a.call)
-                .bind(a.answer)
-                .bind(static_cast<std::uint64_t>(a.at))
+        for (const group& g : groups) {
+            statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?)"}
+                .bind(g.first)
+                .bind(g.last)
+                .bind(checksum(g.records))
+                .bind(g.records)
                 .step("be written");
+            add_answers(g.answers, g.first);
         }
     });
 }
 
-void store::replace_snapshot(const snapshot& s) {
-    if (!synchronous_) run("PRAGMA synchronous=FULL");
-    synchronous_ = true;
+void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
+    write_through();
     change([&] {
         statement{*this, "DELETE FROM snapshot"}.step("be written");
         std::uint64_t number = 0;
-        for (const std::string& p : s.parts) {
-            statement{*this, "INSERT INTO snapshot VALUES(?, ?, ?)"}
-                .bind(++number)
-                .bind(checksum(p))
-                .bind(p)
-                .step("be written");
+        for (const std::string& p : s.parts) add_part(++number, p);
+        std::uint64_t dropped = 0;  // the last position of the newest group that goes
+        {
+            statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
+            each.bind(s.position);
+            for (std::uint64_t bytes = 0; dropped == 0 && each.step("be read");) {
+                bytes += each.number(1);
+                if (bytes > kept_bytes) dropped = each.number(0);
+            }
         }
-        statement{*this, "UPDATE position SET of_snapshot = ?"}.bind(s.position).step("be written");
-        statement{*this, "DELETE FROM calls WHERE last < ?"}.bind(s.position).step("be written");
+        statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = max(kept_from, ?)"}
+            .bind(s.position)
+            .bind(dropped + 1)
+            .step("be written");
+        statement{*this, "DELETE FROM calls WHERE last <= ?"}.bind(dropped).step("be written");
     });
 }
 
@@ -273,7 +255,9 @@ std::uint64_t store::end() {
     return std::max(last + 1, snapshot_position());
 }
 
-std::uint64_t store::bytes() { return number("SELECT sum(length(records)) FROM calls"); }
+std::uint64_t store::bytes() {
+    return number("SELECT sum(length(records)) FROM calls, position WHERE last >= of_snapshot");
+}
 
 void store::read_snapshot(const std::function<void(std::string_view)>& take) {
     statement each{*this, "SELECT checksum, part FROM snapshot ORDER BY number"};
@@ -285,23 +269,17 @@ void store::read_snapshot(const std::function<void(std::string_view)>& take) {
 }
 
 void store::read_groups(const std::function<void(std::string_view)>& take) {
-    statement each{*this, "SELECT first, checksum, records FROM calls ORDER BY first"};
+    statement each{*this,
+                   "SELECT first, checksum, records FROM calls, position WHERE last >= of_snapshot ORDER BY first"};
     while (each.step("be read")) {
-        if (checksum(each.bytes(2)) != each.number(1)) {
-            throw store_error{"the log " + file_ + " is damaged at call " + std::to_string(each.number(0)) +
-                                  ": restore the file from a copy",
-                              false};
-        }
+        if (checksum(each.bytes(2)) != each.number(1)) tell_damage(each.number(0));
         take(each.bytes(2));
     }
 }
 
 void store::read_answers(const std::function<void(const kept_answer&)>& take) {
     statement each{*this, "SELECT key, call, answer, at FROM answers ORDER BY at"};
-    while (each.step("be read")) {
-        take({std::string{each.bytes(0)}, each.number(1), std::string{each.bytes(2)},
-              static_cast<std::int64_t>(each.number(3))});
-    }
+    while (each.step("be read")) take(each.answer());
 }
 
 }  // namespace tutti::server::journal

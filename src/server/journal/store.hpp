@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -51,6 +52,25 @@ struct snapshot {
     std::vector<std::string> parts{};
 };
 
+/// A stretch of the log that one leader has written without a break: each start of one begins a new branch, and so does
+/// a promotion, which also begins a new term. Two logs that have the same branch have the same calls up to where it
+/// ends in either.
+struct branch {
+    std::uint64_t term = 0;
+    std::uint64_t id = 0;     ///< by chance
+    std::uint64_t first = 1;  ///< position
+
+    [[nodiscard]] bool is(const branch& other) const noexcept { return term == other.term && id == other.id; }
+};
+
+/// What a follower without a log, or too far behind, begins with.
+struct copied {
+    std::uint64_t position = 1;  ///< of the first call that is not in it
+    std::vector<branch> branches{};
+    std::vector<kept_answer> answers{};
+    std::uint64_t parts = 0;
+};
+
 class store {
 public:
     /// Opens the file, makes it if it is not there, and locks it for this process.
@@ -66,12 +86,12 @@ public:
     /// What was found when it was opened, for people: one line each.
     [[nodiscard]] const std::vector<std::string>& findings() const noexcept { return findings_; }
 
-    /// Adds a group; with `sync` it is on disk when this returns, and so is all that was added before.
-    /// @throws store_error  nothing of it was added
-    void add(const group& g, bool sync);
-    /// Replaces the snapshot and drops the groups that are older than it, on disk when this returns.
-    /// @throws store_error  nothing has changed
-    void replace_snapshot(const snapshot& s);
+    /// Adds groups; with `sync` they are on disk when this returns, and so is all that was added before.
+    /// @throws store_error  nothing of them was added
+    void add(std::span<const group> groups, bool sync);
+    /// Replaces the snapshot and drops the groups that are older than it, but for the newest of them, up to so many
+    /// bytes of records; on disk when this returns. @throws store_error  nothing has changed
+    void replace_snapshot(const snapshot& s, std::uint64_t kept_bytes);
     /// Moves SQLite's own log into the file where it has grown long. @throws store_error
     void tidy();
     /// Forgets kept answers that are older than `before`, and all but the newest `most`.
@@ -88,6 +108,31 @@ public:
     /// Bytes of records that replay would go through.
     [[nodiscard]] std::uint64_t bytes();
 
+    // ---- leaders and followers
+    /// The oldest first.
+    [[nodiscard]] std::vector<branch> branches();
+    /// On disk when this returns.
+    void add_branch(const branch& b);
+    /// The same for those that are not there yet.
+    void adopt(const std::vector<branch>& all);
+    /// The latest term that was heard of from others; on disk when it is kept.
+    [[nodiscard]] std::uint64_t heard_term();
+    void hear_term(std::uint64_t term);
+    /// All groups from this position on are in the file.
+    [[nodiscard]] std::uint64_t kept_from();
+    /// Groups that begin at `from` or later, in their order, until they have `most` bytes or more; with their answers.
+    /// @throws store_error  if one is damaged
+    [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t most);
+    /// Bytes of records from there on.
+    [[nodiscard]] std::uint64_t bytes_from(std::uint64_t from);
+    /// All that a copy has but for its parts.
+    [[nodiscard]] copied describe_copy();
+    /// From 1 on. @throws store_error  if it is damaged or not there
+    [[nodiscard]] std::string part(std::uint64_t number);
+    /// Puts a copy in the place of all that is here, on disk when this returns. `part` fetches one.
+    /// @throws store_error, what `part` throws  nothing has changed
+    void replace_by(const copied& c, const std::function<std::string(std::uint64_t number)>& part);
+
 private:
     class statement;
     void run(const char* sql);
@@ -95,7 +140,12 @@ private:
     std::uint64_t number(const char* sql);
     [[noreturn]] void fail(const std::string& doing);
     [[noreturn]] void fail(const std::string& doing, int code, const std::string& why);
+    [[noreturn]] void tell_damage(std::uint64_t position);
     void look_at_tail();
+    void write_through();
+    void add_answers(const std::vector<kept_answer>& answers, std::uint64_t group);
+    void add_part(std::uint64_t number, std::string_view part);
+    void write_branch(const branch& b);
 
     const std::string file_;
     sqlite3* db_ = nullptr;

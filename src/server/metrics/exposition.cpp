@@ -69,6 +69,37 @@ void add_blocks(std::vector<MetricFamily>& to, const snapshot& s) {
     to.push_back(std::move(aborts));
 }
 
+void add_replication(std::vector<MetricFamily>& to, const journal::replication_figures& f) {
+    to.push_back(
+        single("tutti_leads", "1 where the server leads, 0 where it follows", MetricType::Gauge, f.leads ? 1 : 0));
+    to.push_back(single("tutti_takes_writes", "0 where calls that write are refused, because it does not lead",
+                        MetricType::Gauge, f.refuses.empty() ? 1 : 0));
+    to.push_back(single("tutti_log_position", "The first position of the log that is not on disk", MetricType::Gauge,
+                        f.position));
+    if (f.link) {
+        to.push_back(
+            single("tutti_leader_connected", "1 while the leader answers", MetricType::Gauge, f.link->up ? 1 : 0));
+        to.push_back(single("tutti_lag_bytes", "Bytes of the leader's log that are still to come", MetricType::Gauge,
+                            f.link->behind_bytes));
+    }
+    if (!f.leads) return;
+    to.push_back(single("tutti_unreplicated_total", "Calls that waited for followers in vain", MetricType::Counter,
+                        f.unreplicated));
+    MetricFamily connected = family("tutti_follower_connected", "1 while a follower asks", MetricType::Gauge);
+    MetricFamily records = family("tutti_follower_lag_records", "Calls that a follower lacks", MetricType::Gauge);
+    MetricFamily bytes =
+        family("tutti_follower_lag_bytes", "Bytes of the log that a follower lacks", MetricType::Gauge);
+    for (const auto& one : f.followers) {
+        const labels of{{"follower", one.address}};
+        connected.metric.push_back(metric(of, one.connected ? 1 : 0, MetricType::Gauge));
+        records.metric.push_back(metric(of, static_cast<double>(one.behind), MetricType::Gauge));
+        bytes.metric.push_back(metric(of, static_cast<double>(one.behind_bytes), MetricType::Gauge));
+    }
+    to.push_back(std::move(connected));
+    to.push_back(std::move(records));
+    to.push_back(std::move(bytes));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> families_of(const snapshot& s) {
@@ -114,6 +145,7 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
         all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
                              MetricType::Gauge, s.log->trouble.empty() ? 0 : 1));
     }
+    if (s.others) add_replication(all, *s.others);
     all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
     all.push_back(single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
     all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));

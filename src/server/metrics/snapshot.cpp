@@ -58,6 +58,42 @@ std::uint64_t resident_bytes() {
     return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
+namespace {
+
+void add_replication(std::string& text, const journal::replication_figures& f) {
+    const auto line = [&](const std::string& key, const auto& value) {
+        text.append(key).append(":");
+        if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>) text.append(std::to_string(value));
+        else text.append(value);
+        text.append("\r\n");
+    };
+    text.append("\r\n# replication\r\n");
+    line("role", std::string{f.leads ? "leader" : "follower"});
+    line("takes_writes", f.refuses.empty() ? 1U : 0U);
+    if (f.leads && !f.refuses.empty()) line("refuses", f.refuses);
+    line("term", f.link ? f.link->term : f.now.term);
+    line("log_position", f.position);
+    if (f.link) {
+        line("leader", f.leader);
+        line("leader_connected", f.link->up ? 1U : 0U);
+        line("leader_trouble", f.link->trouble);
+        line("leader_silent_ms", f.link->silent.count());
+        line("lag_bytes", f.link->behind_bytes);
+    }
+    if (!f.leads) return;
+    line("unreplicated", f.unreplicated);
+    line("followers", f.followers.size());
+    for (std::size_t i = 0; i < f.followers.size(); ++i) {
+        const auto& one = f.followers[i];
+        line("follower_" + std::to_string(i),
+             "address=" + one.address + ",connected=" + (one.connected ? "1" : "0") +
+                 ",position=" + std::to_string(one.position) + ",lag_records=" + std::to_string(one.behind) +
+                 ",lag_bytes=" + std::to_string(one.behind_bytes) + ",silent_ms=" + std::to_string(one.silent.count()));
+    }
+}
+
+}  // namespace
+
 std::string to_text(const snapshot& s) {
     std::string text;
     const auto line = [&](std::string_view key, std::uint64_t value) {
@@ -103,6 +139,7 @@ std::string to_text(const snapshot& s) {
         line("log_snapshots", s.log->snapshots);
         text.append("log_trouble:").append(s.log->trouble).append("\r\n");
     }
+    if (s.others) add_replication(text, *s.others);
     if (!s.blocks.empty()) {
         snapshot::of_block all;
         for (const auto& [name, block] : s.blocks) {

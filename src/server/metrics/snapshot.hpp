@@ -44,6 +44,7 @@ struct snapshot {
     std::map<std::string, of_block> blocks;
 
     std::optional<journal::figures> log;  // where calls are logged
+    std::optional<journal::replication_figures> others;
 };
 
 void add(turnaround_sum& to, const turnaround_sum& more) noexcept;

@@ -73,6 +73,11 @@ public:
     [[nodiscard]] const request* first_answered() const noexcept {
         return first_ != nullptr && first_->answered ? first_ : nullptr;
     }
+    /// The first one if it asks the journal and has not been handed in: what came before it is over.
+    [[nodiscard]] request* first_to_ask() const noexcept {
+        const bool asks = first_ != nullptr && !first_->answered && first_->asks.what != question::kind::none;
+        return asks && !first_->asks.is_asked ? first_ : nullptr;
+    }
     request* take_first() noexcept {
         request* const r = first_;
         if (r == nullptr) return nullptr;

@@ -322,7 +322,12 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                         ++at_door_;
                         shared_.door.ask(r);
                         break;
+                    case commands::outcome::ask_journal:
+                        touch(c);  // in its turn
+                        count_command(c);
+                        break;
                     case commands::outcome::answer:
+                        c.who.written = std::max(c.who.written, r.logged.awaits);
                         c.mark_answered(r);
                         count_command(c);
                         break;

@@ -98,6 +98,8 @@ private:
     void submit();
     void collect();
     void end_login(request& r) noexcept;
+    void ask_journal(connection& c) noexcept;
+    void end_question(request& r) noexcept;
     void remember(const request& r) noexcept;
     void note_if_slow(const request& r) noexcept;
 
@@ -133,7 +135,7 @@ private:
     std::vector<std::unique_ptr<request>> spare_;
     request* under_way_ = nullptr;  // R2
     std::size_t under_way_count_ = 0;
-    std::size_t at_door_ = 0;  // requests that the doorkeeper has
+    std::size_t at_door_ = 0;  // requests that the doorkeeper has, or the journal
     std::unique_ptr<char[]> scratch_;
     instant now_;
     instant next_look_;

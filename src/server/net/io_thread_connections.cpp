@@ -28,6 +28,7 @@ void io_thread::exchange(connection& c) {
             if (!r->silent) c.out.append(r->answer);
             put_away(*c.take_first());
         }
+        ask_journal(c);
         write(c);
         // While the server ends, what lies here is worth a refusal no more: it would come without end from a client
         // that never stops.
@@ -91,7 +92,8 @@ void io_thread::watch(connection& c) {
 void io_thread::close(connection& c) {
     c.leave();
     while (request* const r = c.take_first()) {
-        if (r->answered) {
+        const bool with_nobody = r->asks.what != question::kind::none && !r->asks.is_asked;
+        if (r->answered || with_nobody) {
             put_away(*r);
         } else {
             r->from = nullptr;  // R2

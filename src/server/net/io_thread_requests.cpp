@@ -54,6 +54,10 @@ void io_thread::collect() {
             end_login(r);
             continue;
         }
+        if (r.asks.what != question::kind::none) {
+            end_question(r);
+            continue;
+        }
         (r.previous == nullptr ? under_way_ : r.previous->next) = r.next;
         if (r.next != nullptr) r.next->previous = r.previous;
         --under_way_count_;
@@ -63,10 +67,28 @@ void io_thread::collect() {
         if (r.from == nullptr) {
             put_away(r);
         } else {
+            r.from->who.written = std::max(r.from->who.written, r.logged.awaits);
             r.from->mark_answered(r);
             touch(*r.from);
         }
     }
+}
+
+/// What asks the journal is handed in when all before it is answered: so WAIT knows which calls it is about.
+void io_thread::ask_journal(connection& c) noexcept {
+    request* const r = c.first_to_ask();
+    if (r == nullptr) return;
+    r->asks.position = c.who.written;
+    r->asks.is_asked = true;
+    ++at_door_;
+    shared_.log->others().ask(r->asks);
+}
+
+void io_thread::end_question(request& r) noexcept {
+    --at_door_;
+    if (r.from == nullptr) return put_away(r);
+    r.from->mark_answered(r);
+    touch(*r.from);
 }
 
 void io_thread::end_login(request& r) noexcept {

@@ -44,9 +44,10 @@ void keep_within(const account& a, call_line& l) {
     if (!l.priority && p.options.priority > who.highest) l.priority = who.highest;
 }
 
-/// Commands that are about other clients.
+/// Commands that are about other clients, or other servers.
 bool is_operation(words given) {
-    return same_word(given[0], "TIMELINE") || same_word(given[0], "SLOWLOG") ||
+    return same_word(given[0], "TIMELINE") || same_word(given[0], "SLOWLOG") || same_word(given[0], "FOLLOW") ||
+           same_word(given[0], "REPLICAOF") || same_word(given[0], "SLAVEOF") ||
            (same_word(given[0], "CLIENT") && given.size() > 1 &&
             (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
 }
@@ -59,7 +60,7 @@ struct commands::command {
     void (*run)(const commands& self, session& who, words given, reply& to);
 };
 
-const commands::command commands::list[12] = {
+const commands::command commands::list[16] = {
     {"PING", 1, 2,
      [](const commands&, session&, words given, reply& to) {
          if (given.size() == 1) to.status("PONG");
@@ -89,6 +90,11 @@ const commands::command commands::list[12] = {
          self.shown_.start();
          to.status("OK");
      }},
+    {"ROLE", 1, 1, [](const commands& self, session&, words, reply& to) { tell_role(self.others_, to); }},
+    // These are answered by the journal (take_question).
+    {"WAIT", 3, 3, nullptr},
+    {"FOLLOW", 3, 16, nullptr},
+    {"REPLICAOF", 3, 3, nullptr},
     {"SLOWLOG", 2, 3, [](const commands& self, session&, words given, reply& to) { self.show_slow(given, to); }},
     // redis-benchmark asks for `save` and `appendonly`. There is nothing to configure from outside.
     {"CONFIG", 3, 16,
@@ -255,6 +261,12 @@ void commands::hello(session& who, words given, reply& to) const {
     to.integer(static_cast<std::int64_t>(who.entry->id()));
 }
 
+/// A server that follows, or leads no more, runs only what promises to write nothing.
+void commands::need_leader(const entry& which) const {
+    if (others_.log == nullptr || others_.log->others().takes_writes() || which.what.options.read_only) return;
+    throw refusal{"READONLY", which.what.name + ": " + others_.log->others().why_no_writes()};
+}
+
 bool commands::take_call(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
     if (given.size() < 2) {
@@ -268,6 +280,7 @@ bool commands::take_call(session& who, words given, request& r) const {
         if (who.queued) who.queued->spoil();
         return false;
     }
+    need_leader(*line.which);
     invocation what{.which = line.which, .how = {}, .spoken = who.spoken};
     plan(what, line.priority, line.deadline, r.arrived);
     if (who.as != nullptr && !who.as->admit(r.arrived))
@@ -301,6 +314,8 @@ bool commands::is_first(std::string_view key, request& r) const {
         return true;
     }
     r.key.clear();
+    // For WAIT: nobody knows the position that the first call of this key got.
+    if (others_.log != nullptr) r.logged.awaits = others_.log->drawn();
     reply to{r.answer, r.what.spoken};
     if (known == remembered::state::under_way)
         to.error(code_of(ending::busy), "the call of this ID is still under way; ask again later");
@@ -372,6 +387,12 @@ commands::outcome commands::take(session& who, words given, request& r) const {
     return then;
 }
 
+bool commands::may_ask(const session& who, words given, reply& to) {
+    if (who.as == nullptr || who.as->what.operates || !is_operation(given)) return true;
+    to.error("NOPERM", "this is for users who operate the server");
+    return false;
+}
+
 void commands::answer_command(session& who, words given, reply& to) const {
     const auto* const known = std::ranges::find_if(list, [&](const command& c) { return same_word(given[0], c.name); });
     const bool public_one = same_word(given[0], "AUTH") || same_word(given[0], "HELLO") || same_word(given[0], "QUIT");
@@ -381,9 +402,7 @@ void commands::answer_command(session& who, words given, reply& to) const {
         to.error("ERR", "there is no command '" + std::string{given[0].substr(0, 64)} + "'");
     } else if (given.size() < known->least || given.size() > known->most) {
         to.error("ERR", std::string{known->name} + " was given a wrong number of arguments");
-    } else if (who.as != nullptr && !who.as->what.operates && is_operation(given)) {
-        to.error("NOPERM", "this is for users who operate the server");
-    } else {
+    } else if (may_ask(who, given, to)) {
         known->run(*this, who, given, to);
     }
 }
@@ -395,6 +414,10 @@ commands::outcome commands::answer_or_prepare(session& who, words given, request
             if (same_word(given[0], "CALL")) return take_call(who, given, r) ? outcome::submit : outcome::answer;
             if (same_word(given[0], "EXEC")) return execute(who, given, r) ? outcome::submit : outcome::answer;
             if (answer_multi(who, given, to)) return outcome::answer;
+            if (is_about_followers(given)) {
+                const bool asks = may_ask(who, given, to) && take_question(others_, given, r, to);
+                return asks ? outcome::ask_journal : outcome::answer;
+            }
         }
         if (asks_door(given, r)) return outcome::ask_door;
         answer_command(who, given, to);

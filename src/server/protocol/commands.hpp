@@ -21,7 +21,7 @@ class commands {
 public:
     /// `info` makes the text of INFO. Between MULTI and EXEC a client may queue so many bytes.
     commands(const catalog& procedures, std::string password, accounts& users, timeline& shown,
-             client_directory& clients, remembered& answers, slow_log& slow, std::size_t most_queued,
+             client_directory& clients, remembered& answers, slow_log& slow, replicas others, std::size_t most_queued,
              std::function<std::string()> info)
         : procedures_{procedures},
           password_{std::move(password)},
@@ -30,14 +30,15 @@ public:
           clients_{clients},
           answers_{answers},
           slow_{slow},
+          others_{std::move(others)},
           most_queued_{most_queued},
           info_{std::move(info)} {}
 
     /// What is to become of a request that was taken.
-    enum class outcome : std::uint8_t { answer, submit, ask_door };
+    enum class outcome : std::uint8_t { answer, submit, ask_door, ask_journal };
 
-    /// Answers `r`, or makes it ready for the executor or for the doorkeeper. REQUIRES: at least one word; r.arrived is
-    /// set.
+    /// Answers `r`, or makes it ready for the executor, the doorkeeper or the journal. REQUIRES: at least one word;
+    /// r.arrived is set.
     [[nodiscard]] outcome take(session& who, std::span<const std::string_view> words, request& r) const;
 
     /// Answers what was ready for the doorkeeper, as it has said.
@@ -46,11 +47,13 @@ public:
 private:
     using words = std::span<const std::string_view>;
     struct command;
-    static const command list[12];  // all but CALL
+    static const command list[16];  // all but CALL
 
     [[nodiscard]] outcome answer_or_prepare(session& who, words given, request& r) const;
     void answer_command(session& who, words given, reply& to) const;
     [[nodiscard]] bool asks_door(words given, request& r) const;
+    void need_leader(const entry& which) const;
+    [[nodiscard]] static bool may_ask(const session& who, words given, reply& to);
     [[nodiscard]] bool take_call(session& who, words given, request& r) const;
     static void prepare(invocation what, words arguments, request& r);
     [[nodiscard]] bool execute(session& who, words given, request& r) const;
@@ -70,6 +73,7 @@ private:
     client_directory& clients_;
     remembered& answers_;
     slow_log& slow_;
+    const replicas others_;
     const std::size_t most_queued_;  // bytes, between MULTI and EXEC
     const std::function<std::string()> info_;
 };

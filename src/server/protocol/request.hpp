@@ -15,6 +15,7 @@
 
 #include "server/calls/timed_call.hpp"
 #include "server/protocol/byte_budget.hpp"
+#include "server/protocol/question.hpp"
 
 namespace tutti::server {
 
@@ -86,6 +87,7 @@ public:
         key.clear();
         logged = {.log = logged.log};
         login = {};
+        asks.forget();
         from = nullptr;
         is_left.store(false, std::memory_order_relaxed);
         behind = previous = next = nullptr;
@@ -94,6 +96,7 @@ public:
     bool answered = false;             // `answer` may go out
     std::string key;                   // its answer is remembered under this, unless it is empty
     login_claim login;                 // of a request that asks to be let in
+    question asks{*this};              // of one that the journal answers
     bool silent = false;               // `answer` is thrown away: its client wants none
     connection* from = nullptr;        // null: no client waits for the answer
     std::atomic<bool> is_left{false};  // the same for the doorkeeper

@@ -24,6 +24,7 @@ struct session {
     bool replies_off = false;     ///< it wants no answers
     bool skips_next = false;      ///< nor one to its next request
     std::optional<multi> queued;  ///< since MULTI
+    std::uint64_t written = 0;    ///< the position after the latest in the log that its calls have
     bool quit = false;
 };
 

@@ -1,0 +1,354 @@
+#include "server/journal/replication.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/journal/journal.hpp"
+#include "server/journal/stream.hpp"
+#include "tutti/server/reply.hpp"
+
+namespace tutti::server::journal {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds counts_as_connected{3};
+constexpr std::chrono::hours remembered_for{1};
+constexpr milliseconds between_looks{100};  // at clients that have gone
+constexpr std::size_t most_followers = 64;
+constexpr std::size_t most_in_piece = std::size_t{4} << 20;
+
+/// A follower is refused.
+struct refusal {
+    std::string_view code;
+    std::string text;
+};
+
+std::string term_text(std::uint64_t term) { return "term " + std::to_string(term); }
+
+template <class T>
+void push(std::atomic<T*>& on, T& what, T* T::* next) noexcept {
+    T* top = on.load(std::memory_order_relaxed);
+    do what.*next = top;
+    while (!on.compare_exchange_weak(top, &what));
+}
+
+}  // namespace
+
+void replication::start() {
+    thread_ = std::thread{[this] { work(); }};
+}
+
+void replication::begin_drain() noexcept {
+    {
+        const std::scoped_lock lock{mutex_};
+        draining_ = true;
+    }
+    ring();
+}
+
+void replication::end() noexcept {
+    if (!thread_.joinable()) return;
+    {
+        const std::scoped_lock lock{mutex_};
+        draining_ = ending_ = true;
+    }
+    ring();
+    thread_.join();
+}
+
+void replication::know(const branch& b) {
+    const std::scoped_lock lock{mutex_};
+    branches_.push_back(b);
+}
+
+void replication::lead(const branch& now) {
+    const std::scoped_lock lock{mutex_};
+    branches_.push_back(now);
+    leader_.clear();
+    leads_ = true;
+    writes_.store(fenced_.empty(), std::memory_order_release);
+}
+
+void replication::follow(std::string leader) {
+    const std::scoped_lock lock{mutex_};
+    leader_ = std::move(leader);
+}
+
+std::string replication::why_no_writes() const {
+    const std::scoped_lock lock{mutex_};
+    if (!fenced_.empty()) return fenced_;
+    if (leads_) return {};
+    return "this server follows " + leader_ + ", which is where calls go that write";
+}
+
+void replication::hear(std::uint64_t term, const std::string& from) {
+    std::string line;
+    {
+        const std::scoped_lock lock{mutex_};
+        if (!leads_ || !fenced_.empty() || branches_.empty() || term <= branches_.back().term) return;
+        line = fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
+                         term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
+        writes_.store(false, std::memory_order_release);
+    }
+    of_.tell(true, line);
+    of_.with_file([&](store& file) { file.hear_term(term); });
+}
+
+// asked_, held_ and rung_ are stored before the thread is woken under the lock that it looks at them under.
+void replication::ring() noexcept {
+    if (rung_.exchange(true)) return;
+    const std::scoped_lock lock{mutex_};
+    changed_.notify_all();
+}
+
+void replication::ask(inquiry& i) noexcept {
+    push(asked_, i, &inquiry::next_);
+    ring();
+}
+
+bool replication::holds(waiter& w, std::uint64_t awaits) noexcept {
+    if (how_.replicas == 0 || awaits == 0 || replicated_.load(std::memory_order_acquire) >= awaits) return false;
+    w.awaits_ = awaits;
+    w.until_ = clock::now() + how_.replicas_timeout;
+    push(held_, w, &waiter::next_);
+    ring();
+    return true;
+}
+
+void replication::work() {
+    ::pthread_setname_np(::pthread_self(), "tutti-followers");
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    for (bool last = false; !last;) {
+        {
+            std::unique_lock lock{mutex_};
+            const auto called = [this] { return rung_.load() || ending_; };
+            const clock::time_point at = next_look();
+            if (at == clock::time_point::max()) changed_.wait(lock, called);
+            else changed_.wait_until(lock, at, called);
+            rung_.store(false);
+            last = ending_;
+        }
+        for (inquiry* i = asked_.exchange(nullptr); i != nullptr;) {
+            inquiry* const one = std::exchange(i, i->next_);
+            one->next_ = std::exchange(asking_, one);
+        }
+        for (waiter* w = held_.exchange(nullptr); w != nullptr;) {
+            waiter* const one = std::exchange(w, w->next_);
+            one->next_ = std::exchange(waiting_, one);
+        }
+        look_after(clock::now(), last);
+    }
+}
+
+replication::clock::time_point replication::next_look() const noexcept {
+    clock::time_point at = clock::time_point::max();
+    for (const inquiry* i = asking_; i != nullptr; i = i->next_) at = std::min(at, i->until);
+    if (asking_ != nullptr) at = std::min(at, clock::now() + between_looks);
+    for (const waiter* w = waiting_; w != nullptr; w = w->next_) at = std::min(at, w->until_);
+    return at;
+}
+
+void replication::look_after(clock::time_point now, bool ending) noexcept {
+    bool drains = ending;
+    {
+        const std::scoped_lock lock{mutex_};
+        drains = drains || draining_;
+    }
+    // What followers have first: others wait for that.
+    for (const inquiry* i = asking_; i != nullptr; i = i->next_) {
+        if (i->what == inquiry::kind::pull) note(i->from);
+    }
+    count_replicas();
+    inquiry* left = nullptr;
+    while (asking_ != nullptr) {
+        inquiry& one = *std::exchange(asking_, asking_->next_);
+        if (is_due(one, now, drains)) one.answered(answer(one));
+        else one.next_ = std::exchange(left, &one);
+    }
+    asking_ = left;
+    waiter* still = nullptr;
+    const std::uint64_t replicated = replicated_.load(std::memory_order_relaxed);
+    while (waiting_ != nullptr) {
+        waiter& one = *std::exchange(waiting_, waiting_->next_);
+        if (one.awaits_ <= replicated) {
+            one.pass_on(waiter::outcome::kept);
+        } else if (ending || now >= one.until_) {
+            unreplicated_.fetch_add(1, std::memory_order_relaxed);
+            one.pass_on(waiter::outcome::unreplicated);
+        } else {
+            one.next_ = std::exchange(still, &one);
+        }
+    }
+    waiting_ = still;
+}
+
+bool replication::is_due(inquiry& i, clock::time_point now, bool ending) noexcept {
+    if (ending || now >= i.until || i.is_left()) return true;
+    switch (i.what) {
+        case inquiry::kind::pull: try { admit(i.from);
+            } catch (...) {
+                return true;  // it is told
+            }
+            return of_.durable() > i.from.upto || i.from.upto_branch != now_writing().id;
+        case inquiry::kind::wait: return having(i.position) >= i.wanted;
+        default: return true;
+    }
+}
+
+branch replication::now_writing() const {
+    const std::scoped_lock lock{mutex_};
+    return branches_.empty() ? branch{} : branches_.back();
+}
+
+std::string replication::answer(const inquiry& i) noexcept {
+    std::string text;
+    try {
+        reply to{text};
+        try {
+            switch (i.what) {
+                case inquiry::kind::pull: to.text(piece_for(i.from)); break;
+                case inquiry::kind::wait: to.integer(static_cast<std::int64_t>(having(i.position))); break;
+                default: i.task(text);
+            }
+        } catch (const refusal& why) {
+            text.clear();
+            reply{text}.error(why.code, why.text);
+        } catch (const store_error& e) {
+            text.clear();
+            reply{text}.error("NOLOG", e.what());
+        }
+    } catch (...) {
+        text = "-BUSY .\r\n";  // there is no memory for words, and any string has room for so many bytes
+    }
+    return text;
+}
+
+/// T3.
+void replication::admit(const pull& from) {
+    const std::scoped_lock lock{mutex_};
+    if (!leads_) throw refusal{"READONLY", "this server follows " + leader_ + ": follow that one"};
+    if (!fenced_.empty()) throw refusal{"STALE", fenced_};
+    if (from.own.id == 0 && from.end == 1) return;  // its log is empty
+    const auto same = std::ranges::find_if(branches_, [&](const branch& b) { return b.is(from.own); });
+    if (same == branches_.end()) {
+        throw refusal{"DIVERGED", "its log ends in a branch of " + term_text(from.own.term) +
+                                      " that this server has never had: it has led by itself. Keep its log elsewhere, "
+                                      "for what only it has, and start it without one"};
+    }
+    const auto next = same + 1;
+    const std::uint64_t end = next == branches_.end() ? of_.durable() : next->first;
+    if (from.end <= end) return;
+    throw refusal{"DIVERGED", "its log has calls up to " + std::to_string(from.end - 1) + " of " +
+                                  term_text(from.own.term) + ", and this server's has them up to " +
+                                  std::to_string(end - 1) +
+                                  ". Keep its log elsewhere, for what only it has, and start it without one"};
+}
+
+void replication::note(const pull& from) noexcept {
+    try {
+        hear(from.own.term, "the server at " + from.address);
+        admit(from);
+        const std::scoped_lock lock{mutex_};
+        const clock::time_point now = clock::now();
+        std::erase_if(followers_, [&](const follower& f) { return now - f.seen > remembered_for; });
+        auto found = std::ranges::find(followers_, from.follower, &follower::id);
+        if (found == followers_.end()) {
+            if (followers_.size() >= most_followers)
+                followers_.erase(std::ranges::min_element(followers_, {}, &follower::seen));
+            followers_.push_back({.id = from.follower, .address = from.address});
+            found = followers_.end() - 1;
+        }
+        // What it was told by an earlier branch of this server may not hold any more: positions after the end of the
+        // log were drawn again.
+        found->upto = from.upto_branch == branches_.back().id ? from.upto : from.end;
+        found->seen = now;
+        found->address = from.address;  // it is not known before it listens
+    } catch (...) {
+        // It is told, or there is no memory to note it: then it does not count.
+    }
+}
+
+std::string replication::piece_for(const pull& from) {
+    admit(from);
+    piece p;
+    std::uint64_t written = 0;
+    of_.with_file([&](store& file) {
+        if (from.end < file.kept_from()) {
+            throw refusal{"COPY", "calls from " + std::to_string(from.end) + " on are only in a snapshot any more"};
+        }
+        p.upto = of_.durable();
+        written = of_.written_bytes();
+        p.groups = file.read_from(from.end, std::min(from.most, most_in_piece));
+        // Written, and not synced yet: it might be lost here and stay there.
+        while (!p.groups.empty() && p.groups.back().last >= p.upto) p.groups.pop_back();
+        const std::uint64_t next = p.groups.empty() ? from.end : p.groups.back().last + 1;
+        p.behind = file.bytes_from(next);
+    });
+    if (p.behind != 0 && !p.groups.empty()) p.upto = p.groups.back().last + 1;
+    const std::scoped_lock lock{mutex_};
+    p.now = branches_.back();
+    const auto own = std::ranges::find_if(branches_, [&](const branch& b) { return b.is(from.own); });
+    p.branches.assign(own == branches_.end() ? branches_.begin() : own + 1, branches_.end());
+    const auto f = std::ranges::find(followers_, from.follower, &follower::id);
+    if (f != followers_.end()) {
+        f->behind_bytes = p.behind;
+        f->behind_at = written;
+    }
+    return encode(p);
+}
+
+void replication::count_replicas() noexcept {
+    if (how_.replicas == 0) return;
+    const std::scoped_lock lock{mutex_};
+    const clock::time_point now = clock::now();
+    // The least of the n greatest, without memory: for each its rank.
+    std::uint64_t best = 1;
+    for (const follower& f : followers_) {
+        const auto have = std::ranges::count_if(
+            followers_, [&](const follower& g) { return g.upto >= f.upto && now - g.seen <= counts_as_connected; });
+        if (static_cast<std::uint64_t>(have) >= how_.replicas) best = std::max(best, f.upto);
+    }
+    replicated_.store(best, std::memory_order_release);  // partner: the acquiring load in holds()
+}
+
+std::uint64_t replication::having(std::uint64_t position) const noexcept {
+    const std::scoped_lock lock{mutex_};
+    const clock::time_point now = clock::now();
+    return static_cast<std::uint64_t>(std::ranges::count_if(
+        followers_, [&](const follower& f) { return f.upto >= position && now - f.seen <= counts_as_connected; }));
+}
+
+void replication::show_link(std::function<link_figures()> look) {
+    const std::scoped_lock lock{mutex_};
+    look_at_link_ = std::move(look);
+}
+
+replication_figures replication::look() const {
+    replication_figures f;
+    f.refuses = why_no_writes();
+    f.position = of_.durable();
+    f.unreplicated = unreplicated_.load(std::memory_order_relaxed);
+    const std::scoped_lock lock{mutex_};
+    const clock::time_point now = clock::now();
+    f.leads = leads_;
+    f.leader = leader_;
+    if (!leads_ && look_at_link_) f.link = look_at_link_();
+    if (!branches_.empty()) f.now = branches_.back();
+    for (const follower& one : followers_) {
+        f.followers.push_back({.address = one.address,
+                               .connected = now - one.seen <= counts_as_connected,
+                               .position = one.upto,
+                               .behind = f.position - std::min(f.position, one.upto),
+                               .behind_bytes = one.behind_bytes + (of_.written_bytes() - one.behind_at),
+                               .silent = std::chrono::duration_cast<milliseconds>(now - one.seen)});
+    }
+    return f;
+}
+
+}  // namespace tutti::server::journal

@@ -1,0 +1,190 @@
+// A log that several servers have: one leads and writes it, the others follow. What a leader knows of its followers,
+// and what any server knows of its own part.
+//
+// A follower asks for what comes after its own log (`pull`), again and again, and is answered when there is more, or
+// after a while. By what it asks for it says what it has on its disk. So a leader keeps nothing for a follower but a
+// few numbers, whatever that is doing: one that is slow asks seldom, and what it asks for is read from the file.
+//
+// T1  Each branch of the log has one writer (store.hpp). A server takes calls that write only while it leads, which it
+//     does from a start without a leader to follow, or from a promotion, on a branch of its own.
+// T2  A promotion begins a later term than any that this server has heard of. A server that hears of a later term than
+//     its own stops to lead, for good: its log says so after a start, too.
+// T3  A follower appends only what follows its own log: the leader compares branches before it answers. Nobody's log is
+//     ever shortened or overwritten by that; where two have diverged, the operator is told.
+//
+// A call may wait until followers have it (`holds`), and so may a client (an inquiry for WAIT): both on the thread that
+// answers followers, which touches no socket and runs no procedure, but waits for the file, and so for the disk.
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/journal/store.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server::journal {
+
+class journal;
+class waiter;
+
+/// What a follower says with each question.
+struct pull {
+    std::uint64_t follower = 0;     ///< a number that it has chosen by chance when it started
+    std::string address{};          ///< for people
+    branch own{};                   ///< that its log ends in
+    std::uint64_t end = 1;          ///< after the last call that it has on its disk
+    std::uint64_t upto = 1;         ///< nothing before it is missing there ...
+    std::uint64_t upto_branch = 0;  ///< ... as the leader has said, while it wrote this branch
+    std::size_t most = 0;           ///< bytes that it wants
+};
+
+/// What a client asks for that is not answered at once. Its owner's until it is handed in, and from `answered` on.
+class inquiry {
+public:
+    enum class kind : std::uint8_t { none, pull, wait, task };
+    using clock = std::chrono::steady_clock;
+
+    kind what = kind::none;
+    pull from{};
+    std::uint64_t position = 0;  ///< of `wait`: followers have to have what is before it
+    std::uint64_t wanted = 0;    ///< so many of them
+    clock::time_point until = clock::time_point::max();
+    std::function<void(std::string& answer)> task{};  ///< must not throw
+
+    /// In RESP. @throws nothing
+    virtual void answered(std::string answer) noexcept = 0;
+    [[nodiscard]] virtual bool is_left() const noexcept = 0;
+
+protected:
+    inquiry() = default;
+    ~inquiry() = default;
+
+private:
+    friend class replication;
+    inquiry* next_ = nullptr;
+};
+
+/// Of a follower's own connection to its leader.
+struct link_figures {
+    std::string leader{};
+    bool up = false;
+    std::string trouble{};  ///< empty: none
+    std::uint64_t term = 0, position = 1;
+    std::uint64_t behind = 0, behind_bytes = 0;  ///< as the leader has said last
+    std::chrono::milliseconds silent{0};         ///< since then
+};
+
+/// As INFO shows it.
+struct replication_figures {
+    struct follower {
+        std::string address{};
+        bool connected = false;
+        std::uint64_t position = 0, behind = 0, behind_bytes = 0;
+        std::chrono::milliseconds silent{0};
+    };
+    bool leads = true;
+    std::string leader{};   ///< that it follows
+    std::string refuses{};  ///< why it takes no calls that write; empty: it does
+    branch now{};
+    std::uint64_t position = 1;
+    std::vector<follower> followers{};
+    std::optional<link_figures> link{};  ///< of one that follows
+    std::uint64_t unreplicated = 0;      ///< calls that waited for followers in vain
+};
+
+class replication {
+public:
+    replication(journal& of, const log_settings& how) : of_{of}, how_{how} {}
+    ~replication() { end(); }
+    replication(const replication&) = delete;
+    replication& operator=(const replication&) = delete;
+
+    /// From here on it answers. @throws std::system_error
+    void start();
+    /// All that is asked from here on is answered at once.
+    void begin_drain() noexcept;
+    /// What still waits is passed on as not replicated. Idempotent.
+    void end() noexcept;
+
+    /// A branch of the log that ended before.
+    void know(const branch& b);
+    /// From here on this server leads, on `now`; the log has it already.
+    void lead(const branch& now);
+    /// From here on it follows the server at this address.
+    void follow(std::string leader);
+    [[nodiscard]] bool takes_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
+    /// Why it does not.
+    [[nodiscard]] std::string why_no_writes() const;
+    /// Another server has said that it leads, or follows, in this term. If that is a later one, this server stops to
+    /// lead (T2). Waits for the disk. @throws store_error
+    void hear(std::uint64_t term, const std::string& from);
+
+    void ask(inquiry& i) noexcept;
+    /// Whether the answer of a call waits for followers; then `w` is passed on later.
+    [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits) noexcept;
+    /// More is durable. By the journal.
+    void ring() noexcept;
+
+    /// Asks for the figures of the connection to the leader; empty: there is none. Before it is looked at by others.
+    void show_link(std::function<link_figures()> look);
+    [[nodiscard]] replication_figures look() const;
+
+private:
+    using clock = std::chrono::steady_clock;
+    struct follower {
+        std::uint64_t id = 0;
+        std::string address{};
+        std::uint64_t upto = 1;
+        std::uint64_t behind_bytes = 0, behind_at = 0;  ///< bytes that it lacked when the journal had written so many
+        clock::time_point seen{};
+    };
+
+    void work();
+    [[nodiscard]] clock::time_point next_look() const noexcept;
+    void look_after(clock::time_point now, bool ending) noexcept;
+    [[nodiscard]] bool is_due(inquiry& i, clock::time_point now, bool ending) noexcept;
+    [[nodiscard]] std::string answer(const inquiry& i) noexcept;
+    [[nodiscard]] branch now_writing() const;
+    [[nodiscard]] std::string piece_for(const pull& from);
+    /// Notes what it has. @throws refusal
+    void admit(const pull& from);
+    void note(const pull& from) noexcept;
+    void count_replicas() noexcept;
+    [[nodiscard]] std::uint64_t having(std::uint64_t position) const noexcept;
+
+    journal& of_;
+    const log_settings& how_;
+    std::atomic<bool> writes_{false};
+    std::atomic<std::uint64_t> replicated_{1};  // as many followers as calls wait for have all before it
+    std::atomic<waiter*> held_{nullptr};
+    std::atomic<inquiry*> asked_{nullptr};
+    std::atomic<bool> rung_{false};
+    std::atomic<std::uint64_t> unreplicated_{0};
+
+    // Of its thread.
+    inquiry* asking_ = nullptr;
+    waiter* waiting_ = nullptr;
+
+    mutable std::mutex mutex_;  // of what follows
+    std::condition_variable changed_;
+    bool draining_ = false, ending_ = false;
+    bool leads_ = false;
+    std::string leader_;  // that it follows
+    std::function<link_figures()> look_at_link_;
+    std::string fenced_;  // who has a later term
+    std::vector<branch> branches_;
+    std::vector<follower> followers_;
+    std::thread thread_;
+};
+
+}  // namespace tutti::server::journal

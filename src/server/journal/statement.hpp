@@ -1,0 +1,78 @@
+// Of the file of the log alone.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string>
+#include <string_view>
+
+#include "server/journal/store.hpp"
+
+namespace tutti::server::journal {
+
+/// A prepared statement that is bound, run and made ready again.
+class store::statement {
+public:
+    statement(store& of, const char* sql) : of_{of} {
+        if (sqlite3_prepare_v2(of.db_, sql, -1, &owned_, nullptr) != SQLITE_OK) of.fail("prepare");
+        what_ = owned_;
+    }
+    statement(store& of, sqlite3_stmt*& kept, const char* sql) : of_{of} {
+        if (kept == nullptr &&
+            sqlite3_prepare_v3(of.db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &kept, nullptr) != SQLITE_OK) {
+            of.fail("prepare");
+        }
+        what_ = kept;
+    }
+    ~statement() {
+        sqlite3_reset(what_);
+        sqlite3_finalize(owned_);
+    }
+    statement(const statement&) = delete;
+    statement& operator=(const statement&) = delete;
+
+    statement& bind(std::uint64_t value) {
+        return checked(sqlite3_bind_int64(what_, ++bound_, static_cast<sqlite3_int64>(value)));
+    }
+    /// REQUIRES: the bytes live until the statement has run.
+    statement& bind(std::string_view bytes) {
+        if (bytes.size() > of_.longest_) {
+            of_.fail(
+                "be written", SQLITE_TOOBIG,
+                "of " + std::to_string(bytes.size()) + " bytes in one piece; it takes " + std::to_string(of_.longest_));
+        }
+        return checked(sqlite3_bind_blob64(what_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC));
+    }
+    /// True: there is a row.
+    bool step(const char* doing) {
+        const int result = sqlite3_step(what_);
+        if (result == SQLITE_ROW) return true;
+        if (result != SQLITE_DONE) of_.fail(doing);
+        return false;
+    }
+    [[nodiscard]] std::uint64_t number(int column) const {
+        return static_cast<std::uint64_t>(sqlite3_column_int64(what_, column));
+    }
+    [[nodiscard]] std::string_view bytes(int column) const {
+        return {static_cast<const char*>(sqlite3_column_blob(what_, column)),
+                static_cast<std::size_t>(sqlite3_column_bytes(what_, column))};
+    }
+    /// Of columns key, call, answer and at.
+    [[nodiscard]] kept_answer answer() const {
+        return {std::string{bytes(0)}, number(1), std::string{bytes(2)}, static_cast<std::int64_t>(number(3))};
+    }
+
+private:
+    /// What is not bound would be NULL.
+    statement& checked(int result) {
+        if (result != SQLITE_OK) of_.fail("be written", result, sqlite3_errstr(result));
+        return *this;
+    }
+
+    store& of_;
+    sqlite3_stmt* owned_ = nullptr;
+    sqlite3_stmt* what_ = nullptr;
+    int bound_ = 0;
+};
+
+}  // namespace tutti::server::journal

@@ -1,0 +1,117 @@
+// What leaders and followers ask of the file of the log.
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "server/journal/record.hpp"
+#include "server/journal/statement.hpp"
+
+namespace tutti::server::journal {
+namespace {
+
+constexpr std::uint64_t most_branches = 1000;  // of the newest: older ones are those of followers far behind
+
+}  // namespace
+
+std::vector<branch> store::branches() {
+    std::vector<branch> all;
+    statement each{*this, "SELECT term, id, first FROM branches ORDER BY number"};
+    while (each.step("be read")) all.push_back({each.number(0), each.number(1), each.number(2)});
+    return all;
+}
+
+void store::write_branch(const branch& b) {
+    statement{*this, "INSERT INTO branches(term, id, first) VALUES(?, ?, ?)"}
+        .bind(b.term)
+        .bind(b.id)
+        .bind(b.first)
+        .step("be written");
+}
+
+void store::add_branch(const branch& b) {
+    write_through();
+    change([&] {
+        write_branch(b);
+        statement{*this, "DELETE FROM branches WHERE number <= (SELECT max(number) FROM branches) - ?"}
+            .bind(most_branches)
+            .step("be written");
+    });
+}
+
+void store::adopt(const std::vector<branch>& all) {
+    const std::vector<branch> known = branches();
+    for (const branch& b : all) {
+        if (std::ranges::none_of(known, [&](const branch& k) { return k.is(b); })) add_branch(b);
+    }
+}
+
+std::uint64_t store::heard_term() { return number("SELECT term FROM heard"); }
+
+void store::hear_term(std::uint64_t term) {
+    write_through();
+    change([&] { statement{*this, "UPDATE heard SET term = max(term, ?)"}.bind(term).step("be written"); });
+}
+
+std::uint64_t store::kept_from() { return number("SELECT kept_from FROM position"); }
+
+std::vector<group> store::read_from(std::uint64_t from, std::size_t most) {
+    std::vector<group> all;
+    statement each{*this, "SELECT first, last, checksum, records FROM calls WHERE first >= ? ORDER BY first"};
+    each.bind(from);
+    for (std::size_t bytes = 0; bytes < most && each.step("be read");) {
+        if (checksum(each.bytes(3)) != each.number(2)) tell_damage(each.number(0));
+        all.push_back({.first = each.number(0), .last = each.number(1), .records = std::string{each.bytes(3)}});
+        bytes += each.bytes(3).size();
+    }
+    for (group& g : all) {
+        statement of{*this, "SELECT key, call, answer, at FROM answers WHERE of_group = ?"};
+        of.bind(g.first);
+        while (of.step("be read")) g.answers.push_back(of.answer());
+    }
+    return all;
+}
+
+std::uint64_t store::bytes_from(std::uint64_t from) {
+    statement s{*this, "SELECT sum(length(records)) FROM calls WHERE first >= ?"};
+    s.bind(from);
+    return s.step("be read") ? s.number(0) : 0;
+}
+
+copied store::describe_copy() {
+    copied c;
+    c.position = snapshot_position();
+    c.branches = branches();
+    c.parts = number("SELECT count(*) FROM snapshot");
+    statement each{*this,
+                   "SELECT key, call, answer, at FROM answers, position WHERE of_group < of_snapshot ORDER BY at"};
+    while (each.step("be read")) c.answers.push_back(each.answer());
+    return c;
+}
+
+std::string store::part(std::uint64_t number) {
+    statement s{*this, "SELECT checksum, part FROM snapshot WHERE number = ?"};
+    s.bind(number);
+    if (!s.step("be read") || checksum(s.bytes(1)) != s.number(0)) {
+        throw store_error{"part " + std::to_string(number) + " of the snapshot in " + file_ +
+                              " is missing or damaged: restore the file from a copy",
+                          false};
+    }
+    return std::string{s.bytes(1)};
+}
+
+void store::replace_by(const copied& c, const std::function<std::string(std::uint64_t)>& part) {
+    write_through();
+    change([&] {
+        for (const char* const table : {"calls", "answers", "snapshot", "branches"})
+            statement{*this, ("DELETE FROM " + std::string{table}).c_str()}.step("be written");
+        for (std::uint64_t n = 1; n <= c.parts; ++n) add_part(n, part(n));
+        for (const branch& b : c.branches) write_branch(b);
+        add_answers(c.answers, 0);
+        statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = ?"}
+            .bind(c.position)
+            .bind(c.position)
+            .step("be written");
+    });
+}
+
+}  // namespace tutti::server::journal

@@ -1,0 +1,177 @@
+#include "server/protocol/question.hpp"
+
+#include "server/calls/words.hpp"
+#include "server/journal/stream.hpp"
+#include "server/protocol/numbers.hpp"
+#include "server/protocol/request.hpp"
+
+namespace tutti::server {
+namespace {
+
+using words = std::span<const std::string_view>;
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest_pull{10'000};
+
+std::uint64_t count(std::string_view name, std::string_view given) { return number<std::uint64_t>(name, given); }
+
+bool same_version(words given, reply& to) {
+    if (count("FOLLOW", given[2]) == journal::stream_version) return true;
+    to.error("VERSION", "this server speaks version " + std::to_string(journal::stream_version) +
+                            " to followers, and was asked for " + std::string{given[2]} +
+                            ": install the same version of both");
+    return false;
+}
+
+/// FOLLOW PULL version follower address term branch end upto upto-branch bytes milliseconds
+void take_pull(words given, question& q) {
+    q.what = journal::inquiry::kind::pull;
+    q.from = {.follower = count("follower", given[3]),
+              .address = std::string{given[4]},
+              .own = {.term = count("term", given[5]), .id = count("branch", given[6])},
+              .end = count("end", given[7]),
+              .upto = count("upto", given[8]),
+              .upto_branch = count("upto-branch", given[9]),
+              .most = count("bytes", given[10])};
+    const milliseconds asked{number<int>("milliseconds", given[11])};
+    q.until = journal::inquiry::clock::now() + std::clamp(asked, milliseconds{0}, longest_pull);
+}
+
+void answer_copy(journal::journal& log, std::string& answer) {
+    std::string text;
+    log.with_file([&](journal::store& file) { text = encode(file.describe_copy()); });
+    reply{answer}.text(text);
+}
+
+void answer_part(journal::journal& log, std::uint64_t position, std::uint64_t part, std::string& answer) {
+    std::string text;
+    bool is_same = false;
+    log.with_file([&](journal::store& file) {
+        is_same = file.snapshot_position() == position;
+        if (is_same) text = journal::seal(file.part(part));
+    });
+    if (is_same) reply{answer}.text(text);
+    else reply{answer}.error("ANOTHER", "another snapshot has taken its place: begin again");
+}
+
+bool take_follow(journal::journal& log, words given, question& q, reply& to) {
+    const auto is = [&](std::string_view name, std::size_t size) {
+        return given.size() == size && same_word(given[1], name);
+    };
+    q.what = journal::inquiry::kind::task;
+    if (is("PULL", 12)) {
+        if (!same_version(given, to)) return false;
+        take_pull(given, q);
+    } else if (is("COPY", 3)) {
+        if (!same_version(given, to)) return false;
+        q.task = [&log](std::string& answer) { answer_copy(log, answer); };
+    } else if (is("PART", 5)) {
+        if (!same_version(given, to)) return false;
+        q.task = [&log, position = count("position", given[3]), part = count("part", given[4])](std::string& answer) {
+            answer_part(log, position, part, answer);
+        };
+    } else if (is("TERM", 5)) {
+        if (!same_version(given, to)) return false;
+        q.task = [&log, term = count("term", given[3]), who = std::string{given[4]}](std::string& answer) {
+            log.others().hear(term, "the server at " + who);
+            reply{answer}.status("OK");
+        };
+    } else {
+        to.error("ERR", "FOLLOW is what followers ask: PULL, COPY, PART or TERM, with their arguments");
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+void question::answered(std::string answer) noexcept {
+    of_.answer = std::move(answer);
+    of_.give_back();
+}
+
+bool question::is_left() const noexcept { return of_.is_left.load(std::memory_order_relaxed) || of_.abandoned(); }
+
+bool is_about_followers(words given) noexcept {
+    return same_word(given[0], "WAIT") || same_word(given[0], "FOLLOW") || same_word(given[0], "REPLICAOF") ||
+           same_word(given[0], "SLAVEOF");
+}
+
+bool take_question(const replicas& of, words given, request& r, reply& to) {
+    question& q = r.asks;
+    bool is_taken = false;
+    if (same_word(given[0], "WAIT")) {
+        if (given.size() != 3) {
+            to.error("ERR", "WAIT is followed by a number of followers and milliseconds; 0: as long as it takes");
+        } else {
+            q.wanted = count("WAIT", given[1]);
+            const auto longest = number<std::int64_t>("WAIT", given[2]);
+            if (longest < 0) throw bad_argument{"WAIT: the milliseconds are negative"};
+            constexpr std::int64_t a_year = 365LL * 24 * 3600 * 1000;
+            if (longest != 0) q.until = question::clock::now() + milliseconds{std::min(longest, a_year)};
+            if (of.log == nullptr) to.integer(0);
+            is_taken = of.log != nullptr;
+            q.what = is_taken ? question::kind::wait : question::kind::none;
+        }
+        return is_taken;
+    }
+    if (of.log == nullptr) {
+        to.error("ERR", "this server has no log, so nobody follows it, nor does it follow another: --log");
+        return false;
+    }
+    if (same_word(given[0], "FOLLOW")) {
+        is_taken = given.size() > 2 && take_follow(*of.log, given, q, to);
+        if (given.size() <= 2) to.error("ERR", "FOLLOW is what followers ask");
+    } else if (given.size() != 3 || !same_word(given[1], "NO") || !same_word(given[2], "ONE")) {
+        to.error("ERR", "REPLICAOF knows only NO ONE; a server follows another from its start on: --follow");
+    } else {
+        q.what = question::kind::task;
+        q.task = [promote = of.promote](std::string& answer) {
+            const std::string why_not = promote();
+            if (why_not.empty()) reply{answer}.status("OK");
+            else reply{answer}.error("ERR", why_not);
+        };
+        is_taken = true;
+    }
+    if (!is_taken) q.forget();
+    return is_taken;
+}
+
+void tell_role(const replicas& of, reply& to) {
+    if (of.log == nullptr) {
+        to.list(3);
+        to.text("master");
+        to.integer(0);
+        to.list(0);
+        return;
+    }
+    const journal::replication_figures f = of.log->others().look();
+    const auto split = [](const std::string& address) {
+        const std::size_t colon = address.rfind(':');
+        return colon == std::string::npos ? std::pair{address, std::string{"0"}}
+                                          : std::pair{address.substr(0, colon), address.substr(colon + 1)};
+    };
+    if (!f.leads) {
+        const auto [host, port] = split(f.leader);
+        to.list(5);
+        to.text("slave");
+        to.text(host);
+        to.integer(number<std::int64_t>("port", port));
+        to.text(f.link && f.link->up ? "connected" : "connect");
+        to.integer(static_cast<std::int64_t>(f.position));
+        return;
+    }
+    to.list(3);
+    to.text("master");
+    to.integer(static_cast<std::int64_t>(f.position));
+    to.list(f.followers.size());
+    for (const auto& one : f.followers) {
+        const auto [host, port] = split(one.address);
+        to.list(3);
+        to.text(host);
+        to.text(port);
+        to.text(std::to_string(one.position));
+    }
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,48 @@
+// What a client asks for that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, and what followers
+// ask (FOLLOW).
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "server/journal/replication.hpp"
+
+namespace tutti::server {
+
+class request;
+
+class question final : public journal::inquiry {
+public:
+    explicit question(request& of) noexcept : of_{of} {}
+    void answered(std::string answer) noexcept override;
+    [[nodiscard]] bool is_left() const noexcept override;
+    void forget() noexcept {
+        what = kind::none;
+        is_asked = false;
+        from = {};
+        position = wanted = 0;
+        until = clock::time_point::max();
+        task = {};
+    }
+
+    bool is_asked = false;  ///< it has been handed in
+
+private:
+    request& of_;
+};
+
+/// Where the commands about followers find what they are about.
+struct replicas {
+    journal::journal* log = nullptr;         ///< null: there is none, and so are there no followers
+    std::function<std::string()> promote{};  ///< returns why it cannot be; may take a while
+};
+
+[[nodiscard]] bool is_about_followers(std::span<const std::string_view> given) noexcept;
+/// Makes `r` ready to be asked. False: it is answered. @throws bad_argument
+[[nodiscard]] bool take_question(const replicas& of, std::span<const std::string_view> given, request& r, reply& to);
+/// ROLE, as Redis has it.
+void tell_role(const replicas& of, reply& to);
+
+}  // namespace tutti::server

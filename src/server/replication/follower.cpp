@@ -1,0 +1,287 @@
+#include "server/replication/follower.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "server/calls/recovery.hpp"
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest_question{500};  // that the leader may leave unanswered while there is nothing new
+constexpr milliseconds between_attempts{200};
+constexpr milliseconds between_refusals{2'000};
+constexpr milliseconds between_snapshots{60'000};  // that fail
+constexpr std::chrono::seconds for_the_first_copy{10};
+constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
+constexpr int copies = 5;  // that are begun, because the leader replaces its snapshot meanwhile
+
+std::uint64_t number_by_chance() {
+    std::random_device chance;
+    return (std::uint64_t{chance()} << 32) | chance();
+}
+
+/// What the log holds cannot be run: only a start after a repair can.
+class cannot_run : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// The other server is older than this one.
+class stale_leader : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+std::string what_to_do(const refused_by_leader& e) {
+    if (e.code() == "COPY")
+        return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
+    if (e.code() == "STALE")
+        return std::string{e.what()} + ". If this one has been promoted, start it without --follow";
+    return e.what();
+}
+
+}  // namespace
+
+follower::follower(const settings& how, journal::journal& log, const catalog& procedures,
+                   std::function<void(const journal::kept_answer&)> keep)
+    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{number_by_chance()} {
+    figures_.leader = how.follow.host + ":" + std::to_string(how.follow.port);
+}
+
+follower::~follower() { static_cast<void>(stop()); }
+
+journal::pull follower::state() {
+    journal::pull p{.follower = id_, .address = address_, .most = bytes_of_piece};
+    log_.with_file([&](journal::store& file) {
+        p.end = file.end();
+        for (const journal::branch& b : file.branches()) {
+            if (b.first <= p.end) p.own = b;
+        }
+    });
+    p.upto = std::max(upto_, p.end);
+    p.upto_branch = upto_branch_;
+    return p;
+}
+
+journal::piece follower::ask(link& leader, const journal::pull& from, milliseconds longest) {
+    const auto text = [](std::uint64_t n) { return std::to_string(n); };
+    const std::string answer = leader.ask({"FOLLOW", "PULL", text(journal::stream_version), text(from.follower),
+                                           from.address.empty() ? "-" : from.address, text(from.own.term),
+                                           text(from.own.id), text(from.end), text(from.upto), text(from.upto_branch),
+                                           text(from.most), text(static_cast<std::uint64_t>(longest.count()))});
+    journal::piece p = journal::decode_piece(answer);
+    if (p.now.term < from.own.term) {
+        throw stale_leader{"the server " + figures_.leader + " is of term " + text(p.now.term) + ", and this one of " +
+                           text(from.own.term) + ": this one has been promoted since; start it without --follow"};
+    }
+    return p;
+}
+
+void follower::catch_up() {
+    const auto began = clock::now();
+    for (;;) {
+        const journal::pull own = state();
+        try {
+            link leader{how_.follow, how_.tls, stopping_};
+            try {
+                // Its term, too: a promotion must begin a later one, even before the first call has come.
+                const journal::piece first = ask(leader, own, milliseconds{0});
+                log_.with_file([&](journal::store& file) { file.adopt(first.branches); });
+            } catch (const refused_by_leader& e) {
+                if (e.code() != "COPY") throw;
+                copy(leader);
+            }
+            return;
+        } catch (const refused_by_leader& e) {
+            throw std::runtime_error{what_to_do(e)};
+        } catch (const stale_leader&) {
+            throw;
+        } catch (const journal::store_error&) {
+            throw;
+        } catch (const std::runtime_error& e) {
+            if (own.end != 1) return log_.tell(true, std::string{e.what()} + "; it is asked again");
+            if (clock::now() - began > for_the_first_copy)
+                throw std::runtime_error{std::string{e.what()} + ", and the log is empty: start the leader first"};
+        }
+        std::this_thread::sleep_for(between_attempts);
+    }
+}
+
+void follower::copy(link& leader) {
+    const std::string version = std::to_string(journal::stream_version);
+    for (int attempt = 1;; ++attempt) {
+        try {
+            const journal::copied c = journal::decode_copy(leader.ask({"FOLLOW", "COPY", version}));
+            const std::string position = std::to_string(c.position);
+            log_.with_file([&](journal::store& file) {
+                file.replace_by(c, [&](std::uint64_t n) {
+                    const std::string sealed = leader.ask({"FOLLOW", "PART", version, position, std::to_string(n)});
+                    return std::string{journal::unseal(sealed)};
+                });
+            });
+            return log_.tell(false, "the leader's snapshot was copied: " + std::to_string(c.parts) + " pieces");
+        } catch (const refused_by_leader& e) {
+            if (e.code() != "ANOTHER" || attempt == copies) throw;
+        }
+    }
+}
+
+void follower::start_thread(std::function<void()> what) {
+    stopping_ = false;
+    thread_ = std::thread{[what = std::move(what)] {
+        ::pthread_setname_np(::pthread_self(), "tutti-follow");
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+        what();
+    }};
+}
+
+void follower::start(std::string address) {
+    address_ = std::move(address);
+    start_thread([this] { work(); });
+}
+
+std::string follower::stop() {
+    {
+        const std::scoped_lock lock{mutex_};
+        stopping_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    const std::scoped_lock lock{mutex_};
+    return failed_;
+}
+
+bool follower::pause(milliseconds longest) {
+    std::unique_lock lock{mutex_};
+    return !changed_.wait_for(lock, longest, [this] { return stopping_.load(); });
+}
+
+void follower::note(bool up, const std::string& trouble) {
+    bool is_new = false;
+    {
+        const std::scoped_lock lock{mutex_};
+        if (stopping_) return;  // that is why
+        is_new = trouble != figures_.trouble || (up && !figures_.up);
+        figures_.up = up;
+        figures_.trouble = trouble;
+        if (up) heard_ = clock::now();
+    }
+    if (is_new) log_.tell(!up, up ? "this server follows " + figures_.leader : trouble);
+}
+
+void follower::work() {
+    for (bool goes_on = true; goes_on;) {
+        milliseconds rest = between_attempts;
+        try {
+            link leader{how_.follow, how_.tls, stopping_};
+            while (!stopping_) {
+                const journal::piece p = ask(leader, state(), longest_question);
+                note(true, {});
+                take(p);
+            }
+        } catch (const cannot_run& e) {
+            note(false, std::string{e.what()} + "; nothing more is taken from the leader");
+            const std::scoped_lock lock{mutex_};
+            failed_ = e.what();
+            return;
+        } catch (const refused_by_leader& e) {
+            rest = between_refusals;
+            note(false, what_to_do(e));
+        } catch (const std::exception& e) {
+            note(false, e.what());
+        }
+        goes_on = pause(rest);
+    }
+}
+
+void follower::take(const journal::piece& p) {
+    while (!log_.append(p)) {
+        if (log_.broken()) throw cannot_run{"the log of this server cannot be written: " + log_.trouble()};
+        if (!pause(between_attempts)) return;  // nothing of it is in the log
+    }
+    upto_ = p.upto;
+    upto_branch_ = p.now.id;
+    std::uint64_t end = 1;
+    log_.with_file([&](journal::store& file) { end = file.end(); });
+    if (!p.groups.empty()) {
+        try {
+            replay again{procedures_, how_.log.replay_limit};
+            for (const journal::group& g : p.groups) {
+                again.run(g.records, 0);
+                for (const journal::kept_answer& a : g.answers) keep_(a);
+            }
+        } catch (const std::exception& e) {
+            throw cannot_run{e.what()};
+        }
+    }
+    {
+        const std::scoped_lock lock{mutex_};
+        figures_.term = p.now.term;
+        figures_.position = end;
+        figures_.behind_bytes = p.behind;
+        heard_ = clock::now();
+    }
+    const std::size_t after = how_.log.snapshot_after;
+    if (after != 0 && log_.bytes_to_replay() > after && clock::now() >= next_snapshot_) keep_snapshot();
+}
+
+void follower::keep_snapshot() noexcept {
+    if (procedures_.kept().empty() || !log_.has_news() || log_.in_trouble()) return;
+    std::string failed;
+    try {
+        std::uint64_t end = 1;
+        log_.with_file([&](journal::store& file) { end = file.end(); });
+        failed = log_.keep_at_end(dump_at(end, procedures_));
+    } catch (const std::exception& e) {
+        failed = e.what();
+    }
+    if (failed.empty()) return;
+    next_snapshot_ = clock::now() + between_snapshots;
+    log_.tell(true, "no snapshot was kept: " + failed);
+}
+
+std::uint64_t follower::latest_term() {
+    std::uint64_t term = 0;
+    log_.with_file([&](journal::store& file) {
+        term = file.heard_term();
+        for (const journal::branch& b : file.branches()) term = std::max(term, b.term);
+    });
+    return term;
+}
+
+void follower::tell_leader(std::uint64_t term) {
+    start_thread([this, term] { tell(term); });
+}
+
+void follower::tell(std::uint64_t term) {
+    bool heard = false;
+    do {
+        try {
+            link leader{how_.follow, how_.tls, stopping_};
+            static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version),
+                                          std::to_string(term), address_.empty() ? "-" : address_}));
+            heard = true;
+        } catch (const std::exception&) {
+            // It is gone, as a rule: that is why this server was promoted.
+        }
+    } while (!heard && pause(between_refusals));
+    if (heard) log_.tell(false, "the former leader " + figures_.leader + " knows that it leads no more");
+}
+
+journal::link_figures follower::look() const {
+    const std::scoped_lock lock{mutex_};
+    journal::link_figures f = figures_;
+    if (heard_ != clock::time_point{}) f.silent = std::chrono::duration_cast<milliseconds>(clock::now() - heard_);
+    return f;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,86 @@
+// A server that follows another: it asks the leader for what comes after its own log, appends that, and runs it as a
+// start runs its log. Between two pieces the data are as after the last call of the log, so a follower that is promoted
+// has what its log has, and a call that only reads sees a beginning of what the leader has committed.
+//
+//   following <-> away        the leader does not answer: it is asked again
+//             \-> at a loss   it refuses for good, or a call cannot be run again: the operator is told what to do
+//             \-> promoted    by stop(); then the former leader is told of the new term until it has heard
+//
+// Thread safety: `look` any thread; the rest one at a time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "server/calls/catalog.hpp"
+#include "server/journal/journal.hpp"
+#include "server/journal/stream.hpp"
+#include "server/replication/link.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+class follower {
+public:
+    /// `keep` gets the answers of calls with an ID. All live longer than this.
+    follower(const settings& how, journal::journal& log, const catalog& procedures,
+             std::function<void(const journal::kept_answer&)> keep);
+    ~follower();
+    follower(const follower&) = delete;
+    follower& operator=(const follower&) = delete;
+
+    /// Makes the log one that the leader's can be appended to, by a copy where that is needed. Without the leader it
+    /// has to have something. REQUIRES: the log has not been read yet. @throws std::runtime_error
+    void catch_up();
+    /// `address`: of this server, for people. @throws std::system_error
+    void start(std::string address);
+    /// Asks no more; what is in the log has been run then. Idempotent. Returns why this server cannot lead; empty: it
+    /// can.
+    std::string stop();
+    /// A later term than any that was heard of begins with this one.
+    [[nodiscard]] std::uint64_t latest_term();
+    /// Tells the former leader that it leads no more, as soon as it answers. REQUIRES: stop().
+    void tell_leader(std::uint64_t term);
+    /// The last snapshot of what has been run. REQUIRES: stop().
+    void keep_snapshot() noexcept;
+
+    [[nodiscard]] journal::link_figures look() const;
+
+private:
+    using clock = std::chrono::steady_clock;
+    void work();
+    void tell(std::uint64_t term);
+    [[nodiscard]] journal::pull state();
+    [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
+    void copy(link& leader);
+    void take(const journal::piece& p);
+    void note(bool up, const std::string& trouble);
+    /// False: it is to stop.
+    bool pause(std::chrono::milliseconds longest);
+    void start_thread(std::function<void()> what);
+
+    const settings& how_;
+    journal::journal& log_;
+    const catalog& procedures_;
+    const std::function<void(const journal::kept_answer&)> keep_;
+    const std::uint64_t id_;
+    std::string address_;
+    std::uint64_t upto_ = 1, upto_branch_ = 0;
+    clock::time_point next_snapshot_{};
+    std::thread thread_;
+    std::atomic<bool> stopping_{false};  // changed under the lock, so that what pauses sees it
+
+    mutable std::mutex mutex_;  // of what follows
+    std::condition_variable changed_;
+    std::string failed_;  // a call could not be run again
+    journal::link_figures figures_;
+    clock::time_point heard_{};
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,200 @@
+#include "server/replication/link.hpp"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace tutti::server {
+namespace {
+
+constexpr std::chrono::seconds patience{5};
+constexpr std::chrono::milliseconds between_looks{100};  // whether it is to stop
+constexpr std::size_t longest_answer = std::size_t{1} << 31;
+
+/// Whether it is connected in time; else errno says why not.
+bool connects(int s, const addrinfo& to, const std::atomic<bool>& stops) {
+    if (::connect(s, to.ai_addr, to.ai_addrlen) == 0) return true;
+    if (errno != EINPROGRESS) return false;
+    const auto until = std::chrono::steady_clock::now() + patience;
+    pollfd one{.fd = s, .events = POLLOUT, .revents = 0};
+    int ready = 0;
+    while (ready == 0 && !stops && std::chrono::steady_clock::now() < until)
+        ready = ::poll(&one, 1, static_cast<int>(between_looks.count()));
+    if (ready == 0) errno = ETIMEDOUT;
+    if (ready <= 0) return false;
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &size);
+    errno = error;
+    return error == 0;
+}
+
+}  // namespace
+
+link::link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops)
+    : name_{to.host + ":" + std::to_string(to.port)},
+      stops_{stops},
+      context_{nullptr, ::SSL_CTX_free},
+      ssl_{nullptr, ::SSL_free} {
+    connect(to);
+    try {
+        if (!to.tls_authority.empty()) greet(to, own);
+        if (!to.user.empty()) static_cast<void>(ask({"AUTH", to.user, to.password}));
+        else if (!to.password.empty()) static_cast<void>(ask({"AUTH", to.password}));
+    } catch (...) {
+        ::close(socket_);
+        throw;
+    }
+}
+
+link::~link() {
+    ssl_.reset();
+    ::close(socket_);
+}
+
+void link::fail(const std::string& what) const { throw std::runtime_error{"the leader " + name_ + " " + what}; }
+
+void link::connect(const leader_settings& to) {
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    const int failed = ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &wanted, &found);
+    if (failed != 0) fail(std::string{"cannot be found: "} + ::gai_strerror(failed));
+    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all{found, ::freeaddrinfo};
+    int error = 0;
+    for (const addrinfo* a = found; a != nullptr && socket_ < 0; a = a->ai_next) {
+        socket_ = ::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (socket_ >= 0 && connects(socket_, *a, stops_)) break;
+        error = errno;
+        if (socket_ >= 0) ::close(std::exchange(socket_, -1));
+    }
+    if (socket_ < 0) fail(std::string{"cannot be reached: "} + std::strerror(error));
+    ::fcntl(socket_, F_SETFL, ::fcntl(socket_, F_GETFL) & ~O_NONBLOCK);
+    const timeval longest{.tv_sec = 0, .tv_usec = std::chrono::microseconds{between_looks}.count()};
+    const int on = 1;
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+    ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
+    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+void link::greet(const leader_settings& to, const tls_files& own) {
+    const auto tls_fails = [this](const std::string& what) {
+        char reason[256] = "no reason given";
+        if (const unsigned long code = ::ERR_peek_last_error(); code != 0)
+            ::ERR_error_string_n(code, reason, sizeof reason);
+        ::ERR_clear_error();
+        fail("cannot be spoken to by TLS: " + what + ": " + reason);
+    };
+    ::ERR_clear_error();
+    context_.reset(::SSL_CTX_new(::TLS_client_method()));
+    if (context_ == nullptr) tls_fails("no context");
+    ::SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
+    ::SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+    if (::SSL_CTX_load_verify_file(context_.get(), to.tls_authority.c_str()) != 1)
+        tls_fails("authority " + to.tls_authority);
+    if (!own.certificate.empty() &&
+        (::SSL_CTX_use_certificate_chain_file(context_.get(), own.certificate.c_str()) != 1 ||
+         ::SSL_CTX_use_PrivateKey_file(context_.get(), own.key.c_str(), SSL_FILETYPE_PEM) != 1))
+        tls_fails("certificate " + own.certificate);
+    ssl_.reset(::SSL_new(context_.get()));
+    const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), to.host.c_str()) == 1;
+    if (!is_address) ::SSL_set1_host(ssl_.get(), to.host.c_str());
+    ::SSL_set_tlsext_host_name(ssl_.get(), to.host.c_str());
+    ::SSL_set_fd(ssl_.get(), socket_);
+    if (patiently([this] { return ::SSL_connect(ssl_.get()); }) != 1) tls_fails("handshake");
+}
+
+template <class F>
+long link::patiently(const F& move) {
+    const auto until = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+        const auto moved = static_cast<long>(move());
+        if (moved > 0) return moved;
+        bool later = moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+        if (ssl_ != nullptr) {
+            const int why = ::SSL_get_error(ssl_.get(), static_cast<int>(moved));
+            later = why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+        }
+        if (!later || stops_ || std::chrono::steady_clock::now() > until) return moved;
+    }
+}
+
+void link::write(std::string_view bytes) {
+    while (!bytes.empty()) {
+        const long moved = patiently([&]() -> long {
+            if (ssl_ != nullptr) return ::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
+            return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        });
+        if (moved <= 0) fail("takes no questions any more");
+        bytes.remove_prefix(static_cast<std::size_t>(moved));
+    }
+}
+
+/// More of what has been answered.
+void link::fill() {
+    char some[65'536];
+    const long moved = patiently([&]() -> long {
+        if (ssl_ != nullptr) return ::SSL_read(ssl_.get(), some, sizeof some);
+        return ::recv(socket_, some, sizeof some, 0);
+    });
+    if (moved <= 0) fail(moved == 0 ? "has closed the connection" : "does not answer any more");
+    in_.append(some, static_cast<std::size_t>(moved));
+}
+
+std::string link::line() {
+    for (;;) {
+        const std::size_t end = in_.find("\r\n", at_);
+        if (end != std::string::npos) {
+            std::string one = in_.substr(at_, end - at_);
+            at_ = end + 2;
+            return one;
+        }
+        if (in_.size() - at_ > 65'536) fail("answers by no protocol that is known");
+        fill();
+    }
+}
+
+std::string link::bytes(std::size_t count) {
+    while (in_.size() - at_ < count) fill();
+    std::string all = in_.substr(at_, count);
+    at_ += count;
+    return all;
+}
+
+std::string link::ask(std::initializer_list<std::string_view> words) {
+    std::string all = "*" + std::to_string(words.size()) + "\r\n";
+    for (const std::string_view w : words) all.append("$" + std::to_string(w.size()) + "\r\n").append(w).append("\r\n");
+    write(all);
+    in_.erase(0, std::exchange(at_, 0));
+    const std::string first = line();
+    const std::string rest = first.empty() ? "" : first.substr(1);
+    if (first.starts_with('-')) {
+        const std::size_t blank = rest.find(' ');
+        throw refused_by_leader{rest.substr(0, blank), "the leader " + name_ + " refuses: " + rest};
+    }
+    if (first.starts_with('+') || first.starts_with(':')) return rest;
+    std::size_t length = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+    if (!first.starts_with('$') || error != std::errc{} || end != rest.data() + rest.size() || length > longest_answer)
+        fail("answers by no protocol that is known");
+    std::string answer = bytes(length);
+    if (bytes(2) != "\r\n") fail("answers by no protocol that is known");
+    if (in_.capacity() > 1'048'576 && at_ == in_.size()) {
+        std::string{}.swap(in_);
+        at_ = 0;
+    }
+    return answer;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,64 @@
+// A connection to another server, for one that follows it: questions and answers, one after the other, in the clear or
+// under TLS. It blocks, but for no longer than its patience without a byte, nor when it is to stop.
+//
+// Thread safety: one thread.
+#pragma once
+
+#include <openssl/types.h>
+
+#include <atomic>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+/// The other server has answered by an error.
+class refused_by_leader : public std::runtime_error {
+public:
+    refused_by_leader(std::string code, const std::string& text) : std::runtime_error{text}, code_{std::move(code)} {}
+    [[nodiscard]] const std::string& code() const noexcept { return code_; }
+
+private:
+    std::string code_;
+};
+
+class link {
+public:
+    /// Connects, and says who it is. `own`: what it shows where the other side asks for a certificate. What waits fails
+    /// soon after `stops` is true.
+    /// @throws std::runtime_error, refused_by_leader
+    link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops);
+    ~link();
+    link(const link&) = delete;
+    link& operator=(const link&) = delete;
+
+    /// What is answered: a text, or a status. @throws as the constructor
+    std::string ask(std::initializer_list<std::string_view> words);
+
+private:
+    void connect(const leader_settings& to);
+    void greet(const leader_settings& to, const tls_files& own);
+    /// Has `move` move bytes, again and again until it has moved some; what it says last.
+    template <class F>
+    long patiently(const F& move);
+    void write(std::string_view bytes);
+    void fill();
+    std::string line();
+    std::string bytes(std::size_t count);
+    [[noreturn]] void fail(const std::string& what) const;
+
+    const std::string name_;
+    const std::atomic<bool>& stops_;
+    int socket_ = -1;
+    std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
+    std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
+    std::string in_;
+    std::size_t at_ = 0;  // in in_
+};
+
+}  // namespace tutti::server

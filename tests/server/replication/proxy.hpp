@@ -1,0 +1,113 @@
+// Stands between a follower and its leader, and does what networks do.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <thread>
+
+namespace tutti::server {
+
+/// Forwards one connection at a time, both ways.
+class proxy {
+public:
+    explicit proxy(std::uint16_t to) : to_{to} {
+        listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in here = loopback(0);
+        socklen_t size = sizeof here;
+        if (::bind(listener_, reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0 ||
+            ::listen(listener_, 8) != 0 || ::getsockname(listener_, reinterpret_cast<sockaddr*>(&here), &size) != 0)
+            throw std::runtime_error{"the proxy cannot listen"};
+        port_ = ntohs(here.sin_port);
+        thread_ = std::thread{[this] { work(); }};
+    }
+    ~proxy() {
+        ends_ = true;
+        thread_.join();
+        ::close(listener_);
+    }
+    proxy(const proxy&) = delete;
+    proxy& operator=(const proxy&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+    std::atomic<bool> holds{false};  ///< nothing of the leader's answers comes through
+    std::atomic<bool> away{false};   ///< there is no connection, nor can one be made
+    std::atomic<int> tears{0};       ///< so many answers of some length come half, and the connection ends
+    std::atomic<int> damages{0};     ///< in so many of them one byte is another one
+    std::atomic<bool> idle{true};    ///< there is no connection
+
+private:
+    static constexpr std::size_t some_length = 150;  // an answer that says nothing new is shorter
+
+    static sockaddr_in loopback(std::uint16_t port) {
+        sockaddr_in a{};
+        a.sin_family = AF_INET;
+        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        a.sin_port = htons(port);
+        return a;
+    }
+    static bool readable(int s) {
+        pollfd one{.fd = s, .events = POLLIN, .revents = 0};
+        return ::poll(&one, 1, 5) > 0;
+    }
+    void work() {
+        while (!ends_) {
+            if (away || !readable(listener_)) {
+                std::this_thread::sleep_for(std::chrono::milliseconds{1});
+                continue;
+            }
+            const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+            const int server = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+            const sockaddr_in there = loopback(to_);
+            idle = false;
+            if (::connect(server, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0)
+                forward(client, server);
+            ::close(client);
+            ::close(server);
+            idle = true;
+        }
+    }
+    void forward(int client, int server) {
+        std::array<char, 65'536> bytes;
+        while (!ends_ && !away) {
+            if (readable(client)) {
+                const ssize_t n = ::recv(client, bytes.data(), bytes.size(), 0);
+                if (n <= 0) return;
+                static_cast<void>(::send(server, bytes.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL));
+            }
+            if (holds || !readable(server)) continue;
+            const ssize_t n = ::recv(server, bytes.data(), bytes.size(), 0);
+            if (n <= 0) return;
+            auto count = static_cast<std::size_t>(n);
+            const bool is_piece = count > some_length;
+            const bool torn = is_piece && take(tears);
+            if (torn) count /= 2;
+            else if (is_piece && take(damages)) bytes[count - 20] ^= 1;
+            static_cast<void>(::send(client, bytes.data(), count, MSG_NOSIGNAL));
+            if (torn) return;
+        }
+    }
+    static bool take(std::atomic<int>& from) {
+        int left = from.load();
+        while (left > 0 && !from.compare_exchange_weak(left, left - 1)) {}
+        return left > 0;
+    }
+
+    const std::uint16_t to_;
+    int listener_ = -1;
+    std::uint16_t port_ = 0;
+    std::atomic<bool> ends_{false};
+    std::thread thread_;
+};
+
+}  // namespace tutti::server

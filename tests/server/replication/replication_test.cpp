@@ -1,0 +1,471 @@
+// A leader and a follower in one process, and a bad network between them. Catches a follower
+//   - that takes calls that write, or lets one that promised to read write (reads_only)
+//   - that takes what is torn or damaged, or runs a piece twice (bad_network, full_disk_at_the_follower)
+//   - whose answers to calls with an ID are not the leader's (copies)
+// and a leader
+//   - that counts what a follower has not on its disk (wait, replicas, an_earlier_branch_counts_for_nothing)
+//   - that goes on after another was promoted, or feeds a log that went another way (terms, diverged)
+//   - whose answers to a follower have no bound (pieces_are_bounded)
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "server/client.hpp"
+#include "server/durability/faulty_disk.hpp"
+#include "server/durability/ledger.hpp"
+#include "server/journal/stream.hpp"
+#include "server/replication/proxy.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A server of the ledger in this process. Two of them: so both with threads.
+struct bank {
+    explicit bank(settings how, bool with_snapshot = true) : serves{std::move(how)} {
+        state = ledger::add(serves.procedures(), with_snapshot);
+        serves.start();
+    }
+    [[nodiscard]] std::vector<std::uint64_t> cells() const {
+        std::vector<std::uint64_t> all;
+        tutti::atomically([&](tutti::tx& t) {
+            all.clear();
+            for (auto& c : state->cells) all.push_back(c.get(t));
+            all.push_back(static_cast<std::uint64_t>(state->left.get(t)));
+        });
+        return all;
+    }
+    std::string operator()(const std::vector<std::string>& words) const { return client{serves.port()}(words); }
+    [[nodiscard]] bool says(const std::string& what) const { return serves.info().find(what) != std::string::npos; }
+
+    service serves;
+    std::shared_ptr<ledger::data> state;
+};
+
+class replication : public testing::Test {
+protected:
+    void SetUp() override {
+        faulty_disk::install();
+        faulty_disk::repair();
+        std::string made = testing::TempDir() + "tutti-replication-XXXXXX";
+        ASSERT_NE(::mkdtemp(made.data()), nullptr);
+        folder_ = made;
+    }
+    void TearDown() override {
+        faulty_disk::repair();
+        std::filesystem::remove_all(folder_);
+    }
+
+    settings with_log(const std::string& name) {
+        settings how{.port = 0, .workers = 2, .executor = execution::threads};
+        how.log.file = folder_ + "/" + name;
+        how.log.sync = log_sync::always;
+        how.notice = [this](severity, const std::string& line) {
+            const std::scoped_lock lock{mutex_};
+            notices_ += line + '\n';
+        };
+        return how;
+    }
+    settings following(const std::string& name, std::uint16_t port) {
+        settings how = with_log(name);
+        how.follow = {.host = "127.0.0.1", .port = port};
+        return how;
+    }
+    bool was_told(const std::string& what) {
+        const std::scoped_lock lock{mutex_};
+        return notices_.find(what) != std::string::npos;
+    }
+    std::string why_not(settings how) {
+        try {
+            bank b{std::move(how)};
+        } catch (const std::exception& e) {
+            return e.what();
+        }
+        return "it started";
+    }
+    /// The test's own limit of time is the only one.
+    template <class F>
+    static void until(const F& holds) {
+        while (!holds()) std::this_thread::sleep_for(1ms);
+    }
+    static void until_same(const bank& a, const bank& b) {
+        until([&] { return a.cells() == b.cells(); });
+    }
+    static void write(const bank& to, int calls, int from = 1) {
+        client c{to.serves.port()};
+        for (int i = from; i < from + calls; ++i)
+            EXPECT_EQ(c({"CALL", "next", "0", std::to_string(i)}), std::to_string(i));
+    }
+
+    std::string folder_;
+
+private:
+    std::mutex mutex_;
+    std::string notices_;
+};
+
+TEST_F(replication, reads_only) {
+    bank leader{with_log("a")};
+    write(leader, 20);
+    bank follower{following("b", leader.serves.port())};
+    until_same(leader, follower);
+    client c{follower.serves.port()};
+    EXPECT_EQ(c({"CALL", "get", "0"}), "20");
+    const std::string refused = c({"CALL", "put", "1", "7"});
+    EXPECT_EQ(refused.find("-READONLY put: this server follows 127.0.0.1:" + std::to_string(leader.serves.port())), 0U)
+        << refused;
+    EXPECT_EQ(c({"CALL", "get_undeclared", "1"}).find("-READONLY"), 0U) << "it has not promised anything";
+    EXPECT_NE(c({"CALL", "lie", "1"}).find("promised to be read-only"), std::string::npos);
+    EXPECT_EQ(c({"MULTI"}), "OK");
+    EXPECT_EQ(c({"CALL", "get", "0"}), "QUEUED");
+    EXPECT_EQ(c({"CALL", "put", "1", "7"}).find("-READONLY"), 0U);
+    EXPECT_EQ(c({"EXEC"}).find("-EXECABORT"), 0U);
+    EXPECT_THROW(follower.serves.call<void>("put", {}, 1, 7).get(), call_error);
+    EXPECT_EQ(follower.state->cells[1].load(), 0U);
+    EXPECT_TRUE(follower.says("role:follower\r\n")) << follower.serves.info();
+    EXPECT_TRUE(leader.says("role:leader\r\n")) << leader.serves.info();
+    EXPECT_TRUE(leader.says("followers:1\r\nfollower_0:address=127.0.0.1:")) << leader.serves.info();
+    EXPECT_EQ(c({"ROLE"}).find("(slave 127.0.0.1 "), 0U) << c({"ROLE"});
+    EXPECT_EQ(leader({"ROLE"}).find("(master 21 ((127.0.0.1 "), 0U) << leader({"ROLE"});
+}
+
+TEST_F(replication, promotion) {
+    auto leader = std::make_unique<bank>(with_log("a"));
+    write(*leader, 5);
+    bank follower{following("b", leader->serves.port())};
+    until_same(*leader, follower);
+    EXPECT_EQ((*leader)({"REPLICAOF", "NO", "ONE"}).find("-ERR this server follows nobody"), 0U);
+    EXPECT_EQ(follower({"REPLICAOF", "127.0.0.1", "1"}).find("-ERR"), 0U);
+    leader.reset();
+    EXPECT_EQ(follower({"REPLICAOF", "NO", "ONE"}), "OK");
+    EXPECT_EQ(follower({"REPLICAOF", "NO", "ONE"}), "OK");
+    EXPECT_TRUE(follower.says("role:leader\r\ntakes_writes:1\r\nterm:2\r\n")) << follower.serves.info();
+    write(follower, 5, 6);
+    // The old one has nothing that the new one lacks: it joins.
+    bank old{following("a", follower.serves.port())};
+    until_same(follower, old);
+    EXPECT_EQ(follower({"WAIT", "1", "0"}), "1");
+}
+
+TEST_F(replication, goes_on_after_starts) {
+    settings first = with_log("a");
+    auto leader = std::make_unique<bank>(first);
+    const std::uint16_t port = leader->serves.port();
+    auto follower = std::make_unique<bank>(following("b", port));
+    write(*leader, 3);
+    until_same(*leader, *follower);
+    leader.reset();
+    first.port = port;
+    leader = std::make_unique<bank>(first);
+    write(*leader, 3, 4);
+    until_same(*leader, *follower);
+    follower.reset();
+    write(*leader, 3, 7);
+    follower = std::make_unique<bank>(following("b", port));
+    until_same(*leader, *follower);
+}
+
+TEST_F(replication, copies) {
+    settings how = with_log("a");
+    how.log.backlog = 0;
+    {
+        bank leader{how};
+        write(leader, 10);
+        EXPECT_EQ(leader({"CALL", "ID", "k1", "mix", "1", "1"}), "1");
+    }
+    bank leader{how};
+    write(leader, 3, 11);
+    EXPECT_EQ(leader({"CALL", "ID", "k2", "mix", "2", "2"}), "1");
+    {
+        bank follower{following("b", leader.serves.port())};
+        EXPECT_TRUE(was_told("snapshot was copied"));
+        until_same(leader, follower);
+        EXPECT_EQ(follower.serves.promote(), "");
+        for (const char* const key : {"k1", "k2"}) {
+            const std::string cell = key[1] == '1' ? "1" : "2";
+            EXPECT_EQ(follower({"CALL", "ID", key, "mix", cell, cell}), "1") << "the leader has answered this";
+        }
+        EXPECT_EQ(follower.state->cells[1].load(), 1U);
+    }
+    bank again{with_log("b")};
+    EXPECT_EQ(again.cells(), leader.cells());
+}
+
+TEST_F(replication, too_long_away) {
+    settings how = with_log("a");
+    how.log.backlog = 0;
+    how.log.snapshot_after = 1;
+    bank leader{how};
+    proxy between{leader.serves.port()};
+    auto follower = std::make_unique<bank>(following("b", between.port()));
+    write(leader, 3);
+    until_same(leader, *follower);
+    between.away = true;
+    until([&] { return between.idle.load(); });
+    const auto snapshots = [&] { return number_of(leader.serves.info(), "log_snapshots"); };
+    for (int i = 4; snapshots() < 2 || leader.says("log_calls:3\r\n"); ++i) write(leader, 1, i);
+    write(leader, 1, static_cast<int>(leader.state->cells[0].load()) + 1);
+    const std::size_t before = snapshots();
+    until([&] { return snapshots() > before; });
+    between.away = false;
+    until([&] { return was_told("Start this server again"); });
+    EXPECT_EQ(follower->state->cells[0].load(), 3U) << "what it has is a beginning";
+    follower.reset();
+    follower = std::make_unique<bank>(following("b", between.port()));
+    until_same(leader, *follower);
+}
+
+TEST_F(replication, keeps_a_backlog) {
+    settings how = with_log("a");
+    how.log.snapshot_after = 1;
+    bank leader{how};
+    proxy between{leader.serves.port()};
+    bank follower{following("b", between.port())};
+    between.away = true;
+    for (int i = 1; number_of(leader.serves.info(), "log_snapshots") == 0; ++i) write(leader, 1, i);
+    between.away = false;
+    until_same(leader, follower);
+    EXPECT_FALSE(was_told("Start this server again"));
+}
+
+TEST_F(replication, wait) {
+    bank leader{with_log("a")};
+    EXPECT_EQ(leader({"WAIT", "1", "1"}), "0");
+    EXPECT_EQ(leader({"WAIT", "0", "0"}), "0");
+    EXPECT_EQ(leader({"WAIT", "1", "-1"}).find("-ARGUMENT"), 0U);
+    proxy between{leader.serves.port()};
+    bank follower{following("b", between.port())};
+    client c{leader.serves.port()};
+    // All at once: WAIT is about the calls before it, whenever they run.
+    for (int i = 1; i <= 50; ++i) c.send({"CALL", "next", "1", std::to_string(i)});
+    c.send({"WAIT", "1", "0"});
+    for (int i = 1; i <= 50; ++i) static_cast<void>(c.receive());
+    EXPECT_EQ(c.receive(), "1");
+    EXPECT_EQ(follower.state->cells[1].load(), leader.state->cells[1].load());
+    between.holds = true;
+    write(leader, 1);
+    EXPECT_EQ(c({"CALL", "put", "2", "1"}), "OK");
+    EXPECT_EQ(c({"WAIT", "1", "30"}), "0");
+    EXPECT_EQ(client{leader.serves.port()}({"WAIT", "1", "0"}), "1") << "this client has written nothing";
+    between.holds = false;
+    EXPECT_EQ(c({"WAIT", "1", "0"}), "1");
+}
+
+TEST_F(replication, replicas) {
+    settings how = with_log("a");
+    how.log.replicas = 1;
+    how.log.replicas_timeout = 50ms;
+    bank leader{how};
+    client c{leader.serves.port()};
+    const std::string alone = c({"CALL", "put", "1", "7"});
+    EXPECT_EQ(alone.find("-UNREPLICATED put: it has run"), 0U) << alone;
+    EXPECT_EQ(leader.state->cells[1].load(), 7U);
+    EXPECT_EQ(c({"CALL", "get", "1"}), "7") << "what only reads does not wait";
+    EXPECT_EQ(number_of(leader.serves.info(), "unreplicated"), 1U);
+    proxy between{leader.serves.port()};
+    bank follower{following("b", between.port())};
+    until([&] { return c({"CALL", "put", "2", "1"}) == "OK"; });
+    EXPECT_EQ(follower.state->cells[1].load(), 7U);
+    between.holds = true;
+    until([&] { return c({"CALL", "put", "2", "2"}).find("-UNREPLICATED") == 0; });
+}
+
+// A follower may say that it has what an earlier branch of the leader had drawn, and that was drawn again since.
+TEST_F(replication, an_earlier_branch_counts_for_nothing) {
+    bank leader{with_log("a")};
+    write(leader, 3);
+    client follower{leader.serves.port()};
+    const std::string version = std::to_string(journal::stream_version);
+    EXPECT_NE(follower({"FOLLOW", "PULL", version, "1", "me", "0", "0", "1", "1000", "77", "1000", "0"}).size(), 0U);
+    EXPECT_EQ(leader({"WAIT", "1", "1"}), "1") << "nothing is enough";
+    client writer{leader.serves.port()};
+    EXPECT_EQ(writer({"CALL", "put", "1", "1"}), "OK");
+    EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
+}
+
+TEST_F(replication, terms) {
+    {
+        bank leader{with_log("a")};
+        write(leader, 3);
+        bank follower{following("b", leader.serves.port())};
+        until_same(leader, follower);
+        EXPECT_EQ(follower.serves.promote(), "");
+        // It lives, and is told by the one that was promoted.
+        until([&] { return leader.says("takes_writes:0\r\n"); });
+        const std::string refused = leader({"CALL", "put", "1", "1"});
+        EXPECT_EQ(refused.find("-READONLY put: this server leads no more"), 0U) << refused;
+        EXPECT_EQ(leader({"CALL", "get", "0"}), "3");
+        EXPECT_THROW(leader.serves.call<void>("put", {}, 1, 7).get(), call_error);
+        write(follower, 1, 4);
+    }
+    const std::string why = why_not(with_log("a"));
+    EXPECT_NE(why.find("of term 1, and another server leads in term 2: start this one with --follow"),
+              std::string::npos)
+        << why;
+    bank now{with_log("b")};
+    bank old{following("a", now.serves.port())};
+    until_same(now, old);
+    EXPECT_EQ(old.state->cells[0].load(), 4U);
+}
+
+TEST_F(replication, a_promoted_one_follows_no_older_one) {
+    bank leader{with_log("a")};
+    {
+        bank follower{following("b", leader.serves.port())};
+        EXPECT_EQ(follower.serves.promote(), "");
+    }
+    const std::string why = why_not(following("b", leader.serves.port()));
+    EXPECT_NE(why.find("STALE"), std::string::npos) << why;
+    EXPECT_NE(why.find("start it without --follow"), std::string::npos) << why;
+}
+
+TEST_F(replication, diverged) {
+    bank one{with_log("a")};
+    std::vector<std::uint64_t> own;
+    {
+        bank other{with_log("b")};
+        write(other, 2);
+        own = other.cells();
+    }
+    EXPECT_NE(why_not(following("b", one.serves.port())).find("DIVERGED"), std::string::npos);
+    bank other{with_log("b")};
+    EXPECT_EQ(other.cells(), own) << "nothing of it was touched";
+}
+
+// A follower that has more of a branch than the one that was promoted.
+TEST_F(replication, diverged_by_a_tail) {
+    auto leader = std::make_unique<bank>(with_log("a"));
+    proxy between{leader->serves.port()};
+    bank follower{following("b", between.port())};
+    write(*leader, 2);
+    until_same(*leader, follower);
+    between.away = true;
+    until([&] { return between.idle.load(); });
+    write(*leader, 1, 3);
+    leader.reset();
+    EXPECT_EQ(follower.serves.promote(), "");
+    const std::string why = why_not(following("a", follower.serves.port()));
+    EXPECT_NE(why.find("DIVERGED its log has calls up to 3 of term 1, and this server's has them up to 2"),
+              std::string::npos)
+        << why;
+}
+
+TEST_F(replication, versions) {
+    bank leader{with_log("a")};
+    const std::string said = leader({"FOLLOW", "PULL", "99", "1", "me", "0", "0", "1", "1", "0", "1000", "0"});
+    EXPECT_EQ(said.find("-VERSION"), 0U) << said;
+    EXPECT_EQ(leader({"FOLLOW", "PULL", "1"}).find("-ERR"), 0U);
+    EXPECT_EQ(leader({"FOLLOW", "PULL", "1", "x", "me", "0", "0", "1", "1", "0", "9", "0"}).find("-ARGUMENT"), 0U);
+    settings none{.port = 0, .workers = 1, .executor = execution::threads};
+    bank without{none};
+    EXPECT_EQ(without({"FOLLOW", "COPY", "1"}).find("-ERR this server has no log"), 0U);
+    EXPECT_EQ(without({"WAIT", "1", "0"}), "0");
+}
+
+TEST_F(replication, bad_network) {
+    bank leader{with_log("a")};
+    proxy between{leader.serves.port()};
+    bank follower{following("b", between.port())};
+    for (int round = 0; round < 3; ++round) {
+        between.tears = 2;
+        write(leader, 20, 40 * round + 1);
+        until([&] { return between.tears == 0; });
+        between.damages = 2;
+        write(leader, 20, 40 * round + 21);
+        until([&] { return between.damages == 0; });
+        until_same(leader, follower);
+    }
+    EXPECT_TRUE(was_told("damaged on its way"));
+    EXPECT_EQ(follower.serves.promote(), "");
+}
+
+TEST_F(replication, full_disk_at_the_follower) {
+    bank leader{with_log("a")};
+    proxy between{leader.serves.port()};
+    {
+        bank follower{following("b", between.port())};
+        write(leader, 3);
+        until_same(leader, follower);
+        for (int writes = 0; writes < 6; ++writes) {
+            between.holds = true;
+            write(leader, 2, 4 + 2 * writes);
+            faulty_disk::writes_until_full = writes;
+            between.holds = false;
+            until([&] { return follower.says("log_trouble:the log") || leader.cells() == follower.cells(); });
+            faulty_disk::repair();
+            until_same(leader, follower);
+            until([&] { return follower.says("log_trouble:\r"); });
+        }
+    }
+    bank again{with_log("b")};
+    EXPECT_EQ(again.cells(), leader.cells());
+}
+
+TEST_F(replication, a_call_that_cannot_be_run_again) {
+    bank leader{with_log("a")};
+    bank follower{following("b", leader.serves.port())};
+    EXPECT_NE(leader({"CALL", "clock", "1"}).find_first_of("123456789"), std::string::npos);
+    until([&] { return was_told("clock, cannot be run again: it answers otherwise"); });
+    EXPECT_TRUE(follower.says("leader_connected:0\r\n"));
+    const std::string why = follower.serves.promote();
+    EXPECT_NE(why.find("this server cannot lead"), std::string::npos) << why;
+}
+
+TEST_F(replication, snapshots_of_a_follower) {
+    bank leader{with_log("a")};
+    settings how = following("b", leader.serves.port());
+    how.log.snapshot_after = 1;
+    {
+        bank follower{how};
+        write(leader, 10);
+        until_same(leader, follower);
+        until([&] { return number_of(follower.serves.info(), "log_snapshots") != 0; });
+    }
+    bank again{with_log("b")};
+    EXPECT_TRUE(was_told("0 calls were run again, on a snapshot"));
+    EXPECT_EQ(again.cells(), leader.cells());
+}
+
+TEST_F(replication, pieces_are_bounded) {
+    settings how = with_log("a");
+    bank leader{how};
+    write(leader, 200);
+    client follower{leader.serves.port()};
+    const std::string version = std::to_string(journal::stream_version);
+    const std::string some = follower({"FOLLOW", "PULL", version, "1", "me", "0", "0", "1", "1", "0", "1000", "0"});
+    EXPECT_LT(some.size(), 3000U);
+    const journal::piece p = journal::decode_piece(some);
+    EXPECT_GT(p.groups.size(), 1U);
+    EXPECT_GT(p.behind, 1000U);
+    EXPECT_EQ(p.upto, p.groups.back().last + 1) << "what is not in it is not promised";
+}
+
+TEST_F(replication, ends_while_others_wait) {
+    bank leader{with_log("a")};
+    bank follower{following("b", leader.serves.port())};
+    client c{leader.serves.port()};
+    c.send({"WAIT", "5", "0"});
+    until([&] { return number_of(leader.serves.info(), "connected_clients") >= 2; });
+    std::thread ends{[&] { leader.serves.drain(); }};
+    const std::string said = c.receive();
+    EXPECT_TRUE(said == "0" || said == "1" || said == "closed") << said;
+    ends.join();
+}
+
+TEST_F(replication, settings_that_make_no_sense) {
+    settings how{.port = 0};
+    how.follow.host = "127.0.0.1";
+    EXPECT_NE(why_not(how).find("needs a log"), std::string::npos);
+    how.follow.host.clear();
+    how.log.replicas = 1;
+    EXPECT_NE(why_not(how).find("needs a log"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tutti::server
