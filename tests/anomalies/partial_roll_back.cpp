@@ -103,7 +103,9 @@ TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
         ++before;
         t.join(shows);
         checkpoint(t, [&](tx& c) {
-            if (++after == 2) EXPECT_GT(shows.told, told_before);
+            if (++after == 2) {
+                EXPECT_GT(shows.told, told_before);
+            }
             (void)late.get(c);
             if (after == 1) overtake(late);
             told_before = shows.told;
