@@ -1,7 +1,10 @@
 // A race of the program's own: two blocks count in plain memory that no transaction knows of. The annotations must not
-// hide it. The blocks share no variable, whose commits would order them: whichever runs first, it is found.
+// hide it.
+//
+// It is found however the threads are scheduled: the blocks share no variable, whose commits would order them, and take
+// turns by a word that orders nothing, so that both threads are there when each of them counts.
+#include <atomic>
 #include <cstdio>
-#include <latch>
 #include <thread>
 
 #include <tutti/tutti.hpp>
@@ -9,18 +12,19 @@
 int main() {
     tutti::var<int> known[2]{{0}, {0}};
     int unknown = 0;
-    std::latch together{2};
-    const auto count = [&](tutti::var<int>& own) {
-        together.arrive_and_wait();
-        for (int i = 0; i < 20'000; ++i) {
+    std::atomic<int> turn{0};
+    const auto count = [&](int self) {
+        for (int i = 0; i < 100; ++i) {
+            while (turn.load(std::memory_order_relaxed) % 2 != self) std::this_thread::yield();
             tutti::atomically([&](tutti::tx& t) {
-                own.set(t, own.get(t) + 1);
+                known[self].set(t, known[self].get(t) + 1);
                 ++unknown;
             });
+            turn.fetch_add(1, std::memory_order_relaxed);
         }
     };
     {
-        const std::jthread one{[&] { count(known[0]); }}, two{[&] { count(known[1]); }};
+        const std::jthread one{[&] { count(0); }}, two{[&] { count(1); }};
     }
     std::printf("%d %d %d\n", known[0].load(), known[1].load(), unknown);
 }
