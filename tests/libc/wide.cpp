@@ -12,6 +12,7 @@ namespace {
 using namespace differential;
 
 constexpr std::size_t characters = 128;  // of the text; what is written goes behind it
+constexpr std::size_t most_before = 8;   // of what is appended
 
 wchar_t* text(arena& a, std::size_t at = 0) { return reinterpret_cast<wchar_t*>(a.bytes) + at; }
 wchar_t* target(arena& a) { return text(a, characters); }
@@ -21,7 +22,8 @@ arena memory() {
     std::memset(a.bytes, 'z', sizeof a.bytes);
     const std::wstring alphabet(L"aaabbAB,; \x00e9\x4e2d\0", 13);
     for (std::size_t i = 0; i != characters; ++i) text(a)[i] = *rc::gen::elementOf(alphabet);
-    text(a)[characters - 1] = 0;
+    // No string is so long that it does not fit behind the end of another in the target (wcscat).
+    text(a)[characters - most_before] = text(a)[characters - 1] = 0;
     return a;
 }
 
@@ -58,7 +60,7 @@ void writes(const arena& w, std::size_t x, std::size_t y, std::size_t n, wchar_t
         CHECK_CALL(w, as_is{}, wcsxfrm, (target(a), text(a, x), characters));
     }
     arena ends = w;
-    target(ends)[n % 8] = 0;
+    target(ends)[n % most_before] = 0;
     CHECK_CALL(ends, as_is{}, wcscat, (target(a), text(a, x)));
     CHECK_CALL(ends, as_is{}, wcsncat, (target(a), text(a, x), n % 100));
 }
