@@ -208,6 +208,7 @@ TEST_F(hyflow_checkpoints, that_could_not_be_gone_back_to_are_refused) {
         HYFLOW_ATOMIC_END;
     };
     EXPECT_THROW(late_init(), usage_error);
+#if !defined(TUTTI_SANITIZED)  // AddressSanitizer keeps locals elsewhere, where nobody can tell whose they are
     const auto store_of_its_own = [] {
         HYFLOW_ATOMIC_START {
             HYFLOW_CHECKPOINT_INIT;
@@ -217,6 +218,7 @@ TEST_F(hyflow_checkpoints, that_could_not_be_gone_back_to_are_refused) {
         HYFLOW_ATOMIC_END;
     };
     EXPECT_THROW(store_of_its_own(), usage_error);
+#endif
 }
 
 }  // namespace
