@@ -43,7 +43,7 @@ func ask(bank *redis.Pool, words ...interface{}) (interface{}, error) {
 	return c.Do("CALL", words...)
 }
 
-// isAnswer tells an error of the server's from one of the connection, after which nobody knows what has happened.
+// isAnswer tells an error of the server's from one of the connection, after which the client cannot know what has happened.
 func isAnswer(err error) bool {
 	var refused redis.Error
 	return err == nil || errors.As(err, &refused)

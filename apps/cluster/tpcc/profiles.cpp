@@ -16,7 +16,7 @@ using tutti::atomically;
 using tutti::tx;
 using tutti::cluster::ref;
 
-/// The customer that an input means, by an index if by name; 0 when nobody has that name.
+/// The customer that an input means, by an index if by name; 0 where there is no such customer.
 customer_id id_of(tx& t, const tables& db, const customer_choice& choice) {
     if (choice.id != 0) return choice.id;
     const namesakes* const all = db.namesakes_at(choice.warehouse, choice.district, choice.last).find(t);

@@ -4,7 +4,7 @@
 //   a district's orders      1 to next - 1 of its order_numbers; their lines 1 to line_count
 //   its oldest NEW-ORDER     pending_orders; the rows are those from there on, without a gap (condition 3)
 //   its HISTORY              1 to count of its payments
-//   customers by last name   namesakes, which nobody writes after the load
+//   customers by last name   namesakes, which no transaction writes
 //
 // Columns that different profiles write are in objects of their own (clause 1.4.6 allows a table to be partitioned
 // vertically): New-Order reads the taxes of a warehouse whose W_YTD each Payment writes.

@@ -1,4 +1,4 @@
-// A binary search tree that nobody balances, each of its nodes an object. HyflowCPP's tree, section 6.2.1.4.
+// A binary search tree that is not balanced, each of its nodes an object. HyflowCPP's tree, section 6.2.1.4.
 #pragma once
 
 #include <array>

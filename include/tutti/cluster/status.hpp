@@ -23,7 +23,7 @@ namespace tutti::cluster {
 enum class rollback_reason : std::uint8_t {
     busy,       ///< an object stayed locked by commits of others for as long as the attempt looks for it
     changed,    ///< somebody overwrote what it had read
-    too_old,    ///< nobody keeps what an object was at the time that the reader asks for
+    too_old,    ///< no owner keeps what the object was at the time that the reader asks for
     refused,    ///< at its commit a lock was not free, or what it had read was not current any more
     variables,  ///< a local variable that it had read is not current any more
     lost,       ///< a node that it needs is gone (node_lost)

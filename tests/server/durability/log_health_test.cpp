@@ -2,15 +2,13 @@
 // figures that are asked of what is not made yet, and a server that is called ready while its log cannot be written.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "server/client.hpp"
 #include "server/durability/faulty_disk.hpp"
+#include "server/durability/log_folder.hpp"
 #include "tutti/server/service.hpp"
 #include "tutti/tutti.hpp"
 
@@ -19,24 +17,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class log_health : public testing::Test {
+class log_health : public log_folder {
 protected:
-    void SetUp() override {
-        faulty_disk::install();
-        faulty_disk::repair();
-        std::string made = testing::TempDir() + "tutti-health-XXXXXX";
-        ASSERT_NE(::mkdtemp(made.data()), nullptr);
-        folder_ = made;
-    }
-    void TearDown() override {
-        faulty_disk::repair();
-        std::filesystem::remove_all(folder_);
-    }
-
-    [[nodiscard]] settings with_log() const {
-        settings how{.metrics_port = 0, .workers = 1};
-        how.log.file = folder_ + "/log";
-        how.notice = [](severity, const std::string&) {};
+    [[nodiscard]] settings with_log() {
+        settings how = logging_to("log", log_sync::every_second);
+        how.metrics_port = 0;
+        how.workers = 1;
         if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
         return how;
     }
@@ -54,7 +40,6 @@ protected:
 
     var<long> calls_{0};
     std::atomic<bool> read_again_{false}, may_end_{false};
-    std::string folder_;
 };
 
 std::string body_of(const std::string& answer) { return answer.substr(answer.find("\r\n\r\n") + 4); }

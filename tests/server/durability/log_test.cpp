@@ -15,13 +15,11 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
-#include <mutex>
-#include <random>
 #include <thread>
 
 #include "server/client.hpp"
+#include "server/durability/bank.hpp"
 #include "server/durability/faulty_disk.hpp"
-#include "server/durability/ledger.hpp"
 #include "support/effort.hpp"
 #include "support/heap.hpp"
 #include "tutti/server/service.hpp"
@@ -31,76 +29,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using support::rounds;
-
-class durability : public testing::Test {
-protected:
-    void SetUp() override {
-        faulty_disk::install();
-        faulty_disk::repair();
-        std::string made = testing::TempDir() + "tutti-log-XXXXXX";
-        ASSERT_NE(::mkdtemp(made.data()), nullptr);
-        folder_ = made;
-    }
-    void TearDown() override {
-        faulty_disk::repair();
-        std::filesystem::remove_all(folder_);
-    }
-
-    [[nodiscard]] std::string file() const { return folder_ + "/log"; }
-
-    settings with_log(log_sync sync = log_sync::every_second) {
-        settings how{.workers = 4};
-        how.log.file = file();
-        how.log.sync = sync;
-        how.notice = [this](severity, const std::string& line) {
-            const std::scoped_lock lock{mutex_};
-            notices_ += line + '\n';
-        };
-        if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
-        return how;
-    }
-    std::string notices() {
-        const std::scoped_lock lock{mutex_};
-        return notices_;
-    }
-
-    /// Ends as a process does that is killed: the files are what they are at this instant.
-    void copy_as_if_killed(const std::string& to) const {
-        for (const char* const suffix : {"", "-wal"}) {
-            if (std::filesystem::exists(file() + suffix)) std::filesystem::copy_file(file() + suffix, to + suffix);
-        }
-    }
-
-    std::string folder_;
-
-private:
-    std::mutex mutex_;
-    std::string notices_;
-};
-
-/// A server of the ledger in this process.
-struct bank {
-    explicit bank(settings how, bool with_snapshot = false) : serves{std::move(how)} {
-        state = ledger::add(serves.procedures(), with_snapshot);
-        serves.start();
-    }
-    std::vector<std::uint64_t> cells() const {
-        std::vector<std::uint64_t> all;
-        for (auto& c : state->cells) all.push_back(c.load());
-        all.push_back(static_cast<std::uint64_t>(state->left.load()));
-        all.push_back(static_cast<std::uint64_t>(state->right.load()));
-        return all;
-    }
-    std::string raw(std::string_view name, std::vector<std::string> arguments = {}) {
-        std::promise<std::string> answered;
-        serves.call_raw(name, std::move(arguments), {},
-                        [&](std::string_view a) { answered.set_value(std::string{a}); });
-        return answered.get_future().get();
-    }
-
-    service serves;
-    std::shared_ptr<ledger::data> state;
-};
 
 /// A server that keeps the last text it was given, and dumps a piece of so many bytes.
 struct texts {
@@ -124,31 +52,6 @@ struct texts {
 };
 
 std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); }
-
-/// Calls that conflict in every way, from several threads.
-void mix(bank& b, std::size_t calls, unsigned cells) {
-    std::vector<std::thread> callers;
-    for (unsigned caller = 0; caller < 4; ++caller) {
-        callers.emplace_back([&, caller] {
-            std::mt19937 random{caller + 1};
-            const auto cell = [&] { return std::size_t{random()} % cells; };
-            std::vector<std::future<std::uint64_t>> mixes;
-            std::vector<std::future<void>> puts;
-            for (std::size_t i = 0; i < calls; ++i) {
-                if (random() % 3 == 0) puts.push_back(b.serves.call<void>("put", {}, cell(), random()));
-                else mixes.push_back(b.serves.call<std::uint64_t>("mix", {}, cell(), cell()));
-                if (i % 64 != 63) continue;
-                for (auto& m : mixes) m.get();
-                for (auto& p : puts) p.get();
-                mixes.clear();
-                puts.clear();
-            }
-            for (auto& m : mixes) m.get();
-            for (auto& p : puts) p.get();
-        });
-    }
-    for (auto& c : callers) c.join();
-}
 
 // The log's order is that of the transactions: what was read in one order and overwritten in another would come out
 // otherwise. Each answer is compared, too, when the calls are run again.
@@ -399,132 +302,6 @@ TEST_F(durability, ids) {
     EXPECT_EQ(again.state->cells[1].load(), 1U);
     EXPECT_EQ(again.state->cells[2].load(), 33U);
     EXPECT_EQ(c({"CALL", "ID", "k1", "mix", "1", "2"}).find("-ARGUMENT"), 0U);
-}
-
-TEST_F(durability, snapshots_under_load) {
-    std::vector<std::uint64_t> before;
-    {
-        settings how = with_log(log_sync::never);
-        how.log.snapshot_after = 1000;
-        bank b{how, true};
-        mix(b, rounds(3000), 5);
-        while (number_of(b.serves.info(), "log_snapshots") == 0) b.raw("mix", {"1", "2"});
-        copy_as_if_killed(folder_ + "/copy");
-        b.serves.drain();
-        before = b.cells();
-    }
-    {
-        bank again{with_log(), true};
-        EXPECT_EQ(again.cells(), before);
-        EXPECT_NE(notices().find("0 calls were run again, on a snapshot"), std::string::npos) << notices();
-    }
-    settings how = with_log();
-    how.log.file = folder_ + "/copy";
-    bank middle{how, true};  // every answer after the snapshot is compared
-}
-
-// Nested blocks of a dump are rolled back alone, and what they had put before must not stay.
-TEST_F(durability, a_dump_that_runs_again_in_part) {
-    std::vector<std::string> loaded;
-    int runs = 0;
-    const auto serve = [&] {
-        settings how = with_log();
-        how.log.snapshot_after = 1;
-        auto serves = std::make_unique<service>(std::move(how));
-        static_cast<void>(ledger::add(serves->procedures(), false));
-        serves->procedures().at_snapshot(
-            "pieces",
-            [&](snapshot_writer& to) {
-                to.put("first");
-                for (const char* const which : {"a", "b"}) {
-                    tutti::atomically([&](tutti::tx& t) {
-                        to.put(which);
-                        if (++runs % 2 == 1) tutti::restart(t);
-                        to.put("more");
-                    });
-                }
-                to.put("last");
-            },
-            [&](snapshot_reader& from) {
-                loaded.clear();
-                while (const auto piece = from.next()) loaded.emplace_back(*piece);
-            });
-        serves->start();
-        return serves;
-    };
-    EXPECT_EQ(serve()->call<std::uint64_t>("next", {}, 3, 1).get(), 1U);
-    static_cast<void>(serve());
-    EXPECT_EQ(loaded, (std::vector<std::string>{"first", "a", "more", "b", "more", "last"}));
-}
-
-TEST_F(durability, time_and_chance) {
-    std::uint64_t made = 0;
-    {
-        bank b{with_log()};
-        made = b.serves.call<std::uint64_t>("dice", {}, 1).get();
-        EXPECT_NE(b.serves.call<std::uint64_t>("dice", {}, 2).get(), made);
-    }
-    bank again{with_log()};
-    EXPECT_EQ(again.state->cells[1].load(), made);
-}
-
-std::string why_not(settings how) {
-    try {
-        bank b{std::move(how)};
-    } catch (const std::exception& e) {
-        return e.what();
-    }
-    return "it started";
-}
-
-TEST_F(durability, what_is_not_in_the_log_is_found) {
-    {
-        bank b{with_log()};
-        b.raw("clock", {"1"});
-    }
-    EXPECT_NE(why_not(with_log()).find("call 1 of the log, clock, cannot be run again: it answers otherwise"),
-              std::string::npos)
-        << why_not(with_log());
-}
-
-TEST_F(durability, missing_procedures_and_waits) {
-    {
-        settings how = with_log();
-        service s{how};
-        const auto here = std::make_shared<tutti::var<int>>(1);
-        s.procedures().add("gone", {}, [here] { here->store(2); });
-        s.start();
-        s.call<void>("gone", {}).get();
-    }
-    EXPECT_NE(why_not(with_log()).find("there is no procedure 'gone'"), std::string::npos);
-    settings how = with_log();
-    how.log.replay_limit = 20ms;
-    service s{how};
-    const auto here = std::make_shared<tutti::var<int>>(0);
-    s.procedures().add("gone", {}, [here] {
-        tutti::atomically([&](tutti::tx& t) {
-            if (here->get(t) == 0) tutti::retry(t);
-        });
-    });
-    try {
-        s.start();
-        FAIL();
-    } catch (const std::runtime_error& e) {
-        EXPECT_NE(std::string{e.what()}.find("it waits"), std::string::npos) << e.what();
-    }
-}
-
-TEST_F(durability, files_that_are_none) {
-    {
-        bank b{with_log()};
-        EXPECT_NE(why_not(with_log()).find("in use by another"), std::string::npos) << why_not(with_log());
-    }
-    std::ofstream{folder_ + "/text"} << std::string(5000, 'x');
-    settings how = with_log();
-    how.log.file = folder_ + "/text";
-    EXPECT_NE(why_not(how).find("is no log of a server"), std::string::npos) << why_not(how);
-    how.log.file = folder_ + "/none/log";
-    EXPECT_NE(why_not(how).find("cannot be opened"), std::string::npos) << why_not(how);
 }
 
 }  // namespace

@@ -8,15 +8,12 @@
 //   - whose answers to a follower have no bound (pieces_are_bounded)
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <mutex>
 #include <thread>
 
 #include "server/client.hpp"
 #include "server/durability/faulty_disk.hpp"
 #include "server/durability/ledger.hpp"
+#include "server/durability/log_folder.hpp"
 #include "server/journal/stream.hpp"
 #include "server/replication/proxy.hpp"
 #include "tutti/server/service.hpp"
@@ -48,28 +45,13 @@ struct bank {
     std::shared_ptr<ledger::data> state;
 };
 
-class replication : public testing::Test {
+class replication : public log_folder {
 protected:
-    void SetUp() override {
-        faulty_disk::install();
-        faulty_disk::repair();
-        std::string made = testing::TempDir() + "tutti-replication-XXXXXX";
-        ASSERT_NE(::mkdtemp(made.data()), nullptr);
-        folder_ = made;
-    }
-    void TearDown() override {
-        faulty_disk::repair();
-        std::filesystem::remove_all(folder_);
-    }
-
     settings with_log(const std::string& name) {
-        settings how{.port = 0, .workers = 2, .executor = execution::threads};
-        how.log.file = folder_ + "/" + name;
-        how.log.sync = log_sync::always;
-        how.notice = [this](severity, const std::string& line) {
-            const std::scoped_lock lock{mutex_};
-            notices_ += line + '\n';
-        };
+        settings how = logging_to(name, log_sync::always);
+        how.port = 0;
+        how.workers = 2;
+        how.executor = execution::threads;
         return how;
     }
     settings following(const std::string& name, std::uint16_t port) {
@@ -77,10 +59,7 @@ protected:
         how.follow = {.host = "127.0.0.1", .port = port};
         return how;
     }
-    bool was_told(const std::string& what) {
-        const std::scoped_lock lock{mutex_};
-        return notices_.find(what) != std::string::npos;
-    }
+    bool was_told(const std::string& what) { return notices().find(what) != std::string::npos; }
     std::string why_not(settings how) {
         try {
             bank b{std::move(how)};
@@ -102,12 +81,6 @@ protected:
         for (int i = from; i < from + calls; ++i)
             EXPECT_EQ(c({"CALL", "next", "0", std::to_string(i)}), std::to_string(i));
     }
-
-    std::string folder_;
-
-private:
-    std::mutex mutex_;
-    std::string notices_;
 };
 
 TEST_F(replication, reads_only) {

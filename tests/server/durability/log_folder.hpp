@@ -1,0 +1,55 @@
+// A folder for logs, on a disk that a test may spoil, and what the servers say that log there.
+#pragma once
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <mutex>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "server/durability/faulty_disk.hpp"
+#include "tutti/server/service.hpp"
+
+namespace tutti::server {
+
+class log_folder : public testing::Test {
+protected:
+    void SetUp() override {
+        faulty_disk::install();
+        faulty_disk::repair();
+        std::string made = testing::TempDir() + "tutti-log-XXXXXX";
+        ASSERT_NE(::mkdtemp(made.data()), nullptr);
+        folder_ = made;
+    }
+    void TearDown() override {
+        faulty_disk::repair();
+        std::filesystem::remove_all(folder_);
+    }
+
+    [[nodiscard]] std::string file(const std::string& name = "log") const { return folder_ + "/" + name; }
+    /// With its log there, and its notices here.
+    [[nodiscard]] settings logging_to(const std::string& name, log_sync sync) {
+        settings how;
+        how.log.file = file(name);
+        how.log.sync = sync;
+        how.notice = [this](severity, const std::string& line) {
+            const std::scoped_lock lock{mutex_};
+            notices_ += line + '\n';
+        };
+        return how;
+    }
+    [[nodiscard]] std::string notices() {
+        const std::scoped_lock lock{mutex_};
+        return notices_;
+    }
+
+    std::string folder_;
+
+private:
+    std::mutex mutex_;
+    std::string notices_;
+};
+
+}  // namespace tutti::server
