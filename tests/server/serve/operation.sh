@@ -1,0 +1,303 @@
+# shellcheck shell=bash disable=SC2154,SC2034  # serve.sh has the variables and the steps
+# What an operator does, sees and is told. Each function is a case, and has the words of serve.sh.
+
+case_inherited() {
+    # As systemd does it: descriptor 3 listens, and the process of that number is told so.
+    start_inherited() {
+        perl -MPOSIX=dup2 -MIO::Socket::INET -e '
+            my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 0) or die;
+            dup2(fileno($s), 3) or die;
+            @ENV{"LISTEN_FDS", "LISTEN_PID"} = (1, $$);
+            exec @ARGV' "$tutti" serve "$object" --port-file "$folder/port" >"$folder/log" 2>&1 &
+        server=$!
+    }
+    start_inherited
+    until [[ -e $folder/port ]]; do sleep 0.02; done
+    port=$(<"$folder/port")
+    expect OK CALL noop
+    grep -q "serving on 1 inherited socket" "$folder/log" || fail "no word of it"
+    ! grep -q 7411 "$folder/log" || fail "it listens elsewhere, too"
+    stop
+}
+
+case_notify() {
+    # As systemd listens to it: ready once it serves and not before, then signs of life, then word of its end.
+    python3 - "$folder/notify" "$folder/told" <<'PYTHON' &
+import socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(sys.argv[1])
+with open(sys.argv[2], "w", encoding="utf-8") as told:
+    while word := listener.recv(100).decode():
+        told.write(word + "\n")
+        told.flush()
+        if word == "STOPPING=1":
+            break
+PYTHON
+    listener=$!
+    until [[ -S $folder/notify ]]; do
+        kill -0 "$listener" 2>/dev/null || fail "nobody listens"
+        sleep 0.02
+    done
+    mkfifo "$folder/await"
+    NOTIFY_SOCKET=$folder/notify WATCHDOG_USEC=80000 "$tutti" serve "$object" --port 0 --port-file "$folder/port" \
+        --set await="$folder/await" >"$folder/log" 2>&1 &
+    server=$!
+    exec {await}>"$folder/await" # opens when the procedures have opened it
+    # What it has said by now comes before this.
+    python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.argv[1])' "$folder/notify"
+    exec {await}>&-
+    until [[ -e $folder/told && $(grep -c '^WATCHDOG=1$' "$folder/told") -gt 2 ]]; do sleep 0.02; done
+    port=$(<"$folder/port")
+    expect OK CALL noop
+    stop
+    wait "$listener"
+    listener=''
+    [[ $(head -n 2 "$folder/told") == "$(printf 'it still loads\nREADY=1')" ]] || fail "it told: $(<"$folder/told")"
+}
+
+case_crash() {
+    # SIGABRT and SIGSEGV
+    for executor in "" threads; do
+        for signal in 6 11; do
+            rm -f "$folder/port"
+            start --workers 1 ${executor:+--executor "$executor"}
+            redis-cli -p "$port" CALL crash "$signal" "12 letters.." >"$folder/answer" 2>&1 || true
+            status=0
+            wait "$server" || status=$?
+            server=
+            ((status == 128 + signal)) || fail "it ended with status $status"
+            grep -q "^tutti: signal $signal (.*) in procedure 'crash', priority 3, 2 arguments of 1[34] bytes; it came from:" \
+                "$folder/log" || fail "no word of what happened"
+            grep -q 'libbank_procedures.so' "$folder/log" || fail "no word of where"
+        done
+    done
+}
+
+case_stuck() {
+    for ticks in periodic none on-demand; do
+        rm -f "$folder/port"
+        start --workers 1 --time-limit 20 --ticks "$ticks"
+        # A loop is ended where it stands, and so are one that takes no notice of being cancelled and one that mostly
+        # runs code of the C library. A call that is answered may be about to leave its worker.
+        for name in hold ignore watch_clock; do
+            [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
+            until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
+            until info_has "^running:0"; do sleep 0.02; done
+        done
+        [[ $ticks == on-demand ]] || stop
+    done
+    # What waits in the C library is not, but named.
+    mkfifo "$folder/held"
+    [[ $(redis-cli -p "$port" CALL hold_open "$folder/held") == TIMEOUT* ]] || fail "it was not answered"
+    until grep -q "^tutti: a call past its time limit of 20 ms cannot be ended, and keeps its worker: in procedure 'hold_open'" \
+        "$folder/log"; do sleep 0.02; done
+    exec {held}>"$folder/held"
+    exec {held}>&-
+    stop
+    [[ $(grep -c "cannot be ended" "$folder/log") == 1 ]] || fail "it was said more than once"
+}
+
+case_kept() {
+    # What keeps its worker is named although it has no time limit, and once; what waits in retry is not.
+    mkfifo "$folder/held"
+    for executor in "" threads; do
+        rm -f "$folder/port"
+        start --workers 2 --stuck-after 50 ${executor:+--executor "$executor"}
+        redis-cli -p "$port" CALL take >"$folder/taken" &
+        taker=$!
+        until info_has '^procedure_take:' && info_has '^(running|parked):1'; do sleep 0.01; done
+        for call in 1 2; do
+            redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" &
+            client=$!
+            until [[ $(grep -c "^tutti: a call has kept its worker for 50 ms: in procedure 'hold_open'" "$folder/log") == "$call" ]]; do
+                sleep 0.02
+            done
+            exec {held}>"$folder/held"
+            exec {held}>&-
+            wait "$client"
+        done
+        expect OK CALL put 1
+        wait "$taker"
+        stop
+        [[ $(grep -c "kept its worker" "$folder/log") == 2 ]] || fail "too much is named"
+    done
+}
+
+case_upgrade() {
+    python3 "$4" "$tutti" "$folder" "$object" "$5" "$6" >"$folder/told" 2>&1 || fail "$(<"$folder/told")"
+}
+
+case_follow() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=localhost" \
+        -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/key" -out "$folder/certificate" 2>"$folder/openssl"
+    printf '[users.%s]\npassword = "%s"\noperates = %s\n' \
+        default "$(openssl passwd -6 open)" false copier "$(openssl passwd -6 secret)" true >"$folder/users.toml"
+    printf 'secret\n' >"$folder/password"
+    printf 'open\n' >"$folder/other"
+    start --config "$folder/users.toml" --executor threads --log "$folder/leader" --fsync always \
+        --tls-certificate "$folder/certificate" --tls-key "$folder/key" --unix "$folder/socket"
+    leader=$server leading=$port
+    ask_leader=(redis-cli -s "$folder/socket" --no-auth-warning --user copier --pass secret)
+    [[ $("${ask_leader[@]}" CALL transfer 1 2 30) == OK ]] || fail "no transfer"
+    for wrong in "--follow-password-file $folder/other --follow-user copier" "--follow-password-file $folder/other"; do
+        # shellcheck disable=SC2086 # two options
+        ! "$tutti" serve "$object" --port 0 --executor threads --log "$folder/stranger" --follow "127.0.0.1:$leading" \
+            --follow-tls-authority "$folder/certificate" $wrong >"$folder/refused" 2>&1 || fail "a stranger follows"
+        grep -qE 'WRONGPASS|NOPERM' "$folder/refused" || fail "$(<"$folder/refused")"
+    done
+    rm "$folder/port"
+    listener=$leader
+    start --executor threads --log "$folder/follower" --fsync always --follow "127.0.0.1:$leading" --follow-user copier \
+        --follow-password-file "$folder/password" --follow-tls-authority "$folder/certificate" --metrics-port 0
+    [[ $("${ask_leader[@]}" WAIT 1 0) == 1 ]] || fail "nobody has it"
+    expect "READONLY" CALL transfer 1 2 3
+    info_has '^role:follower' || fail "it does not follow"
+    metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
+    exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+    cat <&3 >"$folder/metrics"
+    grep -q '^tutti_leads 0' "$folder/metrics" || fail "$(<"$folder/metrics")"
+    grep -q '^tutti_leader_connected 1' "$folder/metrics" || fail "$(<"$folder/metrics")"
+    kill -KILL "$leader"
+    "$tutti" promote --port "$port" >"$folder/promoted"
+    grep -q 'leads now' "$folder/promoted" || fail "$(<"$folder/promoted")"
+    expect 970 CALL balance 1
+    expect OK CALL transfer 1 2 70
+    info_has '^term:2' || fail "no new term"
+    ! "$tutti" promote --host 127.0.0.1 --port "$leading" 2>"$folder/promoted" || fail "nobody was promoted"
+    stop
+}
+
+case_top() {
+    start
+    redis-benchmark -p "$port" -n 2000 -P 8 -c 5 -q CALL transfer 1 2 0 >"$folder/benchmark"
+    expect "EXCEPTION" CALL fail why
+    "$tutti" top --port "$port" --seconds 0.1 --looks 2 >"$folder/top"
+    grep -qE '^transfer +5 ' "$folder/top" || fail "$(<"$folder/top")"
+    grep -qE '^fail +EXCEPTION +[0-9]+ +1$' "$folder/top" || fail "$(<"$folder/top")"
+    grep -qE '^preemptions/s [0-9]+, promotions/s [0-9]+, parkings/s [0-9]+' "$folder/top" || fail "$(<"$folder/top")"
+    stop
+    ! "$tutti" top --port "$port" --looks 1 2>"$folder/top" || fail "there is nobody to look at"
+    grep -q 'cannot be reached' "$folder/top" || fail "$(<"$folder/top")"
+}
+
+case_metrics() {
+    start --metrics-port 0
+    info_has '^used_memory_rss:[1-9][0-9]{5,}' || fail "no memory"
+    expect OK CALL transfer 1 2 3
+    expect OK CALL put 1
+    expect OK CALL take
+    metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
+    exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+    cat <&3 >"$folder/metrics"
+    expect OK CALL PRIORITY 3 transfer 1 2 3
+    expect OK CALL PRIORITY 4 transfer 1 2 3
+    exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+    cat <&3 >"$folder/later"
+    grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="5"} 1' "$folder/later" ||
+        fail "no histogram"
+    grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="other"} 2' "$folder/later" ||
+        fail "a histogram for each priority that clients choose"
+    grep -q "^process_resident_memory_bytes [1-9]" "$folder/metrics" || fail "no memory"
+    ! grep -q "^tutti_log_" "$folder/metrics" || fail "a log that there is not"
+    for zero in 'turnaround_seconds_count{procedure="balance",priority="4"}' 'waiting_calls{priority="7"}' \
+        'calls_total{procedure="balance",ending="TIMEOUT"}' 'aborts_total{block="transfer",cause="killed"}'; do
+        grep -qF "tutti_$zero 0" "$folder/metrics" || fail "no zero: $zero"
+    done
+    grep -q '^tutti_commits_total{block="transfer"} 1' "$folder/metrics" || fail "no commits"
+    [[ $(grep '^tutti_commits_total{block="coins"}' "$folder/metrics") == *'"} 2' ]] ||
+        fail "blocks of one name are not one series"
+    for name in clients loans_total signals_total signals_postponed_total; do
+        grep -q "^tutti_$name " "$folder/metrics" || fail "no $name"
+    done
+    info_has '^aborts:.*explicit_restart=' || fail "no aborts by cause"
+    stop
+    rm "$folder/port"
+    start --metrics-port 0 --log "$folder/calls"
+    expect OK CALL put 1
+    metrics=$(sed -n 's|^metrics on http://127.0.0.1:\([0-9]*\)/metrics$|\1|p' "$folder/log")
+    exec 3<>"/dev/tcp/127.0.0.1/$metrics"
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+    cat <&3 >"$folder/metrics"
+    grep -q '^tutti_log_pending_bytes [0-9]' "$folder/metrics" || fail "nothing of the log"
+    grep -q '^tutti_log_trouble 0' "$folder/metrics" || fail "nothing of the log's trouble"
+    stop
+}
+
+case_loading() {
+    # An end may come while procedures are being loaded, which takes as long as they like.
+    mkfifo "$folder/await"
+    "$tutti" serve "$object" --port 0 --port-file "$folder/port" --set await="$folder/await" >"$folder/log" 2>&1 &
+    server=$!
+    exec {await}>"$folder/await" # opens when the procedures have opened it
+    kill -TERM "$server"
+    status=0
+    wait "$server" || status=$?
+    server=
+    [[ $status == 143 ]] || fail "it ended with status $status"
+    exec {await}>&-
+}
+
+case_port_file() {
+    ln -s /dev/full "$folder/port.new"
+    status=0
+    "$tutti" serve "$object" --port 0 --port-file "$folder/port" >"$folder/log" 2>&1 || status=$?
+    [[ $status == 2 ]] || fail "it ended with status $status"
+    grep -q -e '--port-file: .* cannot be written' "$folder/log" || fail "it says something else"
+}
+
+case_descriptors() {
+    # More clients than descriptors: those who are in are served, the others are told.
+    descriptors=24
+    start --workers 1
+    (
+        exec {first}<>"/dev/tcp/127.0.0.1/$port"
+        # shellcheck disable=SC2034  # they stay open
+        for _ in {1..20}; do exec {others}<>"/dev/tcp/127.0.0.1/$port"; done
+        until [[ -e /proc/$server/fd/$((descriptors - 1)) ]]; do sleep 0.01; done # the last that it can open
+        ask "$first" PING
+        [[ $answer == +PONG* ]]
+        read -r answer <&"$others"
+        [[ $answer == -MAXCLIENTS* ]]
+    ) || fail "those who are in are not served"
+    expect PONG PING
+    expect 1 CALL count
+    stop
+}
+
+case_drain() {
+    start --workers 1
+    stop_during_a_call
+    for executor in "" threads; do
+        rm -f "$folder/port"
+        start --workers 1 ${executor:+--executor "$executor"}
+        redis-cli -p "$port" CALL take >"$folder/answer" &
+        client=$!
+        until info_has '^(running|parked):1'; do sleep 0.01; done
+        stop
+        wait "$client" || true
+        [[ $(<"$folder/answer") == STRANDED* ]] || fail "who waits for ever was answered by '$(<"$folder/answer")'"
+    done
+}
+
+case_timeline() {
+    start --workers 1
+    "$tutti" timeline --port "$port" --seconds 1 --output "$folder/trace" >"$folder/said" &
+    recorder=$!
+    while kill -0 "$recorder" 2>/dev/null; do
+        redis-cli -p "$port" CALL count >/dev/null
+    done
+    wait "$recorder" || fail "tutti timeline failed: $(<"$folder/said")"
+    python3 - "$folder/trace" <<'PYTHON' || fail "the trace is wrong"
+import json, sys
+events = json.load(open(sys.argv[1], encoding="utf-8"))["traceEvents"]
+slices = [e for e in events if e["ph"] == "X"]
+assert slices and all(e["name"] == "count" and e["args"]["then"] == "finished" and e["dur"] >= 0 for e in slices)
+assert len({e["args"]["call"] for e in slices}) == len(slices)
+PYTHON
+    redis-cli -p "$port" TIMELINE SOON | grep -q START || fail "nonsense was taken"
+    stop
+}
