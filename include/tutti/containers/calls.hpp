@@ -13,10 +13,13 @@ namespace tutti::detail {
 template <class F>
 concept transparent = requires { typename F::is_transparent; };
 
+/// A constant, so that nothing has to be written at the call.
+inline constexpr options reading{.read_only = true};
+
 /// Runs f(tx&) as a transaction that only reads, or as part of the one that this thread runs.
 template <class F>
 auto read_at_once(F&& f) {
-    return atomically({.read_only = true}, std::forward<F>(f));
+    return atomically(reading, std::forward<F>(f));
 }
 
 }  // namespace tutti::detail
