@@ -46,8 +46,8 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     app.add_option("--nesting", options.nesting,
                    "What a conflict over one of them repeats: flat, everything; closed, the transfer that is not over\n"
                    "yet, or everything; checkpoint, that one and what followed")
-        ->transform(CLI::CheckedTransformer(ways))
-        ->type_name("HOW");
+        ->transform(CLI::CheckedTransformer(ways).description(""))
+        ->type_name("flat|closed|checkpoint");
     app.add_flag("--singly", options.singly, "Their accounts are opened one after the other, and not in one trip");
     number("--warehouses", options.warehouses, 1, 1000, "Of tpcc");
     number("--shrink", options.shrink, 1, 100, "Divides the items, customers and orders of tpcc");

@@ -21,7 +21,7 @@ void line::exchange(std::span<call> calls) {
     channel_.round_trips_.fetch_add(1, std::memory_order_relaxed);
     {
         const std::lock_guard hold{guard_};
-        for (call& c : calls) c.answered = false;
+        for (call& c : calls) c.answered = c.gone = false;
         calls_ = calls;
         first_ = (std::uint64_t{slot} + 1) << slot_shift | count_;
         count_ += calls.size();
@@ -54,20 +54,23 @@ void line::pause(unsigned turn) {
 void line::answer(std::uint64_t number, node_number from, std::string_view body) {
     const std::lock_guard hold{guard_};
     const std::uint64_t i = number - first_;
-    if (i >= calls_.size() || calls_[i].answered || calls_[i].to != from) return;
+    if (i >= calls_.size() || calls_[i].answered || calls_[i].gone || calls_[i].to != from) return;
     calls_[i].answer = body;
     calls_[i].answered = true;
-    if (missing_.load(std::memory_order_relaxed) == 0) return;  // one of the calls was given up on
     if (missing_.fetch_sub(1, std::memory_order_release) == 1) base::futex_wake_all(missing_);
 }
 
-/// No caller waits for that node any more, nor for the others: the transaction cannot go on.
+/// No caller waits for that node any more. For the others it does: their answers tell that they are not the ones lost.
 void line::give_up_on(node_number node) {
     const std::lock_guard hold{guard_};
-    const bool waits = std::ranges::any_of(calls_, [node](const call& c) { return c.to == node && !c.answered; });
-    if (!waits) return;
-    missing_.store(0, std::memory_order_release);
-    base::futex_wake_all(missing_);
+    std::uint32_t given_up = 0;
+    for (call& c : calls_) {
+        if (c.to != node || c.answered || c.gone) continue;
+        c.gone = true;
+        ++given_up;
+    }
+    if (given_up == 0) return;
+    if (missing_.fetch_sub(given_up, std::memory_order_release) == given_up) base::futex_wake_all(missing_);
 }
 
 // ---- all of them

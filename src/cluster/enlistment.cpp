@@ -23,6 +23,8 @@ void enlistment::touch() {
     enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
     const bool snapshot = is_reader();
+    again_.clear();
+    if (defeats_ != 0 && !snapshot) note_to_open_again();
     looked_ = false;
     if (!work_.begin(snapshot)) {
         api::go_back_over_reads(descriptor_);
@@ -55,12 +57,20 @@ void enlistment::restart() {
     api::start_over(descriptor_);
 }
 
+void enlistment::note_to_open_again() {
+    again_.clear();
+    for (const auto& e : work_.entries()) {
+        if (e->user != nullptr) again_.push_back(e->id);
+    }
+}
+
 void enlistment::try_to_go_back() {
     if (work_.is_snapshot()) return;  // its time stays, and what is wrong with it is wrong for all that it opens
     if (!work_.standing()) return api::go_back_over_reads(descriptor_);
     const tutti::detail::frame* const to = way_back(*work_.standing(), work_.entries().size());
     if (to == nullptr) return;
     tally_.rewound();
+    note_to_open_again();
     api::go_back(descriptor_, *to);
 }
 
@@ -85,9 +95,7 @@ detail::slot& enlistment::open(const object_id& id) {
     touch();
     entry* e = work_.find(id);
     if (e == nullptr) {
-        begin_step(work_.entries().size());
-        looked_ = false;
-        if (const outcome o = work_.open({&id, 1}); o != outcome::good) fail(o);
+        open_new({&id, 1});
         e = work_.find(id);
     }
     if (e->user == nullptr) {
@@ -101,8 +109,21 @@ detail::slot& enlistment::open(const object_id& id) {
 void enlistment::open(std::span<const object_id> ids) {
     touch();
     if (std::ranges::all_of(ids, [this](const object_id& id) { return work_.find(id) != nullptr; })) return;
-    begin_step(work_.entries().size());
+    open_new(ids);
+}
+
+void enlistment::open_new(std::span<const object_id> ids) {
+    const std::size_t known = work_.entries().size();
+    begin_step(known);
     looked_ = false;
+    if (!again_.empty()) {
+        again_.insert(again_.begin(), ids.begin(), ids.end());
+        const outcome o = work_.open(again_);
+        again_.clear();
+        if (o == outcome::good) return;
+        if (o == outcome::conflict) fail(o);
+        work_.rewind(known);  // the body may do without what cannot be had
+    }
     if (const outcome o = work_.open(ids); o != outcome::good) fail(o);
 }
 

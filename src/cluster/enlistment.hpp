@@ -50,6 +50,10 @@ public:
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
     void touch();
+    void open_new(std::span<const object_id> ids);
+    /// What is rolled back goes the same way again as a rule. Opened in one trip, its objects are had sooner and stay
+    /// current for as long as the rest takes, which is what the conflict was about.
+    void note_to_open_again();
     bool stand(std::uint64_t& at) override;
     void forget_objects(std::size_t kept) noexcept override;
     /// May leave to a block that is open. Returns where the attempt has to start over.
@@ -66,7 +70,8 @@ private:
     line& line_;
     peer_body& body_;
     transaction work_;
-    bool looked_ = false;  // at every object, as of now, since the last was opened
+    std::vector<object_id> again_;  // what is opened with the next object
+    bool looked_ = false;           // at every object, as of now, since the last was opened
     bell bell_{0};
     bool enrolled_ = false;
 };

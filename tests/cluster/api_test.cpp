@@ -290,29 +290,96 @@ TEST(cluster_snapshots, refuse_writes) {
     EXPECT_THROW(atomically({.read_only = true}, [&](tx& t) { a.publish(t, {1}); }), usage_error);
 }
 
+/// Objects that the first node has to ask node `at` for. An object of another node costs a trip.
+std::vector<ref<account>> objects_at(const std::vector<std::unique_ptr<node>>& nodes, unsigned at, std::size_t count) {
+    std::vector<ref<account>> there;
+    for (std::uint64_t i = 0; there.size() < count; ++i) {
+        const auto before = nodes[at]->statistics().round_trips;
+        atomically([&](tx& t) { (void)ref<account>{*nodes[at], {9, i}}.find(t); });
+        if (nodes[at]->statistics().round_trips == before) there.push_back({*nodes[0], {9, i}});
+    }
+    for (const ref<account>& one : there) atomically([&](tx& t) { one.publish(t, {1}); });
+    return there;
+}
+
+/// Another node's transaction changes the object.
+void overtake(node& by, const ref<account>& one) {
+    std::thread{[&] { atomically([&](tx& t) { ref<account>{by, one.id()}.write(t).balance += 1; }); }}.join();
+}
+
 // Two objects at one other node: one trip to fetch both, one to commit both.
 TEST(cluster_round_trips, of_a_transfer_between_two_remote_accounts_are_two) {
     const auto nodes = start_nodes(2, cluster::placement::home);
-    std::vector<cluster::object_id> there;
-    for (std::uint64_t i = 0; there.size() < 2; ++i) {
-        // An object of the other node costs a trip.
-        const ref<account> one{*nodes[0], {9, i}};
-        const auto before = nodes[0]->statistics().round_trips;
-        atomically([&](tx& t) { (void)one.find(t); });
-        if (nodes[0]->statistics().round_trips != before) there.push_back(one.id());
-    }
-    const ref<account> a{*nodes[0], there[0]}, b{*nodes[0], there[1]};
-    atomically([&](tx& t) {
-        a.publish(t, {1});
-        b.publish(t, {1});
-    });
+    const auto there = objects_at(nodes, 1, 2);
     const auto before = nodes[0]->statistics().round_trips;
     atomically([&](tx& t) {
-        prefetch(t, a, b);
-        a.write(t).balance -= 1;
-        b.write(t).balance += 1;
+        prefetch(t, there[0], there[1]);
+        there[0].write(t).balance -= 1;
+        there[1].write(t).balance += 1;
     });
     EXPECT_EQ(nodes[0]->statistics().round_trips - before, 2u);
+}
+
+// Catches objects that are fetched one by one again, and a part that fetches what was not rolled back.
+TEST(cluster_round_trips, of_what_is_rolled_back_are_made_at_once_when_it_runs_again) {
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    const auto there = objects_at(nodes, 1, 5);
+    for (const bool partly : {false, true}) {
+        int outer = 0, inner = 0;
+        std::uint64_t trips = 0;
+        atomically([&](tx& t) {
+            ++outer;
+            (void)there[0].read(t);
+            checkpoint(t, [&](tx& c) {
+                ++inner;
+                const auto before = nodes[0]->statistics().round_trips;
+                for (std::size_t i = 1; i < 4; ++i) (void)there[i].read(c);
+                trips = nodes[0]->statistics().round_trips - before;
+                if (inner != 1) return;
+                EXPECT_EQ(trips, 3u);
+                overtake(*nodes[1], there[partly ? 2 : 0]);
+                overtake(*nodes[1], there[4]);
+                (void)there[4].read(c);
+            });
+        });
+        EXPECT_EQ(outer, partly ? 1 : 2);
+        EXPECT_EQ(inner, 2);
+        EXPECT_EQ(trips, partly ? 1u : 0u);  // or all come with the first object of the whole
+    }
+}
+
+// Catches an error for what only the attempt before wanted.
+TEST(cluster_round_trips, of_a_second_attempt_ask_nobody_whom_it_can_do_without) {
+    support::watchdog guard{"of_a_second_attempt_ask_nobody_whom_it_can_do_without"};
+    auto nodes = start_nodes(3, cluster::placement::home);
+    const auto leaves = objects_at(nodes, 2, 1), stays = objects_at(nodes, 1, 2);
+    int runs = 0;
+    atomically([&](tx& t) {
+        if (++runs == 1) {
+            (void)leaves[0].read(t);
+            (void)stays[0].read(t);
+            overtake(*nodes[1], stays[0]);
+            overtake(*nodes[1], stays[1]);
+        } else {
+            std::thread{[&] { nodes[2].reset(); }}.join();
+        }
+        (void)stays[1].read(t);
+    });
+    EXPECT_EQ(runs, 2);
+}
+
+// Catches the name of another node that was asked at the same time.
+TEST(cluster_failure, a_node_that_goes_is_told_from_those_that_stay) {
+    support::watchdog guard{"a_node_that_goes_is_told_from_those_that_stay"};
+    auto nodes = start_nodes(4, cluster::placement::home);
+    const auto before = objects_at(nodes, 1, 1), leaves = objects_at(nodes, 2, 1), behind = objects_at(nodes, 3, 1);
+    nodes[2].reset();
+    try {
+        atomically([&](tx& t) { prefetch(t, before[0], leaves[0], behind[0]); });
+        ADD_FAILURE() << "an object of a node that is gone was opened";
+    } catch (const cluster::node_lost& e) {
+        EXPECT_EQ(e.node(), 2u) << e.what();
+    }
 }
 
 // Catches a wait for a node that is gone.

@@ -17,6 +17,7 @@ struct call {
     std::string body;
     std::string answer;     ///< empty until it has come
     bool answered = false;  ///< false after `exchange`: the node is gone, or did not answer in time
+    bool gone = false;      ///< of these, which
 };
 
 class network {
