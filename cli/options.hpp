@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -62,6 +65,25 @@ inline CLI::Validator one_of(const std::vector<std::string>& names) {
         return fmt::format("give one of {}, not '{}'", fmt::join(names, ", "), given);
     };
     return CLI::Validator{check, "", "one of"};
+}
+
+/// Makes of the name of a value of an enumeration that value, as a number; for `transform`, which comes by twice.
+template <class Enumeration>
+CLI::Validator choice(const std::map<std::string, Enumeration>& of) {
+    std::map<std::string, std::string> numbers;
+    std::vector<std::string> names;
+    for (const auto& [name, value] : of) {
+        numbers.emplace(name, std::to_string(static_cast<std::underlying_type_t<Enumeration>>(value)));
+        names.push_back(name);
+    }
+    const auto choose = [numbers, known = one_of(names)](std::string& given) {
+        if (std::ranges::find(numbers, given, &std::pair<const std::string, std::string>::second) != numbers.end())
+            return std::string{};
+        std::string error = known(given);
+        if (error.empty()) given = numbers.at(given);
+        return error;
+    };
+    return CLI::Validator{choose, "", "one of"};
 }
 
 /// What `described` calls itself, in its order.

@@ -136,7 +136,7 @@ void add_options(CLI::App& serve, serve_words& words) {
                          .add_option("--fsync", how.log.sync,
                                      "When the log is on the disk: always (before an answer), everysec (so often that "
                                      "a crash loses at most a second), no (when the system likes)")
-                         ->transform(CLI::CheckedTransformer(policies).description(""))
+                         ->transform(cli::choice(policies))
                          ->type_name("WHEN")
                          ->default_str("everysec"));
     of_log.push_back(serve
@@ -203,7 +203,7 @@ void add_options(CLI::App& serve, serve_words& words) {
     const std::map<std::string, server::severity> levels{
         {"info", server::severity::info}, {"warning", server::severity::warning}, {"error", server::severity::error}};
     serve.add_option("--level", options.least, "Say nothing below this: info, warning or error")
-        ->transform(CLI::CheckedTransformer(levels).description(""))
+        ->transform(cli::choice(levels))
         ->type_name("LEVEL")
         ->default_str("info")
         ->excludes(quiet);

@@ -46,7 +46,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     app.add_option("--nesting", options.nesting,
                    "What a conflict over one of them repeats: flat, everything; closed, the transfer that is not over\n"
                    "yet, or everything; checkpoint, that one and what followed")
-        ->transform(CLI::CheckedTransformer(ways).description(""))
+        ->transform(cli::choice(ways))
         ->type_name("flat|closed|checkpoint");
     app.add_flag("--singly", options.singly, "Their accounts are opened one after the other, and not in one trip");
     number("--warehouses", options.warehouses, 1, 1000, "Of tpcc");
