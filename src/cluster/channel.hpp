@@ -4,6 +4,7 @@
 // the slot and a count; an answer that comes late finds another count, and is dropped.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -11,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "cluster/changes.hpp"
 #include "cluster/protocol/network.hpp"
@@ -34,6 +36,7 @@ private:
     void answer(std::uint64_t number, node_number from, std::string_view body);
     void give_up_on(node_number node);
     [[nodiscard]] bool complete() const noexcept { return missing_.load(std::memory_order_acquire) == 0; }
+    [[nodiscard]] bool spin_until_complete() noexcept;
 
     channel& channel_;
 
@@ -48,6 +51,8 @@ private:
     std::uint64_t random_ = 0;
     /// Release by the thread that brings the last answer, acquire by the thread that waits for it.
     std::atomic<std::uint32_t> missing_{0};
+    unsigned sleeps_ = 0;       // waits that do not spin, of those to come
+    unsigned last_sleeps_ = 0;  // how many these were at first
 };
 
 class channel final : public wire::sockets::handler, private audience {
@@ -81,6 +86,9 @@ private:
     std::deque<line> lines_;
     std::array<std::atomic<line*>, wire::most_slots> by_slot_{};
     std::atomic<std::uint64_t> round_trips_{0};
+    // Half of the processors may be kept from sleeping by threads that wait.
+    std::atomic<unsigned> spinning_{0};
+    const unsigned most_spinning_ = std::max(std::thread::hardware_concurrency() / 2, 1U);
     std::unique_ptr<wire::sockets> sockets_;  // null in a cluster of one
 };
 
