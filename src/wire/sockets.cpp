@@ -311,10 +311,11 @@ void sockets::read_next(peer& p) {
         const ssize_t got = ::recv(p.socket().native_handle(), read_buffer_.get(), read_size, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
         const std::string_view came{read_buffer_.get(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+        const std::size_t had = p.input.size();
         if (tls_session* const tls = p.link->tls.get(); tls == nullptr) p.input.append(came);
         else if (!tls->open(came, p.input)) return end(p);
         p.silent.store(0, std::memory_order_relaxed);
-        received_bytes_.add(came.size());
+        received_bytes_.add(p.input.size() - had);  // as what is sent: without what TLS adds
         if (!serve(p)) return end(p);
         read_next(p);
     });
