@@ -59,8 +59,8 @@ void line::exchange(std::span<call> calls) {
     missing_.store(0, std::memory_order_relaxed);
 }
 
-/// An answer from this machine, or from the next one, comes sooner than a thread that sleeps wakes up. Others may have the
-/// processor meanwhile. Where answers take longer, the next waits do not spin, more of them each time.
+/// An answer from this machine, or from the next one, comes sooner than a thread that sleeps wakes up. Others may have
+/// the processor meanwhile. Where answers take longer, the next waits do not spin, more of them each time.
 bool line::spin_until_complete() noexcept {
     if (sleeps_ != 0) {
         --sleeps_;
