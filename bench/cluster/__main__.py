@@ -66,7 +66,10 @@ def run(options):
 
 def report_of(options):
     document = json.loads(options.json.read_text(encoding="utf-8"))
-    charts = Charts(document["quick"], document["figures"]).all
+    asked = Charts(document["quick"], document["figures"])
+    if not set(asked.points()) <= set(document["points"]):
+        raise Failure(f"{options.json} lacks points that the charts have by now: simulate again")
+    charts = asked.all
     if options.markdown:
         print(sheets.markdown(document, charts), end="")
         return

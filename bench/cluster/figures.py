@@ -41,6 +41,10 @@ class Chart:
         return f"figure-{self.number}" if self.number[0].isdigit() else self.number
 
 
+def is_contended(workload):
+    return workload in ("list", "skiplist", "tree")
+
+
 class Charts:
     """All of them, or those of `wanted`. `quick`: fewer points, and less time for each."""
 
@@ -50,7 +54,7 @@ class Charts:
         self.inner = (2, 10) if quick else (2, 5, 10)
         self.many_nodes = (2, 48, 100, 1000) if quick else (2, 8, 24, 48, 100, 300, 1000)
         self.threads = (1, 4, 24) if quick else (1, 2, 4, 8, 16, 24)
-        # The structures of fifty keys are contended: few transactions come through, so they get more time.
+        # Where there is contention few transactions come through, so they get more time.
         self.plenty, self.scarce = (10, 40) if quick else (50, 500)
         flat = {"6.1": "bank", "6.2": "list", "6.3": "skiplist", "6.4": "tree", "6.5": "hash"}
         flat |= {"6.6": "vacation", "6.7": "loan"}
@@ -66,8 +70,8 @@ class Charts:
         self.all = [chart for chart in self.all if wanted is None or chart.number in wanted]
 
     def point(self, workload, **how):
-        plenty = workload in ("bank", "hash", "vacation", "loan")
-        return key(workload=workload, **how, milliseconds=self.plenty if plenty else self.scarce)
+        contended = is_contended(workload) or "inner" in how
+        return key(workload=workload, **how, milliseconds=self.scarce if contended else self.plenty)
 
     def flat(self, number, workload):
         def over_nodes(reads, move):
@@ -81,6 +85,7 @@ class Charts:
                     Line("objects stay", STAY, over_nodes(reads, False)),
                     Line("objects move to writers", MOVE, over_nodes(reads, True)),
                 ],
+                logarithmic=is_contended(workload),
             )
             for reads in READS
         ]
@@ -151,7 +156,7 @@ class Charts:
             Panel("transactions a second", "nodes", lines, "per_second", True),
             Panel("aborted attempts by transactions", "nodes", lines, "aborts"),
             Panel("messages a transaction", "nodes", lines, "messages"),
-            Panel("about where objects are", "nodes", lines, "directory"),
+            Panel("of these about owners", "nodes", lines, "directory"),
             Panel("highest clock by lowest", "nodes", lines, "clock_apart"),
             Panel("old values kept, of a node", "nodes", lines, "old_values"),
         ]

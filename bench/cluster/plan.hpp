@@ -9,10 +9,10 @@ namespace bench::cluster {
 /// Nanoseconds of a processor, apart from `latency` and `spread`, which nobody's processor spends. The defaults are
 /// fitted to runs of real processes; docs/cluster-performance.md says to which.
 struct costs {
-    std::uint64_t attempt = 600;   ///< of one attempt of a transaction: its begin, its end, its tries to commit
-    std::uint64_t object = 200;    ///< for each object that it opens, wherever that is
-    std::uint64_t send = 6500;     ///< a message
-    std::uint64_t receive = 6500;  ///< a message, and serving it
+    std::uint64_t attempt = 620;   ///< of one attempt of a transaction: its begin, its end, its tries to commit
+    std::uint64_t object = 180;    ///< for each object that it opens, wherever that is
+    std::uint64_t send = 6100;     ///< a message
+    std::uint64_t receive = 6100;  ///< a message, and serving it
     std::uint64_t byte = 1;        ///< of a message that is received
     std::uint64_t latency = 0;     ///< from one node to another
     std::uint64_t spread = 0;      ///< at most, on top: each message draws

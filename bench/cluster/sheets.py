@@ -2,8 +2,8 @@
 
 from figures import value
 
-SAYS = "per_second", "aborts", "round_trips", "messages", "bytes"
-HEADS = "transactions/s", "aborts", "round trips", "messages", "bytes"
+SAYS = "per_second", "median", "aborts", "round_trips", "messages", "bytes"
+HEADS = "transactions/s", "median, us", "aborts", "round trips", "messages", "bytes"
 
 
 def number(figure):
