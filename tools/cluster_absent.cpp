@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "cluster.hpp"
+#include "node.hpp"
 
 namespace tutti::tools {
 
@@ -15,5 +16,6 @@ namespace {
 
 int cluster_status(const cluster_options&) { refuse(); }
 void cluster_top(const cluster_options&) { refuse(); }
+void hold_node(const node_command_options&) { refuse(); }
 
 }  // namespace tutti::tools

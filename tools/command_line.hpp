@@ -9,7 +9,6 @@
 
 #include "cli/program.hpp"
 #include "refresh.hpp"
-#include "tutti/cluster/tls.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::tools {
@@ -57,12 +56,20 @@ struct top_options {
     pace every;
 };
 
+/// Of `tutti node`; what the file and the environment say, and the command line over it, is read by the command.
+struct node_command_options {
+    std::string file;                  ///< empty: the one that the environment names, if any
+    bool only_checks = false;          ///< whether there could be such a node; it listens nowhere
+    std::optional<std::string> level;  ///< of messages; none: as the configuration says
+    bool json = false;                 ///< also where the configuration does not say so
+};
+
 /// Of `tutti cluster status`, and of `tutti cluster top`.
 struct cluster_options {
-    std::string cluster = "tutti";
-    std::vector<std::string> addresses;
-    double within = 1;  ///< seconds
-    cluster::tls_options tls;
+    std::string file;                    ///< of nodes; empty: the one that the environment names, if any
+    std::optional<std::string> cluster;  ///< none: as file and environment say
+    std::vector<std::string> addresses;  ///< the same
+    double within = 1;                   ///< seconds
     bool json = false;
     bool top = false;
     pace every;
@@ -84,7 +91,7 @@ struct stat_options {
 };
 
 using command = std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
-                             stat_options, cluster_options, cli::help_text>;
+                             stat_options, cluster_options, node_command_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);
