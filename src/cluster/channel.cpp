@@ -11,6 +11,23 @@ namespace tutti::cluster {
 namespace {
 
 constexpr unsigned slot_shift = 48;  // of a call's number: above it one more than the slot
+constexpr std::chrono::microseconds spin_limit{50};
+constexpr unsigned most_sleeps = 63;
+
+/// Counts itself among those that spin.
+class spinner {
+public:
+    explicit spinner(std::atomic<unsigned>& all) noexcept
+        : all_{all}, number_{all.fetch_add(1, std::memory_order_relaxed) + 1} {}
+    ~spinner() { all_.fetch_sub(1, std::memory_order_relaxed); }
+    spinner(const spinner&) = delete;
+    spinner& operator=(const spinner&) = delete;
+    [[nodiscard]] unsigned number() const noexcept { return number_; }
+
+private:
+    std::atomic<unsigned>& all_;
+    const unsigned number_;
+};
 
 }  // namespace
 
@@ -32,11 +49,35 @@ void line::exchange(std::span<call> calls) {
         if (!channel_.send(calls[i].to, calls[i].kind, first_ + i, calls[i].body)) give_up_on(calls[i].to);
     }
     const base::deadline late = base::now() + channel_.patience_;
-    while (ended_.load(std::memory_order_acquire) == 0 && base::now() < late) api::rest(user_, ended_, late);
+    if (!spin_until_complete()) {
+        while (!complete() && base::now() < late) api::rest(user_, ended_, late);
+    }
     const std::lock_guard hold{guard_};
     calls_ = {};
     missing_ = 0;
     ended_.store(1, std::memory_order_relaxed);
+}
+
+/// An answer from this machine, or from the next one, comes sooner than a thread that sleeps wakes up. Others may have
+/// the processor meanwhile. Where answers take longer, the next waits do not spin, more of them each time.
+bool line::spin_until_complete() noexcept {
+    if (user_.hooks != nullptr) return false;  // its worker has more to do than to spin
+    if (sleeps_ != 0) {
+        --sleeps_;
+        return false;
+    }
+    const spinner one{channel_.spinning_};
+    if (one.number() > channel_.most_spinning_) return false;
+    const base::deadline limit = base::real_now() + spin_limit;
+    do {
+        if (complete()) {
+            last_sleeps_ = 0;
+            return true;
+        }
+        std::this_thread::yield();
+    } while (base::real_now() < limit);
+    sleeps_ = last_sleeps_ = std::min(2 * last_sleeps_ + 1, most_sleeps);
+    return false;
 }
 
 void line::post(node_number to, wire::kind kind, std::string body) { channel_.send(to, kind, 0, body); }

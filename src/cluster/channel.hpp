@@ -6,6 +6,7 @@
 // the slot and a count; an answer that comes late finds another count, and is dropped.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 #include "api/companion.hpp"
 #include "cluster/changes.hpp"
@@ -39,6 +41,8 @@ private:
     void give_up_on(node_number node);
     /// So many of the calls need not be waited for any more. REQUIRES: the lock.
     void settle(std::size_t calls) noexcept;
+    [[nodiscard]] bool complete() const noexcept { return ended_.load(std::memory_order_acquire) != 0; }
+    [[nodiscard]] bool spin_until_complete() noexcept;
 
     channel& channel_;
     core::descriptor& user_;  // of its one context
@@ -56,6 +60,8 @@ private:
     /// Not zero: no answer is waited for any more. Release by the thread that brings the last one, acquire by the one
     /// that waits.
     tutti::detail::shared<std::uint32_t> ended_{1};
+    unsigned sleeps_ = 0;       // waits that do not spin, of those to come
+    unsigned last_sleeps_ = 0;  // how many these were at first
 };
 
 class channel final : public wire::sockets::handler, private audience {
@@ -89,6 +95,9 @@ private:
     std::deque<line> lines_;
     std::array<std::atomic<line*>, wire::most_slots> by_slot_{};
     std::atomic<std::uint64_t> round_trips_{0};
+    // Half of the processors may be kept from sleeping by threads that wait.
+    std::atomic<unsigned> spinning_{0};
+    const unsigned most_spinning_ = std::max(std::thread::hardware_concurrency() / 2, 1U);
     std::unique_ptr<wire::sockets> sockets_;  // null in a cluster of one
 };
 

@@ -136,5 +136,11 @@ void refuse_type(const object_id& id, const char* wanted, const char* why) {
                         "; nodes must be built from the same types"};
 }
 
+void refuse_version(const object_id& id, const char* wanted, std::uint32_t written, std::uint32_t known) {
+    throw type_mismatch{"tutti: object " + text_of(id) + " was written as version " + std::to_string(written) + " of " +
+                        wanted + ", and this program knows versions up to " + std::to_string(known) +
+                        ": run programs that know the new version everywhere before one of them writes it"};
+}
+
 }  // namespace detail
 }  // namespace tutti::cluster

@@ -28,7 +28,9 @@ public:
 
 private:
     void ended() noexcept override {
-        const answer_taker to_tell = of_.finish(*this);
+        const instant now = std::chrono::steady_clock::now();
+        of_.note_if_slow(*this, now);
+        const answer_taker to_tell = of_.finish(*this, now);
         // No thread finds it in the list any more, so none interrupts it. What it was interrupted for is over: `then`
         // may run transactions.
         if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // else it waited for the disk
@@ -40,8 +42,9 @@ private:
     const std::vector<std::string> text_;
 };
 
-program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log)
-    : how_{how}, runs_{runs}, log_{log}, counters_{known.size()}, kept_{how} {
+program_calls::program_calls(const settings& how, executor& runs, const std::deque<entry>& known, slow_log& slow,
+                             journal::journal* log)
+    : how_{how}, runs_{runs}, slow_{slow}, log_{log}, counters_{known.size()}, kept_{how} {
     limits_ = std::ranges::any_of(known, [&](const entry& e) {
         const invocation any{.which = &e, .how = {}};
         return time_limit_of(any, how).count() > 0;
@@ -85,20 +88,29 @@ void program_calls::refuse_it(one& c) {
         const std::scoped_lock lock{mutex_};
         if (draining_) c.how_it_ended = ending::shutdown;
     }
-    const answer_taker then = finish(c);  // first: what follows may lack memory
+    const answer_taker then = finish(c, std::chrono::steady_clock::now());  // first: what follows may lack memory
     reply to{c.answer, c.what.spoken};
     refuse(c.how_it_ended, to);
     if (then) then(c.answer);
 }
 
-program_calls::answer_taker program_calls::finish(one& c) noexcept {
+program_calls::answer_taker program_calls::finish(one& c, instant now) noexcept {
     answer_taker then;
     const std::scoped_lock lock{mutex_};
     unlink(c);
-    counters_.count_call(c.what.which->number, c.priority, c.how_it_ended,
-                         std::chrono::steady_clock::now() - c.arrived);
+    counters_.count_call(c.what.which->number, c.priority, c.how_it_ended, now - c.arrived);
     then.swap(c.then);
     return then;
+}
+
+void program_calls::note_if_slow(const one& c, instant now) noexcept {
+    const std::chrono::nanoseconds ran = c.clock.lasted(now);
+    if (!slow_.takes(ran)) return;
+    try {
+        slow_.note(c, ran, now, "program", "");
+    } catch (const std::bad_alloc&) {
+        // It is not shown.
+    }
 }
 
 void program_calls::begin_drain() noexcept {

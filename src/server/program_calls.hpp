@@ -21,6 +21,7 @@
 #include "server/calls/executor.hpp"
 #include "server/calls/kept_calls.hpp"
 #include "server/metrics/counters.hpp"
+#include "server/protocol/slow_log.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
@@ -30,7 +31,8 @@ public:
     using answer_taker = std::function<void(std::string_view)>;
 
     /// `known`: the procedures that there are. `log`: where calls are logged, or null.
-    program_calls(const settings& how, executor& runs, const std::deque<entry>& known, journal::journal* log = nullptr);
+    program_calls(const settings& how, executor& runs, const std::deque<entry>& known, slow_log& slow,
+                  journal::journal* log = nullptr);
     /// REQUIRES: stopped, if it was ever called.
     ~program_calls();
 
@@ -53,14 +55,16 @@ private:
     void link(one& c) noexcept;
     void unlink(one& c) noexcept;
     /// Unlinks and counts it; returns the one to tell.
-    [[nodiscard]] answer_taker finish(one& c) noexcept;
+    [[nodiscard]] answer_taker finish(one& c, instant now) noexcept;
     void refuse_it(one& c);
+    void note_if_slow(const one& c, instant now) noexcept;
     void watch() noexcept;
     /// Interrupts what has run for too long. REQUIRES: the lock.
     std::vector<late_answer> look() noexcept;
 
     const settings& how_;
     executor& runs_;
+    slow_log& slow_;
     journal::journal* const log_;
     std::mutex mutex_;  // of all that follows
     std::condition_variable changed_;

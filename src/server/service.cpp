@@ -250,7 +250,7 @@ void service::body::start() {
     shown_ = std::make_unique<timeline>(workers_);
     executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
     if (how.report_crashes) witness_.emplace(*executor_);
-    own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), log_.get());
+    own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), slow_, log_.get());
     door_ = std::make_unique<doorkeeper>(accounts_);
     commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
                                            replicas{log_.get(), [this] { return promote(); }}, how.max_request,

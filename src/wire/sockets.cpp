@@ -21,7 +21,6 @@ struct sockets::peer {
 
     // Of the reading thread; others look at the two last.
     std::string input;
-    std::string sealed_input;
     std::atomic<unsigned> silent{0};       // beats since something came
     std::atomic<std::int64_t> lost_at{0};  // milliseconds of the steady clock; 0: it is not
 
@@ -84,7 +83,8 @@ sockets::sockets(const socket_options& how, handler& to)
     : how_{how},
       handler_{to},
       observers_{how.self, how.silence, [&to] { return to.facts(); }},
-      greeting_{how.most_greeting, how.greet_within} {
+      greeting_{how.most_greeting, how.greet_within},
+      read_buffer_{std::make_unique_for_overwrite<char[]>(read_size)} {
     const bool encrypted = how_.tls.wanted();
     for (const std::string& text : how_.addresses) addresses_.push_back(parse_address(text, encrypted));
     if (encrypted) tls_ = std::make_unique<tls>(how_.tls, certificate_name(how_.self, how_.cluster_name));
@@ -308,20 +308,14 @@ void sockets::read_next(peer& p) {
     p.socket().async_wait(stream::socket::wait_read, [this, &p](asio::error_code failed) {
         if (failed) return end(p);
         // Everything that is there, so that what it asks for is answered together.
-        tls_session* const tls = p.link->tls.get();
-        std::string& into = tls != nullptr ? p.sealed_input : p.input;
-        const std::size_t had = into.size();
-        into.resize(had + read_size);
-        const ssize_t got = ::recv(p.socket().native_handle(), into.data() + had, read_size, MSG_DONTWAIT);
-        into.resize(had + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+        const ssize_t got = ::recv(p.socket().native_handle(), read_buffer_.get(), read_size, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
-        if (tls != nullptr) {
-            const bool opened = tls->open(into, p.input);
-            into.clear();
-            if (!opened) return end(p);
-        }
+        const std::string_view came{read_buffer_.get(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+        const std::size_t had = p.input.size();
+        if (tls_session* const tls = p.link->tls.get(); tls == nullptr) p.input.append(came);
+        else if (!tls->open(came, p.input)) return end(p);
         p.silent.store(0, std::memory_order_relaxed);
-        received_bytes_.add(static_cast<std::uint64_t>(std::max<ssize_t>(got, 0)));
+        received_bytes_.add(p.input.size() - had);  // as what is sent: without what TLS adds
         if (!serve(p)) return end(p);
         read_next(p);
     });

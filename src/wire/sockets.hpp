@@ -109,7 +109,9 @@ private:
     waiting_room greeting_;
     std::vector<std::unique_ptr<peer>> peers_;
     std::atomic<std::uint64_t> frames_{0}, bytes_{0}, system_calls_{0};
-    observe::counter received_frames_, received_bytes_;  // of the reading thread
+    // Of the reading thread.
+    const std::unique_ptr<char[]> read_buffer_;
+    observe::counter received_frames_, received_bytes_;
     std::atomic<bool> closing_{false};
 
     std::mutex joining_;  // of what is below

@@ -378,12 +378,21 @@ TEST(cluster_waiting_room, is_left_by_the_oldest_and_by_those_who_are_late) {
     EXPECT_TRUE(c->late);
     EXPECT_TRUE(known->socket.is_open());
 
-    const broken_check left_out{wire::fault::no_limit};
-    wire::waiting_room crowded{1, 20ms};
-    const auto d = make(), e = make();
-    crowded.enter(d, true);
-    crowded.enter(e, true);
-    EXPECT_TRUE(d->socket.is_open()) << "the test would notice";
+    {
+        const broken_check left_out{wire::fault::no_limit};
+        wire::waiting_room crowded{1, 20ms};
+        const auto d = make(), e = make();
+        crowded.enter(d, true);
+        crowded.enter(e, true);
+        EXPECT_TRUE(d->socket.is_open()) << "the test would notice";
+    }
+    const broken_check left_out{wire::fault::no_deadline};
+    wire::waiting_room patient{2, 20ms};
+    const auto silent = make();
+    patient.enter(silent, true);
+    io.restart();
+    io.run();
+    EXPECT_TRUE(silent->socket.is_open()) << "the test would notice";
 }
 
 TEST(cluster_limits, a_block_that_fits_into_no_message_is_told_so) {

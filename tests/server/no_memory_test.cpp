@@ -57,7 +57,8 @@ TEST(no_memory, a_call_of_the_program_that_is_refused_leaves_nothing_behind) {
     catalog known;
     known.add("noop", {}, [] {});
     full_executor full;
-    program_calls calls{how, full, known.all()};
+    slow_log slow{how.slow_log_slower_than, how.slow_log_max_len};
+    program_calls calls{how, full, known.all(), slow};
     const invocation what{.which = known.find("noop"), .how = {}, .spoken = protocol::resp3};
     int told = 0;
     const auto tell = [&](std::string_view) { ++told; };
@@ -114,7 +115,8 @@ TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {
     });
     const settings how;
     full_executor full;
-    program_calls calls{how, full, known.all()};
+    slow_log slow{how.slow_log_slower_than, how.slow_log_max_len};
+    program_calls calls{how, full, known.all(), slow};
     full.takes = true;
     std::string answer;
     calls.call({.which = known.find("fail"), .how = {}}, {}, [&](std::string_view text) { answer = text; });

@@ -47,6 +47,15 @@ TEST(slow_log, shows_slow_calls) {
     EXPECT_EQ(ask({"SLOWLOG", "GET"}), "()");
 }
 
+TEST(slow_log, shows_calls_of_the_program) {
+    bank_server bank{{.slow_log_slower_than = std::chrono::microseconds{0}}};
+    bank->call<long>("balance", {.priority = 3}, 1).get();
+    client ask{bank.port()};
+    const std::string one = ask({"SLOWLOG", "GET"});
+    EXPECT_NE(one.find(" (CALL balance 1) program "), std::string::npos) << one;
+    EXPECT_NE(one.find(" 3 0 "), std::string::npos) << one;
+}
+
 TEST(slow_log, is_empty_where_it_is_off) {
     bank_server bank{{.slow_log_slower_than = std::chrono::microseconds{-1}}};
     client ask{bank.port()};

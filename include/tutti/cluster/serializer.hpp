@@ -3,6 +3,7 @@
 #pragma once
 
 // First: what it refuses, it refuses in clearer words than those below.
+#include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/id.hpp"
 
 #include <cstring>
@@ -55,6 +56,20 @@ public:
 
 }  // namespace detail
 
+namespace detail {
+
+using writing = cereal::BinaryOutputArchive;
+/// Whether T tells its versions apart, in the way of cereal.
+template <class T>
+inline constexpr bool is_versioned = cereal::traits::has_member_versioned_serialize<T, writing>::value ||
+                                     cereal::traits::has_non_member_versioned_serialize<T, writing>::value ||
+                                     cereal::traits::has_member_versioned_save<T, writing>::value ||
+                                     cereal::traits::has_non_member_versioned_save<T, writing>::value;
+template <class T>
+inline constexpr bool is_copied = std::is_trivially_copyable_v<T> && !is_versioned<T>;
+
+}  // namespace detail
+
 /// How a T travels. Trivially copyable types are copied as they are, so all nodes must be of one architecture; any
 /// other type goes through cereal: give it a `serialize(archive&)`, or specialise this for it:
 ///
@@ -62,10 +77,17 @@ public:
 ///         static void encode(std::string& to, const money& value);          // appends
 ///         static void decode(std::string_view from, money& value);          // throws where it cannot
 ///     };
+///
+/// A type that may change while objects of it are about takes the version with which an object was written,
+/// `serialize(archive&, std::uint32_t version)`, and says by `CEREAL_CLASS_VERSION(person, 2)` which one it writes.
+/// Objects of earlier versions are read, and written as the program's own. What was published when the type had no
+/// version counts as 0. An object of a later version than the program's is refused: it would lose what is new.
 template <class T>
 struct serializer {
+    static constexpr bool keeps_versions = detail::is_versioned<T>;
+
     static void encode(std::string& to, const T& value) {
-        if constexpr (std::is_trivially_copyable_v<T>) {
+        if constexpr (detail::is_copied<T>) {
             to.append(reinterpret_cast<const char*>(&value), sizeof value);
         } else {
             detail::string_sink sink{to};
@@ -75,7 +97,7 @@ struct serializer {
     }
     /// Throws cereal::Exception, or std::length_error, where the bytes are no T.
     static void decode(std::string_view from, T& value) {
-        if constexpr (std::is_trivially_copyable_v<T>) {
+        if constexpr (detail::is_copied<T>) {
             if (from.size() != sizeof value) throw std::length_error{"a value of another size"};
             std::memcpy(&value, from.data(), sizeof value);
         } else {
@@ -88,11 +110,25 @@ struct serializer {
 
 namespace detail {
 
-/// In front of every value, so that two programs that mean different types by one id are told.
+/// A serializer of the user's own has its own way.
+template <class T>
+[[nodiscard]] consteval bool keeps_versions() noexcept {
+    if constexpr (requires { serializer<T>::keeps_versions; }) return serializer<T>::keeps_versions;
+    else return false;
+}
+
+/// In front of every value, so that two programs that mean different types by one id are told. Without a version a type
+/// is another one when its size has changed.
 template <class T>
 [[nodiscard]] std::uint64_t type_tag() noexcept {
-    static const std::uint64_t tag = object_id{typeid(T).name()}.low ^ sizeof(T);
+    static const std::uint64_t tag = object_id{typeid(T).name()}.low ^ (keeps_versions<T>() ? 0 : sizeof(T));
     return tag;
+}
+/// Whether a value with that tag is a T from before it had versions.
+template <class T>
+[[nodiscard]] bool is_first_version(std::uint64_t tag) noexcept {
+    constexpr std::uint64_t most_size = 0xffff;
+    return keeps_versions<T>() && (tag ^ type_tag<T>()) <= most_size;
 }
 
 /// An object as a transaction's body sees it.
@@ -119,16 +155,40 @@ public:
 };
 
 [[noreturn]] TUTTI_EXPORT void refuse_type(const object_id& id, const char* wanted, const char* why);
+[[noreturn]] TUTTI_EXPORT void refuse_version(const object_id& id, const char* wanted, std::uint32_t written,
+                                                    std::uint32_t known);
+
+/// The bytes of a versioned value begin with its version, which is where cereal writes that of the outermost type.
+template <class T>
+void decode_versioned(const object_id& id, std::string_view bytes, bool first, T& value) {
+    constexpr std::string_view zero{"\0\0\0\0", sizeof(std::uint32_t)};
+    if (first) return serializer<T>::decode(std::string{zero}.append(bytes), value);
+    std::uint32_t written = 0;
+    if (bytes.size() >= sizeof written) std::memcpy(&written, bytes.data(), sizeof written);
+    const std::uint32_t known = cereal::detail::Version<T>::version;
+    if (written > known) refuse_version(id, typeid(T).name(), written, known);
+    serializer<T>::decode(bytes, value);
+}
 
 template <class T>
 [[nodiscard]] std::unique_ptr<value_holder> decode(const object_id& id, std::string_view bytes) {
     std::uint64_t tag = 0;
     if (bytes.size() < sizeof tag) refuse_type(id, typeid(T).name(), "it holds no value of this library's");
     std::memcpy(&tag, bytes.data(), sizeof tag);
-    if (tag != type_tag<T>()) refuse_type(id, typeid(T).name(), "it was published as another type");
+    const bool first = tag != type_tag<T>();
+    if (first && !is_first_version<T>(tag)) {
+        const bool has_version = !keeps_versions<T>() && (tag ^ type_tag<T>()) == sizeof(T);
+        refuse_type(id, typeid(T).name(),
+                    has_version ? "it was written as a version of this type, which has none here"
+                                : "it was published as another type");
+    }
     auto held = std::make_unique<holder_of<T>>();
+    bytes.remove_prefix(sizeof tag);
     try {
-        serializer<T>::decode(bytes.substr(sizeof tag), held->value);
+        if constexpr (keeps_versions<T>()) decode_versioned(id, bytes, first, held->value);
+        else serializer<T>::decode(bytes, held->value);
+    } catch (const type_mismatch&) {
+        throw;
     } catch (const std::exception& e) {
         refuse_type(id, typeid(T).name(), e.what());
     }

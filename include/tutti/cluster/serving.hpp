@@ -24,7 +24,7 @@ public:
                                   .commits = s.commits,
                                   .aborts = s.aborts,
                                   .round_trips = s.round_trips};
-        for (unsigned n = 0; n < f.nodes; ++n) f.lost += node_.lost(n) ? 1 : 0;
+        for (unsigned n = 0; n < f.nodes; ++n) f.lost += node_.lost(n) ? 1U : 0U;
         return f;
     }
 

@@ -122,28 +122,9 @@ void io_thread::note_if_slow(const request& r) noexcept {
     const std::chrono::nanoseconds ran = r.clock.lasted(now_);
     if (!shared_.slow.takes(ran)) return;
     try {
-        std::vector<std::string_view> words{"CALL", r.what.which->what.name};
-        if (r.what.parts.empty()) {
-            words.insert(words.end(), r.arguments.begin(), r.arguments.end());
-        } else {
-            words = {"EXEC"};
-            auto next = r.arguments.begin();
-            for (const invocation::part& p : r.what.parts) {
-                words.push_back(p.which->what.name);
-                const auto end = next + static_cast<std::ptrdiff_t>(p.arguments);
-                words.insert(words.end(), next, end);
-                next = end;
-            }
-        }
         const client_directory::entry* const client = r.from == nullptr ? nullptr : r.from->who.entry;
-        shared_.slow.note({.ran = ran,
-                           .waited = now_ - r.arrived - ran,
-                           .priority = r.priority,
-                           .interruptions = r.interruptions,
-                           .how = r.how_it_ended,
-                           .words = slow_log::cut(words),
-                           .address = client == nullptr ? "" : client->address(),
-                           .client = client == nullptr ? "" : shared_.directory.name_of(*client)});
+        shared_.slow.note(r, ran, now_, client == nullptr ? "" : client->address(),
+                          client == nullptr ? "" : shared_.directory.name_of(*client));
     } catch (const std::bad_alloc&) {
         // It is not shown.
     }

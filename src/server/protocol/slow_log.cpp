@@ -25,9 +25,31 @@ std::vector<std::string> slow_log::cut(std::span<const std::string_view> words) 
     return kept;
 }
 
-void slow_log::note(entry e) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    e.noted = std::chrono::duration_cast<std::chrono::seconds>(now).count();
+void slow_log::note(const timed_call& c, std::chrono::nanoseconds ran, instant now, std::string address,
+                    std::string client) {
+    std::vector<std::string_view> words{"CALL", c.what.which->what.name};
+    if (c.what.parts.empty()) {
+        words.insert(words.end(), c.arguments.begin(), c.arguments.end());
+    } else {
+        words = {"EXEC"};
+        auto next = c.arguments.begin();
+        for (const invocation::part& p : c.what.parts) {
+            words.push_back(p.which->what.name);
+            const auto end = next + static_cast<std::ptrdiff_t>(p.arguments);
+            words.insert(words.end(), next, end);
+            next = end;
+        }
+    }
+    const auto today = std::chrono::system_clock::now().time_since_epoch();
+    entry e{.noted = std::chrono::duration_cast<std::chrono::seconds>(today).count(),
+            .ran = ran,
+            .waited = now - c.arrived - ran,
+            .priority = c.priority,
+            .interruptions = c.interruptions,
+            .how = c.how_it_ended,
+            .words = cut(words),
+            .address = std::move(address),
+            .client = std::move(client)};
     const std::scoped_lock lock{mutex_};
     e.id = next_id_;
     newest_first_.push_front(std::move(e));

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/calls/invocation.hpp"
+#include "server/calls/timed_call.hpp"
 #include "tutti/server/reply.hpp"
 
 namespace tutti::server {
@@ -21,8 +21,8 @@ namespace tutti::server {
 class slow_log {
 public:
     struct entry {
-        std::uint64_t id = 0;    ///< note() gives it
-        std::int64_t noted = 0;  ///< seconds since 1970; note() gives it
+        std::uint64_t id = 0;
+        std::int64_t noted = 0;  ///< seconds since 1970
         std::chrono::nanoseconds ran{}, waited{};
         int priority = 0;
         unsigned interruptions = 0;
@@ -37,10 +37,8 @@ public:
           most_{most} {}
 
     [[nodiscard]] bool takes(std::chrono::nanoseconds ran) const noexcept { return ran > slower_than_; }
-    /// The words of a call, as long and as many as are kept; what is left out is counted, as Redis does it.
-    [[nodiscard]] static std::vector<std::string> cut(std::span<const std::string_view> words);
-    /// @throws std::bad_alloc
-    void note(entry e);
+    /// A call that has ended, and ran for so long. @throws std::bad_alloc
+    void note(const timed_call& c, std::chrono::nanoseconds ran, instant now, std::string address, std::string client);
 
     /// The newest `count`, as SLOWLOG GET answers.
     void show(std::size_t count, reply& to) const;
@@ -48,6 +46,8 @@ public:
     void reset() noexcept;
 
 private:
+    /// The words of a call, as long and as many as are kept; what is left out is counted, as Redis does it.
+    [[nodiscard]] static std::vector<std::string> cut(std::span<const std::string_view> words);
     /// That nanoseconds can say: no call runs for so long.
     static constexpr auto longest =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds::max());
