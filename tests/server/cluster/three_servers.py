@@ -201,6 +201,7 @@ def run(servers, executor):
 
     # What each server can have while the last node does not answer.
     three.process.send_signal(signal.SIGSTOP)
+    os.waitpid(three.process.pid, os.WUNTRACED)  # its threads go on for some time after the signal
     answers = {}
 
     def ask(i):
