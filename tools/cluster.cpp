@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "of_configuration.hpp"
 #include "refresh.hpp"
 
 namespace tutti::tools {
@@ -93,11 +94,21 @@ std::string silence_of(const answers& of) {
     return text;
 }
 
-answers ask(const cluster_options& options) {
-    return cluster::ask_nodes({.cluster = options.cluster,
-                               .addresses = options.addresses,
-                               .within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)},
-                               .tls = options.tls});
+/// What the command line says goes before the environment, and that before the file.
+cluster::observer_options nodes_of(const cluster_options& options) {
+    cluster::observer_options whom = of_configuration([&options] {
+        return options.file.empty() ? cluster::observer_options::from_environment()
+                                    : cluster::observer_options::from_file(options.file);
+    });
+    if (options.cluster) whom.cluster = *options.cluster;
+    if (!options.addresses.empty()) whom.addresses = options.addresses;
+    whom.within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)};
+    if (whom.addresses.empty()) {
+        throw cli::command_line_error{
+            "which nodes? give --nodes address,address,... or --config FILE, or set TUTTI_CLUSTER_NODES: all of them, "
+            "as the nodes were given them"};
+    }
+    return whom;
 }
 
 bool all_answered(const answers& of) {
@@ -186,13 +197,15 @@ std::string cluster_rates(const answers& before, const answers& now, double seco
 }
 
 int cluster_status(const cluster_options& options) {
-    const answers all = ask(options);
-    fmt::print("{}", options.json ? status_json(options.cluster, all) : status_table(all));
+    const cluster::observer_options whom = nodes_of(options);
+    const answers all = cluster::ask_nodes(whom);
+    fmt::print("{}", options.json ? status_json(whom.cluster, all) : status_table(all));
     return all_answered(all) ? cli::all_is_well : cli::failed;
 }
 
 void cluster_top(const cluster_options& options) {
-    refresh(options.every, [&] { return ask(options); }, cluster_rates);
+    const cluster::observer_options whom = nodes_of(options);
+    refresh(options.every, [&] { return cluster::ask_nodes(whom); }, cluster_rates);
 }
 
 }  // namespace tutti::tools

@@ -1,8 +1,4 @@
-// The command line of `tutti cluster`, and the file and the environment that may stand for a part of it.
-#include <fmt/format.h>
-#include <toml++/toml.h>
-
-#include <cstdlib>
+// The command lines of `tutti cluster` and `tutti node`.
 #include <memory>
 
 #include "subcommand.hpp"
@@ -12,8 +8,8 @@ namespace {
 
 struct words {
     cluster_options options;
-    std::string file;
     std::string addresses;
+    std::string name = "tutti";
 };
 
 std::vector<std::string> at_commas(std::string_view all) {
@@ -26,73 +22,22 @@ std::vector<std::string> at_commas(std::string_view all) {
     return parts;
 }
 
-/// Which file of TLS a key of the configuration names; null: none.
-std::string* file_of(cluster::tls_options& of, std::string_view key) {
-    if (key == "certificate") return &of.certificate;
-    if (key == "key") return &of.key;
-    return key == "authority" ? &of.authority : nullptr;
-}
-
-/// Takes what the command line does not say from the file.
-void read(const std::string& file, cluster_options& into, bool named) {
-    const auto refuse = [&file](const toml::node& at, std::string_view what) {
-        throw cli::command_line_error{fmt::format("--config: {}:{}: {}", file, at.source().begin.line, what)};
-    };
-    toml::table all;
-    try {
-        all = toml::parse_file(file);
-    } catch (const toml::parse_error& e) {
-        throw cli::command_line_error{fmt::format("--config: {}:{}: {}", file, e.source().begin.line, e.description())};
-    }
-    for (const auto& [key, value] : all) {
-        if (key.str() == "cluster") {
-            if (!value.is_string()) refuse(value, "cluster is text, the name of the cluster");
-            if (!named) into.cluster = value.ref<std::string>();
-        } else if (key.str() == "nodes") {
-            const toml::array* const nodes = value.as_array();
-            if (nodes == nullptr || !nodes->is_homogeneous<std::string>())
-                refuse(value, "nodes is a list of texts, the addresses of all nodes in their order");
-            if (!into.addresses.empty()) continue;
-            for (const toml::node& n : *nodes) into.addresses.push_back(n.ref<std::string>());
-        } else if (std::string* const named_here = file_of(into.tls, key.str()); named_here != nullptr) {
-            if (!value.is_string()) refuse(value, fmt::format("{} is text, the name of a file of PEM", key.str()));
-            *named_here = value.ref<std::string>();
-        } else {
-            refuse(value, fmt::format("'{}' is nothing that is known; there are cluster, nodes, certificate, key and "
-                                      "authority",
-                                      key.str()));
-        }
-    }
-}
-
 cluster_options wanted(const words& said, const CLI::App& parser, bool top) {
     cluster_options all = said.options;
+    if (parser.count("--name") != 0) all.cluster = said.name;
     all.addresses = at_commas(said.addresses);
     all.top = top;
-    const auto from_environment = [](const char* variable, std::string& to) {
-        if (const char* const value = std::getenv(variable)) to = value;
-    };
-    from_environment("TUTTI_CLUSTER_CERTIFICATE", all.tls.certificate);
-    from_environment("TUTTI_CLUSTER_KEY", all.tls.key);
-    from_environment("TUTTI_CLUSTER_AUTHORITY", all.tls.authority);
-    if (!said.file.empty()) read(said.file, all, parser.count("--name") != 0);
-    if (const char* const nodes = std::getenv("TUTTI_CLUSTER_NODES"); nodes != nullptr && all.addresses.empty())
-        all.addresses = at_commas(nodes);
-    if (all.addresses.empty()) {
-        throw cli::command_line_error{
-            "which nodes? give --nodes address,address,... or --config FILE, or set TUTTI_CLUSTER_NODES: all of them, "
-            "as the nodes were given them"};
-    }
     return all;
 }
 
 CLI::App* add(CLI::App& to, const char* name, const char* what, words& said) {
     CLI::App* const one = to.add_subcommand(name, what);
-    one->add_option("--config", said.file, "File of TOML with `nodes`, a list of addresses, and `cluster`, a name")
+    one->add_option("--config", said.options.file,
+                    "The configuration file of a node, of which name, addresses and TLS are taken")
         ->type_name("FILE");
     one->add_option("--nodes", said.addresses, "Addresses of all nodes, in their order, with commas between")
         ->type_name("ADDRESSES");
-    one->add_option("--name", said.options.cluster, "The name that the nodes were given (node_options::cluster)")
+    one->add_option("--name", said.name, "The name that the nodes were given (node_options::cluster)")
         ->capture_default_str();
     one->add_option("--within", said.options.within, "Seconds in which a node has to answer")
         ->check(CLI::Range(0.01, 3600.0))
@@ -118,6 +63,20 @@ subcommand add_cluster(CLI::App& to) {
         ->capture_default_str();
     return {cluster,
             [=] { return top->parsed() ? wanted(*for_top, *top, true) : wanted(*for_status, *status, false); }};
+}
+
+subcommand add_node(CLI::App& to) {
+    CLI::App* const node = to.add_subcommand("node", "Hold objects of a cluster as one of its nodes, until SIGTERM");
+    const auto said = std::make_shared<node_command_options>();
+    node->add_option("--config", said->file,
+                     "The configuration file of the node: TOML; variables of the environment go before it")
+        ->type_name("FILE");
+    node->add_flag("--check", said->only_checks, "Look whether there could be such a node, and end");
+    node->add_option("--level", said->level, "Say nothing below this: info, warning or error")
+        ->check(CLI::IsMember({"info", "warning", "error"}))
+        ->type_name("LEVEL");
+    node->add_flag("--json", said->json, "Say what is said in lines of JSON: time, level, message");
+    return {node, [said] { return *said; }};
 }
 
 }  // namespace tutti::tools

@@ -9,7 +9,6 @@
 
 #include "cli/program.hpp"
 #include "refresh.hpp"
-#include "tutti/cluster/tls.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::tools {
@@ -18,6 +17,7 @@ struct serve_options {
     std::string shared_object;
     server::settings how;
     std::vector<std::pair<std::string, std::string>> settings;  ///< for the procedures
+    std::string cluster;    ///< configuration file of its node; empty: it belongs to no cluster
     std::string port_file;  ///< to write the port to once it is listened on; empty: none
     bool quiet = false;
     bool json = false;                                ///< messages are lines of JSON
@@ -57,12 +57,20 @@ struct top_options {
     pace every;
 };
 
+/// Of `tutti node`; what the file and the environment say, and the command line over it, is read by the command.
+struct node_command_options {
+    std::string file;                  ///< empty: the one that the environment names, if any
+    bool only_checks = false;          ///< whether there could be such a node; it listens nowhere
+    std::optional<std::string> level;  ///< of messages; none: as the configuration says
+    bool json = false;                 ///< also where the configuration does not say so
+};
+
 /// Of `tutti cluster status`, and of `tutti cluster top`.
 struct cluster_options {
-    std::string cluster = "tutti";
-    std::vector<std::string> addresses;
-    double within = 1;  ///< seconds
-    cluster::tls_options tls;
+    std::string file;                    ///< of nodes; empty: the one that the environment names, if any
+    std::optional<std::string> cluster;  ///< none: as file and environment say
+    std::vector<std::string> addresses;  ///< the same
+    double within = 1;                   ///< seconds
     bool json = false;
     bool top = false;
     pace every;
@@ -84,7 +92,7 @@ struct stat_options {
 };
 
 using command = std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
-                             stat_options, cluster_options, cli::help_text>;
+                             stat_options, cluster_options, node_command_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

@@ -1,6 +1,7 @@
 // The command `tutti`.
 #include "cluster.hpp"
 #include "command_line.hpp"
+#include "node.hpp"
 #include "promote.hpp"
 #include "report.hpp"
 #include "run.hpp"
@@ -44,6 +45,11 @@ int carry_out(const tutti::tools::stat_options& options) {
 int carry_out(const tutti::tools::cluster_options& options) {
     if (!options.top) return tutti::tools::cluster_status(options);
     tutti::tools::cluster_top(options);
+    return cli::all_is_well;
+}
+
+int carry_out(const tutti::tools::node_command_options& options) {
+    tutti::tools::hold_node(options);
     return cli::all_is_well;
 }
 

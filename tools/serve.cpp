@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <fstream>
-#include <memory>
 #include <optional>
-#include <thread>
 
 #include "messages.hpp"
+#include "operator_signals.hpp"
+#include "served_cluster.hpp"
 #include "supervisor.hpp"
 #include "tutti/statistics.hpp"
 
@@ -22,40 +20,6 @@ namespace {
 constexpr const char* not_loaded_anew =
     "SIGHUP changes nothing: procedures are not loaded anew while their server runs. Let another server take over the "
     "sockets and the log: docs/server-operation.md, New procedures";
-
-/// SIGTERM and SIGINT: until it serves they end the process at once; then the first one asks for a good end, and a
-/// second one ends it at once. SIGHUP, which asks other servers to read anew what they have loaded, is refused. They
-/// are blocked in this thread and all that start from here on; one of these waits for them.
-class operator_signals {
-public:
-    explicit operator_signals(const messages& operators) {
-        sigset_t all;
-        ::sigemptyset(&all);
-        for (const int which : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&all, which);
-        ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-        std::thread{[all, operators, shared = shared_] {  // copies: it outlives this object
-            const auto next = [&] {
-                int which = SIGHUP;
-                while (::sigwait(&all, &which), which == SIGHUP)
-                    operators.say(server::severity::warning, not_loaded_anew);
-                return which;
-            };
-            if (const int which = next(); !shared->serves) ::_exit(128 + which);
-            shared->asked = true;
-            shared->asked.notify_one();
-            ::_exit(128 + next());
-        }}
-            .detach();
-    }
-    void serve() { shared_->serves = true; }
-    void wait() const { shared_->asked.wait(false); }
-
-private:
-    struct flags {
-        std::atomic<bool> serves{false}, asked{false};
-    };
-    std::shared_ptr<flags> shared_ = std::make_shared<flags>();
-};
 
 /// As many descriptors as the system lets us have: clients need one each.
 void raise_descriptor_limit() {
@@ -82,11 +46,14 @@ void serve(const serve_options& options) {
     const auto say = [&](const std::string& line) { operators.say(server::severity::info, line); };
     ::signal(SIGPIPE, SIG_IGN);
     std::optional<supervisor> starter{std::in_place};  // before there is another thread
-    operator_signals signals{operators};
+    operator_signals signals{operators, not_loaded_anew};
     raise_descriptor_limit();
     server::settings how = options.how;
     how.report_crashes = true;
     how.notice = [&](server::severity level, const std::string& line) { operators.say(level, line); };
+    std::optional<served_cluster> objects;
+    if (!options.cluster.empty())
+        how.cluster = &objects.emplace(options.cluster, options.only_checks, operators).access();
     server::service service{how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
     service.load(options.shared_object);

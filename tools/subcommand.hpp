@@ -20,5 +20,6 @@ struct subcommand {
 
 [[nodiscard]] subcommand add_serve(CLI::App& to);
 [[nodiscard]] subcommand add_cluster(CLI::App& to);
+[[nodiscard]] subcommand add_node(CLI::App& to);
 
 }  // namespace tutti::tools

@@ -31,6 +31,9 @@ TUTTI_EXPORT tx& enter_open_nested(tx& t);
 TUTTI_EXPORT void leave_open_nested(tx& t) noexcept;
 /// Whether what ran apart and left by an exception has committed: an on_commit handler of it threw.
 [[nodiscard]] TUTTI_EXPORT bool threw_after_open_nested_commit(const tx& t) noexcept;
+/// The irrevocable block of `t` goes on to win every conflict here, but may start over: another node of a cluster
+/// cannot be told to let it win. REQUIRES: it has done nothing yet.
+TUTTI_EXPORT void allow_to_start_over(tx& t) noexcept;
 
 class apart {
 public:
@@ -71,6 +74,7 @@ public:
         const options how{.mode = access::running(t) ? mode::irrevocable : mode::optimistic};
         const apart from_it{t};
         atomically(how, [&](tx& inner) {
+            if (how.mode == mode::irrevocable) allow_to_start_over(inner);
             if constexpr (undoes_result<R, Undo>) undo_(inner, kept());
             else undo_(inner);
         });

@@ -5,6 +5,7 @@
 
 #include "api/companion.hpp"
 #include "cluster/node_body.hpp"
+#include "tutti/cluster/configuration.hpp"
 #include "tutti/cluster/ref.hpp"
 
 namespace tutti::cluster {
@@ -33,6 +34,8 @@ std::string text_of(const object_id& id) {
 node::node() : node{node_options{}} {}
 node::node(node_options options) : body_{detail::make_peer_body(options)} {}
 node::node(const engine_options& options) : body_{detail::make_engine_body(options)} {}
+node::node(const configuration& how)
+    : body_{how.engine ? detail::make_engine_body(*how.engine) : detail::make_peer_body(how.node)} {}
 node::~node() = default;
 unsigned node::number() const noexcept { return body_->number(); }
 unsigned node::nodes() const noexcept { return body_->nodes(); }

@@ -17,6 +17,8 @@
 
 namespace tutti::cluster {
 
+struct configuration;
+
 /// Where an object lives.
 enum class placement : std::uint8_t {
     home,    ///< at the node that its id is hashed to
@@ -39,9 +41,9 @@ struct node_options {
     /// `host:port` of loopback where Prometheus finds the facts of this node, at /metrics; port 0: any. Empty: nowhere.
     std::string metrics{};
 
-    /// As the environment says: TUTTI_CLUSTER_NODES=address,address,… and TUTTI_CLUSTER_SELF=number; without the first,
-    /// one process. TUTTI_CLUSTER_METRICS=host:port. TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and
-    /// TUTTI_CLUSTER_AUTHORITY name the files of `tls`. Throws connection_error if they make no sense.
+    /// configuration::from_environment().node: TUTTI_CLUSTER_NODES=address,address,… and TUTTI_CLUSTER_SELF=number, or
+    /// the file that TUTTI_CLUSTER_CONFIG names; without them, one process. Throws configuration_error if they make no
+    /// sense, or name an engine.
     [[nodiscard]] TUTTI_EXPORT static node_options from_environment();
 };
 
@@ -91,6 +93,8 @@ public:
     /// Connects to an engine that holds the objects; other programs that name it with the same prefix share them. The
     /// node is the only one of its cluster (number 0), and a `node_lost` of it is the engine. Throws connection_error.
     explicit node(const engine_options& options);
+    /// One of the two, as it says. Throws connection_error.
+    explicit node(const configuration& how);
     /// REQUIRES: no block of the caller runs, because the end may wait for a wake-up that waits for blocks.
     ~node();
     node(const node&) = delete;

@@ -122,9 +122,12 @@ struct observer_options {
     /// Where the nodes have such files: a certificate that the same authority has signed, a node's or any other.
     tls_options tls{};
 
-    /// Addresses as TUTTI_CLUSTER_NODES names them; none without it. TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and
-    /// TUTTI_CLUSTER_AUTHORITY name the files of `tls`.
+    /// Name, addresses and files of `tls` as the nodes are given them: by TUTTI_CLUSTER_NODES and other variables, or
+    /// the file that TUTTI_CLUSTER_CONFIG names. Which of them a node is, an observer need not know. Throws
+    /// configuration_error.
     [[nodiscard]] TUTTI_EXPORT static observer_options from_environment();
+    /// The same of a node's file, and what the environment says over it.
+    [[nodiscard]] TUTTI_EXPORT static observer_options from_file(const std::string& file);
 };
 
 struct node_answer {

@@ -58,7 +58,7 @@ place parse_place(std::string_view text, int usual_port) {
     return p;
 }
 
-std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {
+void check_address(const std::string& address, const settings& how) {
     for (const char c : how.prefix) {
         const bool plain =
             (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -66,25 +66,43 @@ std::unique_ptr<engine> open_engine(const std::string& address, const settings& 
     }
     if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
     std::string_view rest;
+    if (takes(address, "memory", rest)) return;
+    if (takes(address, "etcd", rest)) {
+#if !defined(TUTTI_CLUSTER_ETCD)
+        refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
+#endif
+        return;
+    }
+    if (takes(address, "postgres", rest) || takes(address, "postgresql", rest)) {
+#if !defined(TUTTI_CLUSTER_POSTGRES)
+        refuse_unbuilt("PostgreSQL", "libpq-dev");
+#endif
+        return;
+    }
+    if (takes(address, "redis", rest)) {
+#if !defined(TUTTI_CLUSTER_REDIS)
+        refuse_unbuilt("Redis", "libhiredis-dev");
+#endif
+        return;
+    }
+    throw refusal{"'" + address + "' means no engine: it begins with memory:, etcd:, postgres: or redis:"};
+}
+
+std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {
+    check_address(address, how);
+    std::string_view rest;
     if (takes(address, "memory", rest)) return open_memory(std::string{rest});
 #if defined(TUTTI_CLUSTER_ETCD)
     if (takes(address, "etcd", rest)) return open_etcd(rest, how);
-#else
-    if (takes(address, "etcd", rest))
-        refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
-#endif
-#if defined(TUTTI_CLUSTER_POSTGRES)
-    if (takes(address, "postgres", rest) || takes(address, "postgresql", rest)) return open_postgres(address, how);
-#else
-    if (takes(address, "postgres", rest) || takes(address, "postgresql", rest))
-        refuse_unbuilt("PostgreSQL", "libpq-dev");
 #endif
 #if defined(TUTTI_CLUSTER_REDIS)
     if (takes(address, "redis", rest)) return open_redis(rest, how);
-#else
-    if (takes(address, "redis", rest)) refuse_unbuilt("Redis", "libhiredis-dev");
 #endif
-    throw refusal{"'" + address + "' means no engine: it begins with memory:, etcd:, postgres: or redis:"};
+#if defined(TUTTI_CLUSTER_POSTGRES)
+    return open_postgres(address, how);
+#else
+    throw refusal{"'" + address + "' means no engine"};  // check_address has said so
+#endif
 }
 
 std::vector<std::string> known_engines() {

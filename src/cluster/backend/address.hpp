@@ -13,6 +13,9 @@ struct settings {
 /// Throws refusal: for an address that means nothing, an engine that this library was built without, one that does not
 /// answer, or one that is set up in a way that would lose what is committed.
 [[nodiscard]] std::unique_ptr<engine> open_engine(const std::string& address, const settings& how);
+/// Whether there may be such an engine, without asking it: throws refusal for a prefix that is none, and where the name
+/// in front of the address is no engine's that this library was built with.
+void check_address(const std::string& address, const settings& how);
 /// The names of those that it was built with.
 [[nodiscard]] std::vector<std::string> known_engines();
 

@@ -42,10 +42,12 @@ public:
         if (cache.get(of, freshness::same, {}, {&k, 1}, found) != verdict::good) throw std::runtime_error{"unread"};
         return found.front();
     }
-    /// Until the cache answers by itself.
+    /// Until the cache answers by itself, with what was written last. At first it may answer from before.
     void settle(const key& k) {
-        for (std::uint64_t before = cache.answered(); cache.answered() == before;) {
-            static_cast<void>(read(k));
+        while (true) {
+            const std::uint64_t before = cache.answered();
+            const record now = read(k);
+            if (cache.answered() != before && now.at == server->newest(k)) return;
             std::this_thread::sleep_for(std::chrono::microseconds{200});
         }
     }

@@ -29,6 +29,12 @@ public:
         const std::lock_guard hold{guard};
         told = latest;
     }
+    /// The version of what was written last.
+    backend::version newest(const backend::key& k) {
+        const std::lock_guard hold{guard};
+        const auto all = records.find(k);
+        return all == records.end() ? 0 : all->second.back().at;
+    }
     /// Every feed that is open ends.
     void break_feeds() {
         const std::lock_guard hold{guard};

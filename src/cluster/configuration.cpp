@@ -1,0 +1,294 @@
+// The configuration of a node is read: a file of TOML, and over it the environment.
+#include "tutti/cluster/configuration.hpp"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <numeric>
+
+#include "cluster/backend/address.hpp"
+#include "cluster/configuration_entries.hpp"
+#include "wire/address.hpp"
+#include "wire/tls.hpp"
+
+namespace tutti::cluster {
+
+connection_error::~connection_error() = default;
+configuration_error::~configuration_error() = default;
+
+namespace {
+
+constexpr std::string_view prefix = "TUTTI_CLUSTER_";
+
+/// A configuration, and what of it somebody has said.
+struct said {
+    configuration what;
+    bool self = false;
+    std::string nodes_at, engine_at;  // where; empty: nowhere
+};
+
+[[noreturn]] void refuse(const std::string& at, const std::string& why) {
+    throw configuration_error{"tutti: " + at + ": " + why};
+}
+
+std::string quoted(std::string_view text) {
+    constexpr std::size_t most = 60;
+    std::string out{"'"};
+    for (const char c : text.substr(0, most)) out += c >= ' ' && c != 127 ? c : '?';
+    return out + (text.size() > most ? "...'" : "'");
+}
+
+/// Insertions, deletions and substitutions that make one of the other (Levenshtein).
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+        }
+    }
+    return row.back();
+}
+
+/// What to write in the place of a key that nobody knows.
+std::string instead_of(std::string_view table, std::string_view key) {
+    constexpr std::size_t most = 40;
+    std::string all;
+    const configuration_entry* nearest = nullptr;
+    std::size_t least = 3;
+    for (const configuration_entry& e : configuration_entries()) {
+        if (e.key == key && e.table != table)
+            return e.table.empty() ? "it stands before the first table"
+                                   : "it stands in the table [" + std::string{e.table} + "]";
+        if (e.table != table) continue;
+        all += (all.empty() ? "" : ", ") + std::string{e.key};
+        const std::size_t d = key.size() > most ? least : distance(key, e.key);
+        if (d < least) least = d, nearest = &e;
+    }
+    if (nearest != nullptr) return "write " + std::string{nearest->key} + " = " + std::string{nearest->means};
+    return "there are " + all;
+}
+
+void put(said& into, const configuration_entry& e, configured_value&& v, const std::string& at) {
+    const std::string name{e.key};
+    if (const auto* const n = std::get_if<std::uint64_t>(&v); n != nullptr && (*n < e.least || *n > e.most)) {
+        refuse(at, name + " is " + std::string{e.means} + ", from " + std::to_string(e.least) + " to " +
+                       std::to_string(e.most) + ", not " + std::to_string(*n));
+    }
+    if (const auto* const text = std::get_if<std::string>(&v)) {
+        if (text->find('\0') != std::string::npos) refuse(at, name + " has a zero byte in it; write it without");
+        if (!e.choices.empty() && std::ranges::find(e.choices, *text) == e.choices.end())
+            refuse(at, name + " is " + std::string{e.means} + ", not " + quoted(*text));
+    }
+    if (e.key == "self") into.self = true;
+    if (e.key == "nodes") into.nodes_at = at;
+    if (e.table == "engine") into.engine_at = at;
+    e.put(into.what, std::move(v));
+}
+
+// ---- the file
+
+configured_value value_of(const configuration_entry& e, const toml::node& n, const std::string& at) {
+    const auto wrong = [&]() { refuse(at, std::string{e.key} + " is " + std::string{e.means}); };
+    switch (e.kind) {
+        case value_kind::text:
+            if (!n.is_string()) wrong();
+            return n.ref<std::string>();
+        case value_kind::truth:
+            if (!n.is_boolean()) wrong();
+            return n.ref<bool>();
+        case value_kind::number: {
+            if (!n.is_integer()) wrong();
+            const std::int64_t given = n.ref<std::int64_t>();
+            if (given < 0) refuse(at, std::string{e.key} + " is " + std::string{e.means} + ", not below 0");
+            return static_cast<std::uint64_t>(given);
+        }
+        default: break;
+    }
+    const toml::array* const list = n.as_array();
+    if (list == nullptr || list->empty() || !list->is_homogeneous<std::string>()) wrong();
+    std::vector<std::string> all;
+    for (const toml::node& one : *list) all.push_back(one.ref<std::string>());
+    return all;
+}
+
+void read_table(said& into, const toml::table& from, std::string_view table, const std::string& file) {
+    for (const auto& [key, n] : from) {
+        const std::string_view name = key.str();
+        const std::string at = file + ":" + std::to_string(key.source().begin.line);
+        const auto all = configuration_entries();
+        const auto e = std::ranges::find_if(
+            all, [&](const configuration_entry& one) { return one.table == table && one.key == name; });
+        if (e != all.end()) {
+            put(into, *e, value_of(*e, n, at), at);
+            continue;
+        }
+        const bool is_table = table.empty() && std::ranges::any_of(all, [&](const configuration_entry& one) {
+                                  return one.table == name;
+                              });
+        if (is_table && n.is_table()) read_table(into, *n.as_table(), name, file);
+        else if (is_table) refuse(at, std::string{name} + " is a table: write [" + std::string{name} + "]");
+        else refuse(at, quoted(name) + " is nothing that is known; " + instead_of(table, name));
+    }
+}
+
+void read_text(said& into, std::string_view text, const std::string& file) {
+    toml::table all;
+    try {
+        all = toml::parse(text);
+    } catch (const toml::parse_error& e) {
+        refuse(file + ":" + std::to_string(e.source().begin.line), std::string{e.description()});
+    }
+    read_table(into, all, "", file);
+}
+
+std::string bytes_of(const std::string& file) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    // As toml++ reads one: a folder, or what may not be read, has no bytes and is told apart from an empty file.
+    std::FILE* const from = std::fopen(file.c_str(), "rb");
+    std::string all(most + 1, '\0');
+    const std::size_t size = from == nullptr ? 0 : std::fread(all.data(), 1, all.size(), from);
+    const bool good = from != nullptr && std::ferror(from) == 0;
+    if (from != nullptr) std::fclose(from);
+    if (!good) refuse(file, "it cannot be read; name a file of TOML that this process may read");
+    if (size > most) refuse(file, "it is longer than a configuration may be (1 MiB)");
+    all.resize(size);
+    return all;
+}
+
+// ---- the environment
+
+configured_value value_of(const configuration_entry& e, std::string_view text, const std::string& at) {
+    const auto wrong = [&]() { refuse(at, "give " + std::string{e.means} + ", not " + quoted(text)); };
+    switch (e.kind) {
+        case value_kind::truth:
+            if (text != "true" && text != "false") wrong();
+            return text == "true";
+        case value_kind::number: {
+            std::uint64_t given = 0;
+            const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), given);
+            if (failed != std::errc{} || end != text.data() + text.size()) wrong();
+            return given;
+        }
+        case value_kind::list: {
+            std::vector<std::string> all;
+            for (std::string_view rest = text;;) {
+                const std::size_t comma = std::min(rest.find(','), rest.size());
+                all.emplace_back(rest.substr(0, comma));
+                if (comma == rest.size()) return all;
+                rest.remove_prefix(comma + 1);
+            }
+        }
+        default: return std::string{text};
+    }
+}
+
+const char* variable(std::string_view name) { return std::getenv((std::string{prefix} + std::string{name}).c_str()); }
+
+/// An empty variable says nothing, as one that is not there.
+void read_environment(said& into) {
+    for (const configuration_entry& e : configuration_entries()) {
+        const char* const text = variable(e.variable);
+        if (text == nullptr || *text == '\0') continue;
+        const std::string at = std::string{prefix} + std::string{e.variable};
+        put(into, e, value_of(e, text, at), at);
+    }
+}
+
+// ---- the whole
+
+said read(const std::string& file) {
+    said all;
+    if (!file.empty()) read_text(all, bytes_of(file), file);
+    read_environment(all);
+    return all;
+}
+
+std::string file_of_environment() {
+    const char* const file = variable("CONFIG");
+    return file == nullptr ? std::string{} : std::string{file};
+}
+
+/// What belongs together is there together.
+configuration whole(said&& s, const std::string& file) {
+    const std::string where = file.empty() ? std::string{"the environment"} : file;
+    if (!s.nodes_at.empty() && !s.engine_at.empty()) {
+        refuse(s.engine_at, "objects are held by the nodes that " + s.nodes_at +
+                                " lists, or by an engine: leave one of the two out");
+    }
+    if (!s.nodes_at.empty() && !s.self) {
+        refuse(s.nodes_at, "nothing says which of the nodes this process is: write self = a number from 0 to " +
+                               std::to_string(s.what.node.addresses.size() - 1) + " in the file, or set " +
+                               std::string{prefix} + "SELF");
+    }
+    if (s.self && s.nodes_at.empty())
+        refuse(where, "self is one of nodes, and there are none: write nodes = [\"address\", ...]");
+    if (s.self && s.what.node.self >= s.what.node.addresses.size()) {
+        refuse(s.nodes_at, "node " + std::to_string(s.what.node.self) + " is none of the " +
+                               std::to_string(s.what.node.addresses.size()) + " nodes: self counts from 0");
+    }
+    return std::move(s.what);
+}
+
+observer_options observer(said&& s) {
+    return {.cluster = std::move(s.what.node.cluster),
+            .addresses = std::move(s.what.node.addresses),
+            .tls = std::move(s.what.node.tls)};
+}
+
+}  // namespace
+
+configuration configuration::from_file(const std::string& file) { return whole(read(file), file); }
+
+configuration configuration::from_environment() { return from_file(file_of_environment()); }
+
+configuration configuration::from_text(std::string_view text, const std::string& name) {
+    said all;
+    read_text(all, text, name);
+    return whole(std::move(all), name);
+}
+
+void configuration::check() const try {
+    if (engine) {
+        backend::check_address(engine->address, {engine->prefix, engine->patience});
+        return;
+    }
+    std::vector<wire::address> all;
+    const bool encrypted = !node.tls.certificate.empty() || !node.tls.key.empty() || !node.tls.authority.empty();
+    for (const std::string& a : node.addresses) {
+        all.push_back(wire::parse_address(a, encrypted));
+        for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+            if (all[i].endpoint == all.back().endpoint)
+                throw wire::refusal{"two nodes have the address " + a + "; give each its own"};
+        }
+    }
+    if (encrypted) {
+        const wire::tls_files files{node.tls.certificate, node.tls.key, node.tls.authority};
+        const wire::tls usable{files, wire::certificate_name(static_cast<wire::node_number>(node.self), node.cluster)};
+    }
+    if (!node.metrics.empty()) static_cast<void>(wire::parse_tcp(node.metrics, true));
+} catch (const wire::refusal& e) {
+    throw connection_error{std::string{"tutti: "} + e.what()};
+} catch (const backend::refusal& e) {
+    throw connection_error{std::string{"tutti: "} + e.what()};
+}
+
+node_options node_options::from_environment() {
+    configuration all = configuration::from_environment();
+    if (all.engine) {
+        throw configuration_error{
+            "tutti: the environment names an engine, and this program asks for nodes alone: have it make its node of a "
+            "configuration, or unset " +
+            std::string{prefix} + "ENGINE"};
+    }
+    return std::move(all.node);
+}
+
+observer_options observer_options::from_environment() { return observer(read(file_of_environment())); }
+observer_options observer_options::from_file(const std::string& file) { return observer(read(file)); }
+
+}  // namespace tutti::cluster

@@ -1,0 +1,254 @@
+// What a file and the environment say of a node: what is taken, what goes before what, and what is said of mistakes.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/configuration.hpp>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/nodes.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+
+namespace {
+
+using namespace tutti;
+using cluster::configuration;
+using cluster::configuration_error;
+using namespace std::chrono_literals;
+
+configuration of(const std::string& text) { return configuration::from_text(text, "n.toml"); }
+
+/// Why the text is refused; empty: it is not.
+std::string refusal_of(const std::string& text) {
+    try {
+        static_cast<void>(of(text));
+        return {};
+    } catch (const configuration_error& e) {
+        return e.what();
+    }
+}
+
+/// A variable of the environment, for as long as it lives.
+class variable {
+public:
+    variable(const char* name, const std::string& value) : name_{name} { ::setenv(name, value.c_str(), 1); }
+    ~variable() { ::unsetenv(name_); }
+    variable(const variable&) = delete;
+    variable& operator=(const variable&) = delete;
+
+private:
+    const char* name_;
+};
+
+class file {
+public:
+    explicit file(const std::string& text)
+        : name{::testing::TempDir() + "tutti-configuration-" + std::to_string(::getpid()) + ".toml"} {
+        std::ofstream{name} << text;
+    }
+    ~file() { std::remove(name.c_str()); }
+    file(const file&) = delete;
+    file& operator=(const file&) = delete;
+
+    const std::string name;
+};
+
+TEST(cluster_configuration, has_every_option_of_a_node) {
+    const configuration c = of(R"(
+cluster = "bank"
+nodes = ["127.0.0.1:1", "unix:/b"]
+self = 1
+certificate = "c"
+key = "k"
+authority = "a"
+placement = "writer"
+patience = 700
+connect-within = 800
+largest-message = 4096
+metrics = "127.0.0.1:0"
+[log]
+level = "error"
+json = true
+)");
+    EXPECT_EQ(c.node.cluster, "bank");
+    EXPECT_EQ(c.node.addresses, (std::vector<std::string>{"127.0.0.1:1", "unix:/b"}));
+    EXPECT_EQ(c.node.self, 1U);
+    EXPECT_EQ(c.node.tls.certificate + c.node.tls.key + c.node.tls.authority, "cka");
+    EXPECT_EQ(c.node.placement, cluster::placement::writer);
+    EXPECT_EQ(c.node.patience, 700ms);
+    EXPECT_EQ(c.node.connect_within, 800ms);
+    EXPECT_EQ(c.node.largest_message, 4096U);
+    EXPECT_EQ(c.node.metrics, "127.0.0.1:0");
+    EXPECT_EQ(c.log.level, "error");
+    EXPECT_TRUE(c.log.json);
+    EXPECT_FALSE(c.engine);
+}
+
+TEST(cluster_configuration, has_every_option_of_an_engine) {
+    const configuration c = of(R"(
+[engine]
+address = "memory:x"
+prefix = "p"
+patience = 1
+lease = 2
+batch = false
+staleness = 3
+)");
+    ASSERT_TRUE(c.engine);
+    EXPECT_EQ(c.engine->address, "memory:x");
+    EXPECT_EQ(c.engine->prefix, "p");
+    EXPECT_EQ(c.engine->patience, 1ms);
+    EXPECT_EQ(c.engine->lease, 2ms);
+    EXPECT_FALSE(c.engine->batch);
+    EXPECT_EQ(c.engine->staleness, 3ms);
+}
+
+TEST(cluster_configuration, of_nothing_is_one_process) {
+    cluster::node here{of("# nothing\n")};
+    EXPECT_EQ(here.nodes(), 1U);
+}
+
+TEST(cluster_configuration, makes_a_node_over_an_engine) {
+    cluster::node here{of("[engine]\naddress = 'memory:'\n")};
+    EXPECT_TRUE(here.capabilities().caches || !here.capabilities().durable) << "of the memory engine";
+    const cluster::ref<cluster::testing::account> a{here, "a"};
+    atomically([&](tx& t) { a.publish(t, {7}); });
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 7);
+}
+
+TEST(cluster_configuration, names_the_line_the_reason_and_what_to_write_instead) {
+    struct mistake {
+        const char* text;
+        const char* said;
+    };
+    const mistake all[] = {
+        {"\npatiense = 5\n",
+         "tutti: n.toml:2: 'patiense' is nothing that is known; write patience = a number of milli"},
+        {"colour = 5", "n.toml:1: 'colour' is nothing that is known; there are cluster, nodes, self, "},
+        {"staleness = 5", "n.toml:1: 'staleness' is nothing that is known; it stands in the table [engine]"},
+        {"[engine]\nself = 5", "n.toml:2: 'self' is nothing that is known; it stands before the first table"},
+        {"[motor]\nself = 5", "n.toml:1: 'motor' is nothing that is known; there are "},
+        {"engine = 'etcd:'", "n.toml:1: engine is a table: write [engine]"},
+        {"patience = '5 s'", "n.toml:1: patience is a number of milliseconds"},
+        {"patience = -5", "n.toml:1: patience is a number of milliseconds, not below 0"},
+        {"patience = 0", "n.toml:1: patience is a number of milliseconds, from 1 to 86400000, not 0"},
+        {"largest-message = 99999999999", "n.toml:1: largest-message is a number of bytes, from 1024 to 1073741824"},
+        {"placement = 'reader'", "n.toml:1: placement is \"home\" or \"writer\": where objects live, not 'reader'"},
+        {"nodes = '127.0.0.1:1'", "n.toml:1: nodes is a list of texts, the addresses of all nodes in their order"},
+        {"nodes = []\nself = 0", "n.toml:1: nodes is a list of texts"},
+        {"nodes = ['a', 5]\nself = 0", "n.toml:1: nodes is a list of texts"},
+        {"nodes = ['127.0.0.1:1']", "n.toml:1: nothing says which of the nodes this process is: write self = a number"},
+        {"self = 3", "n.toml: self is one of nodes, and there are none"},
+        {"nodes = ['127.0.0.1:1']\nself = 1", "n.toml:1: node 1 is none of the 1 nodes: self counts from 0"},
+        {"nodes = ['127.0.0.1:1']\nself = 0\n[engine]\naddress = 'memory:'",
+         "n.toml:4: objects are held by the nodes that n.toml:1 lists, or by an engine: leave one of the two out"},
+        {"cluster = \"a\\u0000b\"", "n.toml:1: cluster has a zero byte in it"},
+        {"[log]\njson = 'yes'", "n.toml:2: json is true or false"},
+        {"self = 1\nself = 2", "n.toml:2: "},
+        {"self = = 1", "n.toml:1: "},
+    };
+    for (const mistake& m : all) EXPECT_NE(refusal_of(m.text).find(m.said), std::string::npos) << refusal_of(m.text);
+}
+
+TEST(cluster_configuration, is_overridden_by_the_environment) {
+    const file f{"cluster = 'bank'\nnodes = ['127.0.0.1:1', '127.0.0.1:2']\nself = 0\npatience = 5\n"};
+    const variable self{"TUTTI_CLUSTER_SELF", "1"}, empty{"TUTTI_CLUSTER_PATIENCE", ""};
+    const configuration c = configuration::from_file(f.name);
+    EXPECT_EQ(c.node.self, 1U);
+    EXPECT_EQ(c.node.patience, 5ms) << "an empty variable says nothing";
+    EXPECT_EQ(c.node.cluster, "bank");
+    const variable named{"TUTTI_CLUSTER_CONFIG", f.name}, nodes{"TUTTI_CLUSTER_NODES", "127.0.0.1:7,127.0.0.1:8"};
+    const cluster::node_options by_environment = cluster::node_options::from_environment();
+    EXPECT_EQ(by_environment.addresses, (std::vector<std::string>{"127.0.0.1:7", "127.0.0.1:8"}));
+    EXPECT_EQ(by_environment.self, 1U);
+    const cluster::observer_options whom = cluster::observer_options::from_environment();
+    EXPECT_EQ(whom.cluster, "bank");
+    EXPECT_EQ(whom.addresses, by_environment.addresses);
+}
+
+TEST(cluster_configuration, names_the_variable_that_is_wrong) {
+    const auto said = [] {
+        try {
+            static_cast<void>(configuration::from_environment());
+            return std::string{};
+        } catch (const configuration_error& e) {
+            return std::string{e.what()};
+        }
+    };
+    {
+        const variable v{"TUTTI_CLUSTER_PATIENCE", "5s"};
+        EXPECT_EQ(said(), "tutti: TUTTI_CLUSTER_PATIENCE: give a number of milliseconds, not '5s'");
+    }
+    {
+        const variable v{"TUTTI_CLUSTER_ENGINE_BATCH", "yes"};
+        EXPECT_EQ(said(), "tutti: TUTTI_CLUSTER_ENGINE_BATCH: give true or false, not 'yes'");
+    }
+    {
+        const variable v{"TUTTI_CLUSTER_CONFIG", "/nonexistent"};
+        EXPECT_NE(said().find("/nonexistent: it cannot be read"), std::string::npos);
+    }
+    {
+        const variable v{"TUTTI_CLUSTER_ENGINE", "memory:"};
+        EXPECT_EQ(said(), "");
+        EXPECT_THROW(static_cast<void>(cluster::node_options::from_environment()), configuration_error);
+    }
+}
+
+TEST(cluster_configuration, is_checked_without_the_others) {
+    const auto checked = [](const std::string& text) {
+        try {
+            of(text).check();
+            return std::string{};
+        } catch (const cluster::connection_error& e) {
+            return std::string{e.what()};
+        }
+    };
+    EXPECT_EQ(checked("nodes = ['127.0.0.1:1', '127.0.0.1:2']\nself = 0"), "");
+    EXPECT_NE(checked("nodes = ['nowhere', '127.0.0.1:2']\nself = 0").find("'nowhere' is no address"),
+              std::string::npos);
+    EXPECT_NE(checked("nodes = ['0.0.0.0:1', '127.0.0.1:2']\nself = 0").find("beyond loopback"), std::string::npos);
+    EXPECT_NE(checked("nodes = ['127.0.0.1:1', '127.0.0.1:1']\nself = 0").find("two nodes have the address"),
+              std::string::npos);
+    EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nself = 0\ncertificate = '/nonexistent'"), "");
+    EXPECT_NE(checked("[engine]\naddress = 'steam:'").find("'steam:' means no engine"), std::string::npos);
+    EXPECT_NE(checked("[engine]\nprefix = 'a b'").find("the prefix 'a b' is no name"), std::string::npos);
+    EXPECT_EQ(checked("[engine]\naddress = 'memory:'"), "");
+}
+
+// Whatever bytes a file has, it is taken or refused by name: pieces of good files, cut, doubled and spoilt.
+TEST(cluster_configuration, of_any_bytes_is_taken_or_refused) {
+    const std::string good =
+        "cluster = \"bank\"\nnodes = [\"127.0.0.1:1\", \"unix:/b\"]\nself = 1\npatience = 700\nplacement = 'home'\n"
+        "[log]\nlevel = \"error\"\njson = true\n[engine]\naddress = 'memory:'\nstaleness = 3\n";
+    support::random random{7};
+    unsigned taken = 0, refused = 0;
+    for (unsigned turn = 0; turn < support::rounds(20'000); ++turn) {
+        std::string text = good.substr(0, random.below(good.size() + 1));
+        for (unsigned n = static_cast<unsigned>(random.below(6)); n != 0 && !text.empty(); --n) {
+            const std::size_t at = random.below(text.size());
+            switch (random.below(4)) {
+                case 0: text[at] = static_cast<char>(random.below(256)); break;
+                case 1: text.erase(at, random.below(8)); break;
+                case 2: text.insert(at, text.substr(random.below(text.size()), random.below(24))); break;
+                default: text.insert(at, 1, "[]{}=\"'.,\n#"[random.below(11)]); break;
+            }
+        }
+        try {
+            static_cast<void>(of(text));
+            ++taken;
+        } catch (const configuration_error& e) {
+            ++refused;
+            EXPECT_EQ(std::string{e.what()}.rfind("tutti: n.toml", 0), 0U) << e.what();
+        }
+    }
+    EXPECT_GT(taken, 0U);
+    EXPECT_GT(refused, 0U);
+}
+
+}  // namespace

@@ -1,0 +1,74 @@
+#include "node.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "messages.hpp"
+#include "node_watch.hpp"
+#include "of_configuration.hpp"
+#include "operator_signals.hpp"
+#include "supervisor.hpp"
+
+namespace tutti::tools {
+namespace {
+
+using server::severity;
+
+constexpr const char* not_read_anew =
+    "SIGHUP changes nothing: a node keeps its configuration and its objects until it ends, and all nodes of its "
+    "cluster end and start together";
+
+severity level_of(const std::string& name) {
+    if (name == "warning") return severity::warning;
+    return name == "error" ? severity::error : severity::info;
+}
+
+cluster::configuration read(const node_command_options& options) {
+    return of_configuration([&options] {
+        return options.file.empty() ? cluster::configuration::from_environment()
+                                    : cluster::configuration::from_file(options.file);
+    });
+}
+
+}  // namespace
+
+void hold_node(const node_command_options& options) {
+    const cluster::configuration how = read(options);
+    const messages operators{options.json || how.log.json, level_of(options.level.value_or(how.log.level))};
+    const auto say = [&](const std::string& line) { operators.say(severity::info, line); };
+    if (how.engine) {
+        throw cli::command_line_error{
+            "an engine holds the objects, so there is no node to be: leave [engine] out, or "
+            "start a program that uses it"};
+    }
+    if (how.node.addresses.empty()) {
+        throw cli::command_line_error{
+            "a cluster of one process has no other that could use its objects: write nodes and self into the file of "
+            "--config, or set TUTTI_CLUSTER_NODES and TUTTI_CLUSTER_SELF"};
+    }
+    how.check();
+    const std::string name = fmt::format("node {} of {}", how.node.self, how.node.addresses.size());
+    if (options.only_checks) return say(fmt::format("{} can be started", name));
+
+    std::optional<supervisor> starter{std::in_place};  // before there is another thread
+    operator_signals signals{operators, not_read_anew};
+    say(fmt::format("{} waits for the others, on {}", name, how.node.addresses[how.node.self]));
+    const cluster::node here{how};
+    signals.serve();
+    if (here.metrics_port() != 0) say(fmt::format("metrics on port {} of loopback", here.metrics_port()));
+    say(fmt::format("{} is connected to all", name));
+    starter->ready();
+    starter->keep_informed([] { return true; });
+    node_watch others{here, how.node, operators};
+    while (!signals.asked()) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{100});
+        others.look();
+    }
+    starter->stopping();
+    say("ended");
+}
+
+}  // namespace tutti::tools
