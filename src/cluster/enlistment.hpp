@@ -71,6 +71,7 @@ private:
     peer_body& body_;
     transaction work_;
     std::vector<object_id> again_;  // what is opened with the next object
+    bool spoilt_ = false;           // variables are of a later state than objects, whose node did not answer
     bool looked_ = false;           // at every object, as of now, since the last was opened
     bell bell_{0};
     bool enrolled_ = false;
