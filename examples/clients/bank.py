@@ -16,7 +16,7 @@ from redis.retry import Retry
 
 def connect(port):
     """A pool of connections, none of which repeats a command."""
-    return redis.Redis(port=port, decode_responses=True, retry_on_timeout=False, retry=Retry(NoBackoff(), 0))
+    return redis.Redis(port=port, socket_connect_timeout=5, socket_timeout=30, decode_responses=True, retry_on_timeout=False, retry=Retry(NoBackoff(), 0))
 
 
 def call_once(bank, name, *arguments, attempts=5):

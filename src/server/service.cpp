@@ -235,6 +235,7 @@ std::string service::body::promote() {
         follower_->tell_leader(before + 1);
         return {};
     } catch (const std::exception& e) {
+        if (!log_->others().look().leads) follower_->go_on();
         return std::string{"this server cannot lead: "} + e.what();
     }
 }

@@ -56,8 +56,8 @@ void journal::begin(std::uint64_t after) {
                      .first = before.empty() ? 1 : next};
     store_.add_branch(own);
     for (const branch& b : before) others_.know(b);
+    next_.store(next);  // first: what a follower's calls read of it was durable, and is to stay so
     durable_.store(next);
-    next_.store(next);
     not_in_snapshot_.store(store_.snapshot_position());
     collected_ = next;
     bytes_to_replay_.store(store_.bytes());
@@ -276,10 +276,14 @@ bool journal::collect() noexcept {
                 if (ready_calls_++ == 0) ready_.first = s.position;
                 ready_.last = s.position;
             }
+            // A position without a record may be a snapshot's cut, and no group lies on both sides of one: a follower
+            // that has copied the snapshot asks for groups from there on.
+            const bool ends = s.record.empty() && ready_calls_ != 0;
             ready_pending_ += bytes;
             ++collected_;
             early_ = s.next;
             delete &s;
+            if (ends) break;
         }
         return true;
     } catch (const std::bad_alloc&) {

@@ -89,13 +89,18 @@ void replication::hear(std::uint64_t term, const std::string& from) {
     std::string line;
     {
         const std::scoped_lock lock{mutex_};
-        if (!leads_ || !fenced_.empty() || branches_.empty() || term <= branches_.back().term) return;
-        line = fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
-                         term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
+        if (!leads_ || fence_is_kept_ || branches_.empty() || term <= branches_.back().term) return;
+        const bool is_new = fenced_.empty();
+        fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
+                  term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
         writes_.store(false, std::memory_order_release);
+        if (is_new) line = fenced_;
     }
-    of_.tell(true, line);
+    if (!line.empty()) of_.tell(true, line);
+    // Until it is on the disk whoever says so is not told that it is heard: a start might lead again.
     of_.with_file([&](store& file) { file.hear_term(term); });
+    const std::scoped_lock lock{mutex_};
+    fence_is_kept_ = true;
 }
 
 // asked_, held_ and rung_ are stored before the thread is woken under the lock that it looks at them under.

@@ -181,7 +181,8 @@ private:
     bool leads_ = false;
     std::string leader_;  // that it follows
     std::function<link_figures()> look_at_link_;
-    std::string fenced_;  // who has a later term
+    std::string fenced_;          // who has a later term
+    bool fence_is_kept_ = false;  // in the file
     std::vector<branch> branches_;
     std::vector<follower> followers_;
     std::thread thread_;

@@ -251,7 +251,7 @@ void store::forget_answers(std::int64_t before, std::size_t most) {
 std::uint64_t store::snapshot_position() { return number("SELECT of_snapshot FROM position"); }
 
 std::uint64_t store::end() {
-    const std::uint64_t last = number("SELECT max(last) FROM calls");
+    const std::uint64_t last = number("SELECT last FROM calls ORDER BY first DESC LIMIT 1");
     return std::max(last + 1, snapshot_position());
 }
 

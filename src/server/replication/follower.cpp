@@ -146,6 +146,10 @@ void follower::start_thread(std::function<void()> what) {
 
 void follower::start(std::string address) {
     address_ = std::move(address);
+    go_on();
+}
+
+void follower::go_on() {
     start_thread([this] { work(); });
 }
 
@@ -157,6 +161,7 @@ std::string follower::stop() {
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
     const std::scoped_lock lock{mutex_};
+    figures_.up = false;
     return failed_;
 }
 

@@ -40,6 +40,8 @@ public:
     void catch_up();
     /// `address`: of this server, for people. @throws std::system_error
     void start(std::string address);
+    /// After a stop, which was for a promotion that failed.
+    void go_on();
     /// Asks no more; what is in the log has been run then. Idempotent. Returns why this server cannot lead; empty: it
     /// can.
     std::string stop();

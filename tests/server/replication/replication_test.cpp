@@ -170,6 +170,37 @@ TEST_F(replication, copies) {
     EXPECT_EQ(again.cells(), leader.cells());
 }
 
+// Catches a group of calls that lies on both sides of a snapshot: of that a follower that copies gets neither half.
+TEST_F(replication, copies_while_calls_are_logged) {
+    settings how = with_log("a");
+    how.log.backlog = 100'000;
+    how.log.snapshot_after = 1;
+    how.log.sync = log_sync::every_second;  // many calls are in a group
+    bank leader{how};
+    const auto snapshots = [&] { return number_of(leader.serves.info(), "log_snapshots"); };
+    for (int round = 1; round <= 6; ++round) {
+        std::atomic<bool> stop{false};
+        std::vector<std::thread> writers;
+        for (int i = 0; i < 4; ++i) {
+            writers.emplace_back([&, i] {
+                client c{leader.serves.port()};
+                while (!stop)
+                    EXPECT_NE(c({"CALL", "mix", std::to_string(i), std::to_string((i + 1) % 4)}).front(), '-');
+            });
+        }
+        const std::size_t before = snapshots();
+        until([&] { return snapshots() > before + 1; });
+        bank follower{following("b" + std::to_string(round), leader.serves.port())};
+        stop = true;
+        for (std::thread& t : writers) t.join();
+        const auto late = std::chrono::steady_clock::now() + 20s;
+        while (follower.cells() != leader.cells() && std::chrono::steady_clock::now() < late)
+            std::this_thread::sleep_for(1ms);
+        EXPECT_EQ(follower.cells(), leader.cells()) << notices();
+    }
+    EXPECT_TRUE(was_told("snapshot was copied"));
+}
+
 TEST_F(replication, too_long_away) {
     settings how = with_log("a");
     how.log.backlog = 0;
