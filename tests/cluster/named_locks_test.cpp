@@ -10,7 +10,9 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cluster/directory/placement.hpp"
 #include "cluster/nodes.hpp"
+#include "cluster/raw_peer.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
 
@@ -149,9 +151,9 @@ TEST(cluster_named_locks, of_the_blocks_around_are_in_nobodys_way) {
     }
 }
 
-// Catches locks of a node that is gone which nobody gets any more, and blocks that go on without theirs.
-TEST(cluster_named_locks, of_a_node_that_is_lost_are_free) {
-    support::watchdog guard{"of_a_node_that_is_lost_are_free"};
+// Catches a block that commits without a lock whose home is lost, and may have been given to another.
+TEST(cluster_named_locks, whose_home_is_lost_are_gone) {
+    support::watchdog guard{"whose_home_is_lost_are_gone"};
     auto nodes = start_nodes(2, cluster::placement::home);
     std::string here, there;  // names with their home on nodes 0 and 1
     for (int i = 0; here.empty() || there.empty(); ++i) {
@@ -179,6 +181,37 @@ TEST(cluster_named_locks, of_a_node_that_is_lost_are_free) {
     EXPECT_TRUE(gone.load()) << "a block that has lost a lock does not commit";
     EXPECT_THROW(atomically([&](tx& t) { cluster::acquire(t, *nodes[0], {{there}}); }), cluster::node_lost);
     atomically([&](tx& t) { cluster::acquire(t, *nodes[0], {{here}}); });
+}
+
+// Catches locks of a node that has gone which nobody gets any more.
+TEST(cluster_named_locks, of_a_node_that_is_lost_are_free) {
+    support::watchdog guard{"of_a_node_that_is_lost_are_free"};
+    cluster::object_id name{1, 1};
+    while (cluster::home_of(name, 2) != 0) ++name.low;
+    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-names-" + std::to_string(::getpid()) + "-";
+    const cluster::node_options how{.addresses = {prefix + "0", prefix + "1"}, .patience = std::chrono::seconds{30}};
+    std::unique_ptr<cluster::testing::raw_peer> other;
+    std::thread calls{[&] {
+        other = std::make_unique<cluster::testing::raw_peer>(how.addresses[0]);
+        other->say_hello(how, 1);
+    }};
+    const node here{how};
+    calls.join();
+    const wire::transaction_name who{.node = 1, .slot = 0, .sequence = 1};
+    other->say({.kind = wire::kind::claim, .from = 1, .call = 7},
+               wire::encode(wire::claim{who, who, 0, {{name, false}}}));
+    wire::header h;
+    std::string body;
+    while (h.kind != wire::kind::claimed) ASSERT_TRUE(other->hear(h, body));
+    wire::claimed answer;
+    ASSERT_TRUE(wire::decode(body, answer));
+    EXPECT_EQ(answer.granted, 1u);
+    unsigned attempts = 0;
+    atomically([&](tx& t) {
+        if (++attempts == 2) other.reset();
+        cluster::acquire(t, here, {{name}});
+    });
+    EXPECT_GE(attempts, 2u);
 }
 
 TEST(cluster_named_locks, are_refused_where_nobody_keeps_them) {

@@ -23,9 +23,9 @@ TUTTI_EXPORT void acquire_names(tx& t, node_body& n, const named_lock* locks, st
 
 /// Takes abstract locks for the block of `t`, which holds them until the outermost block around it has ended, its undo
 /// actions included. Asks the homes of the names, all at once: one round trip where they are free, none for those that
-/// it has. Waits for a while where another holds one, and then restarts the block; what the blocks around an open nested
-/// one hold is not in its way. Throws node_lost if the home of a name is gone, also at the commit of a block that has
-/// taken one; and usage_error in an irrevocable block, and over an engine.
+/// it has. Waits for a while where another holds one, and then restarts the block; what the blocks around an open
+/// nested one hold is not in its way. Throws node_lost if the home of a name is gone, also at the commit of a block
+/// that has taken one; and usage_error in an irrevocable block, and over an engine.
 inline void acquire(tx& t, const node& of, std::initializer_list<named_lock> locks) {
     detail::acquire_names(t, of.body(), locks.begin(), locks.size());
 }
