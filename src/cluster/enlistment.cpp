@@ -196,7 +196,10 @@ void enlistment::acquire(std::span<const named_lock> locks) {
     for (const named_lock& l : locks) wanted.push_back({l.name, l.shared});
     switch (claims_.take(wanted, root.claims_.name())) {
         case outcome::good: return;
-        case outcome::too_large: body_.refuse_large();
+        case outcome::too_large:
+            throw usage_error{"tutti: a block holds no more than " + std::to_string(wire::most_elements) +
+                              " abstract locks whose names have their home on one node, and asks for no more than fit "
+                              "into one message: take one for many of its operations"};
         case outcome::lost: tally_.doom(rollback_reason::lost); body_.refuse_lost(claims_.lost_node(), false);
         case outcome::conflict:
         case outcome::uncertain: break;
