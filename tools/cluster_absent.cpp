@@ -3,8 +3,11 @@
 
 #include "cluster.hpp"
 #include "node.hpp"
+#include "served_cluster.hpp"
 
 namespace tutti::tools {
+
+struct served_cluster::body {};
 
 namespace {
 
@@ -16,6 +19,9 @@ namespace {
 
 int cluster_status(const cluster_options&) { refuse(); }
 void cluster_top(const cluster_options&) { refuse(); }
+served_cluster::served_cluster(const std::string&, bool, const messages&) { refuse(); }
+served_cluster::~served_cluster() = default;
+server::cluster_access& served_cluster::access() noexcept { return *access_; }
 void hold_node(const node_command_options&) { refuse(); }
 
 }  // namespace tutti::tools

@@ -17,6 +17,7 @@ struct serve_options {
     std::string shared_object;
     server::settings how;
     std::vector<std::pair<std::string, std::string>> settings;  ///< for the procedures
+    std::string cluster;    ///< configuration file of its node; empty: it belongs to no cluster
     std::string port_file;  ///< to write the port to once it is listened on; empty: none
     bool quiet = false;
     bool json = false;                                ///< messages are lines of JSON

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include "messages.hpp"
+#include "node_watch.hpp"
 #include "of_configuration.hpp"
 #include "operator_signals.hpp"
 #include "supervisor.hpp"
@@ -32,30 +32,6 @@ cluster::configuration read(const node_command_options& options) {
                                     : cluster::configuration::from_file(options.file);
     });
 }
-
-/// Says once of each other node that it is lost.
-class watch {
-public:
-    watch(const cluster::node& of, const cluster::node_options& how, const messages& operators)
-        : of_{of}, how_{how}, operators_{operators}, told_(of.nodes()) {}
-
-    void look() {
-        for (unsigned n = 0; n < of_.nodes(); ++n) {
-            if (told_[n] || !of_.lost(n)) continue;
-            told_[n] = true;
-            operators_.say(severity::error,
-                           fmt::format("node {} ({}) is lost: its objects are gone with it, and it cannot come back; "
-                                       "end all nodes, and start the cluster anew",
-                                       n, how_.addresses[n]));
-        }
-    }
-
-private:
-    const cluster::node& of_;
-    const cluster::node_options& how_;
-    const messages& operators_;
-    std::vector<bool> told_;
-};
 
 }  // namespace
 
@@ -86,7 +62,7 @@ void hold_node(const node_command_options& options) {
     say(fmt::format("{} is connected to all", name));
     starter->ready();
     starter->keep_informed([] { return true; });
-    watch others{here, how.node, operators};
+    node_watch others{here, how.node, operators};
     while (!signals.asked()) {
         std::this_thread::sleep_for(std::chrono::milliseconds{100});
         others.look();

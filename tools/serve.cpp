@@ -10,6 +10,7 @@
 
 #include "messages.hpp"
 #include "operator_signals.hpp"
+#include "served_cluster.hpp"
 #include "supervisor.hpp"
 #include "tutti/statistics.hpp"
 
@@ -50,6 +51,9 @@ void serve(const serve_options& options) {
     server::settings how = options.how;
     how.report_crashes = true;
     how.notice = [&](server::severity level, const std::string& line) { operators.say(level, line); };
+    std::optional<served_cluster> objects;
+    if (!options.cluster.empty())
+        how.cluster = &objects.emplace(options.cluster, options.only_checks, operators).access();
     server::service service{how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
     service.load(options.shared_object);

@@ -60,6 +60,10 @@ void add_options(CLI::App& serve, serve_words& words) {
         ->type_name("FILE");
     serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
         ->type_name("NAME=VALUE");
+    serve
+        .add_option("--cluster", options.cluster,
+                    "Be the node of a cluster that this file describes, so that procedures may use its objects")
+        ->type_name("FILE");
     serve.add_option("--host", how.host, "Address to listen on")->capture_default_str();
     CLI::Option* const tcp = serve.add_option("--port", port, "TCP port; 0: one that the system chooses")
                                  ->default_str(std::to_string(usual_port) + " without inherited sockets");
@@ -222,6 +226,11 @@ serve_options options_of(serve_words words) {
     for (const CLI::Option* const o : of_log) {
         if (o->count() != 0 && options.how.log.file.empty())
             throw cli::command_line_error{o->get_name() + " says how calls are logged: give --log FILE"};
+    }
+    if (!options.cluster.empty() && !options.how.log.file.empty()) {
+        throw cli::command_line_error{
+            "--cluster and --log do not go together: a start runs logged calls again, and would write objects of the "
+            "cluster a second time. Leave --log out, and have an engine keep what must outlive processes"};
     }
     options.how.inherited = inherited_sockets();
     const bool inherits = !options.how.inherited.empty();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "tutti/c/abort_causes.h"
@@ -44,6 +45,20 @@ public:
 class TUTTI_EXPORT deadline_missed : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override;
+};
+
+/// A block needs something beyond this process, a node of a cluster or an engine, which cannot be reached, or has not
+/// answered in time.
+class TUTTI_EXPORT out_of_reach : public std::runtime_error {
+public:
+    explicit out_of_reach(const std::string& what, bool outcome_known = true)
+        : std::runtime_error{what}, outcome_known_{outcome_known} {}
+    ~out_of_reach() override;
+    /// True: the block had no effect. False: it has had all of its effects beyond this process, or none.
+    [[nodiscard]] bool outcome_known() const noexcept { return outcome_known_; }
+
+private:
+    bool outcome_known_;
 };
 
 namespace detail {

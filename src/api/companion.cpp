@@ -1,8 +1,10 @@
 #include "api/companion.hpp"
 
+#include "base/futex.hpp"
 #include "core/lifecycle/footing.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/state/critical.hpp"
 #include "core/waiting/wakeup.hpp"
 
 namespace tutti::api {
@@ -26,6 +28,17 @@ const detail::frame* way_back(core::descriptor& d, const core::companion& compan
     while (empty_handed && f != nullptr && f->mark.writes != 0)
         f = f->parent->parent != nullptr ? f->parent : nullptr;  // the outermost block starts over
     return f;
+}
+
+void rest(core::descriptor& d, const detail::shared<std::uint32_t>& ended, base::deadline until) noexcept {
+    if (d.hooks != nullptr && d.hooks->rest != nullptr) d.hooks->rest(d, ended, until);
+    else base::futex_wait(ended.raw(), 0, until);
+}
+
+void end_rest(core::descriptor& d, detail::shared<std::uint32_t>& ended) noexcept {
+    ended.store(1, std::memory_order_release);
+    if (d.hooks != nullptr && d.hooks->rest != nullptr) d.hooks->wake(d);
+    else base::futex_wake_all(ended.raw());
 }
 
 void go_back(core::descriptor& d, const detail::frame& to) { core::attempt_go_back(d, to, abort_cause::validation); }

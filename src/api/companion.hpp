@@ -49,6 +49,14 @@ TUTTI_EXPORT void go_back_over_reads(core::descriptor& d);
 /// Blocks of the process that sleep in `retry` now, or are about to.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t blocks_in_retry() noexcept;
 
+/// In the middle of d's transaction, or before it: waits until `ended` is no longer zero, or `until`; may return early.
+/// A preemptable context gives its worker to others meanwhile, and a more urgent one may come first.
+TUTTI_EXPORT void rest(core::descriptor& d, const detail::shared<std::uint32_t>& ended,
+                              base::deadline until) noexcept;
+/// Any thread: ends a rest of d, if it rests. REQUIRES: d is in `rest`, or about to be, with `ended`, and does not go
+/// on for good until this has returned.
+TUTTI_EXPORT void end_rest(core::descriptor& d, detail::shared<std::uint32_t>& ended) noexcept;
+
 /// Rolls the attempt back and runs the block again. REQUIRES: not bound to commit.
 [[noreturn]] TUTTI_EXPORT void start_over(core::descriptor& d);
 

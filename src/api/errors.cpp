@@ -6,6 +6,7 @@
 namespace tutti {
 
 usage_error::~usage_error() = default;
+out_of_reach::~out_of_reach() = default;
 
 const char* cancelled::what() const noexcept { return "tutti: the atomic block was cancelled"; }
 const char* deadline_missed::what() const noexcept { return "tutti: the atomic block cannot meet its deadline"; }

@@ -42,26 +42,26 @@ void line::exchange(std::span<call> calls) {
         calls_ = calls;
         first_ = (std::uint64_t{slot} + 1) << slot_shift | count_;
         count_ += calls.size();
-        missing_.store(static_cast<std::uint32_t>(calls.size()), std::memory_order_relaxed);
+        missing_ = calls.size();
+        ended_.store(0, std::memory_order_relaxed);
     }
     for (std::size_t i = 0; i < calls.size(); ++i) {
         if (!channel_.send(calls[i].to, calls[i].kind, first_ + i, calls[i].body)) give_up_on(calls[i].to);
     }
     const base::deadline late = base::now() + channel_.patience_;
-    const bool came_soon = spin_until_complete();
-    while (!came_soon && !complete()) {
-        const std::uint32_t seen = missing_.load(std::memory_order_acquire);
-        if (seen == 0 || base::now() >= late) break;
-        base::futex_wait(missing_, seen, late);
+    if (!spin_until_complete()) {
+        while (!complete() && base::now() < late) api::rest(user_, ended_, late);
     }
     const std::lock_guard hold{guard_};
     calls_ = {};
-    missing_.store(0, std::memory_order_relaxed);
+    missing_ = 0;
+    ended_.store(1, std::memory_order_relaxed);
 }
 
 /// An answer from this machine, or from the next one, comes sooner than a thread that sleeps wakes up. Others may have
 /// the processor meanwhile. Where answers take longer, the next waits do not spin, more of them each time.
 bool line::spin_until_complete() noexcept {
+    if (user_.hooks != nullptr) return false;  // its worker has more to do than to spin
     if (sleeps_ != 0) {
         --sleeps_;
         return false;
@@ -87,7 +87,14 @@ void line::pause(unsigned turn) {
     if (turn < 3) return std::this_thread::yield();
     random_ = random_ * 6364136223846793005u + 1442695040888963407u + slot;
     const std::uint64_t most = std::uint64_t{20} << std::min(turn, 8u);
-    std::this_thread::sleep_for(std::chrono::microseconds{(random_ >> 33) % most});
+    const tutti::detail::shared<std::uint32_t> nobody_ends_it{0};
+    const base::deadline until = base::now() + std::chrono::microseconds{(random_ >> 33) % most};
+    while (base::now() < until) api::rest(user_, nobody_ends_it, until);
+}
+
+void line::settle(std::size_t calls) noexcept {
+    missing_ -= calls;
+    if (calls != 0 && missing_ == 0 && ended_.load(std::memory_order_relaxed) == 0) api::end_rest(user_, ended_);
 }
 
 void line::answer(std::uint64_t number, node_number from, std::string_view body) {
@@ -96,20 +103,19 @@ void line::answer(std::uint64_t number, node_number from, std::string_view body)
     if (i >= calls_.size() || calls_[i].answered || calls_[i].gone || calls_[i].to != from) return;
     calls_[i].answer = body;
     calls_[i].answered = true;
-    if (missing_.fetch_sub(1, std::memory_order_release) == 1) base::futex_wake_all(missing_);
+    settle(1);
 }
 
 /// No caller waits for that node any more. For the others it does: their answers tell that they are not the ones lost.
 void line::give_up_on(node_number node) {
     const std::lock_guard hold{guard_};
-    std::uint32_t given_up = 0;
+    std::size_t given_up = 0;
     for (call& c : calls_) {
         if (c.to != node || c.answered || c.gone) continue;
         c.gone = true;
         ++given_up;
     }
-    if (given_up == 0) return;
-    if (missing_.fetch_sub(given_up, std::memory_order_release) == given_up) base::futex_wake_all(missing_);
+    settle(given_up);
 }
 
 // ---- all of them
@@ -134,11 +140,11 @@ void channel::describe(node_facts& to) const {
 
 channel::~channel() = default;
 
-line& channel::open_line() {
+line& channel::open_line(core::descriptor& user) {
     const std::lock_guard hold{guard_};
     if (lines_.size() == by_slot_.size())
         throw std::length_error{"tutti: no more than 4096 threads may use one node of a cluster"};
-    line& fresh = lines_.emplace_back(*this, static_cast<std::uint16_t>(lines_.size()));
+    line& fresh = lines_.emplace_back(*this, user, static_cast<std::uint16_t>(lines_.size()));
     by_slot_[fresh.slot].store(&fresh, std::memory_order_release);  // partner: receive
     return fresh;
 }

@@ -1,6 +1,8 @@
 // The network port over sockets: calls with numbers, threads that wait for their answers, nodes that are lost.
 //
-// A line belongs to one thread at a time (its slot is in the name of every transaction that it runs). Its calls carry
+// Who waits for answers rests (api/companion.hpp): a context of a scheduler leaves its worker to others meanwhile.
+//
+// A line belongs to one context (its slot is in the name of every transaction that it runs). Its calls carry
 // the slot and a count; an answer that comes late finds another count, and is dropped.
 #pragma once
 
@@ -14,6 +16,7 @@
 #include <mutex>
 #include <thread>
 
+#include "api/companion.hpp"
 #include "cluster/changes.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
@@ -25,7 +28,8 @@ class channel;
 
 class line final : public network {
 public:
-    line(channel& of, std::uint16_t number) noexcept : channel_{of}, slot{number} {}
+    line(channel& of, core::descriptor& user, std::uint16_t number) noexcept
+        : channel_{of}, user_{user}, slot{number} {}
 
     void exchange(std::span<call> calls) override;
     void post(node_number to, wire::kind kind, std::string body) override;
@@ -35,10 +39,13 @@ private:
     friend class channel;
     void answer(std::uint64_t number, node_number from, std::string_view body);
     void give_up_on(node_number node);
-    [[nodiscard]] bool complete() const noexcept { return missing_.load(std::memory_order_acquire) == 0; }
+    /// So many of the calls need not be waited for any more. REQUIRES: the lock.
+    void settle(std::size_t calls) noexcept;
+    [[nodiscard]] bool complete() const noexcept { return ended_.load(std::memory_order_acquire) != 0; }
     [[nodiscard]] bool spin_until_complete() noexcept;
 
     channel& channel_;
+    core::descriptor& user_;  // of its one context
 
 public:
     const std::uint16_t slot;
@@ -49,8 +56,10 @@ private:
     std::uint64_t first_ = 0;
     std::uint64_t count_ = 1;
     std::uint64_t random_ = 0;
-    /// Release by the thread that brings the last answer, acquire by the thread that waits for it.
-    std::atomic<std::uint32_t> missing_{0};
+    std::size_t missing_ = 0;
+    /// Not zero: no answer is waited for any more. Release by the thread that brings the last one, acquire by the one
+    /// that waits.
+    tutti::detail::shared<std::uint32_t> ended_{1};
     unsigned sleeps_ = 0;       // waits that do not spin, of those to come
     unsigned last_sleeps_ = 0;  // how many these were at first
 };
@@ -65,7 +74,7 @@ public:
     void join();
 
     /// A line for one more thread; kept until the end. Throws std::length_error where there are too many.
-    line& open_line();
+    line& open_line(core::descriptor& user);
     /// What it knows of the facts of the node.
     void describe(node_facts& to) const;
 

@@ -53,7 +53,7 @@ peer_body::~peer_body() {
 }
 
 std::unique_ptr<opened> peer_body::make(core::descriptor& d) {
-    return std::make_unique<enlistment>(site_, channel_.open_line(), d, *this);
+    return std::make_unique<enlistment>(site_, channel_.open_line(d), d, *this);
 }
 
 void peer_body::refuse_lost(node_number node, bool uncertain) const {

@@ -146,6 +146,7 @@ private:
     static void wait(core::descriptor& self, core::descriptor& other, core::word state) noexcept;
     static void sleep(core::descriptor& self, const detail::shared<std::uint32_t>& woken,
                       std::optional<base::deadline> until) noexcept;
+    static void rest(core::descriptor& self, const detail::shared<std::uint32_t>& woken, base::deadline until) noexcept;
     static void wake_sleeper(core::descriptor& sleeper) noexcept;
     static bool outranks(core::descriptor& self, core::descriptor& other) noexcept;
     static void let_go(core::descriptor& d) noexcept;

@@ -81,6 +81,7 @@ void scheduler::connect(context& c) const noexcept {
     c.hooks.serve_tick = &serve_tick;
     c.hooks.wait = &wait;
     c.hooks.sleep = &sleep;
+    c.hooks.rest = &rest;
     c.hooks.wake = &wake_sleeper;
     c.hooks.outranks = &outranks;
     c.hooks.hold = &hold;
@@ -171,6 +172,19 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
         s.enter_parked(c, nullptr, until);
         s.give_place_up(c);
         s.admit_another();
+    }
+    worker::current()->park();
+}
+
+void scheduler::rest(core::descriptor& self, const detail::shared<std::uint32_t>& woken,
+                     base::deadline until) noexcept {
+    scheduler& s = *the_scheduler;
+    context& c = *context_of(self);
+    {
+        const short_guard guard{s.lock_};
+        // The thread that stores it takes the lock afterwards.
+        if (woken.load(std::memory_order_acquire) != 0) return;
+        s.enter_parked(c, nullptr, until);
     }
     worker::current()->park();
 }

@@ -184,7 +184,8 @@ void worker::leave(departure why) noexcept {
     context& c = *running_;
     c.transaction = detail::current_transaction;
     // What it owns may be taken from here on. A context that parks itself owns nothing that anybody waits for long
-    // (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice.
+    // (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice. One that rests for the network
+    // keeps what it owns, as a thread that sleeps does: its commit may be under way elsewhere.
     if (why == departure::preempted) for_each_open(c.transaction, core::suspend);
     left_.why = why;
     fiber::change(c.place, loop_);

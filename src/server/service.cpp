@@ -51,6 +51,9 @@ settings checked(settings how) {
         how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
     need(how.follow.host.empty() || !how.log.file.empty(), "a server that follows another needs a log of its own");
     need(how.log.replicas == 0 || !how.log.file.empty(), "what waits for followers needs a log");
+    need(how.cluster == nullptr || how.log.file.empty(),
+         "a server whose procedures use objects of a cluster logs no calls: a start runs them again, and would write "
+         "the objects a second time. Leave the log out, and have an engine keep what must outlive processes");
     need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
     return how;
 }
@@ -59,7 +62,7 @@ settings checked(settings how) {
 
 class service::body {
 public:
-    explicit body(settings given) : how{checked(std::move(given))} {}
+    explicit body(settings given) : how{checked(std::move(given))} { procedures.share(how.cluster); }
 
     void check();
     void start();
@@ -384,6 +387,7 @@ snapshot service::body::look() const {
     for (const auto& r : io_threads_) add(s, r->counted());
     add(s, own_calls_->counted());
     add_transactions(s);
+    if (how.cluster != nullptr) s.cluster = how.cluster->look();
     if (log_) {
         s.log = log_->look();
         s.others = log_->others().look();

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tutti/detail/config.hpp"
+#include "tutti/errors.hpp"
 
 namespace tutti::cluster {
 
@@ -16,12 +17,16 @@ public:
 };
 
 /// A node that the block needs is gone, or has not answered in time. The block had no effect.
-class TUTTI_EXPORT node_lost : public std::runtime_error {
+class TUTTI_EXPORT node_lost : public out_of_reach {
 public:
-    node_lost(const std::string& what, unsigned node) : std::runtime_error{what}, node_{node} {}
+    node_lost(const std::string& what, unsigned node) : node_lost{what, node, true} {}
     ~node_lost() override;
     /// Its number.
     [[nodiscard]] unsigned node() const noexcept { return node_; }
+
+protected:
+    node_lost(const std::string& what, unsigned node, bool outcome_known)
+        : out_of_reach{what, outcome_known}, node_{node} {}
 
 private:
     unsigned node_;
@@ -31,7 +36,7 @@ private:
 /// nobody who is left knows which. Local variables keep their values.
 class TUTTI_EXPORT outcome_unknown : public node_lost {
 public:
-    using node_lost::node_lost;
+    outcome_unknown(const std::string& what, unsigned node) : node_lost{what, node, false} {}
     ~outcome_unknown() override;
 };
 

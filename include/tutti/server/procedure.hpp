@@ -26,6 +26,7 @@
 
 #include "tutti/deadline.hpp"
 #include "tutti/detail/config.hpp"
+#include "tutti/server/cluster.hpp"
 #include "tutti/server/codec.hpp"
 #include "tutti/server/undisturbed.hpp"
 
@@ -264,6 +265,10 @@ public:
     /// @throws registration_error  when the name is taken
     virtual void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                              std::function<void(snapshot_reader&)> load) = 0;
+    /// The node whose objects procedures may use, as `cluster::ref<T>` (<tutti/cluster/ref.hpp>); it lives until all
+    /// that was registered by at_end has run.
+    /// @throws registration_error  when the server has none
+    [[nodiscard]] virtual cluster::node& cluster() const = 0;
 };
 
 }  // namespace tutti::server
@@ -273,8 +278,8 @@ public:
 #define TUTTI_PROCEDURES(registry_name)                                                   \
     TUTTI_UNDISTURBED_STATICS                                                             \
     static void tutti_define_procedures(tutti::server::registry& registry_name);          \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_3(tutti::server::registry* to);  \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_3(tutti::server::registry* to) { \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_4(tutti::server::registry* to);  \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_4(tutti::server::registry* to) { \
         tutti_define_procedures(*to);                                                     \
     }                                                                                     \
     static void tutti_define_procedures(tutti::server::registry& registry_name)

@@ -153,6 +153,9 @@ struct settings {
     std::chrono::milliseconds remember_for{600'000};
     /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw.
     std::function<void(severity, const std::string&)> notice{};
+    /// A cluster whose objects procedures use (registry::cluster); it lives until the service has ended. Not beside
+    /// `log`: what a start runs again would write objects a second time.
+    cluster_access* cluster = nullptr;
     log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
     /// If it names a server: this one appends what that one logs to its own log, runs it, and serves procedures that
     /// are read-only, until it is promoted. It needs a log.

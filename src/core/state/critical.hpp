@@ -26,6 +26,9 @@ struct preemption {
     /// On any thread, once for a `sleep` and perhaps before it: `sleeper` has something to do.
     /// Not null if `sleep` is not.
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
+    /// `self`, in the middle of a transaction, waits for what is no transaction: as `sleep`, but nothing interrupts it,
+    /// and it is not held to wait for ever. Null: sleeps.
+    void (*rest)(descriptor& self, const detail::shared<std::uint32_t>& woken, base::deadline until) noexcept = nullptr;
     /// Whether `self` takes what `other` owns, which is suspended, instead of waiting for it. Null: the policy decides.
     bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;
     /// In user code: no tick takes the processor from the context of `self` until it has ended as often as it has

@@ -9,7 +9,7 @@
 namespace tutti::server {
 namespace {
 
-constexpr const char* entry_symbol = "tutti_server_procedures_3";
+constexpr const char* entry_symbol = "tutti_server_procedures_4";
 
 bool is_printable(char c) noexcept { return c > ' ' && c < 127; }
 
@@ -51,6 +51,16 @@ void catalog::at_snapshot(std::string name, std::function<void(snapshot_writer&)
         if (k.name == name) throw registration_error{"the data '" + name + "' are in the snapshot twice"};
     }
     kept_.push_back({std::move(name), std::move(dump), std::move(load)});
+}
+
+cluster::node& catalog::cluster() const {
+    if (objects_of_others_ == nullptr) {
+        throw registration_error{
+            "these procedures use objects of a cluster, and the server belongs to none: give tutti serve --cluster "
+            "FILE, "
+            "the configuration of its node (settings::cluster in a program)"};
+    }
+    return objects_of_others_->node();
 }
 
 std::string catalog::setting(std::string_view name, std::string_view otherwise) const {

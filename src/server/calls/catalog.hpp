@@ -34,6 +34,9 @@ public:
     void at_end(std::function<void()> f) override { closing_.push_back(std::move(f)); }
     void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                      std::function<void(snapshot_reader&)> load) override;
+    [[nodiscard]] cluster::node& cluster() const override;
+    /// Before procedures are registered. Null: there is none.
+    void share(cluster_access* objects) noexcept { objects_of_others_ = objects; }
     [[nodiscard]] const std::vector<kept_data>& kept() const noexcept { return kept_; }
 
     /// Loads a shared object for good and lets it register its procedures.
@@ -66,6 +69,7 @@ private:
     std::vector<kept_data> kept_;
     std::vector<const void*> objects_;
     const entry* together_ = nullptr;
+    cluster_access* objects_of_others_ = nullptr;
 };
 
 }  // namespace tutti::server

@@ -38,6 +38,8 @@ ending explain(const job& of, const std::string& name, reply& to) {
         return error(ending::deadline, "it could not meet its deadline");
     } catch (const tutti::cancelled&) {
         return error(ending::cancelled, "it cancelled its transaction");
+    } catch (const tutti::out_of_reach& e) {
+        return error(e.outcome_known() ? ending::lost : ending::unknown, e.what());
     } catch (const log_unwritable& e) {
         return error(ending::no_log, e.what());
     } catch (const std::exception& e) {
@@ -127,6 +129,8 @@ std::string_view code_of(ending e) noexcept {
         case ending::no_log: return "NOLOG";
         case ending::unsaved: return "UNSAVED";
         case ending::unreplicated: return "UNREPLICATED";
+        case ending::lost: return "LOST";
+        case ending::unknown: return "UNKNOWN";
     }
     return "ERR";
 }

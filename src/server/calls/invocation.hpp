@@ -31,9 +31,11 @@ enum class ending : std::uint8_t {
     gone,
     no_log,
     unsaved,
-    unreplicated
+    unreplicated,
+    lost,
+    unknown
 };
-inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::unreplicated) + 1;
+inline constexpr std::size_t ending_count = static_cast<std::size_t>(ending::unknown) + 1;
 [[nodiscard]] std::string_view code_of(ending e) noexcept;
 
 /// What one call is.

@@ -130,6 +130,15 @@ std::string to_text(const snapshot& s) {
     line("signals", s.busy.signals);
     line("redirections", s.busy.redirections);
     line("signals_postponed", s.busy.postponed);
+    if (s.cluster) {
+        text.append("\r\n# cluster\r\n");
+        line("cluster_node", s.cluster->node);
+        line("cluster_nodes", s.cluster->nodes);
+        line("cluster_nodes_lost", s.cluster->lost);
+        line("cluster_commits", s.cluster->commits);
+        line("cluster_aborts", s.cluster->aborts);
+        line("cluster_round_trips", s.cluster->round_trips);
+    }
     if (s.log) {
         text.append("\r\n# log\r\n");
         line("log_calls", s.log->calls);

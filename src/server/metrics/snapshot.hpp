@@ -13,6 +13,7 @@
 #include "server/journal/journal.hpp"
 #include "server/metrics/counters.hpp"
 #include "tutti/errors.hpp"
+#include "tutti/server/cluster.hpp"
 
 namespace tutti::server {
 
@@ -43,6 +44,7 @@ struct snapshot {
     // or else by file and line.
     std::map<std::string, of_block> blocks;
 
+    std::optional<cluster_figures> cluster;
     std::optional<journal::figures> log;  // where calls are logged
     std::optional<journal::replication_figures> others;
 };

@@ -1,0 +1,35 @@
+/// @file
+/// A node, as a transaction server uses it whose procedures work on objects of the cluster.
+///
+///     tutti::cluster::node here{tutti::cluster::configuration::from_environment()};
+///     tutti::cluster::serving objects{here};
+///     tutti::server::service bank{{.port = 7411, .cluster = &objects}};
+#pragma once
+
+#include "tutti/cluster/node.hpp"
+#include "tutti/server/cluster.hpp"
+
+namespace tutti::cluster {
+
+class serving final : public server::cluster_access {
+public:
+    /// `of` lives until the service has ended.
+    explicit serving(cluster::node& of) noexcept : node_{of} {}
+
+    [[nodiscard]] cluster::node& node() noexcept override { return node_; }
+    [[nodiscard]] server::cluster_figures look() const override {
+        const node_statistics s = node_.statistics();
+        server::cluster_figures f{.node = node_.number(),
+                                  .nodes = node_.nodes(),
+                                  .commits = s.commits,
+                                  .aborts = s.aborts,
+                                  .round_trips = s.round_trips};
+        for (unsigned n = 0; n < f.nodes; ++n) f.lost += node_.lost(n) ? 1U : 0U;
+        return f;
+    }
+
+private:
+    cluster::node& node_;
+};
+
+}  // namespace tutti::cluster

@@ -1,0 +1,30 @@
+// The node of `tutti serve --cluster`.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "messages.hpp"
+#include "tutti/server/cluster.hpp"
+
+namespace tutti::tools {
+
+class served_cluster {
+public:
+    /// Returns when all nodes are connected, or the engine answers. Says when another node is lost, while it lives.
+    /// With `only_checks` nobody is asked, and procedures find a cluster of this process alone.
+    /// @throws cli::command_line_error for a configuration that means nothing; what making a node throws
+    served_cluster(const std::string& file, bool only_checks, const messages& operators);
+    ~served_cluster();
+    served_cluster(const served_cluster&) = delete;
+    served_cluster& operator=(const served_cluster&) = delete;
+
+    [[nodiscard]] server::cluster_access& access() noexcept;
+
+private:
+    struct body;
+    std::unique_ptr<body> body_;
+    server::cluster_access* access_ = nullptr;
+};
+
+}  // namespace tutti::tools
