@@ -8,6 +8,7 @@ bench_usage() {
 usage: ./dev bench [family]... [options]
        ./dev bench policies|deadlines [options]
        ./dev bench growth [options]
+       ./dev bench cluster [options]
        ./dev bench preempt [milliseconds]
        ./dev bench serving redis|durability [options]
        ./dev bench engines [rounds] [seconds]
@@ -48,6 +49,14 @@ usage: ./dev bench [family]... [options]
   --limit <seconds>      a point that takes longer is stopped, and reported so (default: 10; quick: 2)
   --instructions         count the instructions of what grows faster than it should, by valgrind; 5 minutes more
   --out <folder>         where tables, chart and figures go (default: build/bench/growth)
+
+  cluster                simulated clusters of 2 to 1,000 nodes, after figures 6.1 to 6.15 of HyflowCPP; 5 minutes
+  --quick                fewer points, less virtual time for each; a minute
+  --calibrate            first run two real nodes, take the costs from them, and show real beside simulated
+  --figures <a,b>        only these, such as 6.1,scale
+  --latency <ns>         between nodes; --processors <n> of each node; --seed <n>
+  --rounds <n>           of real runs (default: 5)
+  --out <folder>         where tables, charts and figures go (default: build/bench/cluster)
 
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
   engines                blocks over etcd and PostgreSQL beside clients by hand; a minute
@@ -122,6 +131,13 @@ bench_growth() {
     bench_apart bench/growth measure growth "$@"
 }
 
+bench_cluster() {
+    local programs=(tutti-bench-cluster) build_options=(-DTUTTI_BENCH=ON -DTUTTI_CLUSTER=ON -DTUTTI_APPS=ON)
+    if is_among --calibrate "$@"; then programs+=(tutti-cluster); fi
+    packages_bench+=("${packages_cluster[@]}")
+    bench_apart bench/cluster measure cluster "$@"
+}
+
 bench_serving() {
     steps 2
     {
@@ -163,6 +179,10 @@ command_bench() {
             bench_growth "${@:2}"
             return
             ;;
+        " cluster "*)
+            bench_cluster "${@:2}"
+            return
+            ;;
         " engines "*)
             bench_engines "${@:2}"
             return
@@ -175,7 +195,7 @@ command_bench() {
     local out=build/bench list=0 arguments=() for_report=() program python growth=0
     while (($# > 0)); do
         case $1 in
-            policies | deadlines | growth | preempt | engines) die "$1 is measured alone: ./dev bench $1" ;;
+            policies | deadlines | growth | cluster | preempt | engines) die "$1 is measured alone: ./dev bench $1" ;;
             --out)
                 out=${2:-}
                 [[ -n $out ]] || die "--out needs a folder"

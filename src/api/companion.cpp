@@ -85,6 +85,10 @@ bool is_all_of(const core::descriptor& d) noexcept {
     return d.writes.empty() && d.reads() == 0 && core::count_participants(d) == 1;
 }
 
+bool decides_nothing_else(const core::descriptor& d) noexcept {
+    return core::count_participants(d) == 1 && !core::has(d, core::deferred::kind::at_commit);
+}
+
 std::uint32_t blocks_in_retry() noexcept { return core::waiters(); }
 
 void start_over(core::descriptor& d) { core::attempt_abort(d, abort_cause::validation); }

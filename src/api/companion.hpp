@@ -46,6 +46,8 @@ TUTTI_EXPORT void go_back_over_reads(core::descriptor& d);
 /// elsewhere, for good, at an instant that has to be one at which the local reads are current.
 [[nodiscard]] TUTTI_EXPORT bool protect_reads(core::descriptor& d) noexcept;
 
+/// Whether nothing but one companion votes on it, and nothing is done at the decision (at_commit).
+[[nodiscard]] TUTTI_EXPORT bool decides_nothing_else(const core::descriptor& d) noexcept;
 /// Blocks of the process that sleep in `retry` now, or are about to.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t blocks_in_retry() noexcept;
 

@@ -45,6 +45,15 @@ void line::exchange(std::span<call> calls) {
         missing_ = calls.size();
         ended_.store(0, std::memory_order_relaxed);
     }
+    struct at_end {
+        line& of;
+        ~at_end() {
+            const std::lock_guard hold{of.guard_};
+            of.calls_ = {};
+            of.missing_ = 0;
+            of.ended_.store(1, std::memory_order_relaxed);
+        }
+    } const forgets_them{*this};  // also where memory for a message runs out
     for (std::size_t i = 0; i < calls.size(); ++i) {
         if (!channel_.send(calls[i].to, calls[i].kind, first_ + i, calls[i].body)) give_up_on(calls[i].to);
     }
@@ -52,10 +61,6 @@ void line::exchange(std::span<call> calls) {
     if (!spin_until_complete()) {
         while (!complete() && base::now() < late) api::rest(user_, ended_, late);
     }
-    const std::lock_guard hold{guard_};
-    calls_ = {};
-    missing_ = 0;
-    ended_.store(1, std::memory_order_relaxed);
 }
 
 /// An answer from this machine, or from the next one, comes sooner than a thread that sleeps wakes up. Others may have

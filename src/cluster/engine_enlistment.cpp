@@ -210,6 +210,7 @@ verdict engine_enlistment::commit_in_engine(std::vector<backend::check>& checks,
 }
 
 bool engine_enlistment::snapshot_moved() {
+    if (held_.empty()) snapshot_ = {};  // what was read at it was rolled back, and the variables have moved on
     if (!joined() || held_.empty() || is_current()) return true;  // E3
     ++defeats_;
     tally_.doom(rollback_reason::changed);
@@ -236,7 +237,9 @@ vote engine_enlistment::prepare() {
     if (descriptor_.bound_to_commit()) touch();
     std::vector<backend::write> writes = gather();
     if (writes.empty()) {
-        if (descriptor_.writes.empty() || held_.empty()) return vote::commit;       // ordered where it has read
+        if (held_.empty()) return vote::commit;
+        const bool only = descriptor_.writes.empty() && api::decides_nothing_else(descriptor_);
+        if (only) return vote::commit;                                              // ordered where it has read
         if (!is_current() || !api::reads_stand(descriptor_)) return say_restart();  // E5
         return vote::commit;
     }

@@ -13,7 +13,13 @@ namespace tutti::cluster {
 enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch() {
-    if (!joined() && descriptor_.bound_to_commit()) {
+    const bool bound = descriptor_.bound_to_commit();
+    if (joined() && bound && !work_.empty()) {
+        throw usage_error{
+            "tutti: a block became irrevocable after it had opened objects of a cluster, which other nodes may have "
+            "overwritten since: use them in a block of their own, before this one"};
+    }
+    if (bound) {
         throw usage_error{
             "tutti: an irrevocable transaction touched an object of a cluster; other nodes cannot be made to wait for "
             "it: touch the object in a block of its own, before this one"};
@@ -25,6 +31,7 @@ void enlistment::touch() {
     enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
     const bool snapshot = is_reader();
+    spoilt_ = false;
     again_.clear();
     if (defeats_ != 0 && !snapshot) note_to_open_again();
     looked_ = false;
@@ -141,7 +148,10 @@ bool enlistment::snapshot_moved() {
     // with objects had read here, which holds its locks until it draws.
     const outcome o = look_anew();
     if (o == outcome::good) return true;
-    if (o != outcome::conflict) fail(o);
+    if (o != outcome::conflict) {
+        spoilt_ = true;  // the variables have moved on, whatever the body makes of the error
+        fail(o);
+    }
     try_to_go_back();
     note_defeat(work_.why());
     return false;
@@ -214,9 +224,15 @@ vote enlistment::prepare() {
         tally_.doom(rollback_reason::lost);
         body_.refuse_lost(claims_.lost_node(), false);
     }
+    if (descriptor_.bound_to_commit() && !work_.empty()) touch();
+    if (spoilt_) {
+        note_defeat(rollback_reason::lost);
+        return vote::restart;
+    }
     encode_writes();
-    // Readers have an order already: at work_.time(), which the local reads fit in.
-    if (!work_.writes() && descriptor_.writes.empty()) return vote::commit;
+    // Readers have an order already: at work_.time(), which the local reads fit in. Where others order by the vote, or
+    // act at the decision, what was read has to be current then.
+    if (!work_.writes() && descriptor_.writes.empty() && api::decides_nothing_else(descriptor_)) return vote::commit;
     const bool alone = api::is_all_of(descriptor_);
     const outcome o = work_.prepare(alone);
     if (o == outcome::good) {
@@ -248,7 +264,7 @@ bool enlistment::heed_retry() {
     std::vector<backend::check> watched;
     for (const auto& e : work_.entries()) watched.push_back({key_of(e->id), e->version});
     // Before the owners are asked: what they tell finds the bell. They can always be heard, but while the node ends.
-    static_cast<void>(body_.bells().enrol(bell_, watched));
+    if (!body_.bells().enrol(bell_, watched)) restart();  // nodes were lost meanwhile: all bells have rung
     enrolled_ = true;
     if (const outcome o = work_.watch(); o != outcome::good) fail(o);
     return true;

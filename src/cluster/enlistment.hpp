@@ -81,6 +81,7 @@ private:
     claims claims_;
     unsigned blocks_of_undo_ = 0;   // that run while the locks of a block that is rolled back are held
     std::vector<object_id> again_;  // what is opened with the next object
+    bool spoilt_ = false;           // variables are of a later state than objects, whose node did not answer
     bool looked_ = false;           // at every object, as of now, since the last was opened
     bell bell_{0};
     bool enrolled_ = false;

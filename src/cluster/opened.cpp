@@ -63,12 +63,13 @@ void opened::forget_step() noexcept {
 void opened::note_for_undo(detail::slot& s) {
     if (descriptor_.frame_->parent == nullptr || broken(fault::keep_overwritten_copy))
         return;  // with the outermost block everything goes
-    descriptor_.on_abort([&s, exists = s.exists, written = s.written,
-                          value = std::shared_ptr<detail::value_holder>{s.value ? s.value->clone() : nullptr}] {
-        s.exists = exists;
-        s.written = written;
-        s.value = value ? value->clone() : nullptr;
-    });
+    descriptor_.on_abort(
+        [&s, exists = s.exists, written = s.written, value = s.value ? s.value->clone() : nullptr]() mutable {
+            s.exists = exists;
+            s.written = written;
+            if (value && s.value && s.value->take_back(std::move(*value))) return;
+            s.value = std::move(value);
+        });
 }
 
 }  // namespace tutti::cluster

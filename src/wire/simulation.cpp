@@ -20,9 +20,8 @@ void simulation::deliver_after(std::uint64_t delay, node_number from, node_numbe
     std::uint64_t due = now_ + delay;
     if (how_.in_order) {
         const std::uint32_t pair = std::uint32_t{from} << 16 | to;
-        auto at = std::ranges::find(last_, pair, [](const auto& l) { return l.first; });
-        if (at == last_.end()) at = last_.insert(last_.end(), {pair, 0});
-        due = at->second = std::max(due, at->second + 1);
+        std::uint64_t& last = last_[pair];
+        due = last = std::max(due, last + 1);
     }
     after(due - now_, [this, to, f = std::move(frame)] { deliver_(to, f); });
 }

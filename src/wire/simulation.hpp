@@ -8,8 +8,8 @@
 #include <functional>
 #include <queue>
 #include <string>
+#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "wire/message.hpp"
 
@@ -58,7 +58,7 @@ private:
     std::uint64_t now_ = 0;
     std::uint64_t events_ = 0;
     std::priority_queue<event> due_;
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> last_;  // per pair of nodes: when the latest frame arrives
+    std::unordered_map<std::uint32_t, std::uint64_t> last_;  // per pair of nodes: when the latest frame arrives
 };
 
 }  // namespace tutti::wire

@@ -143,6 +143,38 @@ TEST(cluster_objects, are_refused_to_irrevocable_blocks) {
                      a.publish(t, {1});
                  }),
                  usage_error);
+    // Nor may one become so that has opened an object: another node may have overwritten it.
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    EXPECT_THROW(atomically([&](tx& t) {
+                     a.write(t).balance = 2;
+                     t.become_irrevocable();
+                 }),
+                 usage_error);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     (void)a.read(t);
+                     t.become_irrevocable();
+                     (void)ref<account>{here, "b"}.find(t);
+                 }),
+                 usage_error);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);
+}
+
+// Two clusters in one block: what was only read of one orders it among those that commit in the other.
+TEST(cluster_objects, of_two_clusters_have_one_order) {
+    node first, second;
+    const ref<account> a{first, "a"}, b{second, "b"};
+    atomically([&](tx& t) { a.publish(t, {0}); });
+    atomically([&](tx& t) { b.publish(t, {0}); });
+    int runs = 0;
+    atomically([&](tx& t) {
+        const long seen = a.read(t).balance;
+        b.write(t).balance = seen + 1;
+        if (++runs == 1) {
+            std::thread{[&] { atomically([&](tx& u) { a.write(u).balance = 7; }); }}.join();
+        }
+    });
+    EXPECT_EQ(runs, 2);
+    EXPECT_EQ(atomically([&](tx& t) { return b.read(t).balance; }), 8);
 }
 
 // Catches a local snapshot that moves without the objects: x and y are always written together, x here and y anywhere.

@@ -221,6 +221,14 @@ TEST(cluster_named_locks, are_refused_where_nobody_keeps_them) {
                      cluster::acquire(t, here, {{"a"}});
                  }),
                  usage_error);
+    // A lock that it has is no way in for objects.
+    const ref<account> object{here, "a"};
+    EXPECT_THROW(atomically([&](tx& t) {
+                     cluster::acquire(t, here, {{"a"}});
+                     t.become_irrevocable();
+                     object.publish(t, {1});
+                 }),
+                 usage_error);
     const node engine{cluster::engine_options{.address = "memory:"}};
     EXPECT_THROW(atomically([&](tx& t) { cluster::acquire(t, engine, {{"a"}}); }), usage_error);
 }

@@ -325,6 +325,52 @@ TEST_P(cluster_partial_with_variables, a_variable_is_stale_where_an_object_is_op
     }
 }
 
+// A reader's time is that of its first object; what it goes back over may have been that one.
+TEST_P(cluster_partial_with_variables, a_reader_that_forgets_its_first_object_takes_a_new_time) {
+    runs seen;
+    const long ahead = s.now(newest) - first_.load();
+    atomically({.read_only = true}, [&](tx& t) {
+        if (++seen.outer == 1) restart(t);  // from here on variables are logged
+        atomically([&](tx& n) {
+            ++seen.inner;
+            const long v = first_.get(n);
+            (void)s.mine(late).read(n);
+            if (seen.inner == 1) overtake(s, {&first_, &second_}, {newest});
+            (void)second_.get(n);
+            seen.consistent = seen.consistent && s.mine(newest).read(n) - ahead == v;
+        });
+    });
+    EXPECT_TRUE(seen.consistent) << seen.outer << ' ' << seen.inner;
+    EXPECT_GE(seen.inner, 2);
+}
+
+// Catches a value that is put elsewhere when the inner block is rolled back.
+TEST_P(cluster_partial, roll_back_leaves_references_of_the_outer_block_as_they_are) {
+    for (const bool erases : {false, true}) {
+        int inner = 0;
+        const long before = s.now(own);
+        atomically([&](tx& t) {
+            long& mine = s.mine(own).write(t);
+            mine += 10;
+            atomically([&](tx& c) {
+                ++inner;
+                (void)s.mine(late).read(c);
+                s.mine(own).write(c) += 100;
+                if (erases && inner == 1) {
+                    EXPECT_TRUE(s.mine(own).erase(c));
+                    s.mine(own).publish(c, 77);
+                    EXPECT_TRUE(s.mine(own).erase(c));
+                }
+                if (inner == 1) s.overtake({late, newest});
+                (void)s.mine(newest).read(c);
+            });
+            mine += 1000;
+        });
+        EXPECT_EQ(inner, 2);
+        EXPECT_EQ(s.now(own), before + 1110);
+    }
+}
+
 // A variable that the inner block has read is stale, so that the engine goes back to it, and moves the snapshot.
 // Catches an object of the outer block that nobody asks for then.
 TEST_P(cluster_partial_with_variables, an_object_of_the_outer_block_is_stale_where_the_engine_goes_back) {

@@ -54,55 +54,33 @@ private:
 };
 
 /// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
-class world::client final : public network {
+class world::client final : public simulation::caller {
 public:
-    client(world& w, unsigned number, node_number at, std::uint16_t slot)
-        : world_{w},
-          number_{number},
-          site_{*w.sites_[at]},
+    client(world& w, node_number at, std::uint16_t slot)
+        : caller{w, at},
+          world_{w},
+          site_{w.at(at)},
           work_{site_, *this, slot},
           claims_{site_, *this, slot},
           fiber_{std::size_t{256} * 1024} {
         fiber_.prepare(&start, this);
     }
 
-    void exchange(std::span<call> calls) override {
-        // The number names the client, so that an answer finds it, and never comes twice.
-        for (std::size_t i = 0; i < calls.size(); ++i) calls[i].answered = false;
-        if (calls.empty()) return;
-        waiting_ = calls;
-        first_call_ = (std::uint64_t{number_ + 1} << 40) | next_call_;
-        next_call_ += calls.size();
-        ask(first_call_);
-        while (!all_answered()) suspend();
-        waiting_ = {};
-    }
-    void post(node_number to, wire::kind kind, std::string body) override {
-        world_.send(site_.self, to, kind, 0, body, true);
-    }
     void pause(unsigned turn) override {
         bool over = false;
-        world_.network_.after(1 + world_.network_.below(8 * turn + 8), [&] {
+        world_.network().after(1 + world_.network().below(8 * turn + 8), [&] {
             over = true;
             world_.resume(*this);
         });
         while (!over) suspend();
     }
 
-    void answer(std::uint64_t number, std::string_view body) {
-        const std::uint64_t i = number - first_call_;
-        if (waiting_.empty() || i >= waiting_.size() || waiting_[i].answered) return;
-        waiting_[i].answer = body;
-        waiting_[i].answered = true;
-        if (all_answered()) world_.resume(*this);
-    }
-
     /// That it has been told it holds.
     [[nodiscard]] std::span<const wire::claim_item> names() const noexcept { return names_; }
+    void resume() override { world_.resume(*this); }
     interleaving::fiber& stack() noexcept { return fiber_; }
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] bool asleep() const noexcept { return asleep_; }
-    [[nodiscard]] node_number home() const noexcept { return site_.self; }
     /// One of the objects that it watches may have changed.
     void ring(const object_id& id) {
         if (!watches_ || work_.find(id) == nullptr) return;
@@ -115,7 +93,7 @@ public:
     [[nodiscard]] bool may_sleep() const {
         for (const auto& e : work_.entries()) {
             bool same = false;
-            for (const auto& s : world_.sites_) same = same || s->objects.is_current(e->id, e->version);
+            for (const auto& s : world_.sites()) same = same || s->objects.is_current(e->id, e->version);
             if (!same) return false;
         }
         return true;
@@ -128,26 +106,11 @@ private:
         c.done_ = true;
         interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
     }
-    void suspend() { interleaving::fiber::change(fiber_, world_.main_); }
-    bool all_answered() const {
-        for (const call& c : waiting_) {
-            if (!c.answered) return false;
-        }
-        return true;
-    }
-    /// Sends what has no answer, and again after a while.
-    void ask(std::uint64_t first) {
-        if (waiting_.empty() || first != first_call_ || all_answered()) return;
-        for (std::size_t i = 0; i < waiting_.size(); ++i) {
-            const call& c = waiting_[i];
-            if (!c.answered) world_.send(site_.self, c.to, c.kind, first + i, c.body, false);
-        }
-        world_.network_.after(patience, [this, first] { ask(first); });
-    }
-
+    void suspend() override { interleaving::fiber::change(fiber_, world_.main_); }
+    [[nodiscard]] std::uint64_t patience() const noexcept override { return testing::patience; }
     void live() {
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
-            const std::uint64_t what = world_.network_.below(~std::uint64_t{0});
+            const std::uint64_t what = world_.network().below(~std::uint64_t{0});
             claims_.begin_execution();
             for (unsigned turn = 1; !attempt_once(what, turn == 1); ++turn) pause(turn);
         }
@@ -205,7 +168,7 @@ private:
     /// One attempt of the transaction that `what` describes; true if it has committed.
     bool run_once(std::uint64_t what, bool may_sleep) {
         wire::simulation dice{what, {}, nullptr};
-        tag_ = world_.history_.begin(number_);
+        tag_ = world_.history_.begin(number());
         writes_of_100_ = dice.chance(40) ? 0 : 60;
         const bool snapshot = writes_of_100_ == 0 && dice.chance(70);
         static_cast<void>(work_.begin(snapshot));  // there is nothing beside the objects
@@ -228,7 +191,7 @@ private:
         if (dice.chance(30)) pause(2);
         // Where a part of the transaction that is not ours says no; one message may have decided by now. By other
         // dice: the next attempt must not do the same for ever.
-        if (world_.network_.chance(5) && !work_.decided()) {
+        if (world_.network().chance(5) && !work_.decided()) {
             work_.abort();
             return false;
         }
@@ -308,7 +271,6 @@ private:
     }
 
     world& world_;
-    const unsigned number_;
     site& site_;
     transaction work_;
     claims claims_;
@@ -317,25 +279,20 @@ private:
     unsigned writes_of_100_ = 0;
     std::vector<planned_write> planned_;
     interleaving::fiber fiber_;
-    std::span<call> waiting_;
-    std::uint64_t first_call_ = 0;
-    std::uint64_t next_call_ = 1;
     bool done_ = false;
     bool watches_ = false;
     bool rung_ = false;
     bool asleep_ = false;
 };
 
-world::world(const plan& p)
-    : plan_{p}, network_{p.seed, p.network, [this](node_number to, const std::string& frame) { deliver(to, frame); }} {
+world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} {
     for (node_number i = 0; i < p.nodes; ++i) {
-        sites_.push_back(std::make_unique<site>(i, p.nodes, p.how));
         ringers_.push_back(std::make_unique<bell_ringer>(*this, i));
-        sites_[i]->objects.tell(*ringers_[i]);
+        at(i).objects.tell(*ringers_[i]);
     }
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i) {
-        const auto at = static_cast<node_number>(i % p.nodes);
-        clients_.push_back(std::make_unique<client>(*this, i, at, static_cast<std::uint16_t>(i / p.nodes)));
+        const auto home = static_cast<node_number>(i % p.nodes);
+        clients_.push_back(std::make_unique<client>(*this, home, static_cast<std::uint16_t>(i / p.nodes)));
     }
 }
 
@@ -343,41 +300,9 @@ world::~world() = default;
 
 void world::resume(client& c) { interleaving::fiber::change(main_, c.stack()); }
 
-void world::send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
-                 bool sure) {
-    const wire::header h{
-        static_cast<std::uint32_t>(body.size()), kind, wire::protocol_version, from, call, sites_[from]->clock.now(),
-        sites_[from]->readers.promise()};
-    network_.send(from, to, wire::encode(h) + body, sure);
-}
-
-void world::deliver(node_number to, const std::string& frame) {
-    wire::header h;
-    const std::string_view all{frame};
-    if (!wire::decode(all.substr(0, wire::header::size), h)) {
-        wrong_ = "a header cannot be read";
-        return;
-    }
-    const std::string_view body = all.substr(wire::header::size);
-    if (!sites_[to]->hear(h)) wrong_ = "a clock has jumped";
-    if (is_answer(h.kind)) {
-        clients_[(h.call >> 40) - 1]->answer(h.call, body);
-        return;
-    }
-    bool sound = true;
-    if (h.kind == wire::kind::changed) {
-        wire::changed told;
-        if (wire::decode(body, told)) wake(to, told.id);
-        else wrong_ = "a change cannot be read";
-        return;
-    }
-    if (auto a = sites_[to]->serve(h, body, sound)) send(to, h.from, a->kind, h.call, a->body, false);
-    if (!sound) wrong_ = "a message cannot be read";
-}
-
 /// What the nodes count without looking against what a look finds.
 bool world::is_miscounted() {
-    return std::ranges::any_of(sites_, [](const auto& s) {
+    return std::ranges::any_of(sites(), [](const auto& s) {
         std::uint64_t found = 0;
         s->objects.each([&found](const object_id&, const std::string&) { ++found; });
         return s->objects.count().objects != found;
@@ -399,16 +324,16 @@ bool world::is_held_by_two() const {
     return false;
 }
 
-void world::wake(node_number at, const object_id& id) {
+void world::heard_of_change(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring(id);
     }
 }
 
 std::string world::run() {
-    for (const auto& c : clients_) network_.after(network_.below(50), [this, &c] { resume(*c); });
+    for (const auto& c : clients_) network().after(network().below(50), [this, &c] { resume(*c); });
     std::size_t steps = 0;
-    while (wrong_.empty() && network_.step()) {
+    while (wrong_.empty() && network().step()) {
         if (++steps > most_steps) return never_ends;
     }
     for (const auto& c : clients_) {
@@ -416,7 +341,7 @@ std::string world::run() {
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
-    const bool is_left = std::ranges::any_of(sites_, [](const auto& s) { return s->locks.held() != 0; });
+    const bool is_left = std::ranges::any_of(sites(), [](const auto& s) { return s->locks.held() != 0; });
     if (wrong_.empty() && is_left) return name_is_left;
     if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
     return wrong_.empty() ? history_.judge() : wrong_;

@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "cluster/history.hpp"
-#include "cluster/protocol/transaction.hpp"
+#include "cluster/simulation/mesh.hpp"
 #include "interleaving/fiber.hpp"
-#include "wire/simulation.hpp"
 
 namespace tutti::cluster::testing {
 
@@ -33,10 +32,10 @@ inline constexpr const char* reader_starts_over = "a snapshot reader starts over
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
 [[nodiscard]] plan of_seed(std::uint64_t seed);
 
-class world {
+class world final : private simulation::mesh {
 public:
     explicit world(const plan& p);
-    ~world();
+    ~world() override;
 
     /// What is wrong with the run, or nothing.
     [[nodiscard]] std::string run();
@@ -56,19 +55,14 @@ private:
     class client;
     class bell_ringer;
 
-    void deliver(node_number to, const std::string& frame);
-    void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
-              bool sure);
+    void heard_of_change(node_number at, const object_id& id) override;
+    void go_wrong(const char* what) override { wrong_ = what; }
     void resume(client& c);
     [[nodiscard]] bool is_miscounted();
     [[nodiscard]] bool is_held_by_two() const;
-    /// `id` was watched at that node, and has changed.
-    void wake(node_number at, const object_id& id);
 
     const plan plan_;
     history history_;
-    wire::simulation network_;
-    std::vector<std::unique_ptr<site>> sites_;
     std::vector<std::unique_ptr<bell_ringer>> ringers_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;

@@ -32,8 +32,8 @@ private:
     unsigned node_;
 };
 
-/// The node that decides went after it had been asked to commit: the block has had all of its effects, or none, and
-/// nobody who is left knows which. Local variables keep their values.
+/// The node that decides went after it had been asked to commit: the block has had all of its effects on that node's
+/// objects, or none, and nobody who is left knows which. Objects of this node, and variables, keep their values.
 class TUTTI_EXPORT outcome_unknown : public node_lost {
 public:
     outcome_unknown(const std::string& what, unsigned node) : node_lost{what, node, false} {}

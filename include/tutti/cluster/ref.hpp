@@ -57,15 +57,16 @@ public:
     void publish(tx& t, const T& value) const {
         detail::slot& s = detail::open_to_write(t, *node_, id_);
         if (s.exists) detail::refuse_second(id_);
-        s.value = std::make_unique<detail::holder_of<T>>(value);
+        // In place: a block around this one may hold a reference to it.
+        if (auto* const held = dynamic_cast<detail::holder_of<T>*>(s.value.get())) held->assign(value);
+        else s.value = std::make_unique<detail::holder_of<T>>(value);
         s.exists = s.written = true;
     }
     /// False if there was none.
     bool erase(tx& t) const {
         detail::slot& s = detail::open_to_write(t, *node_, id_);
         if (!s.exists) return false;
-        s.value.reset();
-        s.exists = false;
+        s.exists = false;  // the value stays: a block around this one may hold a reference to it, and be gone back to
         s.written = true;
         return true;
     }

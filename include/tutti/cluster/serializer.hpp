@@ -16,6 +16,7 @@
 #include <string_view>
 #include <type_traits>
 #include <typeinfo>
+#include <utility>
 
 #include <cereal/archives/binary.hpp>
 #include <cereal/types/array.hpp>
@@ -137,6 +138,8 @@ public:
     virtual ~value_holder();
     virtual void encode(std::string& to) const = 0;
     [[nodiscard]] virtual std::unique_ptr<value_holder> clone() const = 0;
+    /// Takes the value where it stands, since references to it may be about. False: `from` is of another type.
+    virtual bool take_back(value_holder&& from) noexcept = 0;
 };
 
 template <class T>
@@ -150,6 +153,21 @@ public:
         serializer<T>::encode(to, value);
     }
     [[nodiscard]] std::unique_ptr<value_holder> clone() const override { return std::make_unique<holder_of>(value); }
+    bool take_back(value_holder&& from) noexcept override {
+        auto* const same = dynamic_cast<holder_of*>(&from);
+        if (same != nullptr) assign(std::move(same->value));
+        return same != nullptr;
+    }
+    template <class U>
+    void assign(U&& from) {
+        if constexpr (std::is_assignable_v<T&, U&&>) {
+            value = std::forward<U>(from);
+        } else {
+            T fresh(std::forward<U>(from));
+            std::destroy_at(&value);
+            std::construct_at(&value, std::move(fresh));
+        }
+    }
 
     T value{};
 };

@@ -27,7 +27,11 @@ namespace tutti::cluster {
 using wire::node_number;
 
 /// As many nodes as a cluster may have.
+#if defined(TUTTI_CLUSTER_MOST_NODES)
+inline constexpr std::size_t most_nodes = TUTTI_CLUSTER_MOST_NODES;  // a simulation of larger ones
+#else
 inline constexpr std::size_t most_nodes = 256;
+#endif
 
 class snapshots {
 public:

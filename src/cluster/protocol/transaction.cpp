@@ -164,8 +164,10 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
         again.push_back(w);
         return outcome::good;
     }
-    // T2: the other reads must have been current at a clock of this version or more.
-    if (view.version > time_ && !blind) {
+    // T2: the other reads must have been current at a clock of this version or more. A snapshot reader's first read
+    // fixes its time, so what else was read has to be current then: also where objects were read before, and dropped.
+    const bool fixes_time = snapshot_ && used_ == 0;
+    if ((view.version > time_ || fixes_time) && !blind) {
         if (const outcome o = forward(view.valid_at); o != outcome::good) return o;
     }
     entry& e = add(w.id);

@@ -1,0 +1,96 @@
+// What the body of a simulated transaction does to objects: opens, reads, writes, makes and erases them.
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cluster/protocol/transaction.hpp"
+
+namespace bench::cluster {
+
+using tutti::cluster::entry;
+using tutti::cluster::object_id;
+using tutti::cluster::outcome;
+
+/// What leaves a body whose transaction has met another that was first.
+struct overtaken {};
+
+template <class T>
+std::string bytes_of(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// splitmix64 (Vigna): small enough to begin anew for each operation, so that it does the same when it runs again.
+class dice {
+public:
+    explicit dice(std::uint64_t seed) noexcept : state_{seed} {}
+    std::uint64_t next() noexcept {
+        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+    }
+    std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
+
+private:
+    std::uint64_t state_;
+};
+
+class block {
+public:
+    /// `charge` takes the time of so many objects that were opened.
+    block(tutti::cluster::transaction& work, std::function<void(std::size_t)> charge)
+        : work_{work}, charge_{std::move(charge)} {}
+
+    /// All in one round trip.
+    void open(std::span<const object_id> ids) {
+        const std::size_t before = work_.entries().size();
+        const outcome o = work_.open(ids);
+        if (const std::size_t fresh = work_.entries().size() - before; fresh != 0) charge_(fresh);
+        if (o == outcome::conflict) throw overtaken{};
+        if (o != outcome::good) throw std::logic_error{"the simulated network loses nothing, but a node was lost"};
+    }
+    [[nodiscard]] bool exists(const object_id& id) {
+        const entry& e = at(id);
+        return e.written ? e.will_exist : e.exists;
+    }
+    template <class T>
+    [[nodiscard]] T read(const object_id& id) {
+        const entry& e = at(id);
+        const std::string& bytes = e.written ? e.fresh : e.bytes;
+        T value{};
+        std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
+        return value;
+    }
+    template <class T>
+    void write(const object_id& id, const T& value) {
+        entry& e = at(id);
+        e.written = e.will_exist = true;
+        e.fresh = bytes_of(value);
+    }
+    void erase(const object_id& id) {
+        entry& e = at(id);
+        e.written = true;
+        e.will_exist = false;
+        e.fresh.clear();
+    }
+
+private:
+    entry& at(const object_id& id) {
+        if (entry* const e = work_.find(id)) return *e;
+        open({&id, 1});
+        return *work_.find(id);
+    }
+
+    tutti::cluster::transaction& work_;
+    std::function<void(std::size_t)> charge_;
+};
+
+}  // namespace bench::cluster

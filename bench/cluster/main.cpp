@@ -1,0 +1,22 @@
+// Runs one simulated cluster, and prints what it came to.
+#include "cluster/command_line.hpp"
+
+int main(int argc, char** argv) {
+    using namespace bench::cluster;
+    return cli::run_program(
+        "tutti-bench-cluster", "use fewer --nodes, --threads or --objects", [&] { return parse(argc, argv); },
+        [](const plan& p) {
+            const figures f = run(p);
+            fmt::print(
+                "{{\"per_second\": {:.17g}, \"transactions\": {}, \"operations\": {}, \"aborts\": {:.17g}, "
+                "\"rewinds\": {:.17g}, \"round_trips\": {:.17g}, \"messages\": {:.17g}, \"bytes\": {:.17g}, "
+                "\"median\": {:.17g}, \"of_99\": {:.17g}, \"busy\": {:.17g}, \"busiest\": {:.17g}, ",
+                f.per_second, f.transactions, f.operations, f.aborts, f.rewinds, f.round_trips, f.messages, f.bytes,
+                f.median, f.of_99, f.busy, f.busiest);
+            fmt::print(
+                "\"directory\": {:.17g}, \"clock\": {}, \"clock_apart\": {:.17g}, \"entries\": {:.17g}, "
+                "\"old_values\": {:.17g}}}\n",
+                f.directory, f.clock, f.clock_apart, f.entries, f.old_values);
+            return cli::all_is_well;
+        });
+}

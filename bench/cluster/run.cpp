@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <stdexcept>
+
+#include "cluster/client.hpp"
+#include "cluster/plan.hpp"
+#include "wire/bytes.hpp"
+
+namespace bench::cluster {
+namespace {
+
+using tutti::cluster::node_number;
+namespace wire = tutti::wire;
+
+void require(bool right, const std::string& otherwise) {
+    if (!right) throw std::invalid_argument{otherwise};
+}
+
+void check(const plan& p) {
+    require(p.nodes >= 1 && p.nodes <= tutti::cluster::most_nodes,
+            "nodes: from 1 to " + std::to_string(tutti::cluster::most_nodes));
+    require(p.threads >= 1 && p.threads < wire::most_slots - 1u, "threads: from 1 to 4094");
+    require(p.processors >= 1, "processors: a node has at least one");
+    require(p.reads <= 100, "reads: of 100 operations, so from 0 to 100");
+    require(p.inner >= 1, "inner: a transaction has at least one operation");
+    require(p.duration >= 1, "milliseconds: time has to pass");
+    require(p.each.attempt + p.each.object >= 1, "an attempt that costs nothing never ends");
+}
+
+/// The nodes, their processors and their threads.
+class simulated final : private tutti::cluster::simulation::mesh {
+public:
+    explicit simulated(const plan& p)
+        : mesh{static_cast<node_number>(p.nodes),
+               p.moves ? tutti::cluster::moving::to_writer : tutti::cluster::moving::never,
+               p.seed,
+               {.shortest = p.each.latency, .longest = p.each.latency + p.each.spread}},
+          plan_{p},
+          pattern_{make_pattern(p.workload, p.objects)},
+          processors_(p.nodes, processors{p.processors}) {
+        pattern_->fill([this](const object_id& id, std::string bytes) { make(id, std::move(bytes)); });
+        for (unsigned i = 0; i < p.nodes * p.threads; ++i) {
+            const auto home = static_cast<node_number>(i % p.nodes);
+            mesh& here = *this;
+            clients_.emplace_back(here, home, static_cast<std::uint16_t>(i / p.nodes), plan_, *pattern_,
+                                  processors_[home], tally_, main_);
+        }
+    }
+
+    figures go() {
+        for (client& c : clients_) network().after(network().below(10'000), [&c] { c.resume(); });
+        network().after(plan_.warm_up, [this] { begin_to_count(); });
+        network().after(plan_.warm_up + plan_.duration, [this] { stop_counting(); });
+        while (network().step()) {}
+        return found_;
+    }
+
+private:
+    /// By a commit at its home, of a thread that does nothing else.
+    void make(const object_id& id, std::string bytes) {
+        const node_number home = tutti::cluster::home_of(id, static_cast<node_number>(plan_.nodes));
+        constexpr std::uint16_t slot = wire::most_slots - 1;
+        at(home).votes.prepare({.who = {home, slot, ++made_},
+                                .decide = true,
+                                .reads = {},
+                                .writes = {{id, 0, wire::action::put, std::move(bytes)}}});
+    }
+
+    void arrive(node_number to, const std::string& frame) override {
+        wire::header h;
+        if (!wire::decode(std::string_view{frame}.substr(0, wire::header::size), h)) return go_wrong("no header");
+        count(h, frame);
+        const bool asks = h.call != 0 && !wire::is_answer(h.kind);
+        const std::uint64_t work = plan_.each.receive + plan_.each.byte * frame.size() + (asks ? plan_.each.send : 0);
+        const std::uint64_t now = network().now();
+        network().after(processors_[to].done(now, work) - now, [this, to, f = frame] { take(to, f); });
+    }
+    void count(const wire::header& h, const std::string& frame) {
+        if (!tally_.counts) return;
+        ++messages_;
+        bytes_ += frame.size();
+        if (h.kind == wire::kind::place) ++directory_;
+        wire::fetched found;
+        if (!plan_.moves || h.kind != wire::kind::fetched) return;
+        if (!wire::decode(std::string_view{frame}.substr(wire::header::size), found)) return go_wrong("no views");
+        directory_ +=
+            std::ranges::any_of(found.objects, [](const auto& v) { return v.where == wire::whereabouts::elsewhere; });
+    }
+    void heard_of_change(node_number /*at*/, const object_id& /*id*/) override {}
+    void go_wrong(const char* what) override { throw std::logic_error{what}; }
+
+    void begin_to_count() {
+        tally_.counts = true;
+        for (const processors& p : processors_) busy_before_.push_back(p.busy(network().now()));
+    }
+    void stop_counting() {
+        tally_.counts = false;
+        tally_.over = true;
+        figures& f = found_;
+        f.transactions = tally_.latencies.size();
+        f.operations = f.transactions * plan_.inner;
+        const double all = std::max(1.0, static_cast<double>(f.transactions));
+        const auto each = [all](std::uint64_t n) { return static_cast<double>(n) / all; };
+        f.per_second = static_cast<double>(f.transactions) * 1e9 / static_cast<double>(plan_.duration);
+        const std::uint64_t due = plan_.nesting == nesting::open ? f.operations : f.transactions;
+        f.aborts = each(tally_.attempts - std::min(tally_.attempts, due));
+        f.rewinds = each(tally_.rewinds);
+        f.round_trips = each(tally_.round_trips);
+        f.messages = each(messages_);
+        f.bytes = each(bytes_);
+        f.directory = each(directory_);
+        f.median = percentile(50);
+        f.of_99 = percentile(99);
+        look_at_nodes(f);
+    }
+    double percentile(unsigned of_100) {
+        std::vector<std::uint64_t>& all = tally_.latencies;
+        if (all.empty()) return 0;
+        const auto nth = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) * of_100 / 100);
+        std::ranges::nth_element(all, nth);
+        return static_cast<double>(*nth) / 1000;
+    }
+    void look_at_nodes(figures& f) {
+        std::uint64_t lowest = ~std::uint64_t{0};
+        for (unsigned i = 0; i < plan_.nodes; ++i) {
+            const double share = static_cast<double>(processors_[i].busy(network().now()) - busy_before_[i]) /
+                                 static_cast<double>(plan_.duration * plan_.processors);
+            f.busy += share / plan_.nodes;
+            f.busiest = std::max(f.busiest, share);
+            const auto n = static_cast<node_number>(i);
+            const auto held = at(n).objects.count();
+            f.entries += static_cast<double>(held.entries) / plan_.nodes;
+            f.old_values += static_cast<double>(held.old_values) / plan_.nodes;
+            f.clock = std::max(f.clock, at(n).clock.now());
+            lowest = std::min(lowest, at(n).clock.now());
+        }
+        f.clock_apart = static_cast<double>(f.clock) / static_cast<double>(std::max<std::uint64_t>(lowest, 1));
+    }
+
+    const plan plan_;
+    const std::unique_ptr<pattern> pattern_;
+    std::vector<processors> processors_;
+    std::vector<std::uint64_t> busy_before_;
+    tally tally_;
+    std::uint64_t made_ = 0, messages_ = 0, bytes_ = 0, directory_ = 0;
+    figures found_;
+    interleaving::fiber main_;
+    std::deque<client> clients_;
+};
+
+}  // namespace
+
+figures run(const plan& p) {
+    check(p);
+    return simulated{p}.go();
+}
+
+}  // namespace bench::cluster

@@ -1,0 +1,90 @@
+// A whole cluster in one thread: the sites of its nodes, and between them a network in virtual time. Who asks (a thread
+// of a node) is a `caller`, on whatever stack its maker gives it; the maker also says what an arrival costs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/protocol/transaction.hpp"
+#include "wire/simulation.hpp"
+
+namespace tutti::cluster::simulation {
+
+class caller;
+
+/// One thread; everything happens in `network().step()`, and follows from the seed and the calls.
+class mesh {
+public:
+    mesh(node_number nodes, moving how, std::uint64_t seed, const wire::conditions& network);
+    virtual ~mesh();
+    mesh(const mesh&) = delete;
+    mesh& operator=(const mesh&) = delete;
+
+    [[nodiscard]] site& at(node_number n) noexcept { return *sites_[n]; }
+    [[nodiscard]] std::span<const std::unique_ptr<site>> sites() const noexcept { return sites_; }
+    [[nodiscard]] wire::simulation& network() noexcept { return network_; }
+    /// With the header that the sender's clock gives it. `sure` as in wire::simulation.
+    void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
+              bool sure);
+
+protected:
+    /// The site hears a frame and serves it, or its caller gets the answer.
+    void take(node_number to, const std::string& frame);
+    /// A frame has arrived: take() it, now or later.
+    virtual void arrive(node_number to, const std::string& frame) { take(to, frame); }
+    /// Somebody at that node watches the object, which has changed.
+    virtual void heard_of_change(node_number at, const object_id& id) = 0;
+    /// What no run may show.
+    virtual void go_wrong(const char* what) = 0;
+
+private:
+    friend class caller;
+
+    std::vector<std::unique_ptr<site>> sites_;
+    std::vector<caller*> callers_;  // by number
+    wire::simulation network_;
+};
+
+/// The port of one thread of a node. Its number goes with every question, so that an answer finds it, and never comes
+/// twice.
+class caller : public network {
+public:
+    /// Callers are numbered in the order in which they are made.
+    caller(mesh& in, node_number at);
+
+    /// REQUIRES: on the stack that suspend() leaves.
+    void exchange(std::span<call> calls) override;
+    void post(node_number to, wire::kind kind, std::string body) override;
+
+    [[nodiscard]] node_number home() const noexcept { return home_; }
+    [[nodiscard]] unsigned number() const noexcept { return number_; }
+    virtual void resume() = 0;
+
+protected:
+    /// Leaves the caller's stack until resume().
+    virtual void suspend() = 0;
+    /// Virtual time after which what has no answer is asked again; 0: never.
+    [[nodiscard]] virtual std::uint64_t patience() const noexcept { return 0; }
+
+    mesh& mesh_;
+
+private:
+    friend class mesh;
+
+    void answer(std::uint64_t number, std::string_view body);
+    [[nodiscard]] bool all_answered() const noexcept;
+    /// Sends what has no answer, and again after a while.
+    void ask(std::uint64_t first);
+
+    const node_number home_;
+    const unsigned number_;
+    std::span<call> waiting_;
+    std::uint64_t first_call_ = 0;
+    std::uint64_t next_call_ = 1;
+};
+
+}  // namespace tutti::cluster::simulation

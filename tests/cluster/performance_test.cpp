@@ -1,0 +1,156 @@
+// Simulated clusters whose messages and blocks have a price: the same from the same seed, and where theory knows what
+// comes out, that.
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "bench/cluster/patterns.hpp"
+#include "bench/cluster/plan.hpp"
+
+namespace {
+
+using bench::cluster::figures;
+using bench::cluster::nesting;
+using bench::cluster::plan;
+using bench::cluster::run;
+
+constexpr std::uint64_t millisecond = 1'000'000;
+
+plan looks_into_buckets() {
+    plan p;
+    p.workload = "hash";
+    p.nodes = 1;
+    p.reads = 100;
+    p.duration = 10 * millisecond;
+    return p;
+}
+
+std::string refusal(const plan& p) {
+    try {
+        static_cast<void>(run(p));
+    } catch (const std::invalid_argument& e) {
+        return e.what();
+    }
+    return "none";
+}
+
+TEST(cluster_performance, one_node_without_conflicts_does_as_much_as_its_costs_leave) {
+    const plan p = looks_into_buckets();
+    const figures f = run(p);
+    const auto each = static_cast<double>(p.each.attempt + p.each.object);
+    EXPECT_NEAR(f.per_second, 1e9 / each, 1e9 / static_cast<double>(p.duration));  // the one that was not done yet
+    EXPECT_DOUBLE_EQ(f.median, each / 1000);
+    EXPECT_EQ(f.aborts, 0);
+    EXPECT_EQ(f.messages, 0);
+    EXPECT_NEAR(f.busy, 1, 1e-9);
+}
+
+TEST(cluster_performance, threads_beyond_the_processors_wait_for_them) {
+    plan p = looks_into_buckets();
+    p.processors = 2;
+    p.threads = 6;
+    const figures f = run(p);
+    const auto each = static_cast<double>(p.each.attempt + p.each.object);
+    EXPECT_NEAR(f.per_second, 2 * 1e9 / each, 1e-3 * 1e9 / each);
+    EXPECT_NEAR(f.median, 3 * each / 1000, 0.01 * each / 1000);  // two of three wait
+    EXPECT_NEAR(f.busy, 1, 1e-9);
+}
+
+TEST(cluster_performance, where_the_network_is_slow_a_transaction_takes_its_round_trips) {
+    plan p = looks_into_buckets();
+    p.nodes = 2;
+    p.each.latency = millisecond / 5;
+    p.each.byte = 0;
+    p.duration = 2000 * millisecond;
+    const figures f = run(p);
+    EXPECT_NEAR(f.round_trips, 0.5, 0.02);  // the other node has every second bucket
+    EXPECT_NEAR(f.messages, 2 * f.round_trips, 0.01);
+    const auto trip = static_cast<double>(2 * (p.each.latency + p.each.send + p.each.receive));
+    const double each = static_cast<double>(p.each.attempt + p.each.object) + trip * f.round_trips;
+    EXPECT_NEAR(f.per_second, 2e9 / each, 0.02 * f.per_second);
+}
+
+TEST(cluster_performance, one_seed_has_one_result) {
+    plan p;
+    p.nodes = 4;
+    p.threads = 2;
+    p.objects = 40;
+    p.inner = 3;
+    p.duration = 10 * millisecond;
+    p.each.spread = 5000;
+    for (const bool moves : {false, true}) {
+        for (const nesting n : {nesting::flat, nesting::closed, nesting::checkpoint, nesting::open}) {
+            p.moves = moves;
+            p.nesting = n;
+            p.seed = 1;
+            const figures f = run(p);
+            EXPECT_GT(f.transactions, 0u);
+            EXPECT_EQ(f, run(p));
+            p.seed = 2;
+            EXPECT_NE(f, run(p));
+        }
+    }
+}
+
+TEST(cluster_performance, every_workload_comes_through_and_meets_others) {
+    for (const auto& w : bench::cluster::patterns()) {
+        plan p;
+        p.workload = w.name;
+        p.nodes = 4;
+        p.threads = 2;
+        p.objects = 20;
+        p.duration = 100 * millisecond;
+        const figures f = run(p);
+        EXPECT_GT(f.transactions, 50u) << w.name;
+        EXPECT_GT(f.aborts, 0) << w.name;
+        EXPECT_LE(f.busiest, 1) << w.name;
+    }
+}
+
+TEST(cluster_performance, only_nested_blocks_run_again_alone) {
+    plan p;
+    p.nodes = 4;
+    p.objects = 60;
+    p.inner = 5;
+    p.duration = 100 * millisecond;
+    const figures flat = run(p);
+    EXPECT_EQ(flat.rewinds, 0);
+    p.nesting = nesting::checkpoint;
+    const figures checkpoint = run(p);
+    EXPECT_GT(checkpoint.rewinds, 0.1);
+    EXPECT_LT(checkpoint.aborts, flat.aborts);
+    p.nesting = nesting::closed;
+    EXPECT_GT(run(p).rewinds, 0);
+    p.nesting = nesting::open;
+    EXPECT_LT(run(p).aborts / p.inner, flat.aborts);  // attempts of one transfer against attempts of five
+}
+
+TEST(cluster_performance, a_thousand_nodes) {
+    plan p;
+    p.nodes = 1000;
+    p.warm_up = 0;
+    p.duration = millisecond / 2;
+    const figures f = run(p);
+    EXPECT_GT(f.transactions, 1000u);
+    EXPECT_NEAR(f.entries, 10, 0.5);  // of 10,000 accounts
+}
+
+TEST(cluster_performance, what_makes_no_sense_is_refused) {
+    const auto refused = [](auto&& spoil) {
+        plan p;
+        spoil(p);
+        return refusal(p);
+    };
+    EXPECT_EQ(refused([](plan& p) { p.workload = "nosuch"; }), "there is no workload 'nosuch'");
+    EXPECT_EQ(refused([](plan& p) { p.nodes = 0; }), "nodes: from 1 to 1024");
+    EXPECT_EQ(refused([](plan& p) { p.nodes = 1025; }), "nodes: from 1 to 1024");
+    EXPECT_EQ(refused([](plan& p) { p.threads = 0; }), "threads: from 1 to 4094");
+    EXPECT_EQ(refused([](plan& p) { p.processors = 0; }), "processors: a node has at least one");
+    EXPECT_EQ(refused([](plan& p) { p.reads = 101; }), "reads: of 100 operations, so from 0 to 100");
+    EXPECT_EQ(refused([](plan& p) { p.inner = 0; }), "inner: a transaction has at least one operation");
+    EXPECT_EQ(refused([](plan& p) { p.duration = 0; }), "milliseconds: time has to pass");
+    EXPECT_EQ(refused([](plan& p) { p.each.attempt = p.each.object = 0; }), "an attempt that costs nothing never ends");
+}
+
+}  // namespace
