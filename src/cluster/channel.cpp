@@ -190,7 +190,7 @@ void channel::changed(const object_id& id, std::span<const node_number> watchers
 }
 
 void channel::lose(node_number node) {
-    site_.objects.lose(node);
+    site_.lose(node);
     changes_.break_feed();  // nobody tells of what that node owned, nor of what its transactions hold
     for (auto& l : by_slot_) {
         line* const one = l.load(std::memory_order_acquire);

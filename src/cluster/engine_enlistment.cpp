@@ -80,6 +80,13 @@ void engine_enlistment::open(std::span<const object_id> ids) {
     if (first || !body_.engine().can().old_versions) stand();
 }
 
+void engine_enlistment::acquire(std::span<const named_lock>) {
+    throw usage_error{
+        "tutti: an abstract lock by name, in " + body_.engine().can().name +
+        ": only nodes that hold the objects themselves keep those; give operations that do not commute an "
+        "object that they all write"};
+}
+
 void engine_enlistment::forget_objects(std::size_t kept) noexcept {
     // Without a lease: whoever holds one is irrevocable, and never rolled back in part.
     for (; entries_.size() > kept; entries_.pop_back()) {

@@ -40,6 +40,7 @@ public:
 
     detail::slot& open(const object_id& id) override;
     void open(std::span<const object_id> ids) override;
+    void acquire(std::span<const named_lock> locks) override;
 
     vote prepare() override;
     void commit() noexcept override;

@@ -19,12 +19,14 @@ void enlistment::touch() {
             "tutti: a block became irrevocable after it had opened objects of a cluster, which other nodes may have "
             "overwritten since: use them in a block of their own, before this one"};
     }
-    if (!joined() && bound) {
+    if (bound) {
         throw usage_error{
             "tutti: an irrevocable transaction touched an object of a cluster; other nodes cannot be made to wait for "
             "it: touch the object in a block of its own, before this one"};
     }
     if (!join()) return;
+    if (!claims_.empty()) ++blocks_of_undo_;
+    else if (descriptor_.run.attempt == 1) claims_.begin_execution();
     if (enrolled_) body_.bells().leave(bell_);
     enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
@@ -184,7 +186,44 @@ void enlistment::encode_writes() {
     }
 }
 
+void enlistment::end_claims() noexcept {
+    if (blocks_of_undo_ != 0) --blocks_of_undo_;
+    else claims_.release();
+}
+
+void enlistment::acquire(std::span<const named_lock> locks) {
+    if (descriptor_.bound_to_commit()) {
+        throw usage_error{
+            "tutti: an irrevocable transaction asks for an abstract lock by name, whose holder on another node cannot "
+            "be made to give it up: take it in a block of its own"};
+    }
+    touch();
+    // Those of the blocks around this one are not in its way.
+    core::descriptor* outermost = &descriptor_;
+    while (outermost->outer != nullptr) outermost = outermost->outer;
+    const auto& root = static_cast<const enlistment&>(body_.here(*outermost));
+    std::vector<wire::claim_item> wanted;
+    for (const named_lock& l : locks) wanted.push_back({l.name, l.shared});
+    switch (claims_.take(wanted, root.claims_.name())) {
+        case outcome::good: return;
+        case outcome::too_large:
+            throw usage_error{"tutti: a block holds no more than " + std::to_string(wire::most_elements) +
+                              " abstract locks whose names have their home on one node, and asks for no more than fit "
+                              "into one message: take one for many of its operations"};
+        case outcome::lost: tally_.doom(rollback_reason::lost); body_.refuse_lost(claims_.lost_node(), false);
+        case outcome::conflict:
+        case outcome::uncertain: break;
+    }
+    note_defeat(rollback_reason::busy);
+    api::start_over(descriptor_);
+}
+
 vote enlistment::prepare() {
+    // Others may have got the locks that a lost home kept.
+    if (!claims_.stand()) {
+        tally_.doom(rollback_reason::lost);
+        body_.refuse_lost(claims_.lost_node(), false);
+    }
     if (descriptor_.bound_to_commit() && !work_.empty()) touch();
     if (spoilt_) {
         note_defeat(rollback_reason::lost);
@@ -211,6 +250,7 @@ vote enlistment::prepare() {
 void enlistment::commit() noexcept {
     if (work_.holds()) work_.commit();
     work_.end_snapshot();
+    end_claims();
     defeats_ = 0;
     tally_.committed();
 }

@@ -10,7 +10,8 @@
 //   vote                  prepares: locks here and elsewhere, draws the version; then the local reads are validated
 //                         once more
 //   commit                publishes, releases
-//   roll-back             nothing: before the vote nothing is held. The next first touch finds another attempt
+//   roll-back             nothing but abstract locks: before the vote no object is held. The next first touch finds
+//                         another attempt
 //
 // docs/cluster-protocol.md, "With the engine", proves that local variables and objects have one order.
 //
@@ -20,6 +21,7 @@
 #include "cluster/bells.hpp"
 #include "cluster/channel.hpp"
 #include "cluster/opened.hpp"
+#include "cluster/protocol/claims.hpp"
 #include "cluster/protocol/transaction.hpp"
 
 namespace tutti::cluster {
@@ -29,11 +31,12 @@ class peer_body;
 class enlistment final : public opened, private other_reads {
 public:
     enlistment(site& here, line& to, core::descriptor& of, peer_body& body)
-        : opened{of}, site_{here}, line_{to}, body_{body}, work_{here, to, to.slot, this} {}
+        : opened{of}, site_{here}, line_{to}, body_{body}, work_{here, to, to.slot, this}, claims_{here, to, to.slot} {}
     ~enlistment() override;
 
     detail::slot& open(const object_id& id) override;
     void open(std::span<const object_id> ids) override;
+    void acquire(std::span<const named_lock> locks) override;
 
     vote prepare() override;
     void commit() noexcept override;
@@ -44,6 +47,7 @@ public:
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
     void rolled_back() noexcept override {
         work_.end_snapshot();
+        end_claims();
         tally_.rolled_back();
     }
 
@@ -69,7 +73,13 @@ private:
     site& site_;
     line& line_;
     peer_body& body_;
+    /// The attempt is over. An undo action may run blocks of its own on this context, which end before the attempt that
+    /// it undoes; its locks stay until then.
+    void end_claims() noexcept;
+
     transaction work_;
+    claims claims_;
+    unsigned blocks_of_undo_ = 0;   // that run while the locks of a block that is rolled back are held
     std::vector<object_id> again_;  // what is opened with the next object
     bool spoilt_ = false;           // variables are of a later state than objects, whose node did not answer
     bool looked_ = false;           // at every object, as of now, since the last was opened

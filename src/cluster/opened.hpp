@@ -10,6 +10,7 @@
 #include "api/companion.hpp"
 #include "cluster/tally.hpp"
 #include "tutti/cluster/node.hpp"
+#include "tutti/cluster/open_nesting.hpp"
 #include "tutti/tx.hpp"
 
 namespace tutti::cluster {
@@ -21,6 +22,8 @@ public:
     /// The slot of an object, opened if it is not. May leave by a restart, or an error.
     virtual detail::slot& open(const object_id& id) = 0;
     virtual void open(std::span<const object_id> ids) = 0;
+    /// Takes abstract locks until the outermost block ends. May leave by a restart, or an error.
+    virtual void acquire(std::span<const named_lock> locks) = 0;
     /// What the slot says from now on is undone when the innermost block is rolled back.
     void note_for_undo(detail::slot& s);
     /// Any thread may read it.

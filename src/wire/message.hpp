@@ -15,7 +15,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 4;
+inline constexpr std::uint8_t protocol_version = 5;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -32,11 +32,14 @@ enum class kind : std::uint8_t {
     status,       ///< an observer's, no body; answered by status_told
     status_told,  ///< to observers alone
     checked,
+    claim,  ///< abstract locks by name; answered by claimed
+    claimed,
+    release,  ///< not answered
 };
 
 /// Whether it answers another node's question, whose number its header repeats.
 [[nodiscard]] constexpr bool is_answer(kind k) noexcept {
-    return k == kind::fetched || k == kind::answered || k == kind::checked;
+    return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
 }
 
 /// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
@@ -220,6 +223,47 @@ struct answered {
     template <class V>
     void fields(V& v) {
         v(yes), v(version);
+    }
+};
+
+/// An abstract lock.
+struct claim_item {
+    object_id name;
+    bool shared = false;
+    template <class V>
+    void fields(V& v) {
+        v(name), v(shared);
+    }
+};
+
+/// To the home of the names. Holds have a count of their own, beside that of transactions.
+struct claim {
+    transaction_name who;
+    transaction_name family;  ///< holds of the same one are not in each other's way
+    std::uint64_t age = 0;    ///< the smaller is the older
+    std::vector<claim_item> names;
+    template <class V>
+    void fields(V& v) {
+        v(who), v(family), v(age), v(names);
+    }
+};
+
+struct claimed {
+    std::uint32_t granted = 0;  ///< so many, from the first on; the next one is held by another
+    bool older = false;         ///< which is older
+    bool full = false;          ///< or the holder has as many as it may
+    template <class V>
+    void fields(V& v) {
+        v(granted), v(older), v(full);
+    }
+};
+
+/// All that the hold has at this node, for good.
+struct release {
+    transaction_name who;
+    template <class V>
+    void fields(V& v) {
+        v(who);
     }
 };
 

@@ -23,12 +23,15 @@ TEST(cluster_simulation, every_history_has_an_order) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
         return;
     }
-    std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0, rewinds = 0, steps_kept = 0;
+    std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0, rewinds = 0, steps_kept = 0, names_taken = 0,
+                names_refused = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
         world w{of_seed(seed)};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
         snapshots += w.snapshots();
         wakes += w.wakes();
+        names_taken += w.names_taken();
+        names_refused += w.names_refused();
         rewinds += w.rewinds();
         steps_kept += w.steps_kept();
         attempts += w.past().attempts().size();
@@ -38,11 +41,15 @@ TEST(cluster_simulation, every_history_has_an_order) {
     EXPECT_GT(committed, 0u);
     EXPECT_GT(snapshots, 0u);
     EXPECT_GT(wakes, 0u);
+    EXPECT_GT(names_taken, 0u);
+    EXPECT_GT(names_refused, 0u);
     EXPECT_GT(rewinds, 0u);
     EXPECT_GT(steps_kept, 0u);
     EXPECT_GT(attempts, committed);
     RecordProperty("attempts", static_cast<int>(attempts));
     RecordProperty("committed", static_cast<int>(committed));
+    RecordProperty("names_taken", static_cast<int>(names_taken));
+    RecordProperty("names_refused", static_cast<int>(names_refused));
     RecordProperty("rewinds", static_cast<int>(rewinds));
 }
 
@@ -105,7 +112,10 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_fault,
                                            broken_step{fault::change_without_word, "change_without_word"},
                                            broken_step{fault::overlook_stale_read, "overlook_stale_read"},
                                            broken_step{fault::last_stale_read, "last_stale_read"},
-                                           broken_step{fault::keep_what_was_dropped, "keep_what_was_dropped"}),
+                                           broken_step{fault::keep_what_was_dropped, "keep_what_was_dropped"},
+                                           broken_step{fault::grant_held_name, "grant_held_name"},
+                                           broken_step{fault::late_claim_takes, "late_claim_takes"},
+                                           broken_step{fault::late_release_frees, "late_release_frees"}),
                          [](const auto& step) { return std::string{step.param.name}; });
 
 #endif

@@ -84,7 +84,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece) {
         demand(input.size() < wire::header::size + largest);
     }
     let_honest_node_work(s, 2);
-    s.objects.lose(hostile);
+    s.lose(hostile);
     let_honest_node_work(s, 3);
     wire::object_view view;
     for (object_id id = first_id; id.low <= last_id.low; ++id.low) {

@@ -80,6 +80,11 @@ int main(int argc, char** argv) {
     all.serve("abort", prepared + frame(kind::decide, decide{who, false, 0}) + prepared);
     all.serve("decide", frame(kind::prepare, decisive) + ids);
     all.serve("place", frame(kind::place, place{here[0], 1, 5}) + ids);
+    const claim names{.who = who, .family = who, .age = 9, .names = {{here[0], true}, {here[1], false}}};
+    claim later = names;
+    ++later.who.sequence;
+    all.serve("names", frame(kind::claim, names) + frame(kind::claim, later) + frame(kind::release, release{who}) +
+                           frame(kind::claim, names));
     // Versions that would drive the clock to its end.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
     all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);

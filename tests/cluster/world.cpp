@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cluster/protocol/claims.hpp"
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster::testing {
@@ -56,7 +57,12 @@ private:
 class world::client final : public simulation::caller {
 public:
     client(world& w, node_number at, std::uint16_t slot)
-        : caller{w, at}, world_{w}, site_{w.at(at)}, work_{site_, *this, slot}, fiber_{std::size_t{256} * 1024} {
+        : caller{w, at},
+          world_{w},
+          site_{w.at(at)},
+          work_{site_, *this, slot},
+          claims_{site_, *this, slot},
+          fiber_{std::size_t{256} * 1024} {
         fiber_.prepare(&start, this);
     }
 
@@ -69,6 +75,8 @@ public:
         while (!over) suspend();
     }
 
+    /// That it has been told it holds.
+    [[nodiscard]] std::span<const wire::claim_item> names() const noexcept { return names_; }
     void resume() override { world_.resume(*this); }
     interleaving::fiber& stack() noexcept { return fiber_; }
     [[nodiscard]] bool done() const noexcept { return done_; }
@@ -103,8 +111,38 @@ private:
     void live() {
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
             const std::uint64_t what = world_.network().below(~std::uint64_t{0});
+            claims_.begin_execution();
             for (unsigned turn = 1; !attempt_once(what, turn == 1); ++turn) pause(turn);
         }
+    }
+
+    /// One attempt, with abstract locks around it in a part of them; as for a block whose every open nested block
+    /// commits, what it does meanwhile does not matter to the locks.
+    bool attempt_once(std::uint64_t what, bool may_sleep) {
+        // By other dice, which leave the transaction as it is without.
+        wire::simulation dice{what ^ 0x5bd1e995u, {}, nullptr};
+        if (dice.chance(70)) return run_once(what, may_sleep);
+        names_.clear();
+        const bool took = take_names(dice);
+        const bool done = took && run_once(what, false);
+        names_.clear();
+        claims_.release();
+        return done;
+    }
+    bool take_names(wire::simulation& dice) {
+        for (auto more = 1 + dice.below(3); more != 0; --more) {
+            std::vector<wire::claim_item> wanted;
+            for (auto n = 1 + dice.below(2); n != 0; --n) wanted.push_back({{1, dice.below(4)}, dice.chance(40)});
+            if (claims_.take(wanted, claims_.name()) != outcome::good) {
+                ++world_.names_refused_;
+                return false;
+            }
+            names_.insert(names_.end(), wanted.begin(), wanted.end());
+            ++world_.names_taken_;
+            if (world_.is_held_by_two()) world_.wrong_ = two_have_a_name;
+            if (dice.chance(50)) pause(2);
+        }
+        return true;
     }
 
     /// A nested block of the program: of some steps, or, as a checkpoint, of all that are left.
@@ -128,7 +166,7 @@ private:
     }
 
     /// One attempt of the transaction that `what` describes; true if it has committed.
-    bool attempt_once(std::uint64_t what, bool may_sleep) {
+    bool run_once(std::uint64_t what, bool may_sleep) {
         wire::simulation dice{what, {}, nullptr};
         tag_ = world_.history_.begin(number());
         writes_of_100_ = dice.chance(40) ? 0 : 60;
@@ -235,6 +273,8 @@ private:
     world& world_;
     site& site_;
     transaction work_;
+    claims claims_;
+    std::vector<wire::claim_item> names_;
     writer_tag tag_ = 0;  // of the attempt that runs
     unsigned writes_of_100_ = 0;
     std::vector<planned_write> planned_;
@@ -269,6 +309,21 @@ bool world::is_miscounted() {
     });
 }
 
+bool world::is_held_by_two() const {
+    for (const auto& one : clients_) {
+        for (const auto& two : clients_) {
+            if (one == two) continue;
+            for (const wire::claim_item& n : one->names()) {
+                if (std::ranges::any_of(two->names(), [&n](const wire::claim_item& m) {
+                        return m.name == n.name && !(m.shared && n.shared);
+                    }))
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
 void world::heard_of_change(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring(id);
@@ -286,6 +341,8 @@ std::string world::run() {
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
+    const bool is_left = std::ranges::any_of(sites(), [](const auto& s) { return s->locks.held() != 0; });
+    if (wrong_.empty() && is_left) return name_is_left;
     if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
     return wrong_.empty() ? history_.judge() : wrong_;
 }

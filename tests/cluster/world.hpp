@@ -25,6 +25,8 @@ struct plan {
 
 inline constexpr const char* never_ends = "it does not end";
 inline constexpr const char* sleeps_on = "a sleeper is not told of a change";
+inline constexpr const char* two_have_a_name = "two hold one abstract lock";
+inline constexpr const char* name_is_left = "an abstract lock is held by nobody who runs";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
 
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
@@ -45,6 +47,9 @@ public:
     [[nodiscard]] std::size_t steps_kept() const noexcept { return steps_kept_; }
     /// Sleepers that were woken.
     [[nodiscard]] std::size_t wakes() const noexcept { return wakes_; }
+    /// Times that a client had all abstract locks that it wanted, and that it gave them up.
+    [[nodiscard]] std::size_t names_taken() const noexcept { return names_taken_; }
+    [[nodiscard]] std::size_t names_refused() const noexcept { return names_refused_; }
 
 private:
     class client;
@@ -54,6 +59,7 @@ private:
     void go_wrong(const char* what) override { wrong_ = what; }
     void resume(client& c);
     [[nodiscard]] bool is_miscounted();
+    [[nodiscard]] bool is_held_by_two() const;
 
     const plan plan_;
     history history_;
@@ -61,7 +67,7 @@ private:
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
-    std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0;
+    std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0, names_taken_ = 0, names_refused_ = 0;
 };
 
 }  // namespace tutti::cluster::testing

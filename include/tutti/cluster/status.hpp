@@ -21,7 +21,7 @@ namespace tutti::cluster {
 
 /// Why an attempt that had touched objects was rolled back.
 enum class rollback_reason : std::uint8_t {
-    busy,       ///< an object stayed locked by commits of others for as long as the attempt looks for it
+    busy,       ///< an object stayed locked by commits of others, or an abstract lock held, for as long as it asks
     changed,    ///< somebody overwrote what it had read
     too_old,    ///< no owner keeps what the object was at the time that the reader asks for
     refused,    ///< at its commit a lock was not free, or what it had read was not current any more

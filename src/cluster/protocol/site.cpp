@@ -92,6 +92,20 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (sound) objects.point(told.id, told.owner, told.version);
             return std::nullopt;
         }
+        case wire::kind::claim: {
+            wire::claim asked;
+            if (!take(body, asked, sound)) return std::nullopt;
+            sound = is_of(asked.who, h) && is_of(asked.family, h) && has_been_said(asked.age);
+            if (!sound) return std::nullopt;
+            return answer{wire::kind::claimed, wire::encode(locks.claim(asked))};
+        }
+        case wire::kind::release: {
+            wire::release told;
+            if (!take(body, told, sound)) return std::nullopt;
+            sound = is_of(told.who, h);
+            if (sound) locks.release(told.who);
+            return std::nullopt;
+        }
         case wire::kind::beat: sound = body.empty(); return std::nullopt;
         default: sound = false; return std::nullopt;
     }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/protocol/named_locks.hpp"
 #include "cluster/protocol/voter.hpp"
 
 namespace tutti::cluster {
@@ -35,6 +36,12 @@ public:
     };
     std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
 
+    /// A node is gone.
+    void lose(node_number node) {
+        objects.lose(node);
+        locks.lose(node);
+    }
+
     const node_number self;
     const node_number nodes;
     const moving how;
@@ -43,6 +50,7 @@ public:
     snapshots readers;
     store objects;
     voter votes;
+    named_locks locks;
 
 private:
     [[nodiscard]] wire::fetched look(const wire::fetch& asked);

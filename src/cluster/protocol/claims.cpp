@@ -1,0 +1,106 @@
+#include "cluster/protocol/claims.hpp"
+
+#include <algorithm>
+
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+/// How often to ask while an older or a younger block holds a name.
+constexpr unsigned patience_with_older = 4, patience_with_younger = 24;
+
+}  // namespace
+
+bool claims::has(const wire::claim_item& wanted) const noexcept {
+    return std::ranges::any_of(
+        held_, [&wanted](const wire::claim_item& h) { return h.name == wanted.name && (wanted.shared || !h.shared); });
+}
+
+void claims::note_home(node_number home) {
+    if (std::ranges::find(homes_, home) == homes_.end()) homes_.push_back(home);
+}
+
+bool claims::stand() noexcept {
+    for (const node_number home : homes_) {
+        if (home == site_.self || !site_.objects.is_lost(home)) continue;
+        lost_ = home;
+        return false;
+    }
+    return true;
+}
+
+outcome claims::ask(std::vector<wire::claim_item>& wants, const transaction_name& family, bool& older) {
+    std::vector<wire::claim> parts;
+    std::vector<node_number> at;
+    for (const wire::claim_item& w : wants) {
+        const node_number home = home_of(w.name, site_.nodes);
+        const auto known = std::ranges::find(at, home);
+        const auto i = static_cast<std::size_t>(known - at.begin());
+        if (known == at.end()) {
+            at.push_back(home);
+            parts.push_back({name_, family, age_, {}});
+            note_home(home);  // before it is asked: an answer that is lost may have granted something
+        }
+        parts[i].names.push_back(w);
+    }
+    std::vector<call> calls;
+    std::vector<std::size_t> called;  // the part that each is of
+    std::vector<wire::claimed> answers(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].names.size() > wire::most_elements) return outcome::too_large;
+        if (at[i] == site_.self) {
+            answers[i] = site_.locks.claim(parts[i]);
+            continue;
+        }
+        calls.push_back({at[i], wire::kind::claim, wire::encode(parts[i]), {}, false});
+        called.push_back(i);
+        if (calls.back().body.size() > site_.largest) return outcome::too_large;
+    }
+    if (!calls.empty()) network_.exchange(calls);
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+        // A node that answers something else is as good as gone.
+        wire::claimed& answer = answers[called[c]];
+        if (!calls[c].answered || !wire::decode(calls[c].answer, answer) ||
+            answer.granted > parts[called[c]].names.size())
+            return lose_node(calls[c].to);
+    }
+    wants.clear();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (answers[i].full) return outcome::too_large;
+        older = older || answers[i].older;
+        const auto first_left = parts[i].names.begin() + answers[i].granted;
+        held_.insert(held_.end(), parts[i].names.begin(), first_left);
+        wants.insert(wants.end(), first_left, parts[i].names.end());
+    }
+    return outcome::good;
+}
+
+outcome claims::take(std::span<const wire::claim_item> names, const transaction_name& family) {
+    std::vector<wire::claim_item> wants;
+    for (const wire::claim_item& n : names) {
+        if (!has(n)) wants.push_back(n);
+    }
+    if (wants.empty()) return outcome::good;
+    if (age_ == 0) age_ = site_.clock.tick();
+    for (unsigned turn = 0;; ++turn) {
+        bool older = false;
+        if (const outcome o = ask(wants, family, older); o != outcome::good) return o;
+        if (wants.empty()) return outcome::good;
+        if (turn + 1 >= (older ? patience_with_older : patience_with_younger)) return outcome::conflict;
+        network_.pause(turn);
+    }
+}
+
+void claims::release() {
+    if (homes_.empty()) return;
+    for (const node_number home : homes_) {
+        if (home == site_.self) site_.locks.release(name_);
+        else network_.post(home, wire::kind::release, wire::encode(wire::release{name_}));
+    }
+    homes_.clear();
+    held_.clear();
+    ++name_.sequence;
+}
+
+}  // namespace tutti::cluster

@@ -1,0 +1,58 @@
+// Abstract locks by name, the holder's half: which a thread has, and how it comes by more.
+//
+// No cycle of waiters lasts: who finds a name taken asks again for a bounded number of times, and then gives up all
+// that it holds and starts over. No livelock: the age of an execution is what the node's clock says at its first claim,
+// and stays with it over restarts; the younger of two gives up soon and the older late, as for abstract locks of one
+// process (core/conflict/abstract_locks.hpp), and clocks move by messages, so an execution that keeps losing becomes
+// the oldest.
+//
+// Belongs to one thread.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cluster/protocol/transaction.hpp"
+
+namespace tutti::cluster {
+
+class claims {
+public:
+    claims(site& here, network& net, std::uint16_t slot) noexcept
+        : site_{here}, network_{net}, name_{here.self, slot, 1} {}
+
+    /// Another execution begins: it has no age yet.
+    void begin_execution() noexcept { age_ = 0; }
+    /// Takes all of them, or what it can get: conflict, if others hold the rest; then `release` should follow. What
+    /// holds of `family` have is no obstacle. too_large: nobody keeps so many.
+    [[nodiscard]] outcome take(std::span<const wire::claim_item> names, const transaction_name& family);
+    /// All of it, at all homes.
+    void release();
+
+    /// Of the hold that runs, or that begins with the next claim.
+    [[nodiscard]] const transaction_name& name() const noexcept { return name_; }
+    [[nodiscard]] bool empty() const noexcept { return homes_.empty(); }
+    /// Whether every home of what it holds is there: the locks of one that is lost are lost with it.
+    [[nodiscard]] bool stand() noexcept;
+    [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
+
+private:
+    [[nodiscard]] bool has(const wire::claim_item& wanted) const noexcept;
+    /// One question to each home; leaves those that are not granted.
+    outcome ask(std::vector<wire::claim_item>& wants, const transaction_name& family, bool& older);
+    void note_home(node_number home);
+    outcome lose_node(node_number node) noexcept {
+        lost_ = node;
+        return outcome::lost;
+    }
+
+    site& site_;
+    network& network_;
+    transaction_name name_;
+    std::uint64_t age_ = 0;
+    std::vector<wire::claim_item> held_;
+    std::vector<node_number> homes_;  // that were asked, whatever they said
+    node_number lost_ = 0;
+};
+
+}  // namespace tutti::cluster

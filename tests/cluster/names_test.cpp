@@ -1,0 +1,84 @@
+// The abstract locks of one node, message by message, where the order of messages matters.
+#include <gtest/gtest.h>
+
+#include "cluster/protocol/named_locks.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+using tutti::wire::claim;
+using tutti::wire::claimed;
+
+constexpr object_id one{1, 1}, two{1, 2};
+
+struct names : ::testing::Test {
+    static transaction_name hold(node_number node, std::uint64_t sequence) {
+        return {.node = node, .slot = 0, .sequence = sequence};
+    }
+    claimed ask(const transaction_name& who, std::uint64_t age, std::vector<tutti::wire::claim_item> wanted) {
+        return locks.claim({who, who, age, std::move(wanted)});
+    }
+    named_locks locks;
+};
+
+TEST_F(names, are_taken_up_to_the_first_that_is_not_free) {
+    EXPECT_EQ(ask(hold(1, 1), 5, {{two, false}}).granted, 1u);
+    const claimed answer = ask(hold(0, 1), 4, {{one, false}, {two, false}});
+    EXPECT_EQ(answer.granted, 1u);
+    EXPECT_FALSE(answer.older) << "the one in the way came later";
+    EXPECT_TRUE(ask(hold(2, 1), 6, {{two, false}}).older);
+    EXPECT_TRUE(ask(hold(2, 1), 5, {{two, false}}).older) << "of one age the number of the node decides";
+    EXPECT_EQ(locks.held(), 2u);
+}
+
+TEST_F(names, shared_become_exclusive_for_a_lone_sharer) {
+    EXPECT_EQ(ask(hold(0, 1), 1, {{one, true}}).granted, 1u);
+    EXPECT_EQ(ask(hold(1, 1), 2, {{one, true}}).granted, 1u);
+    EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 0u);
+    locks.release(hold(1, 1));
+    EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 1u);
+    EXPECT_EQ(ask(hold(1, 2), 2, {{one, true}}).granted, 0u);
+    EXPECT_EQ(ask(hold(0, 1), 1, {{one, true}}).granted, 1u) << "which does not make it weaker";
+    EXPECT_EQ(ask(hold(1, 2), 2, {{one, true}}).granted, 0u);
+}
+
+TEST_F(names, of_a_hold_that_is_over_are_not_taken_again) {
+    EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 1u);
+    locks.release(hold(0, 1));
+    EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 0u) << "a duplicate";
+    locks.release(hold(0, 2));  // before its claim
+    EXPECT_EQ(ask(hold(0, 2), 1, {{one, false}}).granted, 0u);
+    EXPECT_EQ(locks.held(), 0u);
+}
+
+TEST_F(names, of_an_earlier_hold_are_free_with_the_next) {
+    EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 1u);
+    EXPECT_EQ(ask(hold(0, 2), 1, {{two, false}}).granted, 1u);
+    locks.release(hold(0, 1));  // late
+    EXPECT_EQ(ask(hold(1, 1), 2, {{one, false}}).granted, 1u);
+    EXPECT_EQ(ask(hold(1, 1), 2, {{two, false}}).granted, 0u);
+}
+
+TEST_F(names, of_a_lost_node_are_free) {
+    EXPECT_EQ(ask(hold(1, 1), 1, {{one, false}, {two, true}}).granted, 2u);
+    EXPECT_EQ(ask(hold(2, 1), 1, {{two, true}}).granted, 1u);
+    locks.lose(1);
+    EXPECT_EQ(locks.held(), 1u) << "what another shared stays";
+    EXPECT_EQ(ask(hold(0, 1), 2, {{one, false}}).granted, 1u);
+    EXPECT_EQ(ask(hold(1, 2), 3, {{one, true}}).granted, 0u) << "it takes nothing any more";
+}
+
+// Catches memory without a bound that another node can ask for.
+TEST_F(names, of_one_thread_are_bounded) {
+    std::vector<tutti::wire::claim_item> some(1000);
+    std::uint64_t next = 0;
+    claimed answer;
+    for (int i = 0; i < 80 && !answer.full; ++i) {
+        for (auto& item : some) item.name = {2, ++next};
+        answer = ask(hold(0, 1), 1, some);
+    }
+    EXPECT_TRUE(answer.full);
+    EXPECT_EQ(locks.held(), 65536u);
+}
+
+}  // namespace
