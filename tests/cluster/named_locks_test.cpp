@@ -223,12 +223,15 @@ TEST(cluster_named_locks, are_refused_where_nobody_keeps_them) {
                  usage_error);
     // A lock that it has is no way in for objects.
     const ref<account> object{here, "a"};
+    bool opened = false;
     EXPECT_THROW(atomically([&](tx& t) {
                      cluster::acquire(t, here, {{"a"}});
                      t.become_irrevocable();
                      object.publish(t, {1});
+                     opened = true;
                  }),
                  usage_error);
+    EXPECT_FALSE(opened) << "refused at once, before what follows is done irrevocably";
     const node engine{cluster::engine_options{.address = "memory:"}};
     EXPECT_THROW(atomically([&](tx& t) { cluster::acquire(t, engine, {{"a"}}); }), usage_error);
 }
