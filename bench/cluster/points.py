@@ -16,9 +16,9 @@ def key(**how):
     words = []
     for name, value in how.items():
         if value is True:
-            words.append(f"--{name}")
+            words.append(f"--{name.replace('_', '-')}")
         elif value is not False and value is not None:
-            words.append(f"--{name} {value}")
+            words.append(f"--{name.replace('_', '-')} {value}")
     return " ".join(words)
 
 
