@@ -50,7 +50,7 @@ usage: ./dev bench [family]... [options]
   --instructions         count the instructions of what grows faster than it should, by valgrind; 5 minutes more
   --out <folder>         where tables, chart and figures go (default: build/bench/growth)
 
-  cluster                simulated clusters of 2 to 1,000 nodes, after figures 6.1 to 6.15 of HyflowCPP; 5 minutes
+  cluster                simulated clusters of 2 to 1,000 nodes, after figures 6.1 to 6.15 of HyflowCPP; 10 minutes
   --quick                fewer points, less virtual time for each; a minute
   --calibrate            first run two real nodes, take the costs from them, and show real beside simulated
   --figures <a,b>        only these, such as 6.1,scale
