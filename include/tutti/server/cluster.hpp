@@ -1,6 +1,6 @@
 /// @file
 /// What a server knows of the cluster whose objects its procedures use. <tutti/cluster/serving.hpp> makes it of a
-/// node: so who has no cluster links none.
+/// node: so a program without a cluster links none.
 #pragma once
 
 #include <cstdint>

@@ -56,8 +56,7 @@ void catalog::at_snapshot(std::string name, std::function<void(snapshot_writer&)
 cluster::node& catalog::cluster() const {
     if (objects_of_others_ == nullptr) {
         throw registration_error{
-            "these procedures use objects of a cluster, and the server belongs to none: give tutti serve --cluster "
-            "FILE, "
+            "these procedures use objects of a cluster, and the server belongs to none: give tutti serve --cluster and "
             "the configuration of its node (settings::cluster in a program)"};
     }
     return objects_of_others_->node();

@@ -40,11 +40,19 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
-    std::atomic<bool> holds{false};  ///< nothing of the leader's answers comes through
-    std::atomic<bool> away{false};   ///< there is no connection, nor can one be made
-    std::atomic<int> tears{0};       ///< so many answers of some length come half, and the connection ends
-    std::atomic<int> damages{0};     ///< in so many of them one byte is another one
-    std::atomic<bool> idle{true};    ///< there is no connection
+    /// From its return on nothing of the leader's answers comes through.
+    void hold() {
+        holds_ = true;
+        // The turn that is under way may not have seen it.
+        for (const unsigned seen = turns_; turns_ - seen < 2 && !idle;)
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    void let_go() noexcept { holds_ = false; }
+
+    std::atomic<bool> away{false};  ///< there is no connection, nor can one be made
+    std::atomic<int> tears{0};      ///< so many answers of some length come half, and the connection ends
+    std::atomic<int> damages{0};    ///< in so many of them one byte is another one
+    std::atomic<bool> idle{true};   ///< there is no connection
 
 private:
     static constexpr std::size_t some_length = 150;  // an answer that says nothing new is shorter
@@ -79,13 +87,13 @@ private:
     }
     void forward(int client, int server) {
         std::array<char, 65'536> bytes;
-        while (!ends_ && !away) {
+        for (; !ends_ && !away; ++turns_) {
             if (readable(client)) {
                 const ssize_t n = ::recv(client, bytes.data(), bytes.size(), 0);
                 if (n <= 0) return;
                 static_cast<void>(::send(server, bytes.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL));
             }
-            if (holds || !readable(server)) continue;
+            if (holds_ || !readable(server)) continue;
             const ssize_t n = ::recv(server, bytes.data(), bytes.size(), 0);
             if (n <= 0) return;
             auto count = static_cast<std::size_t>(n);
@@ -106,7 +114,8 @@ private:
     const std::uint16_t to_;
     int listener_ = -1;
     std::uint16_t port_ = 0;
-    std::atomic<bool> ends_{false};
+    std::atomic<bool> ends_{false}, holds_{false};
+    std::atomic<unsigned> turns_{0};
     std::thread thread_;
 };
 

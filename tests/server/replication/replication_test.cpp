@@ -193,9 +193,7 @@ TEST_F(replication, copies_while_calls_are_logged) {
         bank follower{following("b" + std::to_string(round), leader.serves.port())};
         stop = true;
         for (std::thread& t : writers) t.join();
-        const auto late = std::chrono::steady_clock::now() + 20s;
-        while (follower.cells() != leader.cells() && std::chrono::steady_clock::now() < late)
-            std::this_thread::sleep_for(1ms);
+        until([&] { return follower.cells() == leader.cells() || was_told("nothing more is taken"); });
         EXPECT_EQ(follower.cells(), leader.cells()) << notices();
     }
     EXPECT_TRUE(was_told("snapshot was copied"));
@@ -252,12 +250,12 @@ TEST_F(replication, wait) {
     for (int i = 1; i <= 50; ++i) static_cast<void>(c.receive());
     EXPECT_EQ(c.receive(), "1");
     EXPECT_EQ(follower.state->cells[1].load(), leader.state->cells[1].load());
-    between.holds = true;
+    between.hold();
     write(leader, 1);
     EXPECT_EQ(c({"CALL", "put", "2", "1"}), "OK");
     EXPECT_EQ(c({"WAIT", "1", "30"}), "0");
     EXPECT_EQ(client{leader.serves.port()}({"WAIT", "1", "0"}), "1") << "this client has written nothing";
-    between.holds = false;
+    between.let_go();
     EXPECT_EQ(c({"WAIT", "1", "0"}), "1");
 }
 
@@ -276,7 +274,7 @@ TEST_F(replication, replicas) {
     bank follower{following("b", between.port())};
     until([&] { return c({"CALL", "put", "2", "1"}) == "OK"; });
     EXPECT_EQ(follower.state->cells[1].load(), 7U);
-    between.holds = true;
+    between.hold();
     until([&] { return c({"CALL", "put", "2", "2"}).find("-UNREPLICATED") == 0; });
 }
 
@@ -316,6 +314,38 @@ TEST_F(replication, terms) {
     bank old{following("a", now.serves.port())};
     until_same(now, old);
     EXPECT_EQ(old.state->cells[0].load(), 4U);
+}
+
+// Catches an answer that a later term was heard of, although a start would not know of it.
+TEST_F(replication, a_term_is_heard_once_it_is_on_the_disk) {
+    const std::string version = std::to_string(journal::stream_version);
+    {
+        bank leader{with_log("a")};
+        write(leader, 1);
+        client other{leader.serves.port()};
+        faulty_disk::is_full = true;
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}).front(), '-');
+        EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
+        faulty_disk::repair();
+        EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}), "OK");
+    }
+    const std::string why = why_not(with_log("a"));
+    EXPECT_NE(why.find("another server leads in term 7"), std::string::npos) << why;
+}
+
+// Catches a server that neither leads nor follows.
+TEST_F(replication, a_promotion_that_fails_leaves_a_follower) {
+    bank leader{with_log("a")};
+    bank follower{following("b", leader.serves.port())};
+    write(leader, 1);
+    until_same(leader, follower);
+    faulty_disk::is_full = true;
+    EXPECT_NE(follower.serves.promote().find("this server cannot lead"), std::string::npos);
+    faulty_disk::repair();
+    write(leader, 1, 2);
+    until_same(leader, follower);
+    until([&] { return follower.says("leader_connected:1\r\n"); });
+    EXPECT_EQ(follower.serves.promote(), "");
 }
 
 TEST_F(replication, a_promoted_one_follows_no_older_one) {
@@ -397,10 +427,10 @@ TEST_F(replication, full_disk_at_the_follower) {
         write(leader, 3);
         until_same(leader, follower);
         for (int writes = 0; writes < 6; ++writes) {
-            between.holds = true;
+            between.hold();
             write(leader, 2, 4 + 2 * writes);
             faulty_disk::writes_until_full = writes;
-            between.holds = false;
+            between.let_go();
             until([&] { return follower.says("log_trouble:the log") || leader.cells() == follower.cells(); });
             faulty_disk::repair();
             until_same(leader, follower);
