@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cluster/protocol/transaction.hpp"
+#include "tests/support/random.hpp"
 
 namespace bench::cluster {
 
@@ -27,21 +28,8 @@ std::string bytes_of(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// splitmix64 (Vigna): small enough to begin anew for each operation, so that it does the same when it runs again.
-class dice {
-public:
-    explicit dice(std::uint64_t seed) noexcept : state_{seed} {}
-    std::uint64_t next() noexcept {
-        std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
-    std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
-
-private:
-    std::uint64_t state_;
-};
+/// Small enough to begin anew for each operation, so that it does the same when it runs again.
+using dice = tutti::support::random;
 
 class block {
 public:

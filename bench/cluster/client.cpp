@@ -128,7 +128,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
 std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) const {
     if (plan_.nesting != nesting::closed && plan_.nesting != nesting::checkpoint) return std::nullopt;
     if (!work_.standing()) return std::nullopt;
-    // A closed block that has ended is part of the one around it, and nobody goes back to its beginning.
+    // A closed block that has ended is part of the one around it: no conflict leads back to its beginning.
     const std::size_t least = plan_.nesting == nesting::closed ? at : first;
     for (std::size_t i = at + 1; i-- > least;) {
         if (marks_[i - first].opened <= *work_.standing()) return i;

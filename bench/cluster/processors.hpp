@@ -1,5 +1,5 @@
-// The processors of one node, in virtual time: whoever comes waits for the first that is free, in the order in which
-// they come. That is all there is to a queue whose jobs have known lengths.
+// The processors of one node, in virtual time: a job waits for the first that is free, in the order in which jobs
+// come. That is all there is to a queue whose jobs have known lengths.
 #pragma once
 
 #include <algorithm>
