@@ -19,12 +19,13 @@ bool bells::enrol(bell& mine, std::span<const backend::check> keys) {
 }
 
 bool bells::hears(std::unique_lock<std::mutex>& hold) {
-    const auto open = [this] { return !stopped_ && !broken_; };
-    if (opening_) {  // another has waited for the engine in the place of this one
+    while (opening_) {
+        const unsigned before = refusals_;
         opened_.wait(hold, [this] { return !opening_; });
-        return open();
+        if (refusals_ != before) return false;  // the other has waited for the engine in the place of this one
     }
-    if (stopped_ || open()) return open();
+    // What another has opened may have broken again since.
+    if (stopped_ || !broken_) return !stopped_;
     opening_ = true;
     hold.unlock();
     std::shared_ptr<backend::feed> fresh;
@@ -38,6 +39,7 @@ bool bells::hears(std::unique_lock<std::mutex>& hold) {
     }
     hold.lock();
     opening_ = false;
+    if (!fresh) ++refusals_;
     opened_.notify_all();
     if (!fresh || stopped_) return false;
     if (!thread_.joinable()) thread_ = std::thread{[this] { listen(); }};

@@ -71,6 +71,7 @@ private:
     std::thread thread_;
     bool broken_ = true;  // there is no feed, or it has ended
     bool opening_ = false;
+    unsigned refusals_ = 0;  // times that there was no feed to be had
     bool stopped_ = false;
 };
 

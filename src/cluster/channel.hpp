@@ -1,6 +1,6 @@
 // The network port over sockets: calls with numbers, threads that wait for their answers, nodes that are lost.
 //
-// Who waits for answers rests (api/companion.hpp): a context of a scheduler leaves its worker to others meanwhile.
+// A context that waits for answers rests (api/companion.hpp): one of a scheduler leaves its worker to others meanwhile.
 //
 // A line belongs to one context (its slot is in the name of every transaction that it runs). Its calls carry
 // the slot and a count; an answer that comes late finds another count, and is dropped.

@@ -54,7 +54,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-/// What to write in the place of a key that nobody knows.
+/// What to write in the place of a key that there is not.
 std::string instead_of(std::string_view table, std::string_view key) {
     constexpr std::size_t most = 40;
     std::string all;

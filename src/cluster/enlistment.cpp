@@ -264,7 +264,7 @@ bool enlistment::heed_retry() {
     std::vector<backend::check> watched;
     for (const auto& e : work_.entries()) watched.push_back({key_of(e->id), e->version});
     // Before the owners are asked: what they tell finds the bell. They can always be heard, but while the node ends.
-    if (!body_.bells().enrol(bell_, watched)) restart();  // nodes were lost meanwhile: all bells have rung
+    if (!body_.bells().enrol(bell_, watched)) restart();
     enrolled_ = true;
     if (const outcome o = work_.watch(); o != outcome::good) fail(o);
     return true;

@@ -69,14 +69,13 @@ private:
     [[nodiscard]] bool is_reader() const noexcept;
     void note_defeat(rollback_reason why) noexcept;
     void encode_writes();
-
-    site& site_;
-    line& line_;
-    peer_body& body_;
     /// The attempt is over. An undo action may run blocks of its own on this context, which end before the attempt that
     /// it undoes; its locks stay until then.
     void end_claims() noexcept;
 
+    site& site_;
+    line& line_;
+    peer_body& body_;
     transaction work_;
     claims claims_;
     unsigned blocks_of_undo_ = 0;   // that run while the locks of a block that is rolled back are held

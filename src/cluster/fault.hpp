@@ -27,7 +27,7 @@ enum class fault : std::uint8_t {
     keep_what_was_dropped,    ///< a partial roll-back leaves the entries that it drops
     keep_overwritten_copy,    ///< and what the block wrote in the copies of the blocks around it
     forget_to_look_again,     ///< the end of a checkpoint asks for no object
-    grant_held_name,          ///< an abstract lock is granted whoever holds it
+    grant_held_name,          ///< a home grants an abstract lock that another hold has
     late_claim_takes,         ///< a late duplicate of a claim takes its names again
     late_release_frees,       ///< a release that comes late frees what its sender has taken since
 };

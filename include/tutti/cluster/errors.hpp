@@ -33,7 +33,8 @@ private:
 };
 
 /// The node that decides went after it had been asked to commit: the block has had all of its effects on that node's
-/// objects, or none, and nobody who is left knows which. Objects of this node, and variables, keep their values.
+/// objects, or none, and the nodes that are left cannot tell which. Objects of this node, and variables, keep their
+/// values.
 class TUTTI_EXPORT outcome_unknown : public node_lost {
 public:
     outcome_unknown(const std::string& what, unsigned node) : node_lost{what, node, false} {}

@@ -55,10 +55,6 @@ public:
     }
 };
 
-}  // namespace detail
-
-namespace detail {
-
 using writing = cereal::BinaryOutputArchive;
 /// Whether T tells its versions apart, in the way of cereal.
 template <class T>

@@ -1,10 +1,10 @@
 // Abstract locks by name, the holder's half: which a thread has, and how it comes by more.
 //
-// No cycle of waiters lasts: who finds a name taken asks again for a bounded number of times, and then gives up all
-// that it holds and starts over. No livelock: the age of an execution is what the node's clock says at its first claim,
-// and stays with it over restarts; the younger of two gives up soon and the older late, as for abstract locks of one
-// process (core/conflict/abstract_locks.hpp), and clocks move by messages, so an execution that keeps losing becomes
-// the oldest.
+// No cycle of waiters lasts: a block that finds a name taken asks again for a bounded number of times, and then gives
+// up all that it holds and starts over. No livelock: the age of an execution is what the node's clock says at its first
+// claim, and stays with it over restarts; the younger of two gives up soon and the older late, as for abstract locks of
+// one process (core/conflict/abstract_locks.hpp), and clocks move by messages, so an execution that keeps losing
+// becomes the oldest.
 //
 // Belongs to one thread.
 #pragma once
@@ -24,7 +24,8 @@ public:
     /// Another execution begins: it has no age yet.
     void begin_execution() noexcept { age_ = 0; }
     /// Takes all of them, or what it can get: conflict, if others hold the rest; then `release` should follow. What
-    /// holds of `family` have is no obstacle. too_large: nobody keeps so many.
+    /// holds of `family` have is no obstacle. too_large: more than a home keeps, or a
+    /// message holds.
     [[nodiscard]] outcome take(std::span<const wire::claim_item> names, const transaction_name& family);
     /// All of it, at all homes.
     void release();

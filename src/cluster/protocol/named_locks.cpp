@@ -52,7 +52,7 @@ wire::claimed named_locks::claim(const wire::claim& what) {
     if (lost_[what.who.node % most_nodes]) return answer;
     holder& by = holders_[thread];
     const bool is_over = what.who.sequence <= by.over || what.who.sequence < by.latest;
-    if (is_over && !broken(fault::late_claim_takes)) return answer;  // N2: nobody listens
+    if (is_over && !broken(fault::late_claim_takes)) return answer;  // N2: its sender does not wait for it any more
     if (what.who.sequence != by.latest) free_all(by, thread);
     by.latest = what.who.sequence;
     for (const wire::claim_item& item : what.names) {

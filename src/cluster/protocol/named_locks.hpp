@@ -1,5 +1,5 @@
-// The abstract locks whose names have their home on this node: who holds which, for as long as the holder's outermost
-// block lasts. docs/cluster-protocol.md, "Abstract locks by name".
+// The abstract locks whose names have their home on this node, and the holds that have them, for as long as a holder's
+// outermost block lasts. docs/cluster-protocol.md, "Abstract locks by name".
 //
 // A *hold* is all that one attempt of a block has taken, of whatever homes; its name is made as a transaction's is, of
 // a count of its own. Holds of one *family*, a block and those that are open nested in it, are not in each other's way.
@@ -11,7 +11,7 @@
 //       of one before it, takes anything.
 //   N3  What a lost node holds is free.
 //
-// Nobody waits here: who finds a name taken asks again, and gives way after a while (claims.hpp).
+// A home lets no claim wait: a block that finds a name taken asks again, and gives way after a while (claims.hpp).
 //
 // Thread safety: every member.
 #pragma once

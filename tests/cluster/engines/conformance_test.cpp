@@ -73,6 +73,10 @@ TEST_F(engine, held_reads_stay_true) {
     if (!blocks_meet()) GTEST_SKIP() << alone;
     EXPECT_EQ(held_reads_stay_true(which_), "");
 }
+TEST_F(engine, rolled_back_reads_take_a_new_state) {
+    if (!blocks_meet()) GTEST_SKIP() << alone;
+    EXPECT_EQ(rolled_back_reads_take_a_new_state(which_), "");
+}
 TEST_F(engine, absent_twice_differs) { EXPECT_EQ(absent_twice_differs(which_), ""); }
 TEST_F(engine, retry_wakes) { EXPECT_EQ(retry_wakes(which_, std::chrono::seconds{60}), ""); }
 TEST_F(engine, lost_answers_are_found_out) { EXPECT_EQ(lost_answers_are_found_out(which_, rounds(500, 40)), ""); }

@@ -31,6 +31,8 @@ struct under_test {
 [[nodiscard]] std::string writes_are_whole(const under_test& e, std::size_t rounds);
 /// A block reads one of two objects, another changes both, and the block reads the second: never one of each.
 [[nodiscard]] std::string held_reads_stay_true(const under_test& e);
+/// A nested block that is rolled back alone, over a variable, takes a new state of the objects, too.
+[[nodiscard]] std::string rolled_back_reads_take_a_new_state(const under_test& e);
 /// What is erased and made again is not what it was.
 [[nodiscard]] std::string absent_twice_differs(const under_test& e);
 /// A block that sleeps in retry goes on when another node has changed what it read; if it has not within `limit`, it

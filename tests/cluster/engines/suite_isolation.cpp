@@ -236,4 +236,37 @@ std::string held_reads_stay_true(const under_test& e) {
     return differed ? "G-single (read skew): a block saw one object before a commit and another after it" : "";
 }
 
+std::string rolled_back_reads_take_a_new_state(const under_test& e) {
+    node here{e.options()};
+    const ref<tagged> a{here, "a"}, b{here, "b"};
+    atomically([&](tx& t) {
+        a.publish(t, {0});
+        b.publish(t, {0});
+    });
+    var<std::uint64_t> x{0}, y{0};
+    bool differed = false;
+    unsigned attempts = 0;
+    // On a thread of its own: a context that finds going back useless does without.
+    std::thread{[&] {
+        atomically([&](tx&) {
+            atomically([&](tx& t) {
+                const std::uint64_t first = x.get(t);
+                (void)a.read(t);
+                if (++attempts == 1) {
+                    std::thread{[&] {
+                        atomically([&](tx& u) {
+                            x.set(u, 1);
+                            y.set(u, 1);
+                            b.write(u).tag = 1;
+                        });
+                    }}.join();
+                }
+                (void)y.get(t);
+                differed = differed || b.read(t).tag != first;
+            });
+        });
+    }}.join();
+    return differed ? "a block saw a variable after a commit, and an object before it" : "";
+}
+
 }  // namespace tutti::cluster::testing
