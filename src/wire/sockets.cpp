@@ -358,6 +358,12 @@ bool sockets::send(node_number to, header h, std::string_view body) {
     return true;
 }
 
+/// Bytes could not be sealed or sent, which the reading thread need not learn: the error may be one of memory. Nothing
+/// may follow them, so `sending` stays. REQUIRES: p.guard is held, and this thread sends.
+void sockets::break_off(peer& p) {
+    asio::post(io_, [this, &p] { end(p); });
+}
+
 void sockets::flush(peer& p) {
     std::unique_lock hold{p.guard};
     if (p.sending) return;
@@ -371,7 +377,7 @@ void sockets::flush(peer& p) {
                 hold.unlock();
                 const bool sealed = tls->seal(p.in_flight);
                 hold.lock();
-                if (!sealed) break;  // the reading thread has met, or will meet, the same
+                if (!sealed) return break_off(p);
             }
         }
         if (p.in_flight.empty() || !p.open.load(std::memory_order_relaxed)) break;
@@ -399,9 +405,7 @@ void sockets::flush(peer& p) {
             });
             return;
         }
-        p.in_flight.clear();  // the reading thread meets the same error
-        p.in_flight_from = 0;
-        break;
+        return break_off(p);
     }
     p.sending = false;
 }

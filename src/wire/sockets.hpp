@@ -93,6 +93,7 @@ private:
     bool serve(peer& p);
     bool cut(peer& p);
     void flush(peer& p);
+    void break_off(peer& p);
     void end(peer& p);
     void beat();
     void complain(std::string what);
