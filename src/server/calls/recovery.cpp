@@ -137,7 +137,7 @@ void run_record(const journal::record& r, const catalog& procedures) {
                              "': it depends on something that is not in the log, or the procedure has changed"};
 }
 
-/// Draws the position that a dump belongs to, as a call does (journal.hpp, J3), and leaves a hole in the log there.
+/// Draws the position that a dump belongs to, as a call does (journal.hpp, J3), and cuts the log there.
 class cut final : public participant {
 public:
     explicit cut(journal::journal& in) : in_{in} {}
@@ -149,6 +149,7 @@ public:
         if (!descriptor_->writes.empty()) throw std::runtime_error{"a dump writes"};
         auto made = std::make_unique<journal::slip>();
         made->position = in_.draw();
+        made->cut = true;
         position = made->position;
         in_.hand_over(std::move(made));
         return api::reads_stand(*descriptor_) ? vote::commit : vote::restart;

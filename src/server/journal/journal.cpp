@@ -37,6 +37,26 @@ std::size_t pending(const slip& s) noexcept {
     return overhead + s.record.size() + (s.answer ? s.answer->answer.size() + s.answer->key.size() : 0);
 }
 
+void insert(slip*& into, slip* s) noexcept {
+    slip** at = &into;
+    while (*at != nullptr && (*at)->position < s->position) at = &(*at)->next;
+    s->next = *at;
+    *at = s;
+}
+
+// Linear: what waits behind a missing one may be long.
+slip* merge(slip* a, slip* b) noexcept {
+    slip* all = nullptr;
+    slip** end = &all;
+    while (a != nullptr && b != nullptr) {
+        slip*& first = a->position < b->position ? a : b;
+        *end = std::exchange(first, first->next);
+        end = &(*end)->next;
+    }
+    *end = a != nullptr ? a : b;
+    return all;
+}
+
 }  // namespace
 
 journal::journal(const log_settings& how, std::function<void(bool, const std::string&)> tell)
@@ -201,6 +221,8 @@ void journal::rest() {
     const auto called = [this] { return rung_ || ending_ || to_keep_.has_value(); };
     if (in_trouble_.load()) {
         changed_.wait_for(lock, between_attempts, [this] { return ending_; });
+    } else if (has_next()) {
+        // A group ended before it.
     } else if (early_ != nullptr || waiting_ != nullptr) {
         // What is missing is on its way. Nobody rings for it.
         changed_.wait_for(lock, for_a_gap, called);
@@ -253,19 +275,21 @@ void journal::work() {
     pass_on();
 }
 
-void journal::insert(slip* s) noexcept {
-    slip** at = &early_;
-    while (*at != nullptr && (*at)->position < s->position) at = &(*at)->next;
-    s->next = *at;
-    *at = s;
+void journal::take_over() noexcept {
+    // The newest first, as they lie: each goes before those that were put in before it, and the walk is as long as the
+    // number of calls that ran at once.
+    slip* sorted = nullptr;
+    slip* newest = handed_over_.exchange(nullptr);
+    while (newest != nullptr) insert(sorted, std::exchange(newest, newest->next));
+    early_ = merge(early_, sorted);
 }
 
 bool journal::collect() noexcept {
-    // The newest first, as they lie: so each goes before those that were put in before it, and the walk is short.
-    slip* newest = handed_over_.exchange(nullptr);
-    while (newest != nullptr) insert(std::exchange(newest, newest->next));
+    // What is left from the last time is collected first: while the disk is behind, what is handed over stays where it
+    // lies, and is not sorted again each time.
+    if (!has_next()) take_over();
     try {
-        while (early_ != nullptr && early_->position == collected_ && ready_.records.size() < most_in_group) {
+        while (!ready_ends_ && has_next() && ready_.records.size() < most_in_group) {
             slip& s = *early_;
             const std::size_t bytes = pending(s);
             if (!s.record.empty()) {
@@ -276,14 +300,12 @@ bool journal::collect() noexcept {
                 if (ready_calls_++ == 0) ready_.first = s.position;
                 ready_.last = s.position;
             }
-            // A position without a record may be a snapshot's cut, and no group lies on both sides of one: a follower
-            // that has copied the snapshot asks for groups from there on.
-            const bool ends = s.record.empty() && ready_calls_ != 0;
+            // No group lies on both sides of a cut: a follower that has copied the snapshot asks for groups from there.
+            ready_ends_ = s.cut && ready_calls_ != 0;
             ready_pending_ += bytes;
             ++collected_;
             early_ = s.next;
             delete &s;
-            if (ends) break;
         }
         return true;
     } catch (const std::bad_alloc&) {
@@ -302,6 +324,7 @@ bool journal::write(bool sync) noexcept {
             ready_.records.clear();
             ready_.answers.clear();
             ready_calls_ = 0;
+            ready_ends_ = false;
         }
         // Before the figure is lowered: whoever finds it zero sets a later time, which has to stand.
         oldest_.store(collected_at_.time_since_epoch().count());

@@ -52,6 +52,7 @@ namespace tutti::server::journal {
 struct slip {
     slip* next = nullptr;
     std::uint64_t position = 0;
+    bool cut = false;      ///< a snapshot's position: no group lies on both sides of it
     std::string record{};  ///< empty: a hole
     std::optional<kept_answer> answer{};
 };
@@ -174,7 +175,9 @@ private:
     [[nodiscard]] bool has_work() const noexcept;
     /// False: trouble.
     bool collect() noexcept;
-    void insert(slip* s) noexcept;
+    void take_over() noexcept;
+    /// Something is collected the next time, without a record that comes yet.
+    [[nodiscard]] bool has_next() const noexcept { return early_ != nullptr && early_->position == collected_; }
     /// False: trouble.
     bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
@@ -204,10 +207,11 @@ private:
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
 
     // Of the journal's thread.
-    slip* early_ = nullptr;        // handed over, by position; before the first of them one is missing
+    slip* early_ = nullptr;        // handed over and not collected, by position
     std::uint64_t collected_ = 1;  // all positions before it are in `ready_`, or written
     group ready_;                  // to be written
     std::size_t ready_calls_ = 0, ready_pending_ = 0;
+    bool ready_ends_ = false;  // at a cut: what comes goes into another group
     waiter* waiting_ = nullptr;
     clock::time_point collected_at_{};
     std::int64_t answers_forgotten_at_ = 0;

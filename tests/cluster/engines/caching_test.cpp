@@ -42,14 +42,17 @@ public:
         if (cache.get(of, freshness::same, {}, {&k, 1}, found) != verdict::good) throw std::runtime_error{"unread"};
         return found.front();
     }
-    /// Until the cache answers by itself, with what was written last. At first it may answer from before.
+    /// Until the cache answers by itself, with what was written last. At first it may answer from before; a broken one
+    /// does so for ever, which throws.
     void settle(const key& k) {
-        while (true) {
+        const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+        while (std::chrono::steady_clock::now() < late) {
             const std::uint64_t before = cache.answered();
             const record now = read(k);
             if (cache.answered() != before && now.at == server->newest(k)) return;
             std::this_thread::sleep_for(std::chrono::microseconds{200});
         }
+        throw std::runtime_error{"it shows for ever what was there before"};
     }
     /// Until what the cache shows of it is that.
     bool comes_to(const key& k, const std::string& bytes, std::chrono::milliseconds limit = std::chrono::seconds{20}) {
@@ -223,10 +226,17 @@ protected:
     void TearDown() override { injected_fault = fault::none; }
     template <class F>
     static void expect_caught(fault f, F&& look) {
-        EXPECT_EQ(look(), "");
+        const auto found = [&look]() -> std::string {
+            try {
+                return look();
+            } catch (const std::runtime_error& e) {
+                return e.what();
+            }
+        };
+        EXPECT_EQ(found(), "");
         injected_fault = f;
         std::string said;
-        for (int i = 0; i < 20 && said.empty(); ++i) said = look();  // chance has a part where threads have to meet
+        for (int i = 0; i < 20 && said.empty(); ++i) said = found();  // chance has a part where threads have to meet
         injected_fault = fault::none;
         EXPECT_NE(said, "") << "fault " << static_cast<int>(f) << " was not noticed";
         std::printf("fault %d: %s\n", static_cast<int>(f), said.c_str());
