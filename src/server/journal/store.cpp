@@ -154,10 +154,7 @@ void store::change(const std::function<void()>& what) {
 }
 
 /// What is changed next is on the disk when it returns.
-void store::write_through() {
-    if (!synchronous_) run("PRAGMA synchronous=FULL");
-    synchronous_ = true;
-}
+void store::write_through() { synchronize(true); }
 
 void store::tell_damage(std::uint64_t position) {
     throw store_error{
@@ -185,23 +182,28 @@ void store::add_part(std::uint64_t number, std::string_view part) {
         .step("be written");
 }
 
-void store::add(std::span<const group> groups, bool sync) {
-    if (sync != synchronous_) {
-        // NORMAL: nothing is synced but where SQLite moves its own log into the file. FULL: this, and what was before.
-        run(sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
-        synchronous_ = sync;
+void store::synchronize(bool sync) {
+    if (sync == synchronous_) return;
+    // NORMAL: nothing is synced but where SQLite moves its own log into the file. FULL: this, and what was before.
+    run(sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+    synchronous_ = sync;
+}
+
+void store::add_groups(std::span<const group> groups) {
+    for (const group& g : groups) {
+        statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?)"}
+            .bind(g.first)
+            .bind(g.last)
+            .bind(checksum(g.records))
+            .bind(g.records)
+            .step("be written");
+        add_answers(g.answers, g.first);
     }
-    change([&] {
-        for (const group& g : groups) {
-            statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?)"}
-                .bind(g.first)
-                .bind(g.last)
-                .bind(checksum(g.records))
-                .bind(g.records)
-                .step("be written");
-            add_answers(g.answers, g.first);
-        }
-    });
+}
+
+void store::add(std::span<const group> groups, bool sync) {
+    synchronize(sync);
+    change([&] { add_groups(groups); });
 }
 
 void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {

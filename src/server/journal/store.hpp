@@ -111,13 +111,20 @@ public:
     // ---- leaders and followers
     /// The oldest first.
     [[nodiscard]] std::vector<branch> branches();
+    /// That the last call is of; its ID is 0 where there is no call.
+    [[nodiscard]] branch last_branch();
     /// On disk when this returns.
     void add_branch(const branch& b);
-    /// The same for those that are not there yet.
-    void adopt(const std::vector<branch>& all);
+    /// Adds what a leader of `term` has sent. `later`: its branches behind last_branch(); this log has those of them
+    /// that begin at `upto` or earlier, since nothing before `upto` is missing then. They take the place of what it had
+    /// behind last_branch(), which holds no call. @throws store_error  nothing has changed
+    void append(std::span<const group> groups, const std::vector<branch>& later, std::uint64_t upto, std::uint64_t term,
+                bool sync);
     /// The latest term that was heard of from others; on disk when it is kept.
     [[nodiscard]] std::uint64_t heard_term();
     void hear_term(std::uint64_t term);
+    /// That, or the latest of the branches.
+    [[nodiscard]] std::uint64_t latest_term();
     /// All groups from this position on are in the file.
     [[nodiscard]] std::uint64_t kept_from();
     /// Groups that begin at `from` or later, in their order, until they have `most` bytes or more; with their answers.
@@ -146,6 +153,10 @@ private:
     void add_answers(const std::vector<kept_answer>& answers, std::uint64_t group);
     void add_part(std::uint64_t number, std::string_view part);
     void write_branch(const branch& b);
+    void forget_old_branches();
+    void note_term(std::uint64_t term);
+    void add_groups(std::span<const group> groups);
+    void synchronize(bool sync);
 
     const std::string file_;
     sqlite3* db_ = nullptr;

@@ -2,6 +2,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "server/journal/record.hpp"
 #include "server/journal/statement.hpp"
@@ -28,28 +29,70 @@ void store::write_branch(const branch& b) {
         .step("be written");
 }
 
+void store::forget_old_branches() {
+    statement{*this, "DELETE FROM branches WHERE number <= (SELECT max(number) FROM branches) - ?"}
+        .bind(most_branches)
+        .step("be written");
+}
+
 void store::add_branch(const branch& b) {
     write_through();
     change([&] {
         write_branch(b);
-        statement{*this, "DELETE FROM branches WHERE number <= (SELECT max(number) FROM branches) - ?"}
-            .bind(most_branches)
-            .step("be written");
+        forget_old_branches();
     });
 }
 
-void store::adopt(const std::vector<branch>& all) {
-    const std::vector<branch> known = branches();
-    for (const branch& b : all) {
-        if (std::ranges::none_of(known, [&](const branch& k) { return k.is(b); })) add_branch(b);
+branch store::last_branch() {
+    const std::uint64_t end_of_log = end();
+    branch last;
+    for (const branch& b : branches()) {
+        if (b.first < end_of_log) last = b;
     }
+    return last;
+}
+
+void store::append(std::span<const group> groups, const std::vector<branch>& later, std::uint64_t upto,
+                   std::uint64_t term, bool sync) {
+    const branch own = last_branch();
+    const std::vector<branch> all = branches();
+    auto behind = std::ranges::find_if(all, [&](const branch& b) { return b.is(own); });
+    behind = own.id == 0 ? all.begin() : behind + 1;
+    std::vector<branch> reached;
+    std::ranges::copy_if(later, std::back_inserter(reached), [&](const branch& b) { return b.first <= upto; });
+    const bool is_same = std::ranges::equal(std::ranges::subrange{behind, all.end()}, reached, &branch::is);
+    const bool is_news = !is_same || term > latest_term();
+    if (groups.empty() && !is_news) return;
+    synchronize(sync || is_news);
+    change([&] {
+        if (is_news) {
+            note_term(term);
+            statement{*this,
+                      "DELETE FROM branches WHERE number >"
+                      " ifnull((SELECT max(number) FROM branches WHERE term = ? AND id = ?), 0)"}
+                .bind(own.term)
+                .bind(own.id)
+                .step("be written");
+            for (const branch& b : reached) write_branch(b);
+            forget_old_branches();
+        }
+        add_groups(groups);
+    });
 }
 
 std::uint64_t store::heard_term() { return number("SELECT term FROM heard"); }
 
+void store::note_term(std::uint64_t term) {
+    statement{*this, "UPDATE heard SET term = max(term, ?)"}.bind(term).step("be written");
+}
+
 void store::hear_term(std::uint64_t term) {
     write_through();
-    change([&] { statement{*this, "UPDATE heard SET term = max(term, ?)"}.bind(term).step("be written"); });
+    change([&] { note_term(term); });
+}
+
+std::uint64_t store::latest_term() {
+    return number("SELECT max(term, ifnull((SELECT max(term) FROM branches), 0)) FROM heard");
 }
 
 std::uint64_t store::kept_from() { return number("SELECT kept_from FROM position"); }
@@ -105,7 +148,12 @@ void store::replace_by(const copied& c, const std::function<std::string(std::uin
         for (const char* const table : {"calls", "answers", "snapshot", "branches"})
             statement{*this, ("DELETE FROM " + std::string{table}).c_str()}.step("be written");
         for (std::uint64_t n = 1; n <= c.parts; ++n) add_part(n, part(n));
-        for (const branch& b : c.branches) write_branch(b);
+        std::uint64_t latest = 0;
+        for (const branch& b : c.branches) {
+            if (b.first <= c.position) write_branch(b);
+            latest = std::max(latest, b.term);
+        }
+        note_term(latest);
         add_answers(c.answers, 0);
         statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = ?"}
             .bind(c.position)

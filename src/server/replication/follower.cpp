@@ -61,13 +61,22 @@ journal::pull follower::state() {
     journal::pull p{.follower = id_, .address = address_, .most = bytes_of_piece};
     log_.with_file([&](journal::store& file) {
         p.end = file.end();
-        for (const journal::branch& b : file.branches()) {
-            if (b.first <= p.end) p.own = b;
-        }
+        p.own = file.last_branch();
     });
     p.upto = std::max(upto_, p.end);
     p.upto_branch = upto_branch_;
     return p;
+}
+
+void follower::greet(link& leader) {
+    const std::uint64_t term = latest_term();
+    // A question for more says the term of the last call only.
+    if (term > state().own.term) say_term(leader, term);
+}
+
+void follower::say_term(link& leader, std::uint64_t term) {
+    static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version), std::to_string(term),
+                                  address_.empty() ? "-" : address_}));
 }
 
 journal::piece follower::ask(link& leader, const journal::pull& from, milliseconds longest) {
@@ -90,10 +99,13 @@ void follower::catch_up() {
         const journal::pull own = state();
         try {
             link leader{how_.follow, how_.tls, stopping_};
+            greet(leader);
             try {
                 // Its term, too: a promotion must begin a later one, even before the first call has come.
                 const journal::piece first = ask(leader, own, milliseconds{0});
-                log_.with_file([&](journal::store& file) { file.adopt(first.branches); });
+                log_.with_file([&](journal::store& file) {
+                    file.append({}, first.branches, first.groups.empty() ? first.upto : own.end, first.now.term, true);
+                });
             } catch (const refused_by_leader& e) {
                 if (e.code() != "COPY") throw;
                 copy(leader);
@@ -188,6 +200,7 @@ void follower::work() {
         milliseconds rest = between_attempts;
         try {
             link leader{how_.follow, how_.tls, stopping_};
+            greet(leader);
             while (!stopping_) {
                 const journal::piece p = ask(leader, state(), longest_question);
                 note(true, {});
@@ -256,10 +269,7 @@ void follower::keep_snapshot() noexcept {
 
 std::uint64_t follower::latest_term() {
     std::uint64_t term = 0;
-    log_.with_file([&](journal::store& file) {
-        term = file.heard_term();
-        for (const journal::branch& b : file.branches()) term = std::max(term, b.term);
-    });
+    log_.with_file([&](journal::store& file) { term = file.latest_term(); });
     return term;
 }
 
@@ -272,8 +282,7 @@ void follower::tell(std::uint64_t term) {
     do {
         try {
             link leader{how_.follow, how_.tls, stopping_};
-            static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version),
-                                          std::to_string(term), address_.empty() ? "-" : address_}));
+            say_term(leader, term);
             heard = true;
         } catch (const std::exception&) {
             // It is gone, as a rule: that is why this server was promoted.

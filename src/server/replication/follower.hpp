@@ -59,6 +59,9 @@ private:
     void work();
     void tell(std::uint64_t term);
     [[nodiscard]] journal::pull state();
+    /// Tells a leader of an older term that it leads no more; then it refuses what is asked next.
+    void greet(link& leader);
+    void say_term(link& leader, std::uint64_t term);
     [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
     void copy(link& leader);
     void take(const journal::piece& p);
