@@ -41,7 +41,7 @@ class waiter;
 
 /// What a follower says with each question.
 struct pull {
-    std::uint64_t follower = 0;     ///< a number that it has chosen by chance when it started
+    std::uint64_t follower = 0;     ///< the number of its log (store.hpp)
     std::string address{};          ///< for people
     branch own{};                   ///< that its log ends in
     std::uint64_t end = 1;          ///< after the last call that it has on its disk

@@ -125,6 +125,8 @@ public:
     void hear_term(std::uint64_t term);
     /// That, or the latest of the branches.
     [[nodiscard]] std::uint64_t latest_term();
+    /// By which leaders know the server that follows with this log: by chance, the same after a start. Not 0.
+    [[nodiscard]] std::uint64_t follower_id();
     /// All groups from this position on are in the file.
     [[nodiscard]] std::uint64_t kept_from();
     /// Groups that begin at `from` or later, in their order, until they have `most` bytes or more; with their answers.

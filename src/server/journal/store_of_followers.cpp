@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <random>
 
 #include "server/journal/record.hpp"
 #include "server/journal/statement.hpp"
@@ -93,6 +94,17 @@ void store::hear_term(std::uint64_t term) {
 
 std::uint64_t store::latest_term() {
     return number("SELECT max(term, ifnull((SELECT max(term) FROM branches), 0)) FROM heard");
+}
+
+std::uint64_t store::follower_id() {
+    // Not among the tables of a fresh file: so the format is that of before, which earlier versions open.
+    run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL)");
+    if (const std::uint64_t id = number("SELECT id FROM follower"); id != 0) return id;
+    std::random_device chance;
+    const std::uint64_t id = (std::uint64_t{chance()} << 32) | chance() | 1;
+    write_through();
+    change([&] { statement{*this, "INSERT INTO follower VALUES(1, ?)"}.bind(id).step("be written"); });
+    return id;
 }
 
 std::uint64_t store::kept_from() { return number("SELECT kept_from FROM position"); }

@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "server/calls/recovery.hpp"
@@ -21,11 +20,6 @@ constexpr milliseconds between_snapshots{60'000};  // that fail
 constexpr std::chrono::seconds for_the_first_copy{10};
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 constexpr int copies = 5;  // that are begun, because the leader replaces its snapshot meanwhile
-
-std::uint64_t number_by_chance() {
-    std::random_device chance;
-    return (std::uint64_t{chance()} << 32) | chance();
-}
 
 /// What the log holds cannot be run: only a start after a repair can.
 class cannot_run : public std::runtime_error {
@@ -51,7 +45,7 @@ std::string what_to_do(const refused_by_leader& e) {
 
 follower::follower(const settings& how, journal::journal& log, const catalog& procedures,
                    std::function<void(const journal::kept_answer&)> keep)
-    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{number_by_chance()} {
+    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{log.file().follower_id()} {
     figures_.leader = how.follow.host + ":" + std::to_string(how.follow.port);
 }
 

@@ -216,6 +216,19 @@ TEST_F(replication, replicas) {
     until([&] { return c({"CALL", "put", "2", "2"}).find("-UNREPLICATED") == 0; });
 }
 
+// Both starts ask within the time that a follower counts for.
+TEST_F(replication, a_follower_that_starts_again_is_one) {
+    bank leader{with_log("a")};
+    client c{leader.serves.port()};
+    for (int i = 1; i <= 2; ++i) {
+        bank follower{following("b", leader.serves.port())};
+        EXPECT_EQ(c({"CALL", "put", "1", "1"}), "OK");
+        EXPECT_EQ(c({"WAIT", "1", "0"}), "1");
+        EXPECT_EQ(c({"WAIT", "2", "50"}), "1");
+    }
+    EXPECT_TRUE(leader.says("\r\nfollowers:1\r\n")) << leader.serves.info();
+}
+
 // A follower may say that it has what an earlier branch of the leader had drawn, and that was drawn again since.
 TEST_F(replication, an_earlier_branch_counts_for_nothing) {
     bank leader{with_log("a")};
