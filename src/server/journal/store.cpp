@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -206,7 +207,16 @@ void store::add(std::span<const group> groups, bool sync) {
     change([&] { add_groups(groups); });
 }
 
+/// The end of a log that goes as far as to `position`. What was drawn behind its last call, by calls that were rolled
+/// back, is in nobody's log: a start draws it again, and no log has gone another way for want of it.
+std::uint64_t store::end_before(std::uint64_t position) {
+    statement last{*this, "SELECT last FROM calls WHERE last < ? ORDER BY first DESC LIMIT 1"};
+    return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
+}
+
 void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
+    const std::uint64_t old = snapshot_position(), position = std::max(old, end_before(s.position));
+    if (position == old) return;  // a follower may be copying the one that is there, piece by piece
     write_through();
     change([&] {
         statement{*this, "DELETE FROM snapshot"}.step("be written");
@@ -215,14 +225,14 @@ void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
         std::uint64_t dropped = 0;  // the last position of the newest group that goes
         {
             statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
-            each.bind(s.position);
+            each.bind(position);
             for (std::uint64_t bytes = 0; dropped == 0 && each.step("be read");) {
                 bytes += each.number(1);
                 if (bytes > kept_bytes) dropped = each.number(0);
             }
         }
         statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = max(kept_from, ?)"}
-            .bind(s.position)
+            .bind(position)
             .bind(dropped + 1)
             .step("be written");
         statement{*this, "DELETE FROM calls WHERE last <= ?"}.bind(dropped).step("be written");

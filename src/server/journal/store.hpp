@@ -89,7 +89,7 @@ public:
     /// Adds groups; with `sync` they are on disk when this returns, and so is all that was added before.
     /// @throws store_error  nothing of them was added
     void add(std::span<const group> groups, bool sync);
-    /// Replaces the snapshot and drops the groups that are older than it, but for the newest of them, up to so many
+    /// Replaces the snapshot, where calls came that the old one does not hold, and drops the groups that are older than it, but for the newest of them, up to so many
     /// bytes of records; on disk when this returns. @throws store_error  nothing has changed
     void replace_snapshot(const snapshot& s, std::uint64_t kept_bytes);
     /// Moves SQLite's own log into the file where it has grown long. @throws store_error
@@ -153,6 +153,7 @@ private:
     void look_at_tail();
     void write_through();
     void add_answers(const std::vector<kept_answer>& answers, std::uint64_t group);
+    std::uint64_t end_before(std::uint64_t position);
     void add_part(std::uint64_t number, std::string_view part);
     void write_branch(const branch& b);
     void forget_old_branches();

@@ -5,6 +5,7 @@
 
 #include "server/journal/journal.hpp"
 #include "server/journal/stream.hpp"
+#include "server/replication/proxy.hpp"
 #include "server/replication/servers.hpp"
 
 namespace tutti::server {
@@ -80,6 +81,50 @@ TEST_F(branches, end_where_any_later_one_begins) {
                   .find("-DIVERGED its log has calls up to 4 of term 1, and this server's has them up to 3"),
               0U);
     EXPECT_EQ(pull(leader, two, 101).find("-DIVERGED"), 0U);
+}
+
+// What the last calls drew, which were rolled back, is in a snapshot of the old leader, and no follower heard of it.
+TEST_F(branches, do_not_differ_by_calls_that_were_rolled_back) {
+    auto leader = std::make_unique<bank>(with_log("a"));
+    proxy between{leader->serves.port()};
+    auto follower = std::make_unique<bank>(following("b", between.port()));
+    write(*leader, 3);
+    until_same(*leader, *follower);
+    between.away = true;
+    until([&] { return between.idle.load(); });
+    leader.reset();
+    {
+        journal::journal log{with_log("a").log, [](bool, const std::string&) {}};
+        journal::snapshot kept{.position = 0};
+        log.file().read_snapshot([&](std::string_view part) { kept.parts.emplace_back(part); });
+        log.begin();
+        for (int i = 0; i < 3; ++i) {
+            auto hole = std::make_unique<journal::slip>();
+            kept.position = hole->position = log.draw();
+            log.hand_over(std::move(hole));
+        }
+        EXPECT_EQ(log.keep(kept), "");
+    }
+    EXPECT_EQ(follower->serves.promote(), "");
+    write(*follower, 3, 4);
+    bank old{following("a", follower->serves.port())};
+    until_same(old, *follower);
+    EXPECT_EQ(old.state->cells[0].load(), 6U);
+}
+
+// The same where calls came before them, and the snapshot has taken the calls' place.
+TEST_F(branches, end_with_the_last_call_of_a_snapshot) {
+    journal::store log{file()};
+    log.add(std::vector{calls(1, 2), calls(3, 4)}, true);
+    log.replace_snapshot({.position = 9, .parts = {"one", "two"}}, 0);
+    EXPECT_EQ(log.end(), 5U);
+    EXPECT_EQ(log.snapshot_position(), 5U);
+    log.replace_snapshot({.position = 12, .parts = {"another"}}, 0);
+    EXPECT_EQ(log.part(2), "two") << "it holds the same calls, and may be on its way to a follower";
+    log.add(std::vector{calls(5, 5)}, true);
+    log.replace_snapshot({.position = 12, .parts = {"another"}}, 0);
+    EXPECT_EQ(log.end(), 6U);
+    EXPECT_EQ(log.part(1), "another");
 }
 
 // A log may know of a later term than that of its calls: a leader of an older one has to hear of it before it is asked.
