@@ -117,6 +117,10 @@ store::store(const std::string& file) : file_{file} {
             run(("PRAGMA user_version=" + std::to_string(format)).c_str());
             run("COMMIT");
         }
+        // Of the same format: an earlier version does without them.
+        run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL);"
+            "CREATE TABLE IF NOT EXISTS former_leaders(host BLOB NOT NULL, port INTEGER NOT NULL, user BLOB NOT NULL,"
+            " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;");
         if (frames_of_log_ != 0) {
             // The first checkpoint says how many frames SQLite found to be complete.
             int frames = 0, done = 0;

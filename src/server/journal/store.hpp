@@ -63,6 +63,13 @@ struct branch {
     [[nodiscard]] bool is(const branch& other) const noexcept { return term == other.term && id == other.id; }
 };
 
+/// Whom this server has taken the place of, and who has not heard of it yet: where it is, and who this server is there.
+struct former_leader {
+    std::string host{};
+    std::uint16_t port = 0;
+    std::string user{}, tls_authority{};
+};
+
 /// What a follower without a log, or too far behind, begins with.
 struct copied {
     std::uint64_t position = 1;  ///< of the first call that is not in it
@@ -125,6 +132,10 @@ public:
     void hear_term(std::uint64_t term);
     /// That, or the latest of the branches.
     [[nodiscard]] std::uint64_t latest_term();
+    [[nodiscard]] std::vector<former_leader> former_leaders();
+    /// On disk when it returns, as what is next.
+    void add_former_leader(const former_leader& l);
+    void forget_former_leader(const std::string& host, std::uint16_t port);
     /// By which leaders know the server that follows with this log: by chance, the same after a start. Not 0.
     [[nodiscard]] std::uint64_t follower_id();
     /// All groups from this position on are in the file.

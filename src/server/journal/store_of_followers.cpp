@@ -96,9 +96,40 @@ std::uint64_t store::latest_term() {
     return number("SELECT max(term, ifnull((SELECT max(term) FROM branches), 0)) FROM heard");
 }
 
+std::vector<former_leader> store::former_leaders() {
+    std::vector<former_leader> all;
+    statement each{*this, "SELECT host, port, user, tls_authority FROM former_leaders ORDER BY host, port"};
+    while (each.step("be read")) {
+        all.push_back({.host = std::string{each.bytes(0)},
+                       .port = static_cast<std::uint16_t>(each.number(1)),
+                       .user = std::string{each.bytes(2)},
+                       .tls_authority = std::string{each.bytes(3)}});
+    }
+    return all;
+}
+
+void store::add_former_leader(const former_leader& l) {
+    write_through();
+    change([&] {
+        statement{*this, "INSERT OR REPLACE INTO former_leaders VALUES(?, ?, ?, ?)"}
+            .bind(l.host)
+            .bind(std::uint64_t{l.port})
+            .bind(l.user)
+            .bind(l.tls_authority)
+            .step("be written");
+    });
+}
+
+void store::forget_former_leader(const std::string& host, std::uint16_t port) {
+    change([&] {
+        statement{*this, "DELETE FROM former_leaders WHERE host = ? AND port = ?"}
+            .bind(host)
+            .bind(std::uint64_t{port})
+            .step("be written");
+    });
+}
+
 std::uint64_t store::follower_id() {
-    // Not among the tables of a fresh file: so the format is that of before, which earlier versions open.
-    run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL)");
     if (const std::uint64_t id = number("SELECT id FROM follower"); id != 0) return id;
     std::random_device chance;
     const std::uint64_t id = (std::uint64_t{chance()} << 32) | chance() | 1;

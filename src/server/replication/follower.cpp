@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/calls/recovery.hpp"
+#include "server/replication/herald.hpp"
 
 namespace tutti::server {
 namespace {
@@ -65,12 +66,7 @@ journal::pull follower::state() {
 void follower::greet(link& leader) {
     const std::uint64_t term = latest_term();
     // A question for more says the term of the last call only.
-    if (term > state().own.term) say_term(leader, term);
-}
-
-void follower::say_term(link& leader, std::uint64_t term) {
-    static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version), std::to_string(term),
-                                  address_.empty() ? "-" : address_}));
+    if (term > state().own.term) tell_term(leader, term, address_);
 }
 
 journal::piece follower::ask(link& leader, const journal::pull& from, milliseconds longest) {
@@ -265,24 +261,6 @@ std::uint64_t follower::latest_term() {
     std::uint64_t term = 0;
     log_.with_file([&](journal::store& file) { term = file.latest_term(); });
     return term;
-}
-
-void follower::tell_leader(std::uint64_t term) {
-    start_thread([this, term] { tell(term); });
-}
-
-void follower::tell(std::uint64_t term) {
-    bool heard = false;
-    do {
-        try {
-            link leader{how_.follow, how_.tls, stopping_};
-            say_term(leader, term);
-            heard = true;
-        } catch (const std::exception&) {
-            // It is gone, as a rule: that is why this server was promoted.
-        }
-    } while (!heard && pause(between_refusals));
-    if (heard) log_.tell(false, "the former leader " + figures_.leader + " knows that it leads no more");
 }
 
 journal::link_figures follower::look() const {

@@ -4,7 +4,7 @@
 //
 //   following <-> away        the leader does not answer: it is asked again
 //             \-> at a loss   it refuses for good, or a call cannot be run again: the operator is told what to do
-//             \-> promoted    by stop(); then the former leader is told of the new term until it has heard
+//             \-> promoted    by stop(); then the former leader is told of the new term (herald.hpp)
 //
 // Thread safety: `look` any thread; the rest one at a time.
 #pragma once
@@ -47,8 +47,6 @@ public:
     std::string stop();
     /// A later term than any that was heard of begins with this one.
     [[nodiscard]] std::uint64_t latest_term();
-    /// Tells the former leader that it leads no more, as soon as it answers. REQUIRES: stop().
-    void tell_leader(std::uint64_t term);
     /// The last snapshot of what has been run. REQUIRES: stop().
     void keep_snapshot() noexcept;
 
@@ -57,11 +55,9 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     void work();
-    void tell(std::uint64_t term);
     [[nodiscard]] journal::pull state();
     /// Tells a leader of an older term that it leads no more; then it refuses what is asked next.
     void greet(link& leader);
-    void say_term(link& leader, std::uint64_t term);
     [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
     void copy(link& leader);
     void take(const journal::piece& p);

@@ -267,6 +267,39 @@ TEST_F(replication, terms) {
     EXPECT_EQ(old.state->cells[0].load(), 4U);
 }
 
+// The former leader is away when another is promoted, and comes back when that one has been started again.
+TEST_F(replication, a_start_goes_on_to_tell_the_former_leader) {
+    settings how = with_log("a");
+    how.password = "secret";
+    bank leader{how};
+    proxy between{leader.serves.port()};
+    how = following("b", between.port());
+    how.follow.password = "secret";
+    {
+        bank follower{how};
+        between.away = true;
+        until([&] { return between.idle.load(); });
+        EXPECT_EQ(follower.serves.promote(), "");
+    }
+    between.away = false;
+    {
+        bank again{with_log("b")};
+        until([&] {
+            return was_told("cannot be told that it leads no more: the leader 127.0.0.1:" +
+                            std::to_string(between.port()) + " refuses: NOAUTH");
+        });
+    }
+    EXPECT_TRUE(leader.says("takes_writes:1\r\n"));
+    how = with_log("b");
+    how.follow.password = "secret";
+    {
+        bank again{how};
+        until([&] { return was_told("knows that it leads no more"); });
+        EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
+    }
+    EXPECT_TRUE(journal::store{file("b")}.former_leaders().empty()) << "it is not told again";
+}
+
 // Catches an answer that a later term was heard of, although a start would not know of it.
 TEST_F(replication, a_term_is_heard_once_it_is_on_the_disk) {
     const std::string version = std::to_string(journal::stream_version);
