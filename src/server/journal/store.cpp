@@ -209,6 +209,16 @@ void store::add_groups(std::span<const group> groups) {
 void store::add(std::span<const group> groups, bool sync) {
     synchronize(sync);
     change([&] { add_groups(groups); });
+    count(groups);
+}
+
+void store::count(std::span<const group> groups) noexcept {
+    if (!bytes_) return;
+    try {
+        for (const group& g : groups) bytes_->add(g.first, g.records.size());
+    } catch (const std::bad_alloc&) {
+        bytes_.reset();  // for now: they are in the file
+    }
 }
 
 /// The end of a log that goes as far as to `position`. What was drawn behind its last call, by calls that were rolled
@@ -222,11 +232,11 @@ void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
     const std::uint64_t old = snapshot_position(), position = std::max(old, end_before(s.position));
     if (position == old) return;  // a follower may be copying the one that is there, piece by piece
     write_through();
+    std::uint64_t dropped = 0;  // the last position of the newest group that goes
     change([&] {
         statement{*this, "DELETE FROM snapshot"}.step("be written");
         std::uint64_t number = 0;
         for (const std::string& p : s.parts) add_part(++number, p);
-        std::uint64_t dropped = 0;  // the last position of the newest group that goes
         {
             statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
             each.bind(position);
@@ -241,6 +251,7 @@ void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
             .step("be written");
         statement{*this, "DELETE FROM calls WHERE last <= ?"}.bind(dropped).step("be written");
     });
+    if (bytes_) bytes_->drop_before(dropped + 1);
 }
 
 void store::tidy() {

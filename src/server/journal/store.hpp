@@ -10,11 +10,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "server/journal/milestones.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -96,8 +99,9 @@ public:
     /// Adds groups; with `sync` they are on disk when this returns, and so is all that was added before.
     /// @throws store_error  nothing of them was added
     void add(std::span<const group> groups, bool sync);
-    /// Replaces the snapshot, where calls came that the old one does not hold, and drops the groups that are older than it, but for the newest of them, up to so many
-    /// bytes of records; on disk when this returns. @throws store_error  nothing has changed
+    /// Replaces the snapshot, where calls came that the old one does not hold, and drops the groups that are older than
+    /// it, but for the newest of them, up to so many bytes of records; on disk when this returns.
+    /// @throws store_error  nothing has changed
     void replace_snapshot(const snapshot& s, std::uint64_t kept_bytes);
     /// Moves SQLite's own log into the file where it has grown long. @throws store_error
     void tidy();
@@ -143,7 +147,7 @@ public:
     /// Groups that begin at `from` or later, in their order, until they have `most` bytes or more; with their answers.
     /// @throws store_error  if one is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t most);
-    /// Bytes of records from there on.
+    /// Bytes of records of those groups. O(a piece), but for the first time, which walks through the log.
     [[nodiscard]] std::uint64_t bytes_from(std::uint64_t from);
     /// All that a copy has but for its parts.
     [[nodiscard]] copied describe_copy();
@@ -170,6 +174,7 @@ private:
     void forget_old_branches();
     void note_term(std::uint64_t term);
     void add_groups(std::span<const group> groups);
+    void count(std::span<const group> groups) noexcept;
     void synchronize(bool sync);
 
     const std::string file_;
@@ -179,6 +184,7 @@ private:
     std::uint64_t frames_of_log_ = 0;  // of SQLite, as they were found
     int pages_of_log_ = 0;             // now
     bool synchronous_ = false;
+    std::optional<milestones> bytes_;  // once a follower has asked
     sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *add_ = nullptr, *keep_ = nullptr;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <random>
+#include <utility>
 
 #include "server/journal/record.hpp"
 #include "server/journal/statement.hpp"
@@ -79,6 +80,7 @@ void store::append(std::span<const group> groups, const std::vector<branch>& lat
         }
         add_groups(groups);
     });
+    count(groups);
 }
 
 std::uint64_t store::heard_term() { return number("SELECT term FROM heard"); }
@@ -158,9 +160,16 @@ std::vector<group> store::read_from(std::uint64_t from, std::size_t most) {
 }
 
 std::uint64_t store::bytes_from(std::uint64_t from) {
-    statement s{*this, "SELECT sum(length(records)) FROM calls WHERE first >= ?"};
-    s.bind(from);
-    return s.step("be read") ? s.number(0) : 0;
+    if (!bytes_) {
+        milestones all;
+        statement each{*this, "SELECT first, length(records) FROM calls ORDER BY first"};
+        while (each.step("be read")) all.add(each.number(0), each.number(1));
+        bytes_ = std::move(all);
+    }
+    const milestones::stretch near = bytes_->from(from);
+    statement s{*this, "SELECT sum(length(records)) FROM calls WHERE first >= ? AND first < ?"};
+    s.bind(from).bind(near.end);
+    return near.behind + (s.step("be read") ? s.number(0) : 0);
 }
 
 copied store::describe_copy() {
@@ -186,6 +195,7 @@ std::string store::part(std::uint64_t number) {
 }
 
 void store::replace_by(const copied& c, const std::function<std::string(std::uint64_t)>& part) {
+    bytes_.reset();
     write_through();
     change([&] {
         for (const char* const table : {"calls", "answers", "snapshot", "branches"})

@@ -28,7 +28,8 @@ namespace tutti::server {
 
 class follower {
 public:
-    /// `keep` gets the answers of calls with an ID. All live longer than this. REQUIRES: as catch_up. @throws store_error
+    /// `keep` gets the answers of calls with an ID. All live longer than this. REQUIRES: as catch_up.
+    /// @throws store_error
     follower(const settings& how, journal::journal& log, const catalog& procedures,
              std::function<void(const journal::kept_answer&)> keep);
     ~follower();

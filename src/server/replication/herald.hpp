@@ -1,5 +1,5 @@
-// Tells former leaders that they lead no more. Whom, is in the log, so that a start goes on with it: until such a leader
-// has heard, it may answer calls that nobody else has.
+// Tells former leaders that they lead no more. Whom, is in the log, so that a start goes on with it: until such a
+// leader has heard, it may answer calls that nobody else has.
 //
 // Thread safety: one thread at a time.
 #pragma once
