@@ -80,7 +80,7 @@ TEST_F(link_to_a_leader, that_has_too_many_clients_is_asked_again) {
     until_same(leader, follower);
 }
 
-/// Ends each connection as a process does that ends with something unread.
+/// Ends each connection as a process does that ends with something unread, a moment after it was made.
 class quitter {
 public:
     quitter() {
@@ -93,6 +93,7 @@ public:
         EXPECT_EQ(::getsockname(listener_, reinterpret_cast<sockaddr*>(&here_), &size), 0);
         thread_ = std::thread{[this] {
             for (int s = 0; (s = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) {
+                std::this_thread::sleep_for(10ms);
                 ::shutdown(s, SHUT_WR);
                 const linger at_once{.l_onoff = 1, .l_linger = 0};
                 ::setsockopt(s, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -115,7 +116,8 @@ private:
     std::thread thread_;
 };
 
-void write_certificate(const std::string& file) {
+/// So long that to read it takes longer than that moment: the first write finds the connection ended.
+void write_long_authority(const std::string& file) {
     EVP_PKEY* const key = EVP_EC_gen("P-256");
     X509* const made = X509_new();
     X509_gmtime_adj(X509_getm_notBefore(made), 0);
@@ -123,7 +125,7 @@ void write_certificate(const std::string& file) {
     X509_set_pubkey(made, key);
     X509_sign(made, key, EVP_sha256());
     std::FILE* const to = std::fopen(file.c_str(), "w");
-    PEM_write_X509(to, made);
+    for (int i = 0; i < 5000; ++i) PEM_write_X509(to, made);
     std::fclose(to);
     X509_free(made);
     EVP_PKEY_free(key);
@@ -131,7 +133,7 @@ void write_certificate(const std::string& file) {
 
 // The start is on this thread, on which a write to what has gone would end the program.
 TEST_F(link_to_a_leader, that_goes_away_raises_no_signal) {
-    write_certificate(file("authority"));
+    write_long_authority(file("authority"));
     {
         bank alone{with_log("b")};
         write(alone, 1);
@@ -139,7 +141,7 @@ TEST_F(link_to_a_leader, that_goes_away_raises_no_signal) {
     const quitter gone;
     settings how = following("b", gone.port());
     how.follow.tls_authority = file("authority");
-    for (int i = 0; i < 5; ++i) bank follower{how};
+    bank follower{how};
     EXPECT_TRUE(was_told("it is asked again"));
 }
 
