@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/directory/luck.hpp"
 #include "cluster/protocol/named_locks.hpp"
 #include "cluster/protocol/voter.hpp"
 
@@ -49,6 +50,7 @@ public:
     logical_clock clock;
     snapshots readers;
     store objects;
+    pointer_luck pointers;
     voter votes;
     named_locks locks;
 
