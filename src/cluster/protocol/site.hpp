@@ -37,6 +37,9 @@ public:
     };
     std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
 
+    /// How many objects one question may be about: an answer has room for a word on each.
+    [[nodiscard]] std::size_t most_asked() const noexcept;
+
     /// A node is gone.
     void lose(node_number node) {
         objects.lose(node);

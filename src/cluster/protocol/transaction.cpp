@@ -116,7 +116,7 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     for (std::size_t i = 0; i < remote.size();) {
         wire::fetch ask{.at = looks_at(), .ids = {}};
         const node_number at = remote[i].at;
-        const std::size_t most = std::min(i + wire::most_elements, remote.size());
+        const std::size_t most = std::min(i + site_.most_asked(), remote.size());
         for (; i < most && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
         asked.push_back(ask.ids.size());
         calls_.push_back({at, wire::kind::fetch, wire::encode(ask), {}, false});
