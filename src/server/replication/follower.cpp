@@ -4,10 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "server/calls/recovery.hpp"
+#include "server/replication/herald.hpp"
 
 namespace tutti::server {
 namespace {
@@ -21,11 +21,6 @@ constexpr milliseconds between_snapshots{60'000};  // that fail
 constexpr std::chrono::seconds for_the_first_copy{10};
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 constexpr int copies = 5;  // that are begun, because the leader replaces its snapshot meanwhile
-
-std::uint64_t number_by_chance() {
-    std::random_device chance;
-    return (std::uint64_t{chance()} << 32) | chance();
-}
 
 /// What the log holds cannot be run: only a start after a repair can.
 class cannot_run : public std::runtime_error {
@@ -51,7 +46,7 @@ std::string what_to_do(const refused_by_leader& e) {
 
 follower::follower(const settings& how, journal::journal& log, const catalog& procedures,
                    std::function<void(const journal::kept_answer&)> keep)
-    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{number_by_chance()} {
+    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{log.file().follower_id()} {
     figures_.leader = how.follow.host + ":" + std::to_string(how.follow.port);
 }
 
@@ -61,13 +56,17 @@ journal::pull follower::state() {
     journal::pull p{.follower = id_, .address = address_, .most = bytes_of_piece};
     log_.with_file([&](journal::store& file) {
         p.end = file.end();
-        for (const journal::branch& b : file.branches()) {
-            if (b.first <= p.end) p.own = b;
-        }
+        p.own = file.last_branch();
     });
     p.upto = std::max(upto_, p.end);
     p.upto_branch = upto_branch_;
     return p;
+}
+
+void follower::greet(link& leader) {
+    const std::uint64_t term = latest_term();
+    // A question for more says the term of the last call only.
+    if (term > state().own.term) tell_term(leader, term, address_);
 }
 
 journal::piece follower::ask(link& leader, const journal::pull& from, milliseconds longest) {
@@ -90,10 +89,13 @@ void follower::catch_up() {
         const journal::pull own = state();
         try {
             link leader{how_.follow, how_.tls, stopping_};
+            greet(leader);
             try {
                 // Its term, too: a promotion must begin a later one, even before the first call has come.
                 const journal::piece first = ask(leader, own, milliseconds{0});
-                log_.with_file([&](journal::store& file) { file.adopt(first.branches); });
+                log_.with_file([&](journal::store& file) {
+                    file.append({}, first.branches, first.groups.empty() ? first.upto : own.end, first.now.term, true);
+                });
             } catch (const refused_by_leader& e) {
                 if (e.code() != "COPY") throw;
                 copy(leader);
@@ -188,6 +190,7 @@ void follower::work() {
         milliseconds rest = between_attempts;
         try {
             link leader{how_.follow, how_.tls, stopping_};
+            greet(leader);
             while (!stopping_) {
                 const journal::piece p = ask(leader, state(), longest_question);
                 note(true, {});
@@ -256,30 +259,8 @@ void follower::keep_snapshot() noexcept {
 
 std::uint64_t follower::latest_term() {
     std::uint64_t term = 0;
-    log_.with_file([&](journal::store& file) {
-        term = file.heard_term();
-        for (const journal::branch& b : file.branches()) term = std::max(term, b.term);
-    });
+    log_.with_file([&](journal::store& file) { term = file.latest_term(); });
     return term;
-}
-
-void follower::tell_leader(std::uint64_t term) {
-    start_thread([this, term] { tell(term); });
-}
-
-void follower::tell(std::uint64_t term) {
-    bool heard = false;
-    do {
-        try {
-            link leader{how_.follow, how_.tls, stopping_};
-            static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version),
-                                          std::to_string(term), address_.empty() ? "-" : address_}));
-            heard = true;
-        } catch (const std::exception&) {
-            // It is gone, as a rule: that is why this server was promoted.
-        }
-    } while (!heard && pause(between_refusals));
-    if (heard) log_.tell(false, "the former leader " + figures_.leader + " knows that it leads no more");
 }
 
 journal::link_figures follower::look() const {
