@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/without_sigpipe.hpp"
 #include "server/calls/recovery.hpp"
 #include "server/replication/herald.hpp"
 
@@ -19,6 +20,7 @@ constexpr milliseconds between_attempts{200};
 constexpr milliseconds between_refusals{2'000};
 constexpr milliseconds between_snapshots{60'000};  // that fail
 constexpr std::chrono::seconds for_the_first_copy{10};
+constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, of one that answers
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 constexpr int copies = 5;  // that are begun, because the leader replaces its snapshot meanwhile
 
@@ -33,6 +35,11 @@ class stale_leader : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
+
+/// The leader may answer otherwise in a while: it has too many clients, too much to do, or no room on its disk.
+bool passes(const refused_by_leader& e) {
+    return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "NOLOG";
+}
 
 std::string what_to_do(const refused_by_leader& e) {
     if (e.code() == "COPY")
@@ -84,9 +91,12 @@ journal::piece follower::ask(link& leader, const journal::pull& from, millisecon
 }
 
 void follower::catch_up() {
+    const base::without_sigpipe quiet;  // this is the program's thread, and OpenSSL knows no MSG_NOSIGNAL
     const auto began = clock::now();
-    for (;;) {
+    for (std::string told;;) {
         const journal::pull own = state();
+        std::string trouble;
+        bool answers = false;
         try {
             link leader{how_.follow, how_.tls, stopping_};
             greet(leader);
@@ -102,16 +112,23 @@ void follower::catch_up() {
             }
             return;
         } catch (const refused_by_leader& e) {
-            throw std::runtime_error{what_to_do(e)};
+            if (!passes(e)) throw std::runtime_error{what_to_do(e)};
+            trouble = e.what();
+            answers = true;
         } catch (const stale_leader&) {
             throw;
         } catch (const journal::store_error&) {
             throw;
         } catch (const std::runtime_error& e) {
-            if (own.end != 1) return log_.tell(true, std::string{e.what()} + "; it is asked again");
-            if (clock::now() - began > for_the_first_copy)
-                throw std::runtime_error{std::string{e.what()} + ", and the log is empty: start the leader first"};
+            trouble = e.what();
         }
+        if (own.end != 1) return log_.tell(true, trouble + "; it is asked again");
+        if (clock::now() - began > (answers ? for_a_busy_leader : for_the_first_copy)) {
+            throw std::runtime_error{trouble + ", and the log is empty: " +
+                                     (answers ? "start this server again later" : "start the leader first")};
+        }
+        if (answers && told != trouble) log_.tell(true, trouble + "; it is asked again");
+        told = trouble;
         std::this_thread::sleep_for(between_attempts);
     }
 }
