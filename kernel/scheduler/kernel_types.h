@@ -91,6 +91,7 @@ KERNEL_FUNCTION s32 scx_bpf_create_dsq(u64 dsq, s32 node);
 KERNEL_FUNCTION void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq, u64 slice, u64 flags);
 KERNEL_FUNCTION void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq, u64 slice, u64 vtime, u64 flags);
 KERNEL_FUNCTION bool scx_bpf_dsq_move_to_local(u64 dsq);
+KERNEL_FUNCTION void scx_bpf_dsq_move_set_vtime(struct bpf_iter_scx_dsq *it, u64 vtime);
 KERNEL_FUNCTION bool scx_bpf_dsq_move_vtime(struct bpf_iter_scx_dsq *it, struct task_struct *p, u64 dsq, u64 flags);
 KERNEL_FUNCTION s32 scx_bpf_dsq_nr_queued(u64 dsq);
 KERNEL_FUNCTION struct task_struct *scx_bpf_dsq_peek(u64 dsq);

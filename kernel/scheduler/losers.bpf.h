@@ -87,6 +87,8 @@ static void release_losers(bool winner_says_so)
 		if (why == WAITS)
 			continue;
 		queue = queue_for(p, &kick);
+		/* To have waited here earns no more than to have slept. */
+		scx_bpf_dsq_move_set_vtime(&it, no_older(p->scx.dsq_vtime));
 		if (!scx_bpf_dsq_move_vtime(&it, p, queue, 0))
 			continue;
 		kick_idle(kick);

@@ -15,9 +15,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The largest `dsq_vtime` that has run. */
-static u64 vtime_now;
-
 /* --- What time costs. */
 
 /* The lower weight ends by itself, as a wait does. */
@@ -91,17 +88,26 @@ SEC("struct_ops/select_cpu") s32 BPF_PROG(tutti_select_cpu, struct task_struct *
 SEC("struct_ops/enqueue") void BPF_PROG(tutti_enqueue, struct task_struct *p, u64 flags)
 {
 	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
-	u64 oldest = vtime_now - TUTTI_SLICE_NS, queue;
+	u64 queue;
 	s32 kick;
 
-	/* Who has slept for long is owed no more than a slice. */
-	if (is_before(p->scx.dsq_vtime, oldest))
-		scx_bpf_task_set_dsq_vtime(p, oldest);
+	scx_bpf_task_set_dsq_vtime(p, no_older(p->scx.dsq_vtime));
 	if (t && t->held_until && hold(p, t))
 		return;
 	queue = queue_for(p, &kick);
 	scx_bpf_dsq_insert_vtime(p, queue, TUTTI_SLICE_NS, p->scx.dsq_vtime, flags);
 	kick_idle(kick);
+}
+
+/*
+ * Whether it has another turn before `next`: only if it were no further than that one after it. After an extension
+ * others come first, whoever they are.
+ */
+static bool may_go_on(struct task_struct *p, struct thread *t, struct task_struct *next)
+{
+	u64 after = p->scx.dsq_vtime + TUTTI_SLICE_NS * 100 / (p->scx.weight ?: 1);
+
+	return !t->yields && !t->extended && !is_before(next->scx.dsq_vtime, after);
 }
 
 SEC("struct_ops/dispatch") void BPF_PROG(tutti_dispatch, s32 cpu, struct task_struct *prev)
@@ -121,7 +127,7 @@ SEC("struct_ops/dispatch") void BPF_PROG(tutti_dispatch, s32 cpu, struct task_st
 	if (t && !t->held_until) {
 		now = bpf_ktime_get_ns();
 		charge(prev, t, now);
-		if (!next || (!t->yields && !is_before(next->scx.dsq_vtime, prev->scx.dsq_vtime))) {
+		if (!next || may_go_on(prev, t, next)) {
 			end_turn(t, now, next, inside(prev));
 			begin_turn(t, now);
 			scx_bpf_task_set_slice(prev, TUTTI_SLICE_NS);

@@ -58,6 +58,17 @@ static bool is_before(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
+/* The largest `dsq_vtime` that has run. */
+static u64 vtime_now;
+
+/* Who has not run for long is owed no more than a slice. */
+static u64 no_older(u64 vtime)
+{
+	u64 oldest = vtime_now - TUTTI_SLICE_NS;
+
+	return is_before(vtime, oldest) ? oldest : vtime;
+}
+
 /* --- What threads say. */
 
 struct seat {

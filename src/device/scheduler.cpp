@@ -81,8 +81,7 @@ tutti_shared* map_shared(int socket, std::string& problem) {
 scheduler scheduler::connect(std::string& problem) {
     scheduler s;
     s.socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (s.socket < 0 || !connect_to(s.socket))
-        problem = TUTTI_SCHEDULER_SOCKET " cannot be reached: " + error_text();
+    if (s.socket < 0 || !connect_to(s.socket)) problem = TUTTI_SCHEDULER_SOCKET " cannot be reached: " + error_text();
     else s.shared = map_shared(s.socket, problem);
     if (s.shared == nullptr) s.disconnect();
     return s;
