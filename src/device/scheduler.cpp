@@ -105,11 +105,15 @@ std::uint32_t take_seat(tutti_shared& shared) noexcept {
 
 bool is_seated(tutti_seat& seat) noexcept { return shared_with_scheduler(seat.tid).load() == this_thread(); }
 
+void ask(tutti_seat& seat, tutti_request what) noexcept {
+    shared_with_scheduler(seat.asks).store(what, std::memory_order_relaxed);
+}
+
 void wait_in_seat(tutti_seat& seat, std::uint64_t until_ns) noexcept {
     shared_with_scheduler(seat.until_ns).store(until_ns, std::memory_order_relaxed);
-    shared_with_scheduler(seat.asks).store(TUTTI_ASKS_TO_WAIT, std::memory_order_relaxed);
+    ask(seat, TUTTI_ASKS_TO_WAIT);
     ::sched_yield();
-    shared_with_scheduler(seat.asks).store(TUTTI_ASKS_NOTHING, std::memory_order_relaxed);
+    ask(seat, TUTTI_ASKS_NOTHING);
 }
 
 void leave_transaction(tutti_seat& seat, tutti_transaction& entry) noexcept {

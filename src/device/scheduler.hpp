@@ -26,6 +26,9 @@ struct scheduler {
 /// Whether the scheduler serves the calling thread, whose seat was that one: it leaves nobody's seat behind as it goes.
 [[nodiscard]] bool is_seated(tutti_seat& seat) noexcept;
 
+/// What the thread of that seat asks for until it asks for something else.
+void ask(tutti_seat& seat, tutti_request what) noexcept;
+
 /// The calling thread leaves the processor until what its entry awaits is over, or until then (CLOCK_MONOTONIC), or for
 /// TUTTI_LONGEST_WAIT_NS.
 void wait_in_seat(tutti_seat& seat, std::uint64_t until_ns) noexcept;

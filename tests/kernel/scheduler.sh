@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scheduler.sh works|faults <test_kernel_scheduler> [program]...: guests whose scheduler is the sched_ext program, and
-# tests in them. faults: each step of kernel/scheduler/faults.h is left out in turn, and a test has to fail. QEMU counts
+# scheduler.sh works|faults <test_kernel_scheduler> [program]...: guests whose scheduler is the sched_ext program,
+# and tests in them; the other programs check their results, under the policies that use it. faults: each step of kernel/scheduler/faults.h is left out in turn, and a test has to fail. QEMU counts
 # instructions in the place of time. Where it has two processors they wait for each other for as long as it likes, so
 # all that is timed has one.
 set -euo pipefail
@@ -35,7 +35,7 @@ in_guest() {
     shift
     rm -rf "$root"
     guest_files "$root" "$release"
-    cp tests/kernel/serve.sh "$root/serve.sh"
+    cp tests/kernel/serve.sh tests/kernel/workloads.sh "$root"
     with_libraries "$root" "${programs[@]}"
     for fault in "$@"; do
         scheduler_program "$fault" || die "the scheduler does not build"
@@ -58,6 +58,7 @@ sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=scheduler.*
 END
         in_guest 2 no_fault <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=processors.*
+sh /serve.sh no_fault well sh /workloads.sh ${*:2}
 END
         ;;
     faults)
@@ -69,7 +70,7 @@ END
             [no_wait]=until_the_commit
             [same_weight]=runs_on_gets_less
             [ignores_ends]=ends_with_the_winners_thread
-            [deaf_to_signals]=can_be_killed
+            [deaf_to_signals]=a_signal_ends
             [one_map_for_all]=garbage
         )
         for fault in "${!notices[@]}"; do

@@ -140,7 +140,25 @@ TEST(scheduler, no_winner_holds_its_losers_for_long) {
     winner.end();
 }
 
-// A thread that waits is not asleep to the kernel, which could not wake it for its end.
+// A thread that waits is not asleep to the kernel, which could not wake it for a signal.
+TEST(scheduler, a_signal_ends_a_wait) {
+    std::signal(SIGUSR1, [](int) {});
+    const seated winner;
+    winner.begin(1);
+    moment back;
+    std::thread loser{[&] {
+        const seated me;
+        me.wait_for(winner.number(), 1);
+        back = now();
+    }};
+    EXPECT_TRUE(wait_for_waiter(winner));
+    const moment sent = now();
+    ::pthread_kill(loser.native_handle(), SIGUSR1);
+    loser.join();
+    EXPECT_LT(back - sent, soon);
+    winner.end();
+}
+
 TEST(scheduler, who_waits_can_be_killed) {
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);
