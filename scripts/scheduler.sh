@@ -12,13 +12,16 @@ backports() {
         -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root "$@"
 }
 
+# The name of this Debian.
+codename() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
+
 # Kernels that have sched_ext and were built with it: trixie-backports.
 backports_update() {
     local key=/usr/share/keyrings/debian-archive-keyring.gpg suite
     [[ -e $key ]] && command -v apt-get >/dev/null || return
     [[ ! -e $scheduler_dir/apt/updated ]] || return 0
     mkdir -p "$scheduler_dir/apt/lists/partial"
-    for suite in "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" trixie; do
+    for suite in "$(codename)" trixie; do
         echo "deb [signed-by=$key] http://deb.debian.org/debian $suite-backports main"
     done | sort -u >"$scheduler_dir/apt/sources.list"
     backports apt-get update &&
@@ -44,7 +47,7 @@ has_libbpf() { pkg-config --atleast-version=1.4 libbpf 2>/dev/null; }
 scheduler_library() {
     local suite
     if has_libbpf || [[ -d $scheduler_dir/libbpf ]]; then return 0; fi
-    suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")-backports
+    suite=$(codename)-backports
     fetched "$scheduler_dir/libbpf" "libbpf-dev/$suite" "libbpf1/$suite"
 }
 

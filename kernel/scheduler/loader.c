@@ -123,6 +123,16 @@ static int new_map(void)
 	return first = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tutti_shared", sizeof(__u32), sizeof(struct tutti_shared), 1, &options);
 }
 
+/* Whose threads go by the numbers that the scheduler knows them by. Not in a container with numbers of its own. */
+static bool shares_numbers(pid_t process)
+{
+	struct stat its, ours;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", process);
+	return stat(path, &its) == 0 && stat("/proc/self/ns/pid", &ours) == 0 && its.st_ino == ours.st_ino;
+}
+
 static void accept_client(int listener)
 {
 	struct client c = { .process = -1 };
@@ -141,6 +151,8 @@ static void accept_client(int listener)
 	c.program.uid = who.uid;
 	if (client_count == TUTTI_PROGRAMS || (who.uid != 0 && programs_of(who.uid) >= TUTTI_PROGRAMS_OF_USER))
 		error = ENOSPC;
+	if (!error && !shares_numbers(who.pid))
+		error = EXDEV;
 	/* Before the map is there: a process that has ended since leaves none behind. */
 	if (!error && (c.process = syscall(SYS_pidfd_open, who.pid, 0)) < 0)
 		error = errno;

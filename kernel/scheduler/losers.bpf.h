@@ -131,7 +131,7 @@ SEC("struct_ops/yield") bool BPF_PROG(tutti_yield, struct task_struct *from, str
 		t->held_until = now + TUTTI_LONGEST_WAIT_NS;
 		if (is_before(until, t->held_until))
 			t->held_until = until;
-	} else if (read_once(transaction_of(s)->waiters)) {
+	} else if (read_once(transaction_of(s)->waiters) && !read_once(transaction_of(s)->running)) {
 		/* tutti_dispatch looks at those next, and may let the winner run on. */
 		write_once(transaction_of(s)->waiters, 0);
 		t->yields = 0;

@@ -47,7 +47,7 @@ enum tutti_request {
 /* A cache line. What the program writes harms the program alone. */
 struct tutti_seat {
 	/* The thread writes: */
-	__u32 tid;		/* gettid() in the first PID namespace; 0: nobody's */
+	__u32 tid;		/* gettid(), in the loader's PID namespace, which is to be the first; 0: nobody's */
 	__u32 asks;
 	__u64 until_ns;		/* CLOCK_MONOTONIC: waits end then, or TUTTI_LONGEST_WAIT_NS after the call */
 	/* The scheduler writes: */
@@ -63,7 +63,9 @@ struct tutti_shared {
 /* Comes with the descriptor, which is absent unless `error` is 0. */
 struct tutti_welcome {
 	__u32 version;
-	__s32 error;		/* ENOSPC: there are TUTTI_PROGRAMS, or the user's; EEXIST: the program is connected */
+	/* ENOSPC: there are TUTTI_PROGRAMS, or the user's; EEXIST: the program is connected; EXDEV: it is in another PID
+	 * namespace than the scheduler's loader */
+	__s32 error;
 };
 
 /* Of all programs, since the scheduler was started. */

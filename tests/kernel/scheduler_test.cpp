@@ -44,15 +44,16 @@ bool wait_for_waiter(const seated& winner) {
     return false;
 }
 
-/// A thread that has lost to `winner`'s transaction, and waits until it is over.
+/// A thread that has lost to `winner`'s transaction, and waits until it is over, or for a second.
 class loser {
 public:
     loser(std::uint32_t winner, std::uint64_t transaction) {
         thread_ = std::thread{[=, this] {
             const seated me;
             clock_ = cpu_clock();
+            const moment limit = now() + 1s;
             do me.wait_for(winner, transaction);
-            while (read_once(ours().shared->transactions[winner].running) == transaction);
+            while (read_once(ours().shared->transactions[winner].running) == transaction && now() < limit);
             back_ = now();
             slept_ = me.entry().slept;
         }};
