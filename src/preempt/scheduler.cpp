@@ -180,7 +180,7 @@ void scheduler::recycle(context& c) noexcept {
     } else {
         admit_unannounced(c);
     }
-    if (--outstanding_ == 0) {
+    if (--outstanding_ == 0 && draining_ != 0) {
         drained_.fetch_add(1, std::memory_order_release);
         base::futex_wake_all(drained_);
     }
@@ -312,11 +312,15 @@ void scheduler::deliver(const calls& whom) noexcept {
 }
 
 void scheduler::drain() noexcept {
-    for (;;) {
+    for (bool counted = false;; counted = true) {
         const std::uint32_t seen = drained_.load(std::memory_order_acquire);
         {
             const short_guard guard{lock_};
-            if (outstanding_ == 0) return;
+            if (outstanding_ == 0) {
+                if (counted) --draining_;
+                return;
+            }
+            if (!counted) ++draining_;
         }
         base::futex_wait(drained_, seen);
     }

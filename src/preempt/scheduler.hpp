@@ -168,6 +168,7 @@ private:
     std::vector<context*> parked_;    // contexts that wait for a transaction or a time, or are about to
     std::uint64_t parked_count_ = 0;  // with those that wait for nothing but to be woken
     std::uint64_t outstanding_ = 0;
+    unsigned draining_ = 0;  // threads that wait until nothing is
     std::uint64_t places_taken_ = 0;
     std::uint64_t turns_ = 0;
     // Something was admitted for a worker that is about to look, so no worker was called. That worker may find
@@ -179,7 +180,7 @@ private:
     bool stopping_ = false;
     bool ended_ = false;
     counts counts_;
-    std::atomic<std::uint32_t> drained_{0};  // how often nothing was left
+    std::atomic<std::uint32_t> drained_{0};  // how often nothing was left while a thread waited for that
 };
 
 }  // namespace tutti::preempt

@@ -27,6 +27,11 @@ bool site::hear(const wire::header& h) noexcept {
     return true;
 }
 
+std::size_t site::most_asked() const noexcept {
+    const std::size_t room = (largest - std::min(largest, frame_of_answer)) / frame_of_view;
+    return std::clamp<std::size_t>(room, 1, wire::most_elements);
+}
+
 /// As many as an answer has room for.
 wire::fetched site::look(const wire::fetch& asked) {
     wire::fetched found;

@@ -184,8 +184,11 @@ TEST_F(replication, copies_while_calls_are_logged) {
         for (int i = 0; i < 4; ++i) {
             writers.emplace_back([&, i] {
                 client c{leader.serves.port()};
-                while (!stop)
+                while (!stop) {
                     EXPECT_NE(c({"CALL", "mix", std::to_string(i), std::to_string((i + 1) % 4)}).front(), '-');
+                    // A follower has to run all of them before the round ends.
+                    std::this_thread::sleep_for(std::chrono::microseconds{200});
+                }
             });
         }
         const std::size_t before = snapshots();
