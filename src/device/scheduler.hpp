@@ -33,8 +33,8 @@ void ask(tutti_seat& seat, tutti_request what) noexcept;
 /// TUTTI_LONGEST_WAIT_NS.
 void wait_in_seat(tutti_seat& seat, std::uint64_t until_ns) noexcept;
 
-/// The calling thread's transaction is over, as its entry says: wakes those that wait for it, and pays back what time it
-/// was given beyond its slice. A system call where there is something to do, else none.
+/// The calling thread's transaction is over, as its entry says: wakes those that wait for it, and pays back what it was
+/// given beyond its slice. A system call where there is something to do, else none.
 void leave_transaction(tutti_seat& seat, tutti_transaction& entry) noexcept;
 
 /// Whether there is a scheduler to connect to, whatever is wrong with it.

@@ -44,7 +44,8 @@ answer call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
     return {error, value};
 }
 
-/// The device, or the scheduler, as this process has it. Opened at the first need, and open for good: threads stay enrolled.
+/// The device, or the scheduler, as this process has it. Opened at the first need, and open for good: threads stay
+/// enrolled.
 struct device_in_use {
     base::lock opening;
     bool tried = false;  // under `opening`
