@@ -24,7 +24,7 @@ backports_update() {
     for suite in "$(codename)" trixie; do
         echo "deb [signed-by=$key] http://deb.debian.org/debian $suite-backports main"
     done | sort -u >"$scheduler_dir/apt/sources.list"
-    backports apt-get update &&
+    backports apt-get -o APT::Update::Error-Mode=any update &&
         touch "$scheduler_dir/apt/updated"
 }
 

@@ -59,6 +59,7 @@ END
         in_guest 2 no_fault <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=processors.*
 sh /serve.sh no_fault well sh /workloads.sh ${*:2}
+sh /serve.sh no_fault left env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=30 --gtest_filter=*increment
 END
         ;;
     faults)

@@ -1,6 +1,7 @@
 #!/bin/sh
-# serve.sh <build> well|ill <program> [argument]...: runs the program under that scheduler. well: it succeeds, and the
-# scheduler stays to the end and leaves when it is told to; ill: it fails.
+# serve.sh <build> well|ill|left <program> [argument]...: runs the program under that scheduler. well: it succeeds, and the
+# scheduler stays to the end and leaves when it is told to; left: it succeeds though the scheduler is killed meanwhile;
+# ill: it fails.
 build=$1 expected=$2
 shift 2
 "/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" &
@@ -9,6 +10,17 @@ until [ -e /run/tutti/scheduler ]; do
     kill -0 $scheduler || exit 1
     usleep 20000
 done
+if [ "$expected" = left ]; then
+    "$@" &
+    program=$!
+    sleep 1
+    kill -9 $scheduler
+    kill -0 $program || exit 1
+    wait $program || exit 1
+    rm /run/tutti/scheduler
+    [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]
+    exit
+fi
 found=well
 "$@" || found=ill
 if [ "$expected" = ill ]; then
