@@ -138,8 +138,8 @@ context* scheduler::free_context() {
     return &take_first(pooled_);
 }
 
-/// What has not begun moves to the context that was used last, if one is free. So calls that do not interrupt each other
-/// run on one stack and with one transaction's logs, which are in the cache, however many wait.
+/// What has not begun moves to the context that was used last, if one is free. So calls that do not interrupt each
+/// other run on one stack and with one transaction's logs, which are in the cache, however many wait.
 context& scheduler::warmer(context& c) noexcept {
     if (warm_ == nullptr) return c;
     context& used = take_first(warm_);

@@ -116,6 +116,7 @@ TEST_F(replication, copies_while_calls_are_logged) {
     how.log.sync = log_sync::every_second;  // many calls are in a group
     bank leader{how};
     const auto snapshots = [&] { return number_of(leader.serves.info(), "log_snapshots"); };
+    int started_again = 0;
     for (int round = 1; round <= 6; ++round) {
         std::atomic<bool> stop{false};
         std::vector<std::thread> writers;
@@ -131,11 +132,20 @@ TEST_F(replication, copies_while_calls_are_logged) {
         }
         const std::size_t before = snapshots();
         until([&] { return snapshots() > before + 1; });
-        bank follower{following("b" + std::to_string(round), leader.serves.port())};
+        const settings of_follower = following("b" + std::to_string(round), leader.serves.port());
+        auto follower = std::make_unique<bank>(of_follower);
         stop = true;
         for (std::thread& t : writers) t.join();
-        until([&] { return follower.cells() == leader.cells() || was_told("nothing more is taken"); });
-        EXPECT_EQ(follower.cells(), leader.cells()) << notices();
+        until([&] {
+            // On a busy machine it falls behind by more than the leader keeps.
+            if (times_told("Start this server again") > started_again) {
+                ++started_again;
+                follower.reset();
+                follower = std::make_unique<bank>(of_follower);
+            }
+            return follower->cells() == leader.cells() || was_told("nothing more is taken");
+        });
+        EXPECT_EQ(follower->cells(), leader.cells()) << notices();
     }
     EXPECT_TRUE(was_told("snapshot was copied"));
 }

@@ -55,6 +55,12 @@ protected:
         return how;
     }
     bool was_told(const std::string& what) { return notices().find(what) != std::string::npos; }
+    int times_told(const std::string& what) {
+        const std::string all = notices();
+        int times = 0;
+        for (std::size_t at = all.find(what); at != std::string::npos; at = all.find(what, at + 1)) ++times;
+        return times;
+    }
     std::string why_not(settings how) {
         try {
             bank b{std::move(how)};
