@@ -87,6 +87,7 @@ TUTTI_PROCEDURES(server) {
         about);
     server.add("fail", {}, [](long) { throw std::runtime_error{"as it should"}; }, about);
     server.add("long", {}, [](long, long bytes) { return std::string(static_cast<std::size_t>(bytes), 'x'); }, about);
+    server.add("yes", {}, [](long) { return true; }, about);
     server.add("hurry", {.refuse_late = true}, [&n](long) { return n.number(); }, about);
     server.add("urgency", {.priority = 2}, [](const tutti::server::call& c, long) { return c.priority; }, about);
     server.add("moved", {.priority = 9}, [] { return moved.load(); });
