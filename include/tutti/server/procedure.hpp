@@ -270,11 +270,11 @@ public:
         using s = detail::signature<F>;
         add(detail::make<typename s::result>(std::move(name), options, std::move(f), typename s::parameters{}));
     }
-    /// The same, on a cluster: a call runs on the server whose node owns the object that it is about, if that server has
-    /// the procedure and room for it, and else on the one that was asked (docs/server-cluster.md). `about` takes the
-    /// first arguments of the call, or all of them, by value or const reference, and returns a cluster::object_id, or a
-    /// text that stands for one. It runs on threads that serve clients, on many at once: so it works the id out and does
-    /// nothing else. If it throws, the call runs where it was asked. Without a cluster nothing is different.
+    /// The same, on a cluster: a call runs on the server whose node owns the object that it is about, if that one has
+    /// the procedure and room for it, and else where it was asked (docs/server-cluster.md). `about` takes the call's
+    /// first arguments, or all of them, by value or const reference, and returns a cluster::object_id, or a text that
+    /// stands for one. It runs on threads that serve clients, on many at once: it works the id out and does nothing
+    /// else. If it throws, the call runs where it was asked. Without a cluster nothing is different.
     template <class F, class A>
     void add(std::string name, const procedure_options& options, F f, A about) {
         using s = detail::signature<F>;
