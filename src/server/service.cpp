@@ -123,6 +123,7 @@ private:
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
+    std::optional<forwarding> elsewhere_;  // of a server of a cluster
     std::vector<std::unique_ptr<io_thread>> io_threads_;
     std::unique_ptr<exposition::web_server> pages_;
 };
@@ -265,6 +266,8 @@ void service::body::start() {
     executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
     if (how.report_crashes) witness_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), slow_, log_.get());
+    if (cluster::call_carrier* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
+        elsewhere_.emplace(*by, procedures, *executor_, *own_calls_);
     door_ = std::make_unique<doorkeeper>(accounts_);
     commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
                                            replicas{log_.get(), [this] { return promote(); }}, how.max_request,
@@ -277,7 +280,8 @@ void service::body::start() {
                              .answers = answers_,
                              .door = *door_,
                              .slow = slow_,
-                             .log = log_.get()});
+                             .log = log_.get(),
+                             .elsewhere = elsewhere_ ? &*elsewhere_ : nullptr});
     started_ = true;
     own_calls_->start();
     if (!accounts_.empty()) door_->start();
@@ -292,6 +296,7 @@ void service::body::start() {
         herald_->start(address());
     }
     if (follower_) follower_->start(address());
+    if (elsewhere_) elsewhere_->start();
     serves_ = true;
     stage_.store(stage::serving, std::memory_order_release);
 }
@@ -364,6 +369,7 @@ void service::body::drain() {
     for (const auto& r : io_threads_) r->join();
     door_.reset();
     executor_->drain();
+    if (elsewhere_) elsewhere_->stop();
     snapshots_.reset();
     if (follower_) {
         const bool is_whole = follower_->stop().empty();
@@ -409,6 +415,7 @@ snapshot service::body::look() const {
     add(s, own_calls_->counted());
     add_transactions(s);
     if (how.cluster != nullptr) s.cluster = how.cluster->look();
+    if (elsewhere_) s.elsewhere = elsewhere_->look();
     if (log_) {
         s.log = log_->look();
         s.others = log_->others().look();
@@ -429,7 +436,8 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
         invocation what{.which = which, .how = {}, .spoken = protocol::resp3};
         try {
             plan(what, options.priority, options.deadline, std::chrono::steady_clock::now());
-            return own_calls_->call(what, std::move(arguments), std::move(then));
+            return own_calls_->call(what, std::move(arguments),
+                                    [taker = std::move(then)](std::string_view answer, ending) { taker(answer); });
         } catch (const bad_argument& e) {
             to.error(code_of(ending::argument), e.what());
         }

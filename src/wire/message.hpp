@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/cluster/calls.hpp"
 #include "tutti/cluster/id.hpp"
 #include "tutti/cluster/status.hpp"
 
@@ -15,7 +16,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 5;
+inline constexpr std::uint8_t protocol_version = 6;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -35,9 +36,12 @@ enum class kind : std::uint8_t {
     claim,  ///< abstract locks by name; answered by claimed
     claimed,
     release,  ///< not answered
+    run,      ///< a call of a procedure, cluster::forwarded_call; answered by ran
+    ran,      ///< cluster::forwarded_answer
+    recall,   ///< not answered
 };
 
-/// Whether it answers another node's question, whose number its header repeats.
+/// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
 [[nodiscard]] constexpr bool is_answer(kind k) noexcept {
     return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
 }
@@ -264,6 +268,15 @@ struct release {
     template <class V>
     void fields(V& v) {
         v(who);
+    }
+};
+
+/// Nobody waits for the call of the header's number any more.
+struct recall {
+    bool stranded = false;
+    template <class V>
+    void fields(V& v) {
+        v(stranded);
     }
 };
 
