@@ -4,13 +4,16 @@
 //   commit <n>    n blocks, each of which writes one object
 //   cancel <n>    n blocks that touch that object and are cancelled
 //   look <n>      n blocks, each of which looks for another object, so that all nodes are asked
+//   hold          an irrevocable block opens that object of node 0 and its own, says "held", and never ends
 //   doze          one more thread sleeps in retry until the end
 //
 // Arguments: its number, its patience in milliseconds, the address of its metrics or -, the addresses of all nodes. It
 // says "ready <port of the metrics>" when all are connected.
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -51,6 +54,16 @@ bool run(node& here, const std::string& verb, long times) {
     } catch (const cluster::node_lost&) {
         return false;
     }
+}
+
+[[noreturn]] void hold(node& here) {
+    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+        (void)ref<long>{here, "counter of node 0"}.find(t);
+        (void)ref<long>{here, "counter of node " + std::to_string(here.number())}.find(t);
+        std::cout << "held" << std::endl;
+        while (true) ::pause();
+    });
+    std::abort();
 }
 
 /// Sleeps in retry until the end.
@@ -98,7 +111,8 @@ int main(int argc, char** argv) {
             long times = 0;
             words >> verb >> times;
             bool done = true;
-            if (verb == "doze") asleep.one_more();
+            if (verb == "hold") hold(here);
+            else if (verb == "doze") asleep.one_more();
             else done = run(here, verb, times);
             std::cout << (done ? "done" : "lost") << std::endl;
         }
