@@ -181,9 +181,7 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
             again.back().busy = true;
             return outcome::good;
         case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
-        case wire::whereabouts::in_doubt:
-            // A node that says so of this one, or of none that there is, is as good as gone itself.
-            return lose_node(view.owner != site_.self && view.owner < site_.nodes ? view.owner : w.at);
+        case wire::whereabouts::in_doubt: return lose_to_doubt(view, w.at);
         case wire::whereabouts::later: again.push_back(w); return outcome::good;
         case wire::whereabouts::too_large: return outcome::too_large;
         case wire::whereabouts::here: break;

@@ -164,6 +164,10 @@ private:
         why_ = rollback_reason::lost;
         return outcome::lost;
     }
+    /// A node that says so of this one, or of none that there is, is as good as gone itself.
+    outcome lose_to_doubt(const wire::object_view& view, node_number asked) noexcept {
+        return lose_node(view.owner != site_.self && view.owner < site_.nodes ? view.owner : asked);
+    }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
     }

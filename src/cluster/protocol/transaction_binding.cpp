@@ -11,7 +11,7 @@ outcome transaction::compare(const wanted& w, const wire::object_view& view, std
         case wire::whereabouts::busy:
         case wire::whereabouts::later: again.push_back(w); return outcome::good;
         case wire::whereabouts::too_large: return outcome::too_large;
-        case wire::whereabouts::in_doubt: return lose_node(view.owner != site_.self ? view.owner : w.at);
+        case wire::whereabouts::in_doubt: return lose_to_doubt(view, w.at);
         case wire::whereabouts::here:
             if (view.version == find(w.id)->version || broken(fault::bind_without_look)) return outcome::good;
             break;
