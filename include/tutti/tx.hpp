@@ -121,8 +121,7 @@ public:
     void join(participant& p);
 
     /// From here on nothing but the block itself can abort it, so that effects which cannot be undone are safe. May
-    /// restart the block first. One transaction at a time is irrevocable; a second request waits. Idempotent. Where the
-    /// block has opened objects of a cluster, errors of these leave it: node_lost, usage_error of a second cluster.
+    /// restart the block first. One transaction at a time is irrevocable; a second request waits. Idempotent.
     /// `retry`, `restart` and `become_visible` are then errors of use; `cancel` and exceptions still roll back memory.
     /// @param reason  recorded at the site; must be a string that lives on (a literal).
     void become_irrevocable(const char* reason = "requested");
