@@ -53,8 +53,13 @@ void tx::join(participant& p) {
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = sound(*this);
     if (d.bound_to_commit()) return;
+    const bool stays = core::have_companions_hold_still(d);
     d.run.hurried = false;
     d.run.irrevocable_reason = reason;
+    if (!stays) {
+        d.run.next_mode = status::irrevocable;
+        core::attempt_abort(d, abort_cause::irrevocable_switch);
+    }
     if (!d.is_irrevocable()) core::become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
     if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
 }

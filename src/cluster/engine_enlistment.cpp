@@ -25,8 +25,8 @@ void engine_enlistment::touch() {
     const bool bound = descriptor_.bound_to_commit();
     if (joined() && bound && fence_ == 0 && !entries_.empty()) {
         throw usage_error{
-            "tutti: a block became irrevocable after it had opened objects, which others may have overwritten since: "
-            "call become_irrevocable first, or begin the block with mode irrevocable"};
+            "tutti: code without barriers made a block irrevocable that had opened objects, which others may have "
+            "overwritten since: call become_irrevocable before that code, or begin the block with mode irrevocable"};
     }
     if (!join()) return;
     give_up_lease();  // of an attempt that is rolled back, and whose handlers run blocks

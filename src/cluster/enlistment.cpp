@@ -14,26 +14,28 @@ enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch() {
     const bool bound = descriptor_.bound_to_commit();
-    if (joined() && bound && !work_.empty()) {
+    const bool fresh = join();
+    if (fresh) begin_attempt(bound);
+    if (!bound || work_.is_bound()) return;
+    if (!work_.empty()) {
         throw usage_error{
-            "tutti: a block became irrevocable after it had opened objects of a cluster, which other nodes may have "
-            "overwritten since: use them in a block of their own, before this one"};
+            "tutti: code without barriers made a block irrevocable that had opened objects of a cluster, which other "
+            "nodes may have overwritten since: call become_irrevocable before that code, or begin the block with mode "
+            "irrevocable"};
     }
-    if (bound) {
-        throw usage_error{
-            "tutti: an irrevocable transaction touched an object of a cluster; other nodes cannot be made to wait for "
-            "it: touch the object in a block of its own, before this one"};
-    }
-    if (!join()) return;
+    bind();
+}
+
+void enlistment::begin_attempt(bool bound) {
     if (!claims_.empty()) ++blocks_of_undo_;
     else if (descriptor_.run.attempt == 1) claims_.begin_execution();
     if (enrolled_) body_.bells().leave(bell_);
     enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
-    const bool snapshot = is_reader();
+    const bool snapshot = is_reader() && !bound;
     spoilt_ = false;
     again_.clear();
-    if (defeats_ != 0 && !snapshot) note_to_open_again();
+    if (defeats_ != 0 && !snapshot && !bound) note_to_open_again();
     looked_ = false;
     if (!work_.begin(snapshot)) {
         api::go_back_over_reads(descriptor_);
@@ -121,19 +123,29 @@ void enlistment::open(std::span<const object_id> ids) {
     open_new(ids);
 }
 
+outcome enlistment::open_in_the_end(std::span<const object_id> ids) {
+    outcome o = work_.open(ids);
+    // Others hold them for the time of a commit; if the token's home has lost this node, another irrevocable block may.
+    while (o == outcome::conflict && work_.is_bound()) {
+        if (!claims_.token_stands()) fail_to_claim(outcome::lost);
+        o = work_.open(ids);
+    }
+    return o;
+}
+
 void enlistment::open_new(std::span<const object_id> ids) {
     const std::size_t known = work_.entries().size();
     begin_step(known);
     looked_ = false;
     if (!again_.empty()) {
         again_.insert(again_.begin(), ids.begin(), ids.end());
-        const outcome o = work_.open(again_);
+        const outcome o = open_in_the_end(again_);
         again_.clear();
         if (o == outcome::good) return;
         if (o == outcome::conflict) fail(o);
         work_.rewind(known);  // the body may do without what cannot be had
     }
-    if (const outcome o = work_.open(ids); o != outcome::good) fail(o);
+    if (const outcome o = open_in_the_end(ids); o != outcome::good) fail(o);
 }
 
 bool enlistment::snapshot_moved() {
@@ -198,32 +210,73 @@ void enlistment::acquire(std::span<const named_lock> locks) {
             "be made to give it up: take it in a block of its own"};
     }
     touch();
-    // Those of the blocks around this one are not in its way.
-    core::descriptor* outermost = &descriptor_;
-    while (outermost->outer != nullptr) outermost = outermost->outer;
-    const auto& root = static_cast<const enlistment&>(body_.here(*outermost));
     std::vector<wire::claim_item> wanted;
     for (const named_lock& l : locks) wanted.push_back({l.name, l.shared});
-    switch (claims_.take(wanted, root.claims_.name())) {
-        case outcome::good: return;
-        case outcome::too_large:
-            throw usage_error{"tutti: a block holds no more than " + std::to_string(wire::most_elements) +
-                              " abstract locks whose names have their home on one node, and asks for no more than fit "
-                              "into one message: take one for many of its operations"};
-        case outcome::lost: tally_.doom(rollback_reason::lost); body_.refuse_lost(claims_.lost_node(), false);
-        case outcome::conflict:
-        case outcome::uncertain: break;
-    }
+    const outcome o = claims_.take(wanted, family());
+    if (o == outcome::good) return;
+    if (o != outcome::conflict) fail_to_claim(o);
     note_defeat(rollback_reason::busy);
     api::start_over(descriptor_);
 }
 
+/// Of the blocks around this one, whose locks are not in its way.
+const transaction_name& enlistment::family() const {
+    core::descriptor* outermost = &descriptor_;
+    while (outermost->outer != nullptr) outermost = outermost->outer;
+    return static_cast<const enlistment&>(body_.here(*outermost)).claims_.name();
+}
+
+void enlistment::fail_to_claim(outcome o) {
+    if (o == outcome::too_large) {
+        throw usage_error{"tutti: a block holds no more than " + std::to_string(wire::most_elements) +
+                          " abstract locks whose names have their home on one node, and asks for no more than fit "
+                          "into one message: take one for many of its operations"};
+    }
+    tally_.doom(rollback_reason::lost);
+    body_.refuse_lost(claims_.lost_node(), false);
+}
+
+void enlistment::refuse_second_cluster() const {
+    for (const core::deferred& e : descriptor_.deferred_log) {
+        if (e.what != core::deferred::kind::companion) continue;
+        const auto* const other = dynamic_cast<const enlistment*>(static_cast<const participant*>(e.object));
+        if (other == nullptr || other == this || !other->work_.is_bound()) continue;
+        throw usage_error{
+            "tutti: an irrevocable block uses objects of two clusters, in each of which one such block runs at a time: "
+            "two of them could wait for each other for ever. Use those of one cluster"};
+    }
+}
+
+void enlistment::bind() {
+    refuse_second_cluster();
+    outcome o = claims_.take_token(family());
+    while (o == outcome::conflict) o = claims_.take_token(family());
+    if (o != outcome::good) fail_to_claim(o);
+    again_.clear();
+    if (work_.is_snapshot()) static_cast<void>(work_.begin());  // no local read of an irrevocable block is stale
+    static_cast<void>(work_.bind(claims_));                     // of nothing
+}
+
+bool enlistment::hold_still() {
+    if (!joined() || work_.empty() || work_.is_bound()) return true;
+    refuse_second_cluster();
+    if (work_.is_snapshot()) return false;  // of the past
+    outcome o = claims_.take_token(family());
+    if (o != outcome::good && o != outcome::conflict) fail_to_claim(o);
+    if (o == outcome::conflict) {
+        note_defeat(rollback_reason::busy);
+        return false;
+    }
+    o = work_.bind(claims_);
+    if (o == outcome::good) return true;
+    if (o != outcome::conflict) fail(o);
+    note_defeat(work_.why());
+    return false;
+}
+
 vote enlistment::prepare() {
     // Others may have got the locks that a lost home kept.
-    if (!claims_.stand()) {
-        tally_.doom(rollback_reason::lost);
-        body_.refuse_lost(claims_.lost_node(), false);
-    }
+    if (!claims_.stand()) fail_to_claim(outcome::lost);
     if (descriptor_.bound_to_commit() && !work_.empty()) touch();
     if (spoilt_) {
         note_defeat(rollback_reason::lost);

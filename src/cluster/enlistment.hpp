@@ -7,6 +7,7 @@
 //   a conflict            goes back to the innermost block that had begun when the first stale object was opened
 //   a checkpoint ends     asks for every object once more, unless it has just done so
 //   retry                 a bell (bells.hpp), which the owners of what was read have rung
+//   irrevocable           binds: takes the token, and has reserved what it has opened, and whatever it opens later
 //   vote                  prepares: locks here and elsewhere, draws the version; then the local reads are validated
 //                         once more
 //   commit                publishes, releases
@@ -44,6 +45,7 @@ public:
     bool snapshot_moved() override;
     bool heed_retry() override;
     void look_again() override;
+    bool hold_still() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
     void rolled_back() noexcept override {
         work_.end_snapshot();
@@ -54,7 +56,15 @@ public:
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
     void touch();
+    void begin_attempt(bool bound);
     void open_new(std::span<const object_id> ids);
+    /// Of an irrevocable block: waits for the objects, however long others hold them.
+    [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);
+    /// Of an irrevocable block that has opened nothing yet.
+    void bind();
+    void refuse_second_cluster() const;
+    [[nodiscard]] const transaction_name& family() const;
+    [[noreturn]] void fail_to_claim(outcome o);
     /// What is rolled back goes the same way again as a rule. Opened in one trip, its objects are had sooner and stay
     /// current for as long as the rest takes, which is what the conflict was about.
     void note_to_open_again();

@@ -8,28 +8,34 @@ namespace tutti::cluster {
 
 enum class fault : std::uint8_t {
     none,
-    no_forwarding,            ///< a newer version is accepted without a look at what was read before
-    clock_by_store,           ///< a clock is set to what a message says, also backwards
-    early_release,            ///< locks are given back with the answer to prepare
-    stale_copy,               ///< whoever gave an object away goes on answering for it
-    directory_not_updated,    ///< the former owner does not learn that the object has moved
-    no_read_locks,            ///< a commit only compares the versions of what it read
-    no_validation_at_commit,  ///< it does not even do that
-    forget_decisions,         ///< a late duplicate of a prepare takes its locks again
-    newest_for_oldest,        ///< a snapshot reader takes what is there now
-    read_through_locks,       ///< a snapshot reader does not wait for a commit that may come before its time
-    promise_by_clock,         ///< what a node promises to ask for leaves its running readers out
-    draw_version_early,       ///< a commit draws its version before it holds its locks
-    watch_without_look,       ///< a sleeper is told of the next change, but not of the last one
-    change_without_word,      ///< an object changes, and nobody who sleeps is told
-    overlook_stale_read,      ///< a conflict is taken for one of what is being opened, whatever has changed
-    last_stale_read,          ///< a look takes what the last node says for the first stale read
-    keep_what_was_dropped,    ///< a partial roll-back leaves the entries that it drops
-    keep_overwritten_copy,    ///< and what the block wrote in the copies of the blocks around it
-    forget_to_look_again,     ///< the end of a checkpoint asks for no object
-    grant_held_name,          ///< a home grants an abstract lock that another hold has
-    late_claim_takes,         ///< a late duplicate of a claim takes its names again
-    late_release_frees,       ///< a release that comes late frees what its sender has taken since
+    no_forwarding,                 ///< a newer version is accepted without a look at what was read before
+    clock_by_store,                ///< a clock is set to what a message says, also backwards
+    early_release,                 ///< locks are given back with the answer to prepare
+    stale_copy,                    ///< whoever gave an object away goes on answering for it
+    directory_not_updated,         ///< the former owner does not learn that the object has moved
+    no_read_locks,                 ///< a commit only compares the versions of what it read
+    no_validation_at_commit,       ///< it does not even do that
+    forget_decisions,              ///< a late duplicate of a prepare takes its locks again
+    newest_for_oldest,             ///< a snapshot reader takes what is there now
+    read_through_locks,            ///< a snapshot reader does not wait for a commit that may come before its time
+    promise_by_clock,              ///< what a node promises to ask for leaves its running readers out
+    draw_version_early,            ///< a commit draws its version before it holds its locks
+    watch_without_look,            ///< a sleeper is told of the next change, but not of the last one
+    change_without_word,           ///< an object changes, and nobody who sleeps is told
+    overlook_stale_read,           ///< a conflict is taken for one of what is being opened, whatever has changed
+    last_stale_read,               ///< a look takes what the last node says for the first stale read
+    keep_what_was_dropped,         ///< a partial roll-back leaves the entries that it drops
+    keep_overwritten_copy,         ///< and what the block wrote in the copies of the blocks around it
+    forget_to_look_again,          ///< the end of a checkpoint asks for no object
+    grant_held_name,               ///< a home grants an abstract lock that another hold has
+    late_claim_takes,              ///< a late duplicate of a claim takes its names again
+    late_release_frees,            ///< a release that comes late frees what its sender has taken since
+    no_token,                      ///< an irrevocable block does not wait until the last one has ended
+    open_without_reserving,        ///< what it opens is only looked at
+    bind_without_look,             ///< what was opened before it became irrevocable is not compared with what it is now
+    lock_what_is_reserved,         ///< others lock what it has reserved
+    reservation_ends_with_answer,  ///< or are let to, as soon as it has been told
+    write_beside_readers,          ///< it does not wait for commits that have read what it writes
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

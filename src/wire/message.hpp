@@ -39,6 +39,7 @@ enum class kind : std::uint8_t {
     run,      ///< a call of a procedure, cluster::forwarded_call; answered by ran
     ran,      ///< cluster::forwarded_answer
     recall,   ///< not answered
+    reserve,  ///< an irrevocable block's fetch; answered by fetched
 };
 
 /// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
@@ -85,6 +86,8 @@ struct transaction_name {
     std::uint64_t sequence = 0;  ///< from 1 on
     friend bool operator==(const transaction_name&, const transaction_name&) = default;
     [[nodiscard]] bool exists() const noexcept { return sequence != 0; }
+    /// That runs it, among those of all nodes.
+    [[nodiscard]] std::uint32_t thread() const noexcept { return std::uint32_t{node} << 16 | slot; }
     template <class V>
     void fields(V& v) {
         v(node), v(slot), v(sequence);
@@ -106,7 +109,7 @@ struct fetch {
 enum class whereabouts : std::uint8_t {
     here,       ///< the answer holds its value, or that it does not exist
     elsewhere,  ///< ask `owner`
-    busy,       ///< a commit of a transaction of `owner` holds it
+    busy,       ///< a commit of a transaction of `owner` holds it, or an irrevocable block wants it
     in_doubt,   ///< the same, and that node is gone
     too_old,    ///< nobody kept what it was then
     later,      ///< the answer is full: ask again
@@ -132,6 +135,18 @@ struct fetched {
     template <class V>
     void fields(V& v) {
         v(objects);
+    }
+};
+
+/// To the owners of what an irrevocable block opens. `who` is a hold, as of abstract locks, and its release frees all.
+struct reserve {
+    transaction_name who;
+    bool alone = false;   ///< no commit that has read it takes a lock any more: it is about to be written
+    bool values = false;  ///< the answer holds them
+    std::vector<object_id> ids;
+    template <class V>
+    void fields(V& v) {
+        v(who), v(alone), v(values), v(ids);
     }
 };
 
@@ -262,7 +277,7 @@ struct claimed {
     }
 };
 
-/// All that the hold has at this node, for good.
+/// All that the hold has at this node, names and objects, for good.
 struct release {
     transaction_name who;
     template <class V>

@@ -135,30 +135,6 @@ TEST(cluster_objects, stay_joined_when_the_block_of_the_first_touch_is_rolled_ba
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 9);
 }
 
-TEST(cluster_objects, are_refused_to_irrevocable_blocks) {
-    node here;
-    const ref<account> a{here, "a"};
-    EXPECT_THROW(atomically([&](tx& t) {
-                     t.become_irrevocable();
-                     a.publish(t, {1});
-                 }),
-                 usage_error);
-    // Nor may one become so that has opened an object: another node may have overwritten it.
-    atomically([&](tx& t) { a.publish(t, {1}); });
-    EXPECT_THROW(atomically([&](tx& t) {
-                     a.write(t).balance = 2;
-                     t.become_irrevocable();
-                 }),
-                 usage_error);
-    EXPECT_THROW(atomically([&](tx& t) {
-                     (void)a.read(t);
-                     t.become_irrevocable();
-                     (void)ref<account>{here, "b"}.find(t);
-                 }),
-                 usage_error);
-    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);
-}
-
 // Two clusters in one block: what was only read of one orders it among those that commit in the other.
 TEST(cluster_objects, of_two_clusters_have_one_order) {
     node first, second;

@@ -2,15 +2,22 @@
 // "lost" where a node that it needs is gone.
 //
 //   commit <n>    n blocks, each of which writes one object
+//   bind <n>      n irrevocable blocks that do the same
+//   sweep <n>     n irrevocable blocks, each of which adds one to those objects of all nodes, its own first; "twice" if
+//                 one ran more than once
+//   value         says what that object of this node is
 //   cancel <n>    n blocks that touch that object and are cancelled
 //   look <n>      n blocks, each of which looks for another object, so that all nodes are asked
+//   hold          an irrevocable block opens those objects of all nodes, says "held", and never ends
 //   doze          one more thread sleeps in retry until the end
 //
 // Arguments: its number, its patience in milliseconds, the address of its metrics or -, the addresses of all nodes. It
 // says "ready <port of the metrics>" when all are connected.
 #include <signal.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -27,13 +34,20 @@ using cluster::ref;
 
 using tutti::cluster::node;
 
+std::string name_of_counter(unsigned node) { return "counter of node " + std::to_string(node); }
+
+long value(node& here) {
+    const ref<long> counter{here, name_of_counter(here.number())};
+    return atomically([&](tx& t) { return counter.read(t); });
+}
+
 /// False: a node that it needs is gone.
 bool run(node& here, const std::string& verb, long times) {
-    const ref<long> counter{here, "counter of node " + std::to_string(here.number())};
+    const ref<long> counter{here, name_of_counter(here.number())};
     try {
         for (long i = 0; i < times; ++i) {
-            if (verb == "commit") {
-                atomically([&](tx& t) {
+            if (verb == "commit" || verb == "bind") {
+                atomically({.mode = verb == "bind" ? mode::irrevocable : mode::optimistic}, [&](tx& t) {
                     if (counter.find(t) == nullptr) counter.publish(t, 1);
                     else counter.write(t) += 1;
                 });
@@ -51,6 +65,30 @@ bool run(node& here, const std::string& verb, long times) {
     } catch (const cluster::node_lost&) {
         return false;
     }
+}
+
+/// Whether each ran once.
+bool sweep(node& here, long times) {
+    long runs = 0;
+    for (long i = 0; i < times; ++i) {
+        atomically({.mode = mode::irrevocable}, [&](tx& t) {
+            ++runs;
+            for (unsigned n = 0; n < here.nodes(); ++n) {
+                const unsigned which = (here.number() + n) % here.nodes();
+                ref<long>{here, name_of_counter(which)}.write(t) += 1;
+            }
+        });
+    }
+    return runs == times;
+}
+
+[[noreturn]] void hold(node& here) {
+    atomically({.mode = mode::irrevocable}, [&](tx& t) {
+        for (unsigned i = 0; i < here.nodes(); ++i) (void)ref<long>{here, name_of_counter(i)}.find(t);
+        std::cout << "held" << std::endl;
+        while (true) ::pause();
+    });
+    std::abort();
 }
 
 /// Sleeps in retry until the end.
@@ -97,10 +135,13 @@ int main(int argc, char** argv) {
             std::string verb;
             long times = 0;
             words >> verb >> times;
-            bool done = true;
-            if (verb == "doze") asleep.one_more();
-            else done = run(here, verb, times);
-            std::cout << (done ? "done" : "lost") << std::endl;
+            std::string said = "done";
+            if (verb == "hold") hold(here);
+            else if (verb == "doze") asleep.one_more();
+            else if (verb == "sweep") said = sweep(here, times) ? "done" : "twice";
+            else if (verb == "value") said = std::to_string(value(here));
+            else if (!run(here, verb, times)) said = "lost";
+            std::cout << said << std::endl;
         }
         return 0;
     } catch (const std::exception& e) {

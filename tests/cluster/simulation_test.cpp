@@ -24,7 +24,7 @@ TEST(cluster_simulation, every_history_has_an_order) {
         return;
     }
     std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0, rewinds = 0, steps_kept = 0, names_taken = 0,
-                names_refused = 0;
+                names_refused = 0, bound = 0, bound_late = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
         world w{of_seed(seed)};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
@@ -32,6 +32,8 @@ TEST(cluster_simulation, every_history_has_an_order) {
         wakes += w.wakes();
         names_taken += w.names_taken();
         names_refused += w.names_refused();
+        bound += w.bound();
+        bound_late += w.bound_late();
         rewinds += w.rewinds();
         steps_kept += w.steps_kept();
         attempts += w.past().attempts().size();
@@ -43,6 +45,8 @@ TEST(cluster_simulation, every_history_has_an_order) {
     EXPECT_GT(wakes, 0u);
     EXPECT_GT(names_taken, 0u);
     EXPECT_GT(names_refused, 0u);
+    EXPECT_GT(bound, 0u);
+    EXPECT_GT(bound_late, 0u);
     EXPECT_GT(rewinds, 0u);
     EXPECT_GT(steps_kept, 0u);
     EXPECT_GT(attempts, committed);
@@ -50,6 +54,8 @@ TEST(cluster_simulation, every_history_has_an_order) {
     RecordProperty("committed", static_cast<int>(committed));
     RecordProperty("names_taken", static_cast<int>(names_taken));
     RecordProperty("names_refused", static_cast<int>(names_refused));
+    RecordProperty("bound", static_cast<int>(bound));
+    RecordProperty("bound_late", static_cast<int>(bound_late));
     RecordProperty("rewinds", static_cast<int>(rewinds));
 }
 
@@ -95,28 +101,34 @@ TEST_P(cluster_fault, is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(all, cluster_fault,
-                         ::testing::Values(broken_step{fault::no_forwarding, "no_forwarding"},
-                                           broken_step{fault::clock_by_store, "clock_by_store"},
-                                           broken_step{fault::early_release, "early_release"},
-                                           broken_step{fault::stale_copy, "stale_copy"},
-                                           broken_step{fault::directory_not_updated, "directory_not_updated"},
-                                           broken_step{fault::no_read_locks, "no_read_locks"},
-                                           broken_step{fault::no_validation_at_commit, "no_validation_at_commit"},
-                                           broken_step{fault::forget_decisions, "forget_decisions"},
-                                           broken_step{fault::newest_for_oldest, "newest_for_oldest"},
-                                           broken_step{fault::read_through_locks, "read_through_locks"},
-                                           broken_step{fault::promise_by_clock, "promise_by_clock"},
-                                           broken_step{fault::draw_version_early, "draw_version_early"},
-                                           broken_step{fault::watch_without_look, "watch_without_look"},
-                                           broken_step{fault::change_without_word, "change_without_word"},
-                                           broken_step{fault::overlook_stale_read, "overlook_stale_read"},
-                                           broken_step{fault::last_stale_read, "last_stale_read"},
-                                           broken_step{fault::keep_what_was_dropped, "keep_what_was_dropped"},
-                                           broken_step{fault::grant_held_name, "grant_held_name"},
-                                           broken_step{fault::late_claim_takes, "late_claim_takes"},
-                                           broken_step{fault::late_release_frees, "late_release_frees"}),
-                         [](const auto& step) { return std::string{step.param.name}; });
+INSTANTIATE_TEST_SUITE_P(
+    all, cluster_fault,
+    ::testing::Values(broken_step{fault::no_forwarding, "no_forwarding"},
+                      broken_step{fault::clock_by_store, "clock_by_store"},
+                      broken_step{fault::early_release, "early_release"}, broken_step{fault::stale_copy, "stale_copy"},
+                      broken_step{fault::directory_not_updated, "directory_not_updated"},
+                      broken_step{fault::no_read_locks, "no_read_locks"},
+                      broken_step{fault::no_validation_at_commit, "no_validation_at_commit"},
+                      broken_step{fault::forget_decisions, "forget_decisions"},
+                      broken_step{fault::newest_for_oldest, "newest_for_oldest"},
+                      broken_step{fault::read_through_locks, "read_through_locks"},
+                      broken_step{fault::promise_by_clock, "promise_by_clock"},
+                      broken_step{fault::draw_version_early, "draw_version_early"},
+                      broken_step{fault::watch_without_look, "watch_without_look"},
+                      broken_step{fault::change_without_word, "change_without_word"},
+                      broken_step{fault::overlook_stale_read, "overlook_stale_read"},
+                      broken_step{fault::last_stale_read, "last_stale_read"},
+                      broken_step{fault::keep_what_was_dropped, "keep_what_was_dropped"},
+                      broken_step{fault::grant_held_name, "grant_held_name"},
+                      broken_step{fault::late_claim_takes, "late_claim_takes"},
+                      broken_step{fault::late_release_frees, "late_release_frees"},
+                      broken_step{fault::no_token, "no_token"},
+                      broken_step{fault::open_without_reserving, "open_without_reserving"},
+                      broken_step{fault::bind_without_look, "bind_without_look"},
+                      broken_step{fault::lock_what_is_reserved, "lock_what_is_reserved"},
+                      broken_step{fault::reservation_ends_with_answer, "reservation_ends_with_answer"},
+                      broken_step{fault::write_beside_readers, "write_beside_readers"}),
+    [](const auto& step) { return std::string{step.param.name}; });
 
 #endif
 

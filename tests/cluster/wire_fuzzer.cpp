@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "cluster/protocol/transaction.hpp"
+#include "cluster/protocol/claims.hpp"
 #include "wire/frames.hpp"
 
 namespace tutti::cluster {
@@ -130,15 +130,16 @@ private:
     std::string_view rest_;
 };
 
-void attack_transaction(std::string_view bytes, bool snapshot) {
+void attack_transaction(std::string_view bytes, bool snapshot, bool bound) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
     hostile_network net{s, bytes};
     transaction t{s, net, 0};
+    claims hold{s, net, 0};
     for (int attempt = 0; attempt < 3; ++attempt) {
         demand(t.begin(snapshot));
-        outcome o = outcome::good;
+        outcome o = bound ? t.bind(hold) : outcome::good;
         for (object_id id = first_id; id.low <= last_id.low && o == outcome::good; id.low += 2) {
             const object_id two[] = {id, {id.high, id.low + 1}};
             o = t.open(two);
@@ -155,6 +156,7 @@ void attack_transaction(std::string_view bytes, bool snapshot) {
         }
         t.abort();
         t.end_snapshot();
+        hold.release();
         demand(o != outcome::lost || t.lost_node() != here);
     }
     let_honest_node_work(s, 1);
@@ -168,7 +170,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     if (data[0] % 2 == 1) {
-        attack_transaction(bytes, data[0] % 4 == 3);
+        attack_transaction(bytes, data[0] % 4 == 3, data[0] % 8 == 5);
         return 0;
     }
     demand(attack_site(bytes, bytes.size() + 1) == attack_site(bytes, data[0] / 2 % 32 + 1u));

@@ -19,10 +19,11 @@ public:
 
     /// For the site: frames.
     void serve(const std::string& name, const std::string& frames) { write(name, '\x12', frames); }
-    /// For a transaction (or a snapshot reader): answers.
+    /// For a transaction (or a snapshot reader, or an irrevocable block): answers.
     void answer(const std::string& name, const std::string& answers) {
         write(name, '\x01', answers);
         write(name + "-snapshot", '\x03', answers);
+        write(name + "-bound", '\x05', answers);
     }
     void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
 
@@ -85,6 +86,11 @@ int main(int argc, char** argv) {
     ++later.who.sequence;
     all.serve("names", frame(kind::claim, names) + frame(kind::claim, later) + frame(kind::release, release{who}) +
                            frame(kind::claim, names));
+    const reserve wanted{.who = who, .alone = false, .values = true, .ids = {here[0], here[1]}};
+    reserve alone = wanted;
+    alone.alone = true;
+    all.serve("reserve", frame(kind::reserve, wanted) + prepared + frame(kind::reserve, alone) + ids +
+                             frame(kind::release, release{who}) + frame(kind::reserve, wanted));
     // Versions that would drive the clock to its end.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
     all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);

@@ -121,13 +121,52 @@ private:
     bool attempt_once(std::uint64_t what, bool may_sleep) {
         // By other dice, which leave the transaction as it is without.
         wire::simulation dice{what ^ 0x5bd1e995u, {}, nullptr};
-        if (dice.chance(70)) return run_once(what, may_sleep);
+        const bool with_names = !dice.chance(70);
         names_.clear();
-        const bool took = take_names(dice);
-        const bool done = took && run_once(what, false);
+        const bool took = !with_names || take_names(dice);
+        const bool done =
+            took && (dice.chance(15) ? run_irrevocably(what, dice) : run_once(what, may_sleep && !with_names));
         names_.clear();
         claims_.release();
         return done;
+    }
+    /// One attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
+    bool run_irrevocably(std::uint64_t what, wire::simulation& dice) {
+        tag_ = world_.history_.begin(number());
+        writes_of_100_ = 60;
+        planned_.clear();
+        static_cast<void>(work_.begin());
+        const unsigned steps = 1 + static_cast<unsigned>(dice.below(5));
+        const auto late = static_cast<unsigned>(dice.chance(50) ? 0 : dice.below(steps));
+        for (unsigned i = 0; i < steps; ++i) {
+            if (i == late && !become_irrevocable(late == 0)) return false;
+            wire::simulation step{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
+            if (one_step(step) != outcome::good) return fail_irrevocably();
+        }
+        write_as_planned();
+        if (work_.prepare(dice.chance(60)) != outcome::good) return fail_irrevocably();
+        if (dice.chance(30)) pause(2);
+        work_.commit();
+        world_.history_.of(tag_).committed = true;
+        world_.history_.of(tag_).version = work_.version();
+        world_.irrevocable_ = nullptr;
+        ++world_.bound_;
+        world_.bound_late_ += late != 0 ? 1u : 0u;
+        return true;
+    }
+    /// False: it has to start over, which it still may if it has opened something.
+    bool become_irrevocable(bool from_the_begin) {
+        outcome o = claims_.take_token(claims_.name());
+        while (o == outcome::conflict && from_the_begin) o = claims_.take_token(claims_.name());
+        if (o == outcome::good) o = work_.bind(claims_);
+        if (o != outcome::good) return false;
+        if (world_.irrevocable_ != nullptr) world_.wrong_ = two_are_irrevocable;
+        world_.irrevocable_ = this;
+        return true;
+    }
+    bool fail_irrevocably() {
+        if (work_.is_bound()) world_.wrong_ = bound_starts_over;
+        return false;
     }
     bool take_names(wire::simulation& dice) {
         for (auto more = 1 + dice.below(3); more != 0; --more) {
@@ -243,7 +282,9 @@ private:
         std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
         if (dice.chance(30)) ids.push_back({0, dice.below(world_.plan_.objects)});
         // Also what an attempt has read that then fails was seen by its body, if it got so far.
-        if (const outcome o = work_.open(ids); o != outcome::good) return o;
+        outcome o = work_.open(ids);
+        while (o == outcome::conflict && work_.is_bound() && work_.why() == rollback_reason::busy) o = work_.open(ids);
+        if (o != outcome::good) return o;
         for (const object_id& id : ids) note(id);
         if (dice.chance(writes_of_100_)) plan_write(ids.front(), dice.chance(85));
         if (dice.chance(20)) pause(1);
@@ -343,6 +384,8 @@ std::string world::run() {
     }
     const bool is_left = std::ranges::any_of(sites(), [](const auto& s) { return s->locks.held() != 0; });
     if (wrong_.empty() && is_left) return name_is_left;
+    const bool is_reserved = std::ranges::any_of(sites(), [](const auto& s) { return s->reserved.held() != 0; });
+    if (wrong_.empty() && is_reserved) return object_is_left;
     if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
     return wrong_.empty() ? history_.judge() : wrong_;
 }

@@ -27,6 +27,9 @@ inline constexpr const char* never_ends = "it does not end";
 inline constexpr const char* sleeps_on = "a sleeper is not told of a change";
 inline constexpr const char* two_have_a_name = "two hold one abstract lock";
 inline constexpr const char* name_is_left = "an abstract lock is held by nobody who runs";
+inline constexpr const char* object_is_left = "an object is reserved for nobody who runs";
+inline constexpr const char* bound_starts_over = "an irrevocable block starts over";
+inline constexpr const char* two_are_irrevocable = "two blocks are irrevocable";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
 
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
@@ -50,6 +53,9 @@ public:
     /// Times that a client had all abstract locks that it wanted, and that it gave them up.
     [[nodiscard]] std::size_t names_taken() const noexcept { return names_taken_; }
     [[nodiscard]] std::size_t names_refused() const noexcept { return names_refused_; }
+    /// Irrevocable blocks that committed: all; and those that had opened objects before they became so.
+    [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
+    [[nodiscard]] std::size_t bound_late() const noexcept { return bound_late_; }
 
 private:
     class client;
@@ -67,7 +73,9 @@ private:
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
-    std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0, names_taken_ = 0, names_refused_ = 0;
+    std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0, names_taken_ = 0, names_refused_ = 0,
+                bound_ = 0, bound_late_ = 0;
+    const client* irrevocable_ = nullptr;
 };
 
 }  // namespace tutti::cluster::testing

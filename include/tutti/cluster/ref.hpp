@@ -24,8 +24,9 @@ namespace tutti::cluster {
 /// of a block there is no access (strong atomicity): a single access is a block of one.
 ///
 /// All of them throw node_lost if the object's node is gone, and type_mismatch if it holds another type. In an
-/// irrevocable transaction they throw usage_error where nodes hold the objects: another node could not be told to wait
-/// for it. An engine can; there it must be irrevocable before it opens the first.
+/// irrevocable transaction they wait until no other irrevocable block of the cluster runs, and for as long as others
+/// commit the object; then it is this block's until its end, but for readers. There they throw usage_error if the block
+/// uses objects of another cluster of nodes, too.
 template <class T>
 class ref {
     static_assert(std::is_default_constructible_v<T> && std::is_copy_constructible_v<T>,

@@ -97,6 +97,13 @@ bool store::is_current(const object_id& id, std::uint64_t version, const transac
     return o.here && o.version == version && (!o.writer.exists() || o.writer == who);
 }
 
+const store::reservation* store::reservation_against(const shard& s, const object_id& id,
+                                                     const transaction_name& who) noexcept {
+    if (s.reserved.empty() || broken(fault::lock_what_is_reserved)) return nullptr;
+    const auto at = s.reserved.find(id);
+    return at != s.reserved.end() && at->second.holder.thread() != who.thread() ? &at->second : nullptr;
+}
+
 bool store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who) {
     if (broken(fault::no_validation_at_commit)) return true;
     if (broken(fault::no_read_locks)) return is_current(id, version, who);
@@ -105,17 +112,23 @@ bool store::lock_to_read(const object_id& id, std::uint64_t version, const trans
     object& o = entry(s, id);
     if (!o.here || o.version != version || o.writer.exists()) return false;
     if (std::ranges::find(o.readers, who) != o.readers.end()) return false;  // nobody names an object twice
+    if (const reservation* const r = reservation_against(s, id, who); r != nullptr && r->alone) return false;
     o.readers.push_back(who);
     return true;
+}
+
+/// A node that is gone decides nothing any more: what its transactions have read need not stay as it was.
+void store::forget_lost_readers(object& o) noexcept {
+    std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
 }
 
 bool store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who) {
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    // A node that is gone decides nothing any more: what its transactions have read need not stay as it was.
-    std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
+    forget_lost_readers(o);
     if (!o.here || o.version != version || o.writer.exists() || !o.readers.empty()) return false;
+    if (reservation_against(s, id, who) != nullptr) return false;
     o.writer = who;
     o.locked_at = clock_.now();
     return true;
@@ -129,6 +142,45 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     object& o = at->second;
     if (o.writer == who) o.writer = {};
     std::erase(o.readers, who);
+}
+
+bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view) {
+    shard& s = shard_of(id);
+    const std::lock_guard hold{s.guard};
+    object& o = entry(s, id);
+    view.owner = o.owner;
+    view.version = o.version;
+    view.where = wire::whereabouts::elsewhere;
+    if (!o.here) return false;
+    auto at = s.reserved.find(id);
+    const bool fresh = at == s.reserved.end();
+    view.where = fresh && !more ? wire::whereabouts::too_large : wire::whereabouts::busy;
+    if (fresh && !more) return false;
+    if (fresh) at = s.reserved.emplace(id, reservation{how.who}).first;
+    view.owner = at->second.holder.node;
+    if (at->second.holder.thread() != how.who.thread()) return false;
+    at->second.alone = at->second.alone || how.alone;
+    if (o.writer.exists()) {
+        if (is_lost(o.writer.node)) view.where = wire::whereabouts::in_doubt;
+        view.owner = o.writer.node;
+        return fresh;
+    }
+    forget_lost_readers(o);
+    if (how.alone && !o.readers.empty() && !broken(fault::write_beside_readers)) return fresh;
+    view.where = wire::whereabouts::here;
+    view.owner = self_;
+    view.exists = o.exists;
+    view.valid_at = clock_.now();
+    if (how.values) view.bytes = o.bytes;
+    if (broken(fault::reservation_ends_with_answer)) s.reserved.erase(at);
+    return fresh;
+}
+
+void store::end_reservation(const object_id& id, std::uint32_t thread) noexcept {
+    shard& s = shard_of(id);
+    const std::lock_guard hold{s.guard};
+    const auto at = s.reserved.find(id);
+    if (at != s.reserved.end() && at->second.holder.thread() == thread) s.reserved.erase(at);
 }
 
 bool store::is_still(const shard& s, const object_id& id, std::uint64_t version) const {

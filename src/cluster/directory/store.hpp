@@ -17,6 +17,8 @@
 //   S7  Who watches an object in the version that it has here is told of its next change, once. Both look at it with
 //       its shard locked: so the watch finds another version, or the change finds the watcher. A change that needs room
 //       may tell who watches something else, where nothing has changed: a shard keeps `most_watched` objects at most.
+//   S8  An object is reserved for one thread at most. Nobody else locks it for writing, and if it is reserved `alone`,
+//       for reading either; who had locked it before may still write it, or let it go. Anybody looks at it.
 //
 // Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
 #pragma once
@@ -65,6 +67,12 @@ public:
     [[nodiscard]] bool lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who);
     [[nodiscard]] bool lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who);
     void unlock(const object_id& id, const transaction_name& who) noexcept;
+
+    /// S8, for its thread, unless it is another's (then it is busy), or elsewhere; too_large where that would
+    /// be one `more` than may be. The view is that of now, with the bytes if `value`; busy also while somebody's lock
+    /// is in the way, though the object is reserved by then. Whether it was not reserved, and now is.
+    [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
+    void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
     /// S7. False: the object is not here in that version, or only a node that is gone could tell what becomes of it.
     [[nodiscard]] bool watch(const object_id& id, std::uint64_t version, node_number who);
@@ -126,12 +134,17 @@ private:
         std::size_t kept_bytes = 0;                 ///< what they take
     };
     using watchers = std::vector<node_number>;
+    struct reservation {
+        transaction_name holder;
+        bool alone = false;
+    };
     struct alignas(64) shard {
         std::mutex guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
-        std::unordered_map<object_id, watchers, object_id_hash> watched;  ///< S7
-        std::deque<object_id> kept;                                       ///< those with a history, each once
-        figures count;                                                    ///< but for the entries, which the map counts
+        std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
+        std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
+        std::deque<object_id> kept;                                           ///< those with a history, each once
+        figures count;  ///< but for the entries, which the map counts
     };
     /// Keeps count of the objects that exist here, over a change of one.
     class recount {
@@ -150,6 +163,10 @@ private:
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
+    /// Of another thread, or null.
+    [[nodiscard]] static const reservation* reservation_against(const shard& s, const object_id& id,
+                                                                const transaction_name& who) noexcept;
+    void forget_lost_readers(object& o) noexcept;
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
     void settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                        const transaction_name& who);

@@ -17,17 +17,20 @@ bool claims::has(const wire::claim_item& wanted) const noexcept {
         held_, [&wanted](const wire::claim_item& h) { return h.name == wanted.name && (wanted.shared || !h.shared); });
 }
 
-void claims::note_home(node_number home) {
-    if (std::ranges::find(homes_, home) == homes_.end()) homes_.push_back(home);
+void claims::note(node_number at, bool keeps_locks) {
+    const auto known = std::ranges::find(places_, at, &place::at);
+    if (known == places_.end()) places_.push_back({at, keeps_locks});
+    else known->keeps_locks = known->keeps_locks || keeps_locks;
+}
+
+bool claims::is_there(node_number home) noexcept {
+    if (home == site_.self || !site_.objects.is_lost(home)) return true;
+    lost_ = home;
+    return false;
 }
 
 bool claims::stand() noexcept {
-    for (const node_number home : homes_) {
-        if (home == site_.self || !site_.objects.is_lost(home)) continue;
-        lost_ = home;
-        return false;
-    }
-    return true;
+    return std::ranges::all_of(places_, [this](const place& p) { return !p.keeps_locks || is_there(p.at); });
 }
 
 outcome claims::ask(std::vector<wire::claim_item>& wants, const transaction_name& family, bool& older) {
@@ -40,7 +43,8 @@ outcome claims::ask(std::vector<wire::claim_item>& wants, const transaction_name
         if (known == at.end()) {
             at.push_back(home);
             parts.push_back({name_, family, age_, {}});
-            note_home(home);  // before it is asked: an answer that is lost may have granted something
+            note(home,
+                 w.name != irrevocable_token);  // before it is asked: an answer that is lost may have granted something
         }
         parts[i].names.push_back(w);
     }
@@ -92,13 +96,23 @@ outcome claims::take(std::span<const wire::claim_item> names, const transaction_
     }
 }
 
+outcome claims::take_token(const transaction_name& family) {
+    if (broken(fault::no_token)) return outcome::good;
+    const wire::claim_item token{irrevocable_token, false};
+    return take({&token, 1}, family);
+}
+
 void claims::release() {
-    if (homes_.empty()) return;
-    for (const node_number home : homes_) {
-        if (home == site_.self) site_.locks.release(name_);
-        else network_.post(home, wire::kind::release, wire::encode(wire::release{name_}));
+    if (places_.empty()) return;
+    for (const place& p : places_) {
+        if (p.at == site_.self) {
+            site_.locks.release(name_);
+            site_.reserved.release(name_);
+        } else {
+            network_.post(p.at, wire::kind::release, wire::encode(wire::release{name_}));
+        }
     }
-    homes_.clear();
+    places_.clear();
     held_.clear();
     ++name_.sequence;
 }

@@ -16,6 +16,9 @@
 
 namespace tutti::cluster {
 
+/// The abstract lock that one irrevocable block of the cluster has at a time.
+inline constexpr object_id irrevocable_token{0x7475747469206972, 0x7265766f6361626c};
+
 class claims {
 public:
     claims(site& here, network& net, std::uint16_t slot) noexcept
@@ -27,21 +30,28 @@ public:
     /// holds of `family` have is no obstacle. too_large: more than a home keeps, or a
     /// message holds.
     [[nodiscard]] outcome take(std::span<const wire::claim_item> names, const transaction_name& family);
-    /// All of it, at all homes.
+    /// The irrevocable token. conflict: another has it; what was held before is held still, and it may be asked again.
+    [[nodiscard]] outcome take_token(const transaction_name& family);
+    /// That node is about to reserve objects for the hold, or may.
+    void note_owner(node_number owner) { note(owner, false); }
+    /// All of it, at all homes and owners.
     void release();
 
     /// Of the hold that runs, or that begins with the next claim.
     [[nodiscard]] const transaction_name& name() const noexcept { return name_; }
-    [[nodiscard]] bool empty() const noexcept { return homes_.empty(); }
-    /// Whether every home of what it holds is there: the locks of one that is lost are lost with it.
+    [[nodiscard]] bool empty() const noexcept { return places_.empty(); }
+    /// Whether every home of the locks that it holds is there: those of one that is lost are lost with it. But for the
+    /// token.
     [[nodiscard]] bool stand() noexcept;
+    [[nodiscard]] bool token_stands() noexcept { return is_there(home_of(irrevocable_token, site_.nodes)); }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
 
 private:
     [[nodiscard]] bool has(const wire::claim_item& wanted) const noexcept;
     /// One question to each home; leaves those that are not granted.
     outcome ask(std::vector<wire::claim_item>& wants, const transaction_name& family, bool& older);
-    void note_home(node_number home);
+    [[nodiscard]] bool is_there(node_number home) noexcept;
+    void note(node_number at, bool keeps_locks);
     outcome lose_node(node_number node) noexcept {
         lost_ = node;
         return outcome::lost;
@@ -52,7 +62,11 @@ private:
     transaction_name name_;
     std::uint64_t age_ = 0;
     std::vector<wire::claim_item> held_;
-    std::vector<node_number> homes_;  // that were asked, whatever they said
+    struct place {
+        node_number at;
+        bool keeps_locks;  // that the block asked for
+    };
+    std::vector<place> places_;  // that were asked, whatever they said
     node_number lost_ = 0;
 };
 

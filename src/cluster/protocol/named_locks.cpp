@@ -14,7 +14,7 @@ auto rank(std::uint64_t age, const transaction_name& who) noexcept { return std:
 }  // namespace
 
 bool named_locks::take(holder& by, const wire::claim& what, const wire::claim_item& item, wire::claimed& answer) {
-    if (by.names.size() >= wire::most_elements) {
+    if (by.full()) {
         answer.full = true;
         return false;
     }
@@ -35,28 +35,20 @@ bool named_locks::take(holder& by, const wire::claim& what, const wire::claim_it
     return true;
 }
 
-void named_locks::free_all(holder& by, std::uint32_t thread) {
-    for (const object_id& name : by.names) {
-        const auto at = names_.find(name);
-        if (at == names_.end()) continue;
-        std::erase_if(at->second, [thread](const holding& h) { return thread_of(h.who) == thread; });
-        if (at->second.empty()) names_.erase(at);
-    }
-    by.names.clear();
+void named_locks::free(const object_id& name, std::uint32_t thread) noexcept {
+    const auto at = names_.find(name);
+    if (at == names_.end()) return;
+    std::erase_if(at->second, [thread](const holding& h) { return h.who.thread() == thread; });
+    if (at->second.empty()) names_.erase(at);
 }
 
 wire::claimed named_locks::claim(const wire::claim& what) {
     const std::lock_guard hold{guard_};
-    const std::uint32_t thread = thread_of(what.who);
     wire::claimed answer;
-    if (lost_[what.who.node % most_nodes]) return answer;
-    holder& by = holders_[thread];
-    const bool is_over = what.who.sequence <= by.over || what.who.sequence < by.latest;
-    if (is_over && !broken(fault::late_claim_takes)) return answer;  // N2: its sender does not wait for it any more
-    if (what.who.sequence != by.latest) free_all(by, thread);
-    by.latest = what.who.sequence;
+    holder* const by = holders_.admit(what.who, freeing());
+    if (by == nullptr) return answer;
     for (const wire::claim_item& item : what.names) {
-        if (!take(by, what, item, answer)) break;
+        if (!take(*by, what, item, answer)) break;
         ++answer.granted;
     }
     return answer;
@@ -64,17 +56,12 @@ wire::claimed named_locks::claim(const wire::claim& what) {
 
 void named_locks::release(const transaction_name& who) {
     const std::lock_guard hold{guard_};
-    holder& by = holders_[thread_of(who)];
-    if (who.sequence >= by.latest || broken(fault::late_release_frees)) free_all(by, thread_of(who));
-    by.over = std::max(by.over, who.sequence);
+    holders_.release(who, freeing());
 }
 
 void named_locks::lose(node_number node) {
     const std::lock_guard hold{guard_};
-    lost_[node % most_nodes] = true;
-    for (auto& [thread, by] : holders_) {
-        if (thread >> 16 == node) free_all(by, thread);
-    }
+    holders_.lose(node, freeing());
 }
 
 std::size_t named_locks::held() const {

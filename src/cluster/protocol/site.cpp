@@ -28,28 +28,34 @@ bool site::hear(const wire::header& h) noexcept {
 }
 
 std::size_t site::most_asked() const noexcept {
-    const std::size_t room = (largest - std::min(largest, frame_of_answer)) / frame_of_view;
-    return std::clamp<std::size_t>(room, 1, wire::most_elements);
+    // Most of an answer is left for values.
+    return std::clamp<std::size_t>(largest / (3 * frame_of_view), 1, wire::most_elements);
 }
 
 /// As many as an answer has room for.
-wire::fetched site::look(const wire::fetch& asked) {
+template <class Show>
+wire::fetched site::look(const std::vector<object_id>& ids, Show&& show) const {
     wire::fetched found;
-    found.objects.resize(asked.ids.size());
-    std::size_t size = frame_of_answer + frame_of_view * asked.ids.size();
-    bool full = false;
-    for (std::size_t i = 0; i < asked.ids.size(); ++i) {
+    found.objects.resize(ids.size());
+    std::size_t size = frame_of_answer + frame_of_view * ids.size();
+    bool given = false, full = false;
+    wire::object_view* first_left = nullptr;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
         wire::object_view& view = found.objects[i];
-        if (!full) objects.look(asked.ids[i], view, asked.at);
+        if (!full) show(ids[i], view);
         if (!full && size + view.bytes.size() <= largest) {
             size += view.bytes.size();
+            given = true;
             continue;
         }
         const bool alone = frame_of_answer + frame_of_view + view.bytes.size() > largest;
-        full = full || !alone;
+        full = full || (given && !alone);
         view = {};
         view.where = alone ? wire::whereabouts::too_large : wire::whereabouts::later;
+        if (!alone && first_left == nullptr) first_left = &view;
     }
+    // Who asks again for the same would get the same.
+    if (!given && first_left != nullptr) first_left->where = wire::whereabouts::too_large;
     return found;
 }
 
@@ -61,7 +67,16 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (!take(body, asked, sound)) return std::nullopt;
             sound = asked.at == wire::newest || has_been_said(asked.at);
             if (!sound) return std::nullopt;
-            return answer{wire::kind::fetched, wire::encode(look(asked))};
+            const auto show = [&](const object_id& id, wire::object_view& view) { objects.look(id, view, asked.at); };
+            return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
+        }
+        case wire::kind::reserve: {
+            wire::reserve asked;
+            if (!take(body, asked, sound)) return std::nullopt;
+            sound = is_of(asked.who, h);
+            if (!sound) return std::nullopt;
+            const auto show = [&](const object_id& id, wire::object_view& view) { reserved.reserve(id, asked, view); };
+            return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
         }
         case wire::kind::validate:
         case wire::kind::watch: {
@@ -108,7 +123,9 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             wire::release told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_of(told.who, h);
-            if (sound) locks.release(told.who);
+            if (!sound) return std::nullopt;
+            locks.release(told.who);
+            reserved.release(told.who);
             return std::nullopt;
         }
         case wire::kind::beat: sound = body.empty(); return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "cluster/directory/luck.hpp"
 #include "cluster/protocol/named_locks.hpp"
+#include "cluster/protocol/reservations.hpp"
 #include "cluster/protocol/voter.hpp"
 
 namespace tutti::cluster {
@@ -23,7 +24,8 @@ public:
           how{written},
           readers{number, of, clock},
           objects{number, of, clock, readers},
-          votes{objects, clock} {}
+          votes{objects, clock},
+          reserved{objects} {}
 
     /// What every message of another node begins with, also an answer: rule C. False: no node of this cluster says so.
     [[nodiscard]] bool hear(const wire::header& h) noexcept;
@@ -44,6 +46,7 @@ public:
     void lose(node_number node) {
         objects.lose(node);
         locks.lose(node);
+        reserved.lose(node);
     }
 
     const node_number self;
@@ -55,10 +58,13 @@ public:
     store objects;
     pointer_luck pointers;
     voter votes;
+    reservations reserved;
     named_locks locks;
 
 private:
-    [[nodiscard]] wire::fetched look(const wire::fetch& asked);
+    /// `show` says what there is of an id.
+    template <class Show>
+    [[nodiscard]] wire::fetched look(const std::vector<object_id>& ids, Show&& show) const;
     /// Versions are drawn from clocks, and every message carries its sender's.
     [[nodiscard]] bool has_been_said(std::uint64_t time) const noexcept { return time <= clock.now(); }
     [[nodiscard]] static bool is_of(const wire::transaction_name& who, const wire::header& h) noexcept {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/protocol/claims.hpp"
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster {
@@ -10,9 +11,8 @@ namespace {
 constexpr std::size_t scanned = 16;
 /// Pointers followed for one object before it is looked for from its home again.
 constexpr unsigned most_hops = 8;
-/// How often a busy or moving object is asked for before the attempt gives way to its holder.
-constexpr unsigned most_looks = 24;
-/// A snapshot reader has no reason to: it waits for a decision, or for the news that the node which owes it is gone.
+/// A snapshot reader has no reason to give way: it waits for a decision, or for the news that the node which owes it is
+/// gone.
 constexpr unsigned most_looks_of_reader = 100 * most_looks;
 
 }  // namespace
@@ -26,6 +26,7 @@ bool transaction::begin(bool snapshot) {
     ++name_.sequence;
     end_snapshot();
     snapshot_ = snapshot;
+    hold_ = nullptr;
     if (snapshot) entered_ = site_.readers.enter();
     time_ = snapshot ? *entered_ : site_.clock.now();
     used_ = 0;
@@ -88,12 +89,19 @@ outcome transaction::open(std::span<const object_id> ids) {
 /// Looks for each once; leaves those that are elsewhere or busy.
 outcome transaction::look_around(std::vector<wanted>& wants) {
     std::vector<wanted> again;
-    wire::object_view view;
+    std::vector<wire::object_view> views;
     std::vector<wanted> remote;
+    claims* const hold = broken(fault::open_without_reserving) ? nullptr : hold_;
     for (const wanted& w : wants) {
         wanted next = w;
         if (w.at == site_.self) {
-            site_.objects.look(w.id, view, looks_at());
+            wire::object_view view;
+            if (hold != nullptr) {
+                hold->note_owner(site_.self);
+                site_.reserved.reserve(w.id, {.who = hold->name(), .values = true, .ids = {}}, view);
+            } else {
+                site_.objects.look(w.id, view, looks_at());
+            }
             if (view.where != wire::whereabouts::elsewhere) {
                 if (const outcome o = take(w, std::move(view), again); o != outcome::good) return o;
                 continue;
@@ -109,31 +117,42 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
         }
         remote.push_back(next);
     }
-    // One question to each node.
     std::ranges::sort(remote, {}, &wanted::at);
-    calls_.clear();
-    std::vector<std::size_t> asked;  // by each call
-    for (std::size_t i = 0; i < remote.size();) {
-        wire::fetch ask{.at = looks_at(), .ids = {}};
-        const node_number at = remote[i].at;
-        const std::size_t most = std::min(i + site_.most_asked(), remote.size());
-        for (; i < most && remote[i].at == at; ++i) ask.ids.push_back(remote[i].id);
-        asked.push_back(ask.ids.size());
-        calls_.push_back({at, wire::kind::fetch, wire::encode(ask), {}, false});
-    }
-    if (!calls_.empty()) network_.exchange(calls_);
-    std::size_t i = 0;
-    for (const call& c : calls_) {
-        wire::fetched found;
-        if (!c.answered) return lose_node(c.to);
-        // A node that answers something else is as good as gone.
-        const std::size_t expected = asked[static_cast<std::size_t>(&c - calls_.data())];
-        if (!wire::decode(c.answer, found) || found.objects.size() != expected) return lose_node(c.to);
-        for (wire::object_view& v : found.objects) {
-            if (const outcome o = take(remote[i++], std::move(v), again); o != outcome::good) return o;
-        }
+    const auto fetch = [this](std::vector<object_id>&& ids) {
+        return wire::encode(wire::fetch{.at = looks_at(), .ids = std::move(ids)});
+    };
+    const outcome asked = hold != nullptr
+                              ? ask_to_reserve(remote, {.who = hold->name(), .values = true, .ids = {}}, *hold, views)
+                              : ask_nodes(remote, wire::kind::fetch, fetch, views);
+    for (std::size_t i = 0; i < views.size(); ++i) {
+        if (const outcome o = take(remote[i], std::move(views[i]), again); o != outcome::good) return o;
     }
     wants = std::move(again);
+    return asked;
+}
+
+template <class BodyOf>
+outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
+                               std::vector<wire::object_view>& views) {
+    calls_.clear();
+    std::vector<std::size_t> asked;  // by each call
+    for (std::size_t i = 0; i < objects.size();) {
+        std::vector<object_id> ids;
+        const node_number at = objects[i].at;
+        const std::size_t most = std::min(i + site_.most_asked(), objects.size());
+        for (; i < most && objects[i].at == at; ++i) ids.push_back(objects[i].id);
+        asked.push_back(ids.size());
+        calls_.push_back({at, what, body_of(std::move(ids)), {}, false});
+    }
+    if (!calls_.empty()) network_.exchange(calls_);
+    views.clear();
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+        wire::fetched found;
+        // A node that answers something else is as good as gone.
+        if (!calls_[i].answered || !wire::decode(calls_[i].answer, found) || found.objects.size() != asked[i])
+            return lose_node(calls_[i].to);
+        std::ranges::move(found.objects, std::back_inserter(views));
+    }
     return outcome::good;
 }
 
@@ -165,6 +184,17 @@ transaction::wanted transaction::next_of(wanted w, const wire::object_view& view
     return w;
 }
 
+outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
+                                    std::vector<wire::object_view>& views) {
+    // Before they are asked: an answer that is lost may have reserved something.
+    for (const wanted& w : objects) hold.note_owner(w.at);
+    const auto reserve = [&what](std::vector<object_id>&& ids) {
+        what.ids = std::move(ids);
+        return wire::encode(what);
+    };
+    return ask_nodes(objects, wire::kind::reserve, reserve, views);
+}
+
 outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again) {
     switch (view.where) {
         case wire::whereabouts::elsewhere: again.push_back(next_of(w, view)); return outcome::good;
@@ -173,9 +203,7 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
             again.back().busy = true;
             return outcome::good;
         case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
-        case wire::whereabouts::in_doubt:
-            // A node that says so of this one, or of none that there is, is as good as gone itself.
-            return lose_node(view.owner != site_.self && view.owner < site_.nodes ? view.owner : w.at);
+        case wire::whereabouts::in_doubt: return lose_to_doubt(view, w.at);
         case wire::whereabouts::later: again.push_back(w); return outcome::good;
         case wire::whereabouts::too_large: return outcome::too_large;
         case wire::whereabouts::here: break;
@@ -262,11 +290,14 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
     // Rule C: a node that is asked below has a clock of `to` or more before it looks.
     site_.clock.raise_to(to);
     if (beside_ != nullptr && !beside_->stand(to)) return lose_to(rollback_reason::variables);
-    std::size_t current = 0;
-    const outcome o = ask_owners(
-        wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
-        [this](const entry& e) { return site_.objects.is_current(e.id, e.version); }, current);
-    if (o != outcome::good && o != outcome::conflict) return o;
+    std::size_t current = used_;
+    outcome o = outcome::good;
+    if (!is_bound()) {  // what is reserved stays current
+        o = ask_owners(
+            wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
+            [this](const entry& e) { return site_.objects.is_current(e.id, e.version); }, current);
+        if (o != outcome::good && o != outcome::conflict) return o;
+    }
     // T4: also where it is not all of them, these have been seen at the new time.
     for (std::size_t i = 0; i < current; ++i) pool_[i]->valid_at = std::max(pool_[i]->valid_at, to);
     time_ = std::max(time_, to);
@@ -303,7 +334,7 @@ void transaction::gather() {
     }
 }
 
-outcome transaction::prepare(bool decisive) {
+outcome transaction::take_locks(bool decisive) {
     gather();
     prepared_ = true;
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
@@ -315,6 +346,7 @@ outcome transaction::prepare(bool decisive) {
         p.what.decide = false;
         if (!site_.votes.prepare(wire::prepare{p.what}).yes) {
             prepared_ = false;
+            refused_by_ = site_.self;
             return lose_to(rollback_reason::refused);
         }
     }
@@ -337,6 +369,7 @@ outcome transaction::prepare(bool decisive) {
             all = lose_node(c.to);
             if (one_message) all = outcome::uncertain;
         } else if (!answer.yes) {
+            refused_by_ = c.to;
             if (all == outcome::good) all = lose_to(rollback_reason::refused);
         } else if (one_message) {
             decided_ = true;

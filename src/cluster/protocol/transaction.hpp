@@ -11,6 +11,9 @@
 // A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which stays where
 // that read has put it: it validates nothing, and nothing that others commit makes it start over. It may write nothing.
 //
+// A *bound* transaction is an irrevocable block's: what it opens is reserved for it, so no read of it becomes stale,
+// and no prepare is refused for long (docs/cluster-protocol.md, "Irrevocable blocks").
+//
 // A transaction belongs to one thread, which uses it for one attempt after the other.
 #pragma once
 
@@ -26,6 +29,9 @@
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster {
+
+/// How often a busy or moving object is asked for before the attempt gives way to its holder.
+inline constexpr unsigned most_looks = 24;
 
 enum class outcome : std::uint8_t {
     good,
@@ -59,6 +65,8 @@ public:
     virtual bool stand(std::uint64_t& at) = 0;
 };
 
+class claims;
+
 class transaction {
 public:
     transaction(site& here, network& net, std::uint16_t slot, other_reads* beside = nullptr) noexcept
@@ -71,6 +79,12 @@ public:
     /// may be too old.
     void end_snapshot() noexcept;
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
+    /// From now on, until the next begin: what is open, and what will be, is reserved for that hold until its release,
+    /// which must follow. conflict: something that is open is not current, or stays locked; then it is not bound. Once
+    /// it is, open has no conflict but that an object is busy, and may be called again for that; forward and prepare
+    /// have none but for other reads than objects. REQUIRES: not a snapshot reader; the hold has the irrevocable token.
+    [[nodiscard]] outcome bind(claims& hold);
+    [[nodiscard]] bool is_bound() const noexcept { return hold_ != nullptr; }
     /// The object if it was opened in this attempt; valid until the next begin.
     [[nodiscard]] entry* find(const object_id& id) noexcept;
     /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here, in
@@ -123,6 +137,20 @@ private:
     };
 
     outcome look_around(std::vector<wanted>& wants);
+    /// What the nodes say of objects, in their order, by one question to each node; `body_of` encodes it. Ends with the
+    /// first node that does not answer. REQUIRES: ordered by node.
+    template <class BodyOf>
+    outcome ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
+                      std::vector<wire::object_view>& views);
+    /// The same, and has the objects reserved.
+    outcome ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
+                           std::vector<wire::object_view>& views);
+    /// Has reserved what is open: all of it, or, `alone` and for as long as it takes, what it writes.
+    outcome reserve_open(claims& hold, bool alone);
+    /// Whether an entry is what its owner says now. What is to be asked for again goes to `again`.
+    outcome compare(const wanted& w, const wire::object_view& view, std::vector<wanted>& again);
+    /// The locks of one prepare.
+    outcome take_locks(bool decisive);
     /// Whether a message of so many objects may be sent.
     [[nodiscard]] bool fits(const std::string& body, std::size_t objects) const noexcept {
         return body.size() <= site_.largest && objects <= wire::most_elements;
@@ -140,6 +168,10 @@ private:
         lost_ = node;
         why_ = rollback_reason::lost;
         return outcome::lost;
+    }
+    /// A node that says so of this one, or of none that there is, is as good as gone itself.
+    outcome lose_to_doubt(const wire::object_view& view, node_number asked) noexcept {
+        return lose_node(view.owner != site_.self && view.owner < site_.nodes ? view.owner : asked);
     }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
@@ -162,6 +194,8 @@ private:
     transaction_name name_;
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
+    claims* hold_ = nullptr;  ///< if it is bound
+    node_number refused_by_ = 0;
     std::optional<std::size_t> standing_;
     std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;

@@ -29,9 +29,7 @@ void voter::carry_out(wire::prepare& what, std::uint64_t version) {
     for (const wire::read_item& r : what.reads) store_.unlock(r.id, what.who);
 }
 
-voter::slot_history& voter::history_of(const transaction_name& who) {
-    return histories_[std::uint32_t{who.node} << 16 | who.slot];
-}
+voter::slot_history& voter::history_of(const transaction_name& who) { return histories_[who.thread()]; }
 
 std::optional<wire::answered> voter::outcome(const transaction_name& who) {
     if (broken(fault::forget_decisions)) return std::nullopt;

@@ -82,6 +82,13 @@ void have_companions_look(descriptor& d) {
     }
 }
 
+bool have_companions_hold_still(descriptor& d) {
+    for (const deferred& e : d.deferred_log) {
+        if (e.what == deferred::kind::companion && !companion_of(e)->hold_still()) return false;
+    }
+    return true;
+}
+
 std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t step) noexcept {
     std::size_t at = 0;
     for (const deferred& e : d.deferred_log) {

@@ -32,6 +32,9 @@ public:
     /// A checkpoint ends: what is found now has a way back, what is found at the vote has none. Goes back if something
     /// that it showed is not current.
     virtual void look_again() = 0;
+    /// The block is about to become irrevocable: what it has shown must stay current until the attempt ends. False: the
+    /// block has to run again, irrevocably from its begin. May leave by an error, and then it stays as it is.
+    [[nodiscard]] virtual bool hold_still() = 0;
 };
 
 /// Throws std::bad_alloc, and then nothing has changed.
@@ -55,6 +58,8 @@ inline void follow_snapshot(descriptor& d) {
 }
 /// A checkpoint ends; may go back.
 void have_companions_look(descriptor& d);
+/// Whether what companions have shown stays as it is until the attempt ends.
+[[nodiscard]] bool have_companions_hold_still(descriptor& d);
 /// Where in the log `of` has registered its step number `step`, from 0 on. REQUIRES: it has.
 [[nodiscard]] std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t step) noexcept;
 /// The body calls retry: false where one of the participants cannot wake it.

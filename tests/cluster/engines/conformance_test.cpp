@@ -254,13 +254,25 @@ TEST_F(engine, an_irrevocable_block_that_fails_leaves_nothing_behind) {
         EXPECT_EQ(a_there.read(t).balance, 1);
         a_there.write(t).balance = 3;
     });
-    EXPECT_THROW(atomically([&](tx& t) {
-                     static_cast<void>(a.read(t));
-                     t.become_irrevocable();
-                     static_cast<void>(b.find(t));
-                 }),
-                 usage_error);
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 3);
+}
+
+// Catches a block that is irrevocable with objects which it has not reserved.
+TEST_F(engine, a_block_that_has_opened_objects_becomes_irrevocable_from_its_begin) {
+    node here{which_.options()};
+    const ref<account> a{here, "a"}, b{here, "b"};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    int runs = 0, behind = 0;
+    atomically([&](tx& t) {
+        ++runs;
+        a.write(t).balance += 1;
+        t.become_irrevocable();
+        ++behind;
+        b.publish(t, {a.read(t).balance});
+    });
+    EXPECT_EQ(runs, 2);
+    EXPECT_EQ(behind, 1);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance * 10 + b.read(t).balance; }), 22);
 }
 
 TEST_F(engine, an_irrevocable_block_that_takes_longer_than_others_wait_loses) {

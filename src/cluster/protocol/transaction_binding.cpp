@@ -1,0 +1,73 @@
+// What an irrevocable block asks of the owners of its objects, beside what every transaction does.
+#include <algorithm>
+
+#include "cluster/protocol/claims.hpp"
+#include "cluster/protocol/transaction.hpp"
+
+namespace tutti::cluster {
+
+outcome transaction::compare(const wanted& w, const wire::object_view& view, std::vector<wanted>& again) {
+    switch (view.where) {
+        case wire::whereabouts::busy:
+        case wire::whereabouts::later: again.push_back(w); return outcome::good;
+        case wire::whereabouts::too_large: return outcome::too_large;
+        case wire::whereabouts::in_doubt: return lose_to_doubt(view, w.at);
+        case wire::whereabouts::here:
+            if (view.version == find(w.id)->version || broken(fault::bind_without_look)) return outcome::good;
+            break;
+        case wire::whereabouts::elsewhere:
+        case wire::whereabouts::too_old: break;
+    }
+    return lose_to(rollback_reason::changed);
+}
+
+outcome transaction::reserve_open(claims& hold, bool alone) {
+    std::vector<wanted> left;
+    for (const auto& e : entries()) {
+        if (!alone || e->written) left.push_back({e->id, e->owner});
+    }
+    const wire::reserve what{.who = hold.name(), .alone = alone, .ids = {}};
+    std::vector<wire::object_view> views;
+    for (unsigned turn = 0; !left.empty(); ++turn) {
+        if (turn == most_looks && !alone) return lose_to(rollback_reason::busy);
+        if (turn != 0) network_.pause(turn % most_looks);
+        std::vector<wanted> again, remote;
+        for (const wanted& w : left) {
+            if (w.at != site_.self) {
+                remote.push_back(w);
+                continue;
+            }
+            wire::object_view view;
+            hold.note_owner(site_.self);
+            site_.reserved.reserve(w.id, what, view);
+            if (const outcome o = compare(w, view, again); o != outcome::good) return o;
+        }
+        std::ranges::sort(remote, {}, &wanted::at);
+        const outcome asked = ask_to_reserve(remote, what, hold, views);
+        for (std::size_t i = 0; i < views.size(); ++i) {
+            if (const outcome o = compare(remote[i], views[i], again); o != outcome::good) return o;
+        }
+        if (asked != outcome::good) return asked;
+        left = std::move(again);
+    }
+    return outcome::good;
+}
+
+outcome transaction::bind(claims& hold) {
+    if (const outcome o = reserve_open(hold, false); o != outcome::good) return o;
+    hold_ = &hold;
+    return outcome::good;
+}
+
+outcome transaction::prepare(bool decisive) {
+    if (const outcome o = take_locks(decisive); o != outcome::conflict || !is_bound()) return o;
+    // Commits that have read what it writes hold their locks, until they are decided; none comes after them.
+    if (const outcome o = reserve_open(*hold_, true); o != outcome::good)
+        return o == outcome::conflict ? lose_node(refused_by_) : o;
+    ++name_.sequence;  // the other one is over
+    if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;
+    // An owner that lets others have what it has promised is as good as gone.
+    return lose_node(refused_by_);
+}
+
+}  // namespace tutti::cluster

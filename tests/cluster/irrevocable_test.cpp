@@ -1,0 +1,305 @@
+// Irrevocable blocks over objects that nodes hold: each runs once from where it became so, whatever other nodes do.
+#include <array>
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/open_nesting.hpp>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/directory/placement.hpp"
+#include "cluster/nodes.hpp"
+#include "cluster/processes.hpp"
+#include "cluster/protocol/claims.hpp"
+#include "cluster/raw_peer.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using cluster::node;
+using cluster::object_id;
+using cluster::ref;
+using cluster::testing::account;
+using cluster::testing::node_process;
+using cluster::testing::process_cluster;
+using cluster::testing::start_nodes;
+
+constexpr options irrevocably{.mode = mode::irrevocable};
+
+template <class F>
+void elsewhere(F&& f) {
+    std::jthread{std::forward<F>(f)}.join();
+}
+
+/// An id whose home is that node of `nodes`; another one for each `which`.
+object_id at_home(unsigned home, unsigned nodes, unsigned which = 0) {
+    for (object_id id{1, 0};; ++id.low) {
+        if (cluster::home_of(id, static_cast<cluster::node_number>(nodes)) == home && which-- == 0) return id;
+    }
+}
+
+/// The home of the token, of that many nodes.
+unsigned token_home(unsigned nodes) {
+    return cluster::home_of(cluster::irrevocable_token, static_cast<cluster::node_number>(nodes));
+}
+
+class cluster_irrevocable : public ::testing::TestWithParam<cluster::placement> {};
+
+// Catches objects that others overwrite, or lock, while an irrevocable block has them; two such blocks that wait for
+// each other; and what is left of one that has ended.
+TEST_P(cluster_irrevocable, blocks_run_once_beside_others) {
+    support::watchdog guard{"blocks_run_once_beside_others"};
+    constexpr unsigned count = 3, objects = 4;
+    const auto nodes = start_nodes(count, GetParam());
+    const auto at = [&](unsigned n, std::uint64_t i) { return ref<account>{*nodes[n], {2, i % objects}}; };
+    var<long> local{0};
+    atomically([&](tx& t) {
+        for (unsigned i = 0; i < objects; ++i) at(0, i).publish(t, {0});
+    });
+    const auto rounds = static_cast<unsigned>(support::rounds(100));
+    std::atomic<bool> stop{false};
+    std::atomic<long> added{0}, behind{0};
+    std::atomic<int> inside{0}, met{0};
+    std::vector<std::thread> crew, bound;
+    for (unsigned n = 0; n < count; ++n) {
+        crew.emplace_back([&, n] {  // moves between two, and what it looks at decides nothing
+            for (unsigned i = n; !stop.load(); ++i) {
+                atomically([&](tx& t) {
+                    at(n, i).write(t).balance += 1;
+                    at(n, i + 1).write(t).balance -= at(n, i + 2).read(t).balance >= 0 ? 1 : 1;
+                });
+            }
+        });
+        bound.emplace_back([&, n] {
+            for (unsigned i = 0; i < rounds; ++i) {
+                const bool late = i % 3 == 0, with_local = i % 2 == 0;
+                atomically(late ? options{} : irrevocably, [&](tx& t) {
+                    long seen = late ? at(n, n + i).read(t).balance : 0;
+                    if (late) t.become_irrevocable();
+                    behind.fetch_add(1);
+                    if (late && at(n, n + i).read(t).balance != seen) ++met;
+                    seen = at(n, n + i + 1).read(t).balance;
+                    if (inside.fetch_add(1) != 0) ++met;
+                    if (with_local) local.set(t, local.get(t) + 1);
+                    at(n, n + i).write(t).balance += 1;
+                    at(n, n + i + 1).write(t).balance = seen + 1;
+                    inside.fetch_sub(1);
+                });
+                added.fetch_add(2);
+            }
+        });
+    }
+    for (std::thread& t : bound) t.join();
+    stop.store(true);
+    for (std::thread& t : crew) t.join();
+    EXPECT_EQ(behind.load(), count * rounds);
+    EXPECT_EQ(met.load(), 0);
+    EXPECT_EQ(local.load(), count * ((rounds + 1) / 2));
+    const long sum = atomically([&](tx& t) {
+        long all = 0;
+        for (unsigned i = 0; i < objects; ++i) all += at(0, i).read(t).balance;
+        return all;
+    });
+    EXPECT_EQ(sum, added.load());
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_irrevocable,
+                         ::testing::Values(cluster::placement::home, cluster::placement::writer),
+                         [](const auto& p) { return p.param == cluster::placement::home ? "home" : "writer"; });
+
+// Catches a block that becomes irrevocable though what it has opened was overwritten, here and elsewhere; and one that
+// starts over though nothing was.
+TEST(cluster_irrevocable_blocks, hold_what_they_had_opened) {
+    support::watchdog guard{"hold_what_they_had_opened"};
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    for (const unsigned home : {0u, 1u}) {
+        const object_id id = at_home(home, 2);
+        const ref<account> here{*nodes[0], id}, there{*nodes[1], id};
+        atomically([&](tx& t) { here.publish(t, {0}); });
+        for (const bool disturbed : {false, true}) {
+            int runs = 0, behind = 0;
+            long seen = 0;
+            atomically([&](tx& t) {
+                seen = here.read(t).balance;
+                if (++runs == 1 && disturbed)
+                    elsewhere([&] { atomically([&](tx& u) { there.write(u).balance += 10; }); });
+                t.become_irrevocable();
+                ++behind;
+                EXPECT_TRUE(t.irrevocable());
+                here.write(t).balance = seen + 1;
+            });
+            EXPECT_EQ(behind, 1);
+            EXPECT_EQ(runs, disturbed ? 2 : 1);
+            EXPECT_EQ(atomically([&](tx& t) { return there.read(t).balance; }), seen + 1);
+        }
+    }
+}
+
+// Catches a reservation that keeps readers out, or commits of those that have read; and a writer that gets past it.
+TEST(cluster_irrevocable_blocks, keep_writers_out_and_nobody_else) {
+    support::watchdog guard{"keep_writers_out_and_nobody_else"};
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    for (const unsigned home : {0u, 1u}) {
+        const ref<account> held{*nodes[0], at_home(home, 2)}, held_there{*nodes[1], held.id()};
+        const ref<account> other{*nodes[1], at_home(1 - home, 2, 1)};
+        atomically([&](tx& t) { held_there.publish(t, {1}); });
+        atomically([&](tx& t) { other.publish(t, {0}); });
+        std::atomic<int> attempts{0};
+        std::atomic<bool> written{false};
+        std::thread writer;
+        atomically(irrevocably, [&](tx& t) {
+            held.write(t).balance += 1;
+            elsewhere([&] {
+                EXPECT_EQ(atomically([&](tx& u) { return held_there.read(u).balance; }), 1);
+                EXPECT_EQ(atomically({.read_only = true}, [&](tx& u) { return held_there.read(u).balance; }), 1);
+                atomically([&](tx& u) { other.write(u).balance = held_there.read(u).balance; });
+            });
+            writer = std::thread{[&] {
+                atomically([&](tx& u) {
+                    ++attempts;
+                    held_there.write(u).balance *= 10;
+                });
+                written.store(true);
+            }};
+            while (attempts.load() < 5) std::this_thread::yield();
+            EXPECT_FALSE(written.load());
+        });
+        writer.join();
+        EXPECT_EQ(atomically([&](tx& t) { return held.read(t).balance; }), 20);
+        EXPECT_EQ(atomically([&](tx& t) { return other.read(t).balance; }), 1);
+    }
+}
+
+// Catches a token or a reservation that a block leaves behind which ends by an exception.
+TEST(cluster_irrevocable_blocks, that_fail_leave_nothing_behind) {
+    support::watchdog guard{"that_fail_leave_nothing_behind"};
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    const ref<account> a{*nodes[0], at_home(0, 2)}, b{*nodes[0], at_home(1, 2)};
+    atomically([&](tx& t) { a.publish(t, {1}), b.publish(t, {1}); });
+    for (const bool late : {false, true}) {
+        EXPECT_THROW(atomically(late ? options{} : irrevocably,
+                                [&](tx& t) {
+                                    a.write(t).balance = 7;
+                                    if (late) t.become_irrevocable();
+                                    b.write(t).balance = 7;
+                                    // Undone by a block of its own, which meets what this one holds.
+                                    t.on_abort([&] { atomically([&](tx& u) { a.write(u).balance += 1; }); });
+                                    throw std::runtime_error{"no"};
+                                }),
+                     std::runtime_error);
+        const ref<account> a_there{*nodes[1], a.id()}, b_there{*nodes[1], b.id()};
+        atomically(irrevocably, [&](tx& t) { b_there.write(t).balance += a_there.read(t).balance; });
+    }
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance * 100 + b.read(t).balance; }), 306);
+}
+
+// Catches a snapshot of the past in a block that is irrevocable.
+TEST(cluster_irrevocable_blocks, may_promise_to_write_nothing) {
+    support::watchdog guard{"may_promise_to_write_nothing"};
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    const ref<account> a{*nodes[0], at_home(0, 2)}, b{*nodes[0], at_home(1, 2)};
+    atomically([&](tx& t) { a.publish(t, {1}), b.publish(t, {1}); });
+    int runs = 0, behind = 0;
+    const long sum = atomically({.read_only = true}, [&](tx& t) {
+        const long first = a.read(t).balance;
+        if (++runs == 1) elsewhere([&] { atomically([&](tx& u) { a.write(u).balance = 2; }); });
+        t.become_irrevocable();
+        ++behind;
+        return first + b.read(t).balance;
+    });
+    EXPECT_EQ(sum, 3);
+    EXPECT_EQ(behind, 1);
+    EXPECT_EQ(atomically({.read_only = true, .mode = mode::irrevocable}, [&](tx& t) { return a.read(t).balance; }), 2);
+}
+
+// Catches two tokens in one block, of which another may take them in the other order.
+TEST(cluster_irrevocable_blocks, use_one_cluster) {
+    node first, second;
+    const ref<account> a{first, "a"}, b{second, "b"};
+    atomically([&](tx& t) { a.publish(t, {0}), b.publish(t, {0}); });
+    EXPECT_THROW(atomically(irrevocably,
+                            [&](tx& t) {
+                                a.write(t).balance = 1;
+                                b.write(t).balance = 1;
+                            }),
+                 usage_error);
+    EXPECT_THROW(atomically([&](tx& t) {
+                     a.write(t).balance = 1;
+                     b.write(t).balance = 1;
+                     t.become_irrevocable();
+                 }),
+                 usage_error);
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance + b.read(t).balance; }), 0);
+    for (const ref<account>& one : {a, b}) atomically(irrevocably, [&](tx& t) { one.write(t).balance = 1; });
+}
+
+// Catches a block that waits for ever where the token, or what it opens, is lost.
+TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
+    support::watchdog guard{"do_not_outwait_a_lost_node"};
+    const unsigned home = token_home(3);
+    auto nodes = start_nodes(3, cluster::placement::home);
+    const unsigned me = home == 0 ? 1 : 0, other = 3 - home - me;
+    const ref<account> mine{*nodes[me], at_home(me, 3)}, its{*nodes[me], at_home(other, 3)};
+    atomically([&](tx& t) { mine.publish(t, {1}); });
+    atomically([&](tx& t) { its.publish(t, {1}); });
+    EXPECT_THROW(atomically(irrevocably,
+                            [&](tx& t) {
+                                mine.write(t).balance = 2;
+                                nodes[other].reset();
+                                its.write(t).balance = 2;
+                            }),
+                 cluster::node_lost);
+    EXPECT_EQ(atomically([&](tx& t) { return mine.read(t).balance; }), 1);
+    atomically(irrevocably, [&](tx& t) { mine.write(t).balance = 2; });
+    // A token that it has is not needed any more.
+    atomically(irrevocably, [&](tx& t) {
+        mine.write(t).balance = 3;
+        nodes[home].reset();
+    });
+    EXPECT_THROW(atomically(irrevocably, [&](tx& t) { mine.write(t).balance = 4; }), cluster::node_lost);
+    EXPECT_EQ(atomically([&](tx& t) { return mine.read(t).balance; }), 3);
+}
+
+// Catches blocks of several processes that are irrevocable at a time: they open the same objects in different orders.
+TEST(cluster_irrevocable_blocks, of_several_processes_are_no_deadlock) {
+    support::watchdog guard{"of_several_processes_are_no_deadlock"};
+    const process_cluster cluster{3};
+    for (const auto& n : cluster.nodes) EXPECT_EQ(n->ask("commit 1"), "done");
+    const auto rounds = static_cast<long>(support::rounds(60));
+    for (const auto& n : cluster.nodes) n->say("sweep " + std::to_string(rounds));
+    for (const auto& n : cluster.nodes) EXPECT_EQ(n->hear(), "done");
+    for (const auto& n : cluster.nodes) EXPECT_EQ(n->ask("value"), std::to_string(1 + 3 * rounds));
+}
+
+// Catches a token, or an object, that stays with a node which is gone.
+TEST(cluster_irrevocable_blocks, of_a_node_that_is_lost_hold_nothing) {
+    support::watchdog guard{"of_a_node_that_is_lost_hold_nothing"};
+    // What is asked for afterwards has its home on none that is lost.
+    unsigned holder = 0, writer = 1;
+    const auto fits = [&] {
+        const object_id written{"counter of node " + std::to_string(writer)};
+        return holder != writer && holder != token_home(3) && cluster::home_of(written, 3) != holder;
+    };
+    while (!fits()) {
+        if (++writer == 3) writer = 0, ++holder;
+        ASSERT_LT(holder, 3u);
+    }
+    for (const bool stopped : {false, true}) {
+        process_cluster cluster{3, stopped ? 1000 : 30'000};
+        EXPECT_EQ(cluster.nodes[writer]->ask("commit 1"), "done");
+        EXPECT_EQ(cluster.nodes[holder]->ask("hold"), "held");
+        if (stopped) cluster.nodes[holder]->stop();
+        else cluster.nodes[holder]->end(SIGKILL);
+        EXPECT_EQ(cluster.nodes[writer]->ask("commit 1"), "done") << "the object is free";
+        EXPECT_EQ(cluster.nodes[writer]->ask("bind 1"), "done") << "the token is free";
+    }
+}
+
+}  // namespace
