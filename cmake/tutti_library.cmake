@@ -37,7 +37,8 @@ endif()
 
 # These include kernel/uapi.h.
 set(tutti_kernel_sources "${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp"
-                         "${PROJECT_SOURCE_DIR}/src/device/device.cpp" "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp")
+                         "${PROJECT_SOURCE_DIR}/src/device/device.cpp" "${PROJECT_SOURCE_DIR}/src/device/scheduler.cpp"
+                         "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp")
 set_source_files_properties(${tutti_kernel_sources} PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 
 # What the engine's own translation units are compiled with.

@@ -112,6 +112,8 @@ packages_redis=(redis-server redis-tools)
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 # Builds the kernel module, and boots guests that load it.
 packages_kernel=(qemu-system-x86 busybox-static cpio make linux-headers-cloud-amd64)
+# Builds the program for sched_ext; its libbpf is fetched where the installed one is too old (scripts/scheduler.sh).
+packages_scheduler=(clang-19 g++ libelf1)
 # Makes the package of the module's source, and builds the module from it.
 packages_dkms=(dh-dkms dkms make linux-headers-cloud-amd64)
 packages_charts=(python3-matplotlib)
@@ -139,6 +141,7 @@ installed() {
         busybox-static) command -v busybox ;;
         linux-headers-cloud-amd64) compgen -G '/usr/src/linux-headers-*-cloud-amd64' ;;
         xz-utils) command -v xz ;;
+        libelf1) compgen -G '/usr/lib/*/libelf.so.1' ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libasio-dev) has_header asio.hpp ;;

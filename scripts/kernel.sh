@@ -9,6 +9,7 @@ kernel_usage() {
 usage: ./dev kernel <command>
 
   build                    the module, for each kernel whose headers are installed: build/kernel/<release>/tutti.ko
+  scheduler                the program for sched_ext and what loads it: build/kernel/scheduler/no_fault
   test [arguments]         the tests labelled kernel, which run in guests; arguments go to ctest
   shell                    a guest with the module loaded, and a shell in it; `poweroff -f` ends it
 END
@@ -64,12 +65,13 @@ with_libraries() {
 # guest_files <root> <release>: what every guest has.
 guest_files() {
     local root=$1
-    mkdir -p "$root"/{bin,dev,etc,proc,sys,tmp}
+    mkdir -p "$root"/{bin,dev,etc,proc,run,sys,tmp}
     cp "$(command -v busybox)" "$root/bin/busybox"
     ln -s busybox "$root/bin/sh"
     cp tests/kernel/init "$root/init"
-    cp "$kernel_dir/$2/tutti.ko" "$root/tutti.ko"
+    [[ ! -e $kernel_dir/$2/tutti.ko ]] || cp "$kernel_dir/$2/tutti.ko" "$root/tutti.ko"
     printf 'root:x:0:0::/:/bin/sh\nother:x:1000:1000::/:/bin/sh\n' >"$root/etc/passwd"
+    printf 'root:x:0:\nother:x:1000:\n' >"$root/etc/group"
 }
 
 # guest <root> <release> [kernel parameter]...: boots it; what it prints comes to standard output. $machine may hold
@@ -103,6 +105,15 @@ command_kernel() {
             step "packages" need "${packages_kernel[@]}"
             step "build the module" kernel_modules
             say "built in $kernel_dir, for each of: $(kernel_releases | xargs)"
+            ;;
+        scheduler)
+            # shellcheck source=scripts/scheduler.sh
+            source scripts/scheduler.sh
+            steps 3
+            step "packages" need "${packages_scheduler[@]}"
+            step "fetch libbpf" scheduler_library
+            step "build the scheduler" scheduler_program no_fault
+            say "built in $scheduler_dir/no_fault; docs/kernel.md says how to run it"
             ;;
         test)
             # shellcheck source=scripts/test.sh

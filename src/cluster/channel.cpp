@@ -178,6 +178,8 @@ bool channel::receive(const wire::header& h, std::string_view body) {
         if (sound) changes_.tell(told.id);
         return sound;
     }
+    if (h.kind == wire::kind::run || h.kind == wire::kind::ran || h.kind == wire::kind::recall)
+        return receive_call(h, body);
     if (const auto a = site_.serve(h, body, sound)) send(h.from, a->kind, h.call, a->body);
     return sound;
 }
@@ -197,6 +199,8 @@ void channel::lose(node_number node) {
         if (one == nullptr) break;
         one->give_up_on(node);
     }
+    const std::lock_guard hold{calls_guard_};
+    if (calls_ != nullptr) calls_->lose(node);
 }
 
 }  // namespace tutti::cluster

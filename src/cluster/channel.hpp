@@ -20,6 +20,7 @@
 #include "cluster/changes.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
+#include "tutti/cluster/calls.hpp"
 #include "wire/sockets.hpp"
 
 namespace tutti::cluster {
@@ -64,7 +65,7 @@ private:
     unsigned last_sleeps_ = 0;  // how many these were at first
 };
 
-class channel final : public wire::sockets::handler, private audience {
+class channel final : public wire::sockets::handler, private audience, public call_carrier {
 public:
     /// Listens. `facts` is what observers are told, from `join` on, by the thread that reads.
     channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
@@ -78,6 +79,14 @@ public:
     /// What it knows of the facts of the node.
     void describe(node_facts& to) const;
 
+    void hand_calls_to(call_handler* whom) override;
+    [[nodiscard]] unsigned number() const noexcept override { return site_.self; }
+    [[nodiscard]] unsigned owner(const object_id& id) override { return site_.objects.owner_of(id); }
+    [[nodiscard]] std::size_t most_bytes() const noexcept override;
+    [[nodiscard]] bool send(unsigned to, std::uint64_t number, const forwarded_call& what) override;
+    void recall(unsigned to, std::uint64_t number, bool stranded) override;
+    void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) override;
+
 private:
     friend class line;
     bool receive(const wire::header& h, std::string_view body) override;
@@ -85,6 +94,7 @@ private:
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
     node_facts facts() override { return facts_(); }
     void changed(const object_id& id, std::span<const node_number> watchers) override;
+    [[nodiscard]] bool receive_call(const wire::header& h, std::string_view body);
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 
     site& site_;
@@ -94,6 +104,8 @@ private:
     std::mutex guard_;
     std::deque<line> lines_;
     std::array<std::atomic<line*>, wire::most_slots> by_slot_{};
+    std::mutex calls_guard_;  // held while `calls_` is told
+    call_handler* calls_ = nullptr;
     std::atomic<std::uint64_t> round_trips_{0};
     // Half of the processors may be kept from sleeping by threads that wait.
     std::atomic<unsigned> spinning_{0};

@@ -42,6 +42,7 @@ unsigned node::nodes() const noexcept { return body_->nodes(); }
 node_statistics node::statistics() const { return body_->statistics(); }
 node_facts node::facts() const { return body_->facts(); }
 std::uint16_t node::metrics_port() const noexcept { return body_->metrics_port(); }
+call_carrier* node::calls() const noexcept { return body_->calls(); }
 bool node::lost(unsigned number) const noexcept { return body_->lost(number); }
 engine_capabilities node::capabilities() const { return body_->capabilities(); }
 

@@ -28,6 +28,7 @@ public:
     [[nodiscard]] virtual node_facts facts() const = 0;
     [[nodiscard]] virtual std::uint16_t metrics_port() const noexcept { return 0; }
     [[nodiscard]] virtual engine_capabilities capabilities() const = 0;
+    [[nodiscard]] virtual call_carrier* calls() noexcept { return nullptr; }
     [[nodiscard]] virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
 protected:

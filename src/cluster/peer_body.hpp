@@ -26,6 +26,7 @@ public:
     node_facts facts() const override;
     std::uint16_t metrics_port() const noexcept override { return metrics_ ? metrics_->port() : std::uint16_t{0}; }
     engine_capabilities capabilities() const override;
+    call_carrier* calls() noexcept override { return site_.nodes > 1 ? &channel_ : nullptr; }
 
 private:
     std::unique_ptr<opened> make(core::descriptor& d) override;

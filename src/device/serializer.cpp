@@ -1,5 +1,6 @@
 // Winners show their executions in the page of transactions, losers wait for what they find there. What the module
-// promises is in kernel/uapi.h.
+// promises is in kernel/uapi.h, and what the sched_ext program does in kernel/scheduler/scheduler.h: that one is asked
+// first, because it does more.
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "core/ports/kernel_serializer.hpp"
 #include "core/state/critical.hpp"
 #include "device/device.hpp"
+#include "device/scheduler.hpp"
 #include "kernel/uapi.h"
 
 namespace tutti::core {
@@ -42,12 +44,14 @@ answer call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
     return {error, value};
 }
 
-/// The device as this process has it. Opened at the first need, and open for good: threads stay enrolled.
+/// The device, or the scheduler, as this process has it. Opened at the first need, and open for good: threads stay
+/// enrolled.
 struct device_in_use {
     base::lock opening;
     bool tried = false;  // under `opening`
     std::atomic<tutti_transaction*> entries{nullptr};
-    int fd = -1;  // published by `entries`
+    int fd = -1;                  // published by `entries`, as is the next
+    device::scheduler scheduler;  // the entries are its, not the device's, if it has any
     std::atomic<std::uint32_t> enrolments{0};
     /// Whose executions the entry of that number shows.
     std::array<std::atomic<const descriptor*>, TUTTI_THREADS> shown{};
@@ -65,6 +69,7 @@ void complain(const char* problem) noexcept {
 struct place {
     tutti_transaction* entry = nullptr;
     const descriptor* shows = nullptr;  // as the table says
+    tutti_seat* seat = nullptr;         // null: the module serves it
     std::uint32_t number = 0;
     bool tried = false;
     bool defers = false;
@@ -74,12 +79,14 @@ constinit thread_local place mine;
 
 /// A child inherits the weight, and no entry that would give it back.
 void before_fork() noexcept {
-    if (std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
+    if (mine.seat == nullptr && std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
 }
 
-/// The page is not mapped there (VM_DONTCOPY), and the module takes no call of another program.
+/// The page is not mapped there (VM_DONTCOPY), and nobody serves another program by it.
 void in_child() noexcept {
     device.opening.forget_holder();
+    if (device.scheduler.socket >= 0) ::close(device.scheduler.socket);
+    device.scheduler = {};
     device.entries.store(nullptr, std::memory_order_relaxed);
     if (device.fd >= 0) ::close(std::exchange(device.fd, -1));
     device.tried = false;
@@ -92,41 +99,67 @@ void heed_forks() noexcept {
     static_cast<void>(done);
 }
 
-/// Null if it cannot be had.
+/// Null, and why, if it cannot be had.
+tutti_transaction* map_devices(int& fd, std::string& problem) {
+    fd = device::open(problem);
+    if (fd < 0) return nullptr;
+    void* const page = device::map_page(fd, TUTTI_TRANSACTIONS_PAGE);
+    if (page != nullptr) return static_cast<tutti_transaction*>(page);
+    problem = TUTTI_DEVICE " cannot be mapped: " + std::string{std::strerror(errno)};
+    ::close(std::exchange(fd, -1));
+    return nullptr;
+}
+
+/// Null if neither can be had.
 tutti_transaction* open_entries() {
     const base::lock_guard guard{device.opening};
     if (device.tried) return device.entries.load(std::memory_order_acquire);
     device.tried = true;
-    std::string problem;
-    const int fd = device::open(problem);
-    if (fd < 0) {
+    std::string problem, schedulers_problem;
+    if (device::scheduler_exists()) device.scheduler = device::scheduler::connect(schedulers_problem);
+    tutti_transaction* const entries =
+        device.scheduler.shared != nullptr ? device.scheduler.shared->transactions : map_devices(device.fd, problem);
+    if (entries == nullptr) {
+        if (!schedulers_problem.empty()) problem += "; " + schedulers_problem;
         complain(problem.c_str());
         return nullptr;
     }
-    void* const page = device::map_page(fd, TUTTI_TRANSACTIONS_PAGE);
-    if (page == nullptr) {
-        complain((TUTTI_DEVICE " cannot be mapped: " + std::string{std::strerror(errno)}).c_str());
-        ::close(fd);
-        return nullptr;
-    }
     heed_forks();
-    device.fd = fd;
-    device.entries.store(static_cast<tutti_transaction*>(page), std::memory_order_release);
-    return static_cast<tutti_transaction*>(page);
+    device.entries.store(entries, std::memory_order_release);
+    return entries;
 }
 
-/// The module takes the entry back when the thread ends, however it does.
-TUTTI_COLD void enrol() {
-    mine.tried = true;
-    tutti_transaction* const entries = open_entries();
-    if (entries == nullptr) return;
-    __u32 number = 0;
+/// TUTTI_THREADS if there is none, which has been said.
+std::uint32_t enrol_with_module() {
+    __u32 number = TUTTI_THREADS;
     const int before = errno;
     if (::ioctl(device.fd, TUTTI_ENROL, &number) != 0) {
         complain(("a thread gets no entry of " TUTTI_DEVICE ": " + std::string{std::strerror(errno)}).c_str());
         errno = before;
-        return;
+        return TUTTI_THREADS;
     }
+    return number;
+}
+
+std::uint32_t enrol_with_scheduler(tutti_shared& shared) noexcept {
+    const std::uint32_t number = device::take_seat(shared);
+    if (number == TUTTI_THREADS) {
+        complain("the seats that a thread might take of " TUTTI_SCHEDULER_SOCKET " are taken");
+        return TUTTI_THREADS;
+    }
+    shared.transactions[number] = {};
+    mine.seat = &shared.seats[number];
+    return number;
+}
+
+/// The entry is taken back when the thread ends, however it does.
+TUTTI_COLD void enrol() {
+    mine.tried = true;
+    tutti_transaction* const entries = open_entries();
+    if (entries == nullptr) return;
+    tutti_shared* const seats = device.scheduler.shared;
+    const std::uint32_t number = seats != nullptr ? enrol_with_scheduler(*seats) : enrol_with_module();
+    if (number == TUTTI_THREADS) return;
     mine.number = number;
     mine.latest = std::uint64_t{device.enrolments.fetch_add(1, std::memory_order_relaxed)} << 32;
     mine.entry = &entries[number];
@@ -169,6 +202,11 @@ bool sleep_until_over(descriptor& self, word shows, base::deadline until) noexce
     if (e == nullptr) return false;
     const std::int64_t left = std::clamp<std::int64_t>((until - base::real_now()).count(), 1, TUTTI_LONGEST_WAIT_NS);
     set_goal(*e, shows);
+    if (mine.seat != nullptr) {
+        device::wait_in_seat(*mine.seat, static_cast<std::uint64_t>(until.time_since_epoch().count()));
+        shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
+        return device::is_seated(*mine.seat);
+    }
     const int error = call(device.fd, TUTTI_AWAIT, static_cast<std::uint64_t>(left)).error;
     shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
     return error == 0 || error == ETIMEDOUT || error == EINTR;
@@ -199,6 +237,14 @@ void hide_in_kernel(descriptor& self) noexcept {
     tutti_transaction* const e = mine.entry;
     if (e == nullptr || mine.shows != &self) return;
     shared_with_module(e->running).store(0, std::memory_order_release);
+    if (mine.seat != nullptr) {
+        if (std::exchange(mine.defers, false)) [[unlikely]] {
+            device::ask(*mine.seat, TUTTI_ASKS_NOTHING);
+            shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
+        }
+        device::leave_transaction(*mine.seat, *e);
+        return;
+    }
     base::light_fence();  // partner: the interrupt that a loser sends (announce_waiter in kernel/serialization.c)
     if (shared_with_module(e->waiters).load(std::memory_order_relaxed) != 0) [[unlikely]]
         call(device.fd, TUTTI_RELEASE);
@@ -213,6 +259,11 @@ bool defer_in_kernel(descriptor& self, const descriptor& other) noexcept {
     tutti_transaction* const e = shows != 0 ? own_entry(self) : nullptr;
     if (e == nullptr) return false;
     set_goal(*e, shows);
+    if (mine.seat != nullptr) {
+        mine.defers = device::is_seated(*mine.seat);
+        device::ask(*mine.seat, mine.defers ? TUTTI_ASKS_FOR_LESS : TUTTI_ASKS_NOTHING);
+        return mine.defers;
+    }
     const answer a = call(device.fd, TUTTI_DEFER, TUTTI_LONGEST_WAIT_NS);
     shared_with_module(e->awaited).store(0, std::memory_order_relaxed);
     mine.defers |= a.value == 1;

@@ -120,8 +120,9 @@ private:
     void announce(calls& whom) noexcept;
     void call_for(const context& c, calls& whom) noexcept;
     void put_where_it_belongs(worker& of, const left& before, calls& whom) noexcept;
-    void look(worker& of, calls& whom) noexcept;           // before `take`
-    context* take(worker& of, calls& whom) noexcept;       // what it is to run next, if anything is
+    void look(worker& of, calls& whom) noexcept;      // before `take`
+    context* take(worker& of, calls& whom) noexcept;  // what it is to run next, if anything is
+    context& warmer(context& c) noexcept;
     void wake_the_late(worker& of, calls& whom) noexcept;  // of its parked contexts
     void wake(context& c, calls& whom) noexcept;
     void make_active(context& c, calls& whom) noexcept;
@@ -164,10 +165,12 @@ private:
     ready_queue ready_;
     roster roster_;
     context* pooled_ = nullptr;
+    context* warm_ = nullptr;  // pooled, and used: the one that was used last is the first
     backlog backlog_;
     std::vector<context*> parked_;    // contexts that wait for a transaction or a time, or are about to
     std::uint64_t parked_count_ = 0;  // with those that wait for nothing but to be woken
     std::uint64_t outstanding_ = 0;
+    unsigned draining_ = 0;  // threads that wait until nothing is
     std::uint64_t places_taken_ = 0;
     std::uint64_t turns_ = 0;
     // Something was admitted for a worker that is about to look, so no worker was called. That worker may find
@@ -179,7 +182,7 @@ private:
     bool stopping_ = false;
     bool ended_ = false;
     counts counts_;
-    std::atomic<std::uint32_t> drained_{0};  // how often nothing was left
+    std::atomic<std::uint32_t> drained_{0};  // how often nothing was left while a thread waited for that
 };
 
 }  // namespace tutti::preempt

@@ -11,8 +11,8 @@ namespace tutti::server {
 
 class program_calls::one final : public timed_call {
 public:
-    one(program_calls& of, const invocation& w, std::vector<std::string> given, answer_taker t)
-        : then{std::move(t)}, of_{of}, text_{std::move(given)} {
+    one(program_calls& of, const invocation& w, std::vector<std::string> given, answer_taker t, call_origin f)
+        : then{std::move(t)}, from{f}, of_{of}, text_{std::move(given)} {
         logged.log = of.log_;
         what = w;
         arguments.assign(text_.begin(), text_.end());
@@ -23,6 +23,7 @@ public:
     }
 
     answer_taker then;  // empty once it is answered
+    const call_origin from;
     one* previous = nullptr;
     one* next = nullptr;
 
@@ -34,7 +35,7 @@ private:
         // No thread finds it in the list any more, so none interrupts it. What it was interrupted for is over: `then`
         // may run transactions.
         if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // else it waited for the disk
-        if (to_tell) to_tell(answer);
+        if (to_tell) to_tell(answer, how_it_ended);
         delete this;
     }
 
@@ -52,7 +53,15 @@ program_calls::program_calls(const settings& how, executor& runs, const std::deq
 }
 
 void program_calls::start() {
-    if (limits_ || kept_.period().count() != 0) watcher_ = std::thread{[this] { watch(); }};
+    if (pause().count() != 0) watcher_ = std::thread{[this] { watch(); }};
+}
+
+std::chrono::nanoseconds program_calls::pause() const noexcept {
+    constexpr std::chrono::milliseconds look_for_recalled{100};
+    if (limits_) return run_clock::first_pause;
+    if (how_.cluster == nullptr) return kept_.period();
+    return kept_.period().count() == 0 ? look_for_recalled
+                                       : std::min<std::chrono::nanoseconds>(kept_.period(), look_for_recalled);
 }
 
 program_calls::~program_calls() { stop(); }
@@ -68,8 +77,9 @@ void program_calls::unlink(one& c) noexcept {
     if (c.next != nullptr) c.next->previous = c.previous;
 }
 
-void program_calls::call(const invocation& what, std::vector<std::string> arguments, answer_taker then) {
-    auto made = std::make_unique<one>(*this, what, std::move(arguments), std::move(then));
+void program_calls::call(const invocation& what, std::vector<std::string> arguments, answer_taker then,
+                         call_origin from) {
+    auto made = std::make_unique<one>(*this, what, std::move(arguments), std::move(then), from);
     job* const j = made.get();
     bool refused = false;
     {
@@ -91,7 +101,7 @@ void program_calls::refuse_it(one& c) {
     const answer_taker then = finish(c, std::chrono::steady_clock::now());  // first: what follows may lack memory
     reply to{c.answer, c.what.spoken};
     refuse(c.how_it_ended, to);
-    if (then) then(c.answer);
+    if (then) then(c.answer, c.how_it_ended);
 }
 
 program_calls::answer_taker program_calls::finish(one& c, instant now) noexcept {
@@ -107,9 +117,27 @@ void program_calls::note_if_slow(const one& c, instant now) noexcept {
     const std::chrono::nanoseconds ran = c.clock.lasted(now);
     if (!slow_.takes(ran)) return;
     try {
-        slow_.note(c, ran, now, "program", "");
+        slow_.note(c, ran, now, c.from.number == 0 ? "program" : "node " + std::to_string(c.from.node), "");
     } catch (const std::bad_alloc&) {
         // It is not shown.
+    }
+}
+
+void program_calls::recall(call_origin which, bool stranded) noexcept {
+    const std::scoped_lock lock{mutex_};
+    for (one* c = first_; c != nullptr; c = c->next) {
+        if (c->from != which) continue;
+        if (stranded) c->strand();
+        c->abandon();
+        if (stranded || !c->what.which->what.options.outlives_client) runs_.interrupt_sleeper(*c);
+        return;
+    }
+}
+
+void program_calls::recall_all_of(unsigned node) noexcept {
+    const std::scoped_lock lock{mutex_};
+    for (one* c = first_; c != nullptr; c = c->next) {
+        if (c->from.number != 0 && c->from.node == node) c->abandon();  // the watcher does the rest
     }
 }
 
@@ -139,10 +167,10 @@ void program_calls::watch() noexcept {
             changed_.wait(lock);
             continue;
         }
-        changed_.wait_for(lock, limits_ ? run_clock::first_pause : kept_.period());
+        changed_.wait_for(lock, pause());
         const std::vector<late_answer> late = look();
         lock.unlock();
-        for (const auto& [then, answer] : late) then(answer);
+        for (const auto& [then, answer] : late) then(answer, ending::timeout);
         lock.lock();
     }
 }
@@ -153,6 +181,7 @@ std::vector<program_calls::late_answer> program_calls::look() noexcept {
     kept_.begin_look();
     for (one* c = first_; c != nullptr; c = c->next) {
         kept_.look_at(*c, runs_, now);
+        if (c->abandoned() && !c->what.which->what.options.outlives_client) runs_.interrupt_sleeper(*c);
         if (!c->keep_limit(time_limit_of(c->what, how_), runs_, now) || !c->then) continue;
         try {
             std::string answer;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "server/calls/executor.hpp"
+#include "server/calls/forwarding.hpp"
 #include "server/calls/kept_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/protocol/slow_log.hpp"
@@ -26,9 +27,9 @@
 
 namespace tutti::server {
 
-class program_calls {
+class program_calls : public call_host {
 public:
-    using answer_taker = std::function<void(std::string_view)>;
+    using answer_taker = std::function<void(std::string_view, ending)>;
 
     /// `known`: the procedures that there are. `log`: where calls are logged, or null.
     program_calls(const settings& how, executor& runs, const std::deque<entry>& known, slow_log& slow,
@@ -39,7 +40,13 @@ public:
     /// From here on time limits hold. @throws std::system_error
     void start();
     /// `then` gets the answer in RESP3. REQUIRES: `what` is planned and takes so many arguments.
-    void call(const invocation& what, std::vector<std::string> arguments, answer_taker then);
+    void call(const invocation& what, std::vector<std::string> arguments, answer_taker then, call_origin from = {});
+    void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
+              answer_taker then) override {
+        call(what, std::move(arguments), std::move(then), from);
+    }
+    void recall(call_origin which, bool stranded) noexcept override;
+    void recall_all_of(unsigned node) noexcept override;
     /// Refuses from now on.
     void begin_drain() noexcept;
     /// No call is interrupted any more. REQUIRES: the executor is drained.
@@ -52,6 +59,7 @@ public:
 private:
     class one;
     using late_answer = std::pair<answer_taker, std::string>;
+    [[nodiscard]] std::chrono::nanoseconds pause() const noexcept;
     void link(one& c) noexcept;
     void unlink(one& c) noexcept;
     /// Unlinks and counts it; returns the one to tell.

@@ -26,6 +26,7 @@
 #include "server/program_calls.hpp"
 #include "server/protocol/commands.hpp"
 #include "server/replication/follower.hpp"
+#include "server/replication/herald.hpp"
 
 namespace tutti::server {
 namespace {
@@ -69,6 +70,10 @@ public:
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] std::string promote();
+    /// Of this server, for people.
+    [[nodiscard]] std::string address() const {
+        return port == 0 ? std::string{} : how.host + ":" + std::to_string(port);
+    }
     [[nodiscard]] snapshot look() const;
     void call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
               std::function<void(std::string_view)> then);
@@ -106,7 +111,8 @@ private:
     std::unique_ptr<journal::journal> log_;
     std::unique_ptr<snapshots> snapshots_;
     std::unique_ptr<follower> follower_;  // also once it has been promoted
-    std::mutex promotion_;                // which begins no sooner than the start has ended
+    std::unique_ptr<herald> herald_;
+    std::mutex promotion_;  // which begins no sooner than the start has ended
     std::unique_ptr<executor> executor_;
     std::optional<crash_witness> witness_;
     client_directory clients_;
@@ -117,6 +123,7 @@ private:
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
+    std::optional<forwarding> elsewhere_;  // of a server of a cluster
     std::vector<std::unique_ptr<io_thread>> io_threads_;
     std::unique_ptr<exposition::web_server> pages_;
 };
@@ -199,6 +206,7 @@ void service::body::recover_from_log() {
     log_->file().read_answers([&](const journal::kept_answer& a) { keep_answer(a); });
     if (follower_) {
         log_->others().show_link([this] { return follower_->look(); });
+        log_->file().forget_former_leader(how.follow.host, how.follow.port);
         return log_->follow(how.follow.host + ":" + std::to_string(how.follow.port));
     }
     log_->begin();
@@ -229,10 +237,16 @@ std::string service::body::promote() {
         return "this server cannot lead, because its data are not what its log says: " + why;
     try {
         const std::uint64_t before = follower_->latest_term();
+        // First: what was not told before a crash is told after the next start.
+        log_->file().add_former_leader({.host = how.follow.host,
+                                        .port = how.follow.port,
+                                        .user = how.follow.user,
+                                        .tls_authority = how.follow.tls_authority});
         log_->begin(before);
         take_snapshots();
         how.notice(severity::info, "this server leads, in term " + std::to_string(before + 1));
-        follower_->tell_leader(before + 1);
+        herald_->stop();
+        herald_->start(address());
         return {};
     } catch (const std::exception& e) {
         if (!log_->others().look().leads) follower_->go_on();
@@ -252,6 +266,8 @@ void service::body::start() {
     executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
     if (how.report_crashes) witness_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), slow_, log_.get());
+    if (cluster::call_carrier* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
+        elsewhere_.emplace(*by, procedures, *executor_, *own_calls_);
     door_ = std::make_unique<doorkeeper>(accounts_);
     commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
                                            replicas{log_.get(), [this] { return promote(); }}, how.max_request,
@@ -264,7 +280,8 @@ void service::body::start() {
                              .answers = answers_,
                              .door = *door_,
                              .slow = slow_,
-                             .log = log_.get()});
+                             .log = log_.get(),
+                             .elsewhere = elsewhere_ ? &*elsewhere_ : nullptr});
     started_ = true;
     own_calls_->start();
     if (!accounts_.empty()) door_->start();
@@ -274,7 +291,12 @@ void service::body::start() {
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
     const std::scoped_lock lock{promotion_};
-    if (follower_) follower_->start(port == 0 ? std::string{} : how.host + ":" + std::to_string(port));
+    if (log_) {
+        herald_ = std::make_unique<herald>(how, *log_);
+        herald_->start(address());
+    }
+    if (follower_) follower_->start(address());
+    if (elsewhere_) elsewhere_->start();
     serves_ = true;
     stage_.store(stage::serving, std::memory_order_release);
 }
@@ -332,6 +354,8 @@ liveness service::body::liveness_now() {
 void service::body::drain() {
     if (!started_ || drained_.exchange(true)) return;
     if (serves_) stage_.store(stage::ending, std::memory_order_release);
+    // A promotion that has begun is over once this is held; the next one sees drained_.
+    { const std::scoped_lock lock{promotion_}; }
     stop_listening();
     own_calls_->begin_drain();
     if (log_) {
@@ -345,11 +369,13 @@ void service::body::drain() {
     for (const auto& r : io_threads_) r->join();
     door_.reset();
     executor_->drain();
+    if (elsewhere_) elsewhere_->stop();
     snapshots_.reset();
     if (follower_) {
         const bool is_whole = follower_->stop().empty();
         if (is_whole && !log_->others().look().leads) follower_->keep_snapshot();
     }
+    herald_.reset();
     if (log_) log_->end();  // what it holds is among own_calls_
     own_calls_->stop();
     guards_.clear();
@@ -389,6 +415,7 @@ snapshot service::body::look() const {
     add(s, own_calls_->counted());
     add_transactions(s);
     if (how.cluster != nullptr) s.cluster = how.cluster->look();
+    if (elsewhere_) s.elsewhere = elsewhere_->look();
     if (log_) {
         s.log = log_->look();
         s.others = log_->others().look();
@@ -409,7 +436,8 @@ void service::body::call(std::string_view name, std::vector<std::string> argumen
         invocation what{.which = which, .how = {}, .spoken = protocol::resp3};
         try {
             plan(what, options.priority, options.deadline, std::chrono::steady_clock::now());
-            return own_calls_->call(what, std::move(arguments), std::move(then));
+            return own_calls_->call(what, std::move(arguments),
+                                    [taker = std::move(then)](std::string_view answer, ending) { taker(answer); });
         } catch (const bad_argument& e) {
             to.error(code_of(ending::argument), e.what());
         }

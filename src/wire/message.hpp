@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/cluster/calls.hpp"
 #include "tutti/cluster/id.hpp"
 #include "tutti/cluster/status.hpp"
 
@@ -35,10 +36,13 @@ enum class kind : std::uint8_t {
     claim,  ///< abstract locks by name; answered by claimed
     claimed,
     release,  ///< not answered
+    run,      ///< a call of a procedure, cluster::forwarded_call; answered by ran
+    ran,      ///< cluster::forwarded_answer
+    recall,   ///< not answered
     reserve,  ///< an irrevocable block's fetch; answered by fetched
 };
 
-/// Whether it answers another node's question, whose number its header repeats.
+/// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
 [[nodiscard]] constexpr bool is_answer(kind k) noexcept {
     return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
 }
@@ -279,6 +283,15 @@ struct release {
     template <class V>
     void fields(V& v) {
         v(who);
+    }
+};
+
+/// Nobody waits for the call of the header's number any more.
+struct recall {
+    bool stranded = false;
+    template <class V>
+    void fields(V& v) {
+        v(stranded);
     }
 };
 

@@ -22,7 +22,8 @@ public:
             c->deadline.expires_after(patience_);
             c->deadline.async_wait([weak = std::weak_ptr{c}](asio::error_code moved) {
                 const auto late = moved ? nullptr : weak.lock();
-                if (!late) return;
+                // It may have left in the turn in which its time was over, when this call was on its way already.
+                if (!late || late->deadline.expiry() > std::chrono::steady_clock::now()) return;
                 late->late = true;
                 close(*late);
             });
@@ -37,7 +38,7 @@ public:
     }
     /// It is known who it is.
     void leave(const std::shared_ptr<connection>& c) {
-        c->deadline.cancel();
+        c->deadline.expires_at(std::chrono::steady_clock::time_point::max());
         here_.remove_if([&c](const std::weak_ptr<connection>& w) { return w.expired() || w.lock() == c; });
     }
 

@@ -378,6 +378,16 @@ TEST(cluster_waiting_room, is_left_by_the_oldest_and_by_those_who_are_late) {
     EXPECT_TRUE(c->late);
     EXPECT_TRUE(known->socket.is_open());
 
+    // It says who it is in the turn in which its time is over: both are to be called by then.
+    const auto just = make();
+    room.enter(just, false);
+    asio::steady_timer before{io, just->deadline.expiry() - 1ms};
+    before.async_wait([&](asio::error_code) { room.leave(just); });
+    std::this_thread::sleep_for(25ms);
+    io.restart();
+    io.run();
+    EXPECT_TRUE(just->socket.is_open());
+
     {
         const broken_check left_out{wire::fault::no_limit};
         wire::waiting_room crowded{1, 20ms};
@@ -432,6 +442,16 @@ TEST(cluster_limits, a_block_that_fits_into_no_message_is_told_so) {
                  }),
                  usage_error);
     EXPECT_EQ(atomically([&](tx& t) { return all[0].read(t).size(); }), 4'000u) << "it had no effect";
+    // More than one question may be about, and more than one answer could say where they are.
+    std::vector<ref<std::string>> many;
+    for (int i = 0; i < 2'000; ++i) many.emplace_back(*b, "nowhere " + std::to_string(i));
+    EXPECT_EQ(atomically([&](tx& t) {
+                  prefetch(t, many);
+                  std::size_t found = 0;
+                  for (const ref<std::string>& r : many) found += r.find(t) != nullptr ? 1u : 0u;
+                  return found;
+              }),
+              0u);
     EXPECT_FALSE(a.lost(1));
     EXPECT_FALSE(b->lost(0));
 }

@@ -1,5 +1,6 @@
 // serialize-kernel and serialize-soft-kernel where the module is loaded: what the library shows in its entries, where
-// losers are, and that everything adds up. What the device itself does is for serialization_test.cpp.
+// losers are, and that everything adds up; and the same where the sched_ext program serves. What these do themselves is
+// for serialization_test.cpp and scheduler_test.cpp.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -24,11 +25,12 @@ namespace {
 using tutti::options;
 using tutti::policy;
 
-/// The page that the library shares with the module; null while it has none.
+/// The page that the library shares with the module, or with the scheduler; null while it has none.
 tutti_transaction* transactions() {
     std::ifstream maps{"/proc/self/maps"};
     for (std::string line; std::getline(maps, line);) {
-        if (line.find(TUTTI_DEVICE) == std::string::npos || line.find(" 00001000 ") == std::string::npos) continue;
+        const auto has = [&](const char* what) { return line.find(what) != std::string::npos; };
+        if (!(has(TUTTI_DEVICE) && has(" 00001000 ")) && !has("bpf-map")) continue;
         return reinterpret_cast<tutti_transaction*>(std::strtoull(line.c_str(), nullptr, 16));
     }
     return nullptr;

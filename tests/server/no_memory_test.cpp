@@ -61,7 +61,7 @@ TEST(no_memory, a_call_of_the_program_that_is_refused_leaves_nothing_behind) {
     program_calls calls{how, full, known.all(), slow};
     const invocation what{.which = known.find("noop"), .how = {}, .spoken = protocol::resp3};
     int told = 0;
-    const auto tell = [&](std::string_view) { ++told; };
+    const auto tell = [&](std::string_view, ending) { ++told; };
     full.spoils_memory = true;
     EXPECT_THROW(calls.call(what, {}, tell), std::bad_alloc);
     EXPECT_EQ(told, 0);
@@ -119,7 +119,7 @@ TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {
     program_calls calls{how, full, known.all(), slow};
     full.takes = true;
     std::string answer;
-    calls.call({.which = known.find("fail"), .how = {}}, {}, [&](std::string_view text) { answer = text; });
+    calls.call({.which = known.find("fail"), .how = {}}, {}, [&](std::string_view text, ending) { answer = text; });
     full.taken->run();
     EXPECT_EQ(answer, "-EXCEPTION .\r\n");
 }

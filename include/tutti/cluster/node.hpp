@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/cluster/calls.hpp"
 #include "tutti/cluster/engine.hpp"
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/serializer.hpp"
@@ -113,6 +114,9 @@ public:
 
     /// Of the engine that holds the objects. Throws usage_error where nodes hold them.
     [[nodiscard]] engine_capabilities capabilities() const;
+
+    /// What carries a server's calls to other nodes' servers; null where there are none.
+    [[nodiscard]] call_carrier* calls() const noexcept;
 
     [[nodiscard]] detail::node_body& body() const noexcept { return *body_; }
 

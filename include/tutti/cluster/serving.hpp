@@ -28,6 +28,8 @@ public:
         return f;
     }
 
+    [[nodiscard]] call_carrier* calls() noexcept override { return node_.calls(); }
+
 private:
     cluster::node& node_;
 };

@@ -9,7 +9,8 @@
 
 namespace tutti::cluster {
 class node;
-}
+class call_carrier;
+}  // namespace tutti::cluster
 
 namespace tutti::server {
 
@@ -31,6 +32,8 @@ public:
 
     [[nodiscard]] virtual cluster::node& node() noexcept = 0;
     [[nodiscard]] virtual cluster_figures look() const = 0;
+    /// What carries calls to other servers; null where there are none.
+    [[nodiscard]] virtual cluster::call_carrier* calls() noexcept { return nullptr; }
 };
 
 }  // namespace tutti::server

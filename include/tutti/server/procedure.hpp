@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "tutti/cluster/id.hpp"
 #include "tutti/deadline.hpp"
 #include "tutti/detail/config.hpp"
 #include "tutti/server/cluster.hpp"
@@ -97,6 +98,8 @@ struct procedure {
     std::size_t least = 0;  ///< arguments
     std::size_t most = 0;
     std::function<void(const call&, std::span<const std::string_view>, reply&)> body;
+    /// The object of the cluster that a call is about, if it says so: it then runs on the server whose node owns that.
+    std::function<cluster::object_id(std::span<const std::string_view>)> about{};
 };
 
 namespace detail {
@@ -206,6 +209,25 @@ procedure make(std::string name, const procedure_options& options, F f, types<P.
             }};
 }
 
+/// What a call is about, by a function of its first arguments.
+template <std::size_t Given, class A, class... P>
+auto about(A a, types<P...>) {
+    static_assert((std::size_t{0} + ... + parameter<P>::least) <= Given,
+                  "tutti: what a call is about follows from arguments that every call has");
+    return [a = std::move(a)](arguments given) -> cluster::object_id {
+        std::tuple<P...> decoded{parameter<P>::take(given)...};
+        return std::apply([&a](P&... p) -> cluster::object_id { return a(std::move(p)...); }, decoded);
+    };
+}
+template <class... P>
+consteval std::size_t least_of(types<call, P...>) {
+    return (std::size_t{0} + ... + parameter<P>::least);
+}
+template <class... P>
+consteval std::size_t least_of(types<P...>) {
+    return (std::size_t{0} + ... + parameter<P>::least);
+}
+
 }  // namespace detail
 
 /// Where a procedure's data go for a snapshot, piece by piece.
@@ -248,6 +270,20 @@ public:
         using s = detail::signature<F>;
         add(detail::make<typename s::result>(std::move(name), options, std::move(f), typename s::parameters{}));
     }
+    /// The same, on a cluster: a call runs on the server whose node owns the object that it is about, if that one has
+    /// the procedure and room for it, and else where it was asked (docs/server-cluster.md). `about` takes the call's
+    /// first arguments, or all of them, by value or const reference, and returns a cluster::object_id, or a text that
+    /// stands for one. It runs on threads that serve clients, on many at once: it works the id out and does nothing
+    /// else. If it throws, the call runs where it was asked. Without a cluster nothing is different.
+    template <class F, class A>
+    void add(std::string name, const procedure_options& options, F f, A about) {
+        using s = detail::signature<F>;
+        using parameters = typename s::parameters;
+        procedure p = detail::make<typename s::result>(std::move(name), options, std::move(f), parameters{});
+        p.about = detail::about<detail::least_of(parameters{})>(std::move(about),
+                                                                typename detail::signature<A>::parameters{});
+        add(std::move(p));
+    }
     virtual void add(procedure p) = 0;
 
     /// What the server's operator gave for `name` (`tutti serve --set name=value`).
@@ -278,8 +314,8 @@ public:
 #define TUTTI_PROCEDURES(registry_name)                                                   \
     TUTTI_UNDISTURBED_STATICS                                                             \
     static void tutti_define_procedures(tutti::server::registry& registry_name);          \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_4(tutti::server::registry* to);  \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_4(tutti::server::registry* to) { \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_5(tutti::server::registry* to);  \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_5(tutti::server::registry* to) { \
         tutti_define_procedures(*to);                                                     \
     }                                                                                     \
     static void tutti_define_procedures(tutti::server::registry& registry_name)

@@ -156,6 +156,8 @@ struct settings {
     /// A cluster whose objects procedures use (registry::cluster); it lives until the service has ended. Not beside
     /// `log`: what a start runs again would write objects a second time.
     cluster_access* cluster = nullptr;
+    /// Whether calls go to the server whose node owns what they are about (registry::add), and those of others are run.
+    bool forward = true;
     log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
     /// If it names a server: this one appends what that one logs to its own log, runs it, and serves procedures that
     /// are read-only, until it is promoted. It needs a log.

@@ -1,7 +1,6 @@
 #include "cluster/backend/redis.hpp"
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/time.h>
 
 #include <array>
@@ -12,6 +11,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include "base/without_sigpipe.hpp"
 #include "cluster/backend/link.hpp"
 #include "cluster/backend/redis_scripts.hpp"
 #include "cluster/backend/tries.hpp"
@@ -31,30 +31,8 @@ struct link {
 };
 using reply = std::unique_ptr<redisReply, free_reply>;
 
-/// While it lives, a write to a server that has gone raises no signal in this thread: hiredis sends without
-/// MSG_NOSIGNAL, and the program's own way with SIGPIPE is not ours to change.
-class without_sigpipe {
-public:
-    without_sigpipe() noexcept {
-        ::sigemptyset(&pipe_);
-        ::sigaddset(&pipe_, SIGPIPE);
-        sigset_t pending;
-        ::sigpending(&pending);
-        was_pending_ = ::sigismember(&pending, SIGPIPE) == 1;
-        ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-    }
-    ~without_sigpipe() {
-        constexpr timespec at_once{};
-        if (!was_pending_) static_cast<void>(::sigtimedwait(&pipe_, nullptr, &at_once));
-        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    }
-    without_sigpipe(const without_sigpipe&) = delete;
-    without_sigpipe& operator=(const without_sigpipe&) = delete;
-
-private:
-    sigset_t pipe_{}, before_{};
-    bool was_pending_ = false;
-};
+// hiredis sends without MSG_NOSIGNAL.
+using base::without_sigpipe;
 
 timeval time_of(std::chrono::milliseconds t) { return {t.count() / 1000, (t.count() % 1000) * 1000}; }
 

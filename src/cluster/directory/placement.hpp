@@ -4,7 +4,8 @@
 // exist. From then on it either stays (placement::home) or moves to whoever writes it (placement::writer). A node that
 // gave an object away keeps a *pointer* to the next owner, with the version at which it moved; the home gets one by a
 // message of its own (place). A pointer is replaced only by one of a higher version, so messages that overtake each
-// other do no harm, and following pointers leads through ever later owners to the last.
+// other do no harm, and following pointers leads through ever later owners to the last. Whether a look begins at the
+// node's own pointer or at the home is a question of speed alone (luck.hpp).
 #pragma once
 
 #include <cstdint>

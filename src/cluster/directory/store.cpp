@@ -337,6 +337,14 @@ void store::point(const object_id& id, node_number owner, std::uint64_t version)
     o.version = version;
 }
 
+node_number store::owner_of(const object_id& id) {
+    shard& s = shard_of(id);
+    const std::lock_guard hold{s.guard};
+    const auto found = s.objects.find(id);
+    if (found == s.objects.end()) return home_of(id, nodes_);
+    return found->second.here ? self_ : found->second.owner;
+}
+
 store::figures store::count() {
     figures all;
     for (shard& s : shards_) {

@@ -95,6 +95,8 @@ public:
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }
+    /// Who owns it, as far as is known here: its home, where nothing else is.
+    [[nodiscard]] node_number owner_of(const object_id& id);
     /// How many there are. Each number is of one moment for each shard.
     struct figures {
         std::uint64_t objects = 0;  ///< that exist here

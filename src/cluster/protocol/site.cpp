@@ -27,6 +27,11 @@ bool site::hear(const wire::header& h) noexcept {
     return true;
 }
 
+std::size_t site::most_asked() const noexcept {
+    // Most of an answer is left for values.
+    return std::clamp<std::size_t>(largest / (3 * frame_of_view), 1, wire::most_elements);
+}
+
 /// As many as an answer has room for.
 template <class Show>
 wire::fetched site::look(const std::vector<object_id>& ids, Show&& show) const {

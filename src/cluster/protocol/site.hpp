@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/directory/luck.hpp"
 #include "cluster/protocol/named_locks.hpp"
 #include "cluster/protocol/reservations.hpp"
 #include "cluster/protocol/voter.hpp"
@@ -38,6 +39,9 @@ public:
     };
     std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
 
+    /// How many objects one question may be about: an answer has room for a word on each.
+    [[nodiscard]] std::size_t most_asked() const noexcept;
+
     /// A node is gone.
     void lose(node_number node) {
         objects.lose(node);
@@ -52,6 +56,7 @@ public:
     logical_clock clock;
     snapshots readers;
     store objects;
+    pointer_luck pointers;
     voter votes;
     reservations reserved;
     named_locks locks;

@@ -11,8 +11,6 @@ namespace {
 constexpr std::size_t scanned = 16;
 /// Pointers followed for one object before it is looked for from its home again.
 constexpr unsigned most_hops = 8;
-/// In an answer, more than what a view takes beside its value.
-constexpr std::size_t room_of_view = 64;
 /// A snapshot reader has no reason to give way: it waits for a decision, or for the news that the node which owes it is
 /// gone.
 constexpr unsigned most_looks_of_reader = 100 * most_looks;
@@ -109,6 +107,13 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
                 continue;
             }
             next.at = view.owner;
+            const node_number home = home_of(w.id, site_.nodes);
+            if (w.hops == 0 && home != site_.self && home != view.owner) {
+                next.owner = view.owner;
+                next.since = view.version;
+                next.guessed = looks_at() == wire::newest;
+                if (!site_.pointers.follows(w.id)) next.at = home;
+            }
         }
         remote.push_back(next);
     }
@@ -134,8 +139,8 @@ outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what,
     for (std::size_t i = 0; i < objects.size();) {
         std::vector<object_id> ids;
         const node_number at = objects[i].at;
-        const std::size_t most = i + std::clamp<std::size_t>(site_.largest / room_of_view, 1, wire::most_elements);
-        for (; i < std::min(most, objects.size()) && objects[i].at == at; ++i) ids.push_back(objects[i].id);
+        const std::size_t most = std::min(i + site_.most_asked(), objects.size());
+        for (; i < most && objects[i].at == at; ++i) ids.push_back(objects[i].id);
         asked.push_back(ids.size());
         calls_.push_back({at, what, body_of(std::move(ids)), {}, false});
     }
@@ -151,6 +156,34 @@ outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what,
     return outcome::good;
 }
 
+transaction::wanted transaction::next_of(wanted w, const wire::object_view& view) {
+    const node_number home = home_of(w.id, site_.nodes);
+    // Into the past there are as many hops as nodes, beside those that lead to one that has been an owner.
+    const unsigned most = snapshot_ ? most_hops + 2u * site_.nodes : most_hops;
+    // Its former owner has let it go, and its next one does not know yet that it has committed.
+    w.busy = view.owner == w.at || view.owner >= site_.nodes || w.hops >= most;
+    if (w.busy) return {.id = w.id, .at = home, .busy = true};
+    ++w.hops;
+    // What is asked about the past leads back as well.
+    if (snapshot_ && !w.guessed) {
+        w.at = view.owner;
+        return w;
+    }
+    const bool guessed = w.guessed;
+    const node_number guess = w.owner;
+    if (view.version >= w.since) {
+        w.since = view.version;
+        w.owner = view.owner;
+        if (view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version);
+    }
+    if (guessed) site_.pointers.was(w.id, w.at == home && view.owner == guess);
+    // Where pointers are mostly right the next one is, too; else the home knows the way (luck.hpp).
+    const bool astray = guessed && w.at != home;
+    w.guessed = astray && site_.pointers.follows(w.id);
+    w.at = astray && !w.guessed ? home : w.owner;
+    return w;
+}
+
 outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
                                     std::vector<wire::object_view>& views) {
     // Before they are asked: an answer that is lost may have reserved something.
@@ -164,18 +197,7 @@ outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reser
 
 outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again) {
     switch (view.where) {
-        case wire::whereabouts::elsewhere: {
-            // Into the past there are as many hops as nodes, beside those that lead to one that has been an owner.
-            const unsigned most = snapshot_ ? most_hops + 2u * site_.nodes : most_hops;
-            const bool lost_track = view.owner == w.at || view.owner >= site_.nodes || w.hops >= most;
-            if (!lost_track && view.owner != site_.self && !snapshot_)
-                site_.objects.point(w.id, view.owner, view.version);
-            // An object that is on its way here is looked for here, as one whose track is lost is at its home.
-            again.push_back({w.id, lost_track ? home_of(w.id, site_.nodes) : view.owner, lost_track ? 0 : w.hops + 1});
-            // Its former owner has let it go, and its next one does not know yet that it has committed.
-            again.back().busy = lost_track;
-            return outcome::good;
-        }
+        case wire::whereabouts::elsewhere: again.push_back(next_of(w, view)); return outcome::good;
         case wire::whereabouts::busy:
             again.push_back(w);
             again.back().busy = true;
@@ -200,6 +222,7 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     if ((view.version > time_ || fixes_time) && !blind) {
         if (const outcome o = forward(view.valid_at); o != outcome::good) return o;
     }
+    if (w.guessed) site_.pointers.was(w.id, w.at == w.owner);
     entry& e = add(w.id);
     e.owner = w.at;
     e.exists = view.exists;

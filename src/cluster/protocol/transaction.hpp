@@ -130,7 +130,10 @@ private:
         object_id id;
         node_number at;
         unsigned hops = 0;
-        bool busy = false;  ///< when it was looked for last
+        bool busy = false;        ///< when it was looked for last
+        bool guessed = false;     ///< a pointer of this node has named `owner`, and nobody has said yet whether it is
+        node_number owner = 0;    ///< the latest that was named, and
+        std::uint64_t since = 0;  ///< the version at which it got the object
     };
 
     outcome look_around(std::vector<wanted>& wants);
@@ -153,6 +156,8 @@ private:
         return body.size() <= site_.largest && objects <= wire::most_elements;
     }
     outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
+    /// Where to look next for what is not at `w.at`.
+    [[nodiscard]] wanted next_of(wanted w, const wire::object_view& view);
     /// A conflict that leaves the first `standing` entries as they are.
     outcome lose_to(rollback_reason why, std::optional<std::size_t> standing = std::nullopt) noexcept {
         why_ = why;

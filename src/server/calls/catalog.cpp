@@ -9,7 +9,7 @@
 namespace tutti::server {
 namespace {
 
-constexpr const char* entry_symbol = "tutti_server_procedures_4";
+constexpr const char* entry_symbol = "tutti_server_procedures_5";
 
 bool is_printable(char c) noexcept { return c > ' ' && c < 127; }
 

@@ -39,6 +39,12 @@ public:
         end(overdue ? server::run_ended(what, answer) : server::run_over(what, answer));
     }
 
+    /// In place of run() and submit(): another server has run it, or nobody will.
+    void end_elsewhere(ending how, std::string made) noexcept {
+        answer = std::move(made);
+        end(how);
+    }
+
     /// Interrupts it if it has run for `limit`, zero being none, and it is time to do so. Whether that did not help
     /// before: then its waiter is to be answered by tell_overdue. REQUIRES: as executor::interrupt.
     [[nodiscard]] bool keep_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
@@ -79,6 +85,7 @@ public:
     instant arrived;
     run_clock clock;
     ending how_it_ended = ending::ok;
+    std::atomic<std::uint64_t> forwarded{0};  // by which number another server has it (forwarding.hpp); 0: none has
 
 protected:
     ~timed_call() = default;
@@ -89,6 +96,7 @@ protected:
         has_awaited_followers_ = false;
         seen_turn_ = 0;
         told_ = false;
+        forwarded.store(0, std::memory_order_relaxed);
     }
 
 private:

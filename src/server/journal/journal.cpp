@@ -120,13 +120,10 @@ bool journal::append(const piece& from) noexcept {
     if (broken_) return false;
     try {
         const std::scoped_lock lock{file_mutex_};
-        store_.adopt(from.branches);
-        if (!from.groups.empty()) {
-            if (from.groups.front().first < store_.end())
-                throw store_error{"the leader sent calls that the log has already", false};
-            store_.add(from.groups, how_.sync != log_sync::never);
-            for (const group& g : from.groups) note_written(g, 1);
-        }
+        if (!from.groups.empty() && from.groups.front().first < store_.end())
+            throw store_error{"the leader sent calls that the log has already", false};
+        store_.append(from.groups, from.branches, from.upto, from.now.term, how_.sync != log_sync::never);
+        for (const group& g : from.groups) note_written(g, 1);
         const std::uint64_t end = store_.end();
         store_.tidy();
         durable_.store(std::max(end, from.upto), std::memory_order_release);

@@ -246,8 +246,10 @@ void replication::admit(const pull& from) {
                                       " that this server has never had: it has led by itself. Keep its log elsewhere, "
                                       "for what only it has, and start it without one"};
     }
-    const auto next = same + 1;
-    const std::uint64_t end = next == branches_.end() ? of_.durable() : next->first;
+    // The least, and not the next: a log of an earlier version may list branches of which it never had a call, and it
+    // went another way before they began.
+    std::uint64_t end = of_.durable();
+    for (auto later = same + 1; later != branches_.end(); ++later) end = std::min(end, later->first);
     if (from.end <= end) return;
     throw refusal{"DIVERGED", "its log has calls up to " + std::to_string(from.end - 1) + " of " +
                                   term_text(from.own.term) + ", and this server's has them up to " +

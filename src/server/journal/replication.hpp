@@ -11,6 +11,8 @@
 //     its own stops to lead, for good: its log says so after a start, too.
 // T3  A follower appends only what follows its own log: the leader compares branches before it answers. Nobody's log is
 //     ever shortened or overwritten by that; where two have diverged, the operator is told.
+// T4  A log lists a branch only if it lacks nothing before the first call of that. Otherwise it would vouch for one
+//     that it left before: a log that has calls of it would pass for one that has not diverged.
 //
 // A call may wait until followers have it (`holds`), and so may a client (an inquiry for WAIT): both on the thread that
 // answers followers, which touches no socket and runs no procedure, but waits for the file, and so for the disk.
@@ -39,7 +41,7 @@ class waiter;
 
 /// What a follower says with each question.
 struct pull {
-    std::uint64_t follower = 0;     ///< a number that it has chosen by chance when it started
+    std::uint64_t follower = 0;     ///< the number of its log (store.hpp)
     std::string address{};          ///< for people
     branch own{};                   ///< that its log ends in
     std::uint64_t end = 1;          ///< after the last call that it has on its disk

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 
@@ -116,6 +117,10 @@ store::store(const std::string& file) : file_{file} {
             run(("PRAGMA user_version=" + std::to_string(format)).c_str());
             run("COMMIT");
         }
+        // Of the same format: an earlier version does without them.
+        run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL);"
+            "CREATE TABLE IF NOT EXISTS former_leaders(host BLOB NOT NULL, port INTEGER NOT NULL, user BLOB NOT NULL,"
+            " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;");
         if (frames_of_log_ != 0) {
             // The first checkpoint says how many frames SQLite found to be complete.
             int frames = 0, done = 0;
@@ -154,10 +159,7 @@ void store::change(const std::function<void()>& what) {
 }
 
 /// What is changed next is on the disk when it returns.
-void store::write_through() {
-    if (!synchronous_) run("PRAGMA synchronous=FULL");
-    synchronous_ = true;
-}
+void store::write_through() { synchronize(true); }
 
 void store::tell_damage(std::uint64_t position) {
     throw store_error{
@@ -185,46 +187,71 @@ void store::add_part(std::uint64_t number, std::string_view part) {
         .step("be written");
 }
 
-void store::add(std::span<const group> groups, bool sync) {
-    if (sync != synchronous_) {
-        // NORMAL: nothing is synced but where SQLite moves its own log into the file. FULL: this, and what was before.
-        run(sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
-        synchronous_ = sync;
+void store::synchronize(bool sync) {
+    if (sync == synchronous_) return;
+    // NORMAL: nothing is synced but where SQLite moves its own log into the file. FULL: this, and what was before.
+    run(sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+    synchronous_ = sync;
+}
+
+void store::add_groups(std::span<const group> groups) {
+    for (const group& g : groups) {
+        statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?)"}
+            .bind(g.first)
+            .bind(g.last)
+            .bind(checksum(g.records))
+            .bind(g.records)
+            .step("be written");
+        add_answers(g.answers, g.first);
     }
-    change([&] {
-        for (const group& g : groups) {
-            statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?)"}
-                .bind(g.first)
-                .bind(g.last)
-                .bind(checksum(g.records))
-                .bind(g.records)
-                .step("be written");
-            add_answers(g.answers, g.first);
-        }
-    });
+}
+
+void store::add(std::span<const group> groups, bool sync) {
+    synchronize(sync);
+    change([&] { add_groups(groups); });
+    count(groups);
+}
+
+void store::count(std::span<const group> groups) noexcept {
+    if (!bytes_) return;
+    try {
+        for (const group& g : groups) bytes_->add(g.first, g.records.size());
+    } catch (const std::bad_alloc&) {
+        bytes_.reset();  // for now: they are in the file
+    }
+}
+
+/// The end of a log that goes as far as to `position`. What was drawn behind its last call, by calls that were rolled
+/// back, is in nobody's log: a start draws it again, and no log has gone another way for want of it.
+std::uint64_t store::end_before(std::uint64_t position) {
+    statement last{*this, "SELECT last FROM calls WHERE last < ? ORDER BY first DESC LIMIT 1"};
+    return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
 }
 
 void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
+    const std::uint64_t old = snapshot_position(), position = std::max(old, end_before(s.position));
+    if (position == old) return;  // a follower may be copying the one that is there, piece by piece
     write_through();
+    std::uint64_t dropped = 0;  // the last position of the newest group that goes
     change([&] {
         statement{*this, "DELETE FROM snapshot"}.step("be written");
         std::uint64_t number = 0;
         for (const std::string& p : s.parts) add_part(++number, p);
-        std::uint64_t dropped = 0;  // the last position of the newest group that goes
         {
             statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
-            each.bind(s.position);
+            each.bind(position);
             for (std::uint64_t bytes = 0; dropped == 0 && each.step("be read");) {
                 bytes += each.number(1);
                 if (bytes > kept_bytes) dropped = each.number(0);
             }
         }
         statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = max(kept_from, ?)"}
-            .bind(s.position)
+            .bind(position)
             .bind(dropped + 1)
             .step("be written");
         statement{*this, "DELETE FROM calls WHERE last <= ?"}.bind(dropped).step("be written");
     });
+    if (bytes_) bytes_->drop_before(dropped + 1);
 }
 
 void store::tidy() {

@@ -10,11 +10,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "server/journal/milestones.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -63,6 +66,13 @@ struct branch {
     [[nodiscard]] bool is(const branch& other) const noexcept { return term == other.term && id == other.id; }
 };
 
+/// Whom this server has taken the place of, and who has not heard of it yet: where it is, and who this server is there.
+struct former_leader {
+    std::string host{};
+    std::uint16_t port = 0;
+    std::string user{}, tls_authority{};
+};
+
 /// What a follower without a log, or too far behind, begins with.
 struct copied {
     std::uint64_t position = 1;  ///< of the first call that is not in it
@@ -89,8 +99,9 @@ public:
     /// Adds groups; with `sync` they are on disk when this returns, and so is all that was added before.
     /// @throws store_error  nothing of them was added
     void add(std::span<const group> groups, bool sync);
-    /// Replaces the snapshot and drops the groups that are older than it, but for the newest of them, up to so many
-    /// bytes of records; on disk when this returns. @throws store_error  nothing has changed
+    /// Replaces the snapshot, where calls came that the old one does not hold, and drops the groups that are older than
+    /// it, but for the newest of them, up to so many bytes of records; on disk when this returns.
+    /// @throws store_error  nothing has changed
     void replace_snapshot(const snapshot& s, std::uint64_t kept_bytes);
     /// Moves SQLite's own log into the file where it has grown long. @throws store_error
     void tidy();
@@ -111,19 +122,32 @@ public:
     // ---- leaders and followers
     /// The oldest first.
     [[nodiscard]] std::vector<branch> branches();
+    /// That the last call is of; its ID is 0 where there is no call.
+    [[nodiscard]] branch last_branch();
     /// On disk when this returns.
     void add_branch(const branch& b);
-    /// The same for those that are not there yet.
-    void adopt(const std::vector<branch>& all);
+    /// Adds what a leader of `term` has sent. `later`: its branches behind last_branch(); this log has those of them
+    /// that begin at `upto` or earlier, since nothing before `upto` is missing then. They take the place of what it had
+    /// behind last_branch(), which holds no call. @throws store_error  nothing has changed
+    void append(std::span<const group> groups, const std::vector<branch>& later, std::uint64_t upto, std::uint64_t term,
+                bool sync);
     /// The latest term that was heard of from others; on disk when it is kept.
     [[nodiscard]] std::uint64_t heard_term();
     void hear_term(std::uint64_t term);
+    /// That, or the latest of the branches.
+    [[nodiscard]] std::uint64_t latest_term();
+    [[nodiscard]] std::vector<former_leader> former_leaders();
+    /// On disk when it returns, as what is next.
+    void add_former_leader(const former_leader& l);
+    void forget_former_leader(const std::string& host, std::uint16_t port);
+    /// By which leaders know the server that follows with this log: by chance, the same after a start. Not 0.
+    [[nodiscard]] std::uint64_t follower_id();
     /// All groups from this position on are in the file.
     [[nodiscard]] std::uint64_t kept_from();
     /// Groups that begin at `from` or later, in their order, until they have `most` bytes or more; with their answers.
     /// @throws store_error  if one is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t most);
-    /// Bytes of records from there on.
+    /// Bytes of records of those groups. O(a piece), but for the first time, which walks through the log.
     [[nodiscard]] std::uint64_t bytes_from(std::uint64_t from);
     /// All that a copy has but for its parts.
     [[nodiscard]] copied describe_copy();
@@ -144,8 +168,14 @@ private:
     void look_at_tail();
     void write_through();
     void add_answers(const std::vector<kept_answer>& answers, std::uint64_t group);
+    std::uint64_t end_before(std::uint64_t position);
     void add_part(std::uint64_t number, std::string_view part);
     void write_branch(const branch& b);
+    void forget_old_branches();
+    void note_term(std::uint64_t term);
+    void add_groups(std::span<const group> groups);
+    void count(std::span<const group> groups) noexcept;
+    void synchronize(bool sync);
 
     const std::string file_;
     sqlite3* db_ = nullptr;
@@ -154,6 +184,7 @@ private:
     std::uint64_t frames_of_log_ = 0;  // of SQLite, as they were found
     int pages_of_log_ = 0;             // now
     bool synchronous_ = false;
+    std::optional<milestones> bytes_;  // once a follower has asked
     sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *add_ = nullptr, *keep_ = nullptr;
 };
 

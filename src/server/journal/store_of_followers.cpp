@@ -2,6 +2,9 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <iterator>
+#include <random>
+#include <utility>
 
 #include "server/journal/record.hpp"
 #include "server/journal/statement.hpp"
@@ -28,28 +31,113 @@ void store::write_branch(const branch& b) {
         .step("be written");
 }
 
+void store::forget_old_branches() {
+    statement{*this, "DELETE FROM branches WHERE number <= (SELECT max(number) FROM branches) - ?"}
+        .bind(most_branches)
+        .step("be written");
+}
+
 void store::add_branch(const branch& b) {
     write_through();
     change([&] {
         write_branch(b);
-        statement{*this, "DELETE FROM branches WHERE number <= (SELECT max(number) FROM branches) - ?"}
-            .bind(most_branches)
-            .step("be written");
+        forget_old_branches();
     });
 }
 
-void store::adopt(const std::vector<branch>& all) {
-    const std::vector<branch> known = branches();
-    for (const branch& b : all) {
-        if (std::ranges::none_of(known, [&](const branch& k) { return k.is(b); })) add_branch(b);
+branch store::last_branch() {
+    const std::uint64_t end_of_log = end();
+    branch last;
+    for (const branch& b : branches()) {
+        if (b.first < end_of_log) last = b;
     }
+    return last;
+}
+
+void store::append(std::span<const group> groups, const std::vector<branch>& later, std::uint64_t upto,
+                   std::uint64_t term, bool sync) {
+    const branch own = last_branch();
+    const std::vector<branch> all = branches();
+    auto behind = std::ranges::find_if(all, [&](const branch& b) { return b.is(own); });
+    behind = own.id == 0 ? all.begin() : behind + 1;
+    std::vector<branch> reached;
+    std::ranges::copy_if(later, std::back_inserter(reached), [&](const branch& b) { return b.first <= upto; });
+    const bool is_same = std::ranges::equal(std::ranges::subrange{behind, all.end()}, reached, &branch::is);
+    const bool is_news = !is_same || term > latest_term();
+    if (groups.empty() && !is_news) return;
+    synchronize(sync || is_news);
+    change([&] {
+        if (is_news) {
+            note_term(term);
+            statement{*this,
+                      "DELETE FROM branches WHERE number >"
+                      " ifnull((SELECT max(number) FROM branches WHERE term = ? AND id = ?), 0)"}
+                .bind(own.term)
+                .bind(own.id)
+                .step("be written");
+            for (const branch& b : reached) write_branch(b);
+            forget_old_branches();
+        }
+        add_groups(groups);
+    });
+    count(groups);
 }
 
 std::uint64_t store::heard_term() { return number("SELECT term FROM heard"); }
 
+void store::note_term(std::uint64_t term) {
+    statement{*this, "UPDATE heard SET term = max(term, ?)"}.bind(term).step("be written");
+}
+
 void store::hear_term(std::uint64_t term) {
     write_through();
-    change([&] { statement{*this, "UPDATE heard SET term = max(term, ?)"}.bind(term).step("be written"); });
+    change([&] { note_term(term); });
+}
+
+std::uint64_t store::latest_term() {
+    return number("SELECT max(term, ifnull((SELECT max(term) FROM branches), 0)) FROM heard");
+}
+
+std::vector<former_leader> store::former_leaders() {
+    std::vector<former_leader> all;
+    statement each{*this, "SELECT host, port, user, tls_authority FROM former_leaders ORDER BY host, port"};
+    while (each.step("be read")) {
+        all.push_back({.host = std::string{each.bytes(0)},
+                       .port = static_cast<std::uint16_t>(each.number(1)),
+                       .user = std::string{each.bytes(2)},
+                       .tls_authority = std::string{each.bytes(3)}});
+    }
+    return all;
+}
+
+void store::add_former_leader(const former_leader& l) {
+    write_through();
+    change([&] {
+        statement{*this, "INSERT OR REPLACE INTO former_leaders VALUES(?, ?, ?, ?)"}
+            .bind(l.host)
+            .bind(std::uint64_t{l.port})
+            .bind(l.user)
+            .bind(l.tls_authority)
+            .step("be written");
+    });
+}
+
+void store::forget_former_leader(const std::string& host, std::uint16_t port) {
+    change([&] {
+        statement{*this, "DELETE FROM former_leaders WHERE host = ? AND port = ?"}
+            .bind(host)
+            .bind(std::uint64_t{port})
+            .step("be written");
+    });
+}
+
+std::uint64_t store::follower_id() {
+    if (const std::uint64_t id = number("SELECT id FROM follower"); id != 0) return id;
+    std::random_device chance;
+    const std::uint64_t id = (std::uint64_t{chance()} << 32) | chance() | 1;
+    write_through();
+    change([&] { statement{*this, "INSERT INTO follower VALUES(1, ?)"}.bind(id).step("be written"); });
+    return id;
 }
 
 std::uint64_t store::kept_from() { return number("SELECT kept_from FROM position"); }
@@ -72,9 +160,16 @@ std::vector<group> store::read_from(std::uint64_t from, std::size_t most) {
 }
 
 std::uint64_t store::bytes_from(std::uint64_t from) {
-    statement s{*this, "SELECT sum(length(records)) FROM calls WHERE first >= ?"};
-    s.bind(from);
-    return s.step("be read") ? s.number(0) : 0;
+    if (!bytes_) {
+        milestones all;
+        statement each{*this, "SELECT first, length(records) FROM calls ORDER BY first"};
+        while (each.step("be read")) all.add(each.number(0), each.number(1));
+        bytes_ = std::move(all);
+    }
+    const milestones::stretch near = bytes_->from(from);
+    statement s{*this, "SELECT sum(length(records)) FROM calls WHERE first >= ? AND first < ?"};
+    s.bind(from).bind(near.end);
+    return near.behind + (s.step("be read") ? s.number(0) : 0);
 }
 
 copied store::describe_copy() {
@@ -100,12 +195,18 @@ std::string store::part(std::uint64_t number) {
 }
 
 void store::replace_by(const copied& c, const std::function<std::string(std::uint64_t)>& part) {
+    bytes_.reset();
     write_through();
     change([&] {
         for (const char* const table : {"calls", "answers", "snapshot", "branches"})
             statement{*this, ("DELETE FROM " + std::string{table}).c_str()}.step("be written");
         for (std::uint64_t n = 1; n <= c.parts; ++n) add_part(n, part(n));
-        for (const branch& b : c.branches) write_branch(b);
+        std::uint64_t latest = 0;
+        for (const branch& b : c.branches) {
+            if (b.first <= c.position) write_branch(b);
+            latest = std::max(latest, b.term);
+        }
+        note_term(latest);
         add_answers(c.answers, 0);
         statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = ?"}
             .bind(c.position)

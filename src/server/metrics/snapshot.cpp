@@ -138,6 +138,13 @@ std::string to_text(const snapshot& s) {
         line("cluster_commits", s.cluster->commits);
         line("cluster_aborts", s.cluster->aborts);
         line("cluster_round_trips", s.cluster->round_trips);
+        if (s.elsewhere) {
+            line("cluster_calls_forwarded", s.elsewhere->forwarded);
+            line("cluster_calls_received", s.elsewhere->received);
+            line("cluster_calls_declined", s.elsewhere->declined);
+            line("cluster_calls_unknown", s.elsewhere->unknown);
+            line("cluster_calls_awaited", s.elsewhere->awaited);
+        }
     }
     if (s.log) {
         text.append("\r\n# log\r\n");

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "server/calls/forwarding.hpp"
 #include "server/journal/journal.hpp"
 #include "server/metrics/counters.hpp"
 #include "tutti/errors.hpp"
@@ -45,6 +46,7 @@ struct snapshot {
     std::map<std::string, of_block> blocks;
 
     std::optional<cluster_figures> cluster;
+    std::optional<forwarding_figures> elsewhere;
     std::optional<journal::figures> log;  // where calls are logged
     std::optional<journal::replication_figures> others;
 };

@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "server/calls/forwarding.hpp"
 #include "server/calls/kept_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/connection.hpp"
@@ -48,6 +49,7 @@ struct common {
     doorkeeper& door;
     slow_log& slow;
     journal::journal* log = nullptr;  ///< null: calls are not logged
+    forwarding* elsewhere = nullptr;  ///< null: all calls run here
     byte_budget bytes{how.max_held};
     std::atomic<std::size_t> clients{0};
 };

@@ -139,6 +139,9 @@ void io_thread::keep_order() {
     }
     for (request* r = under_way_; r != nullptr; r = r->next) {
         if (r->abandoned() && !r->what.which->what.options.outlives_client) shared_.runs.interrupt_sleeper(*r);
+        if (shared_.elsewhere != nullptr &&
+            (draining_ || (r->abandoned() && !r->what.which->what.options.outlives_client)))
+            shared_.elsewhere->recall(*r, draining_);
         const std::chrono::nanoseconds limit = time_limit_of(r->what, shared_.how);
         const unsigned before = r->clock.interrupts();
         if (r->keep_limit(limit, shared_.runs, now_) && r->from != nullptr) answer_overdue(*r);

@@ -20,6 +20,10 @@ void io_thread::submit() {
     }
     under_way_count_ += to_submit_.size();
     const bool refused = draining_ || shared_.bytes.used_up();
+    if (shared_.elsewhere != nullptr && !refused) {
+        std::erase_if(to_submit_, [&](job* j) { return shared_.elsewhere->offer(static_cast<request&>(*j)); });
+        if (to_submit_.empty()) return;
+    }
     const std::size_t accepted = refused ? 0 : shared_.runs.submit(to_submit_);
     for (std::size_t i = accepted; i < to_submit_.size(); ++i) {
         auto& r = static_cast<request&>(*to_submit_[i]);

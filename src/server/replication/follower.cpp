@@ -4,10 +4,11 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
+#include "base/without_sigpipe.hpp"
 #include "server/calls/recovery.hpp"
+#include "server/replication/herald.hpp"
 
 namespace tutti::server {
 namespace {
@@ -19,13 +20,9 @@ constexpr milliseconds between_attempts{200};
 constexpr milliseconds between_refusals{2'000};
 constexpr milliseconds between_snapshots{60'000};  // that fail
 constexpr std::chrono::seconds for_the_first_copy{10};
+constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, of one that answers
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 constexpr int copies = 5;  // that are begun, because the leader replaces its snapshot meanwhile
-
-std::uint64_t number_by_chance() {
-    std::random_device chance;
-    return (std::uint64_t{chance()} << 32) | chance();
-}
 
 /// What the log holds cannot be run: only a start after a repair can.
 class cannot_run : public std::runtime_error {
@@ -39,6 +36,11 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// The leader may answer otherwise in a while: it has too many clients, too much to do, or no room on its disk.
+bool passes(const refused_by_leader& e) {
+    return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "NOLOG";
+}
+
 std::string what_to_do(const refused_by_leader& e) {
     if (e.code() == "COPY")
         return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
@@ -51,7 +53,7 @@ std::string what_to_do(const refused_by_leader& e) {
 
 follower::follower(const settings& how, journal::journal& log, const catalog& procedures,
                    std::function<void(const journal::kept_answer&)> keep)
-    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{number_by_chance()} {
+    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{log.file().follower_id()} {
     figures_.leader = how.follow.host + ":" + std::to_string(how.follow.port);
 }
 
@@ -61,13 +63,17 @@ journal::pull follower::state() {
     journal::pull p{.follower = id_, .address = address_, .most = bytes_of_piece};
     log_.with_file([&](journal::store& file) {
         p.end = file.end();
-        for (const journal::branch& b : file.branches()) {
-            if (b.first <= p.end) p.own = b;
-        }
+        p.own = file.last_branch();
     });
     p.upto = std::max(upto_, p.end);
     p.upto_branch = upto_branch_;
     return p;
+}
+
+void follower::greet(link& leader) {
+    const std::uint64_t term = latest_term();
+    // A question for more says the term of the last call only.
+    if (term > state().own.term) tell_term(leader, term, address_);
 }
 
 journal::piece follower::ask(link& leader, const journal::pull& from, milliseconds longest) {
@@ -85,31 +91,44 @@ journal::piece follower::ask(link& leader, const journal::pull& from, millisecon
 }
 
 void follower::catch_up() {
+    const base::without_sigpipe quiet;  // this is the program's thread, and OpenSSL knows no MSG_NOSIGNAL
     const auto began = clock::now();
-    for (;;) {
+    for (std::string told;;) {
         const journal::pull own = state();
+        std::string trouble;
+        bool answers = false;
         try {
             link leader{how_.follow, how_.tls, stopping_};
+            greet(leader);
             try {
                 // Its term, too: a promotion must begin a later one, even before the first call has come.
                 const journal::piece first = ask(leader, own, milliseconds{0});
-                log_.with_file([&](journal::store& file) { file.adopt(first.branches); });
+                log_.with_file([&](journal::store& file) {
+                    file.append({}, first.branches, first.groups.empty() ? first.upto : own.end, first.now.term, true);
+                });
             } catch (const refused_by_leader& e) {
                 if (e.code() != "COPY") throw;
                 copy(leader);
             }
             return;
         } catch (const refused_by_leader& e) {
-            throw std::runtime_error{what_to_do(e)};
+            if (!passes(e)) throw std::runtime_error{what_to_do(e)};
+            trouble = e.what();
+            answers = true;
         } catch (const stale_leader&) {
             throw;
         } catch (const journal::store_error&) {
             throw;
         } catch (const std::runtime_error& e) {
-            if (own.end != 1) return log_.tell(true, std::string{e.what()} + "; it is asked again");
-            if (clock::now() - began > for_the_first_copy)
-                throw std::runtime_error{std::string{e.what()} + ", and the log is empty: start the leader first"};
+            trouble = e.what();
         }
+        if (own.end != 1) return log_.tell(true, trouble + "; it is asked again");
+        if (clock::now() - began > (answers ? for_a_busy_leader : for_the_first_copy)) {
+            throw std::runtime_error{trouble + ", and the log is empty: " +
+                                     (answers ? "start this server again later" : "start the leader first")};
+        }
+        if (answers && told != trouble) log_.tell(true, trouble + "; it is asked again");
+        told = trouble;
         std::this_thread::sleep_for(between_attempts);
     }
 }
@@ -188,6 +207,7 @@ void follower::work() {
         milliseconds rest = between_attempts;
         try {
             link leader{how_.follow, how_.tls, stopping_};
+            greet(leader);
             while (!stopping_) {
                 const journal::piece p = ask(leader, state(), longest_question);
                 note(true, {});
@@ -256,30 +276,8 @@ void follower::keep_snapshot() noexcept {
 
 std::uint64_t follower::latest_term() {
     std::uint64_t term = 0;
-    log_.with_file([&](journal::store& file) {
-        term = file.heard_term();
-        for (const journal::branch& b : file.branches()) term = std::max(term, b.term);
-    });
+    log_.with_file([&](journal::store& file) { term = file.latest_term(); });
     return term;
-}
-
-void follower::tell_leader(std::uint64_t term) {
-    start_thread([this, term] { tell(term); });
-}
-
-void follower::tell(std::uint64_t term) {
-    bool heard = false;
-    do {
-        try {
-            link leader{how_.follow, how_.tls, stopping_};
-            static_cast<void>(leader.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version),
-                                          std::to_string(term), address_.empty() ? "-" : address_}));
-            heard = true;
-        } catch (const std::exception&) {
-            // It is gone, as a rule: that is why this server was promoted.
-        }
-    } while (!heard && pause(between_refusals));
-    if (heard) log_.tell(false, "the former leader " + figures_.leader + " knows that it leads no more");
 }
 
 journal::link_figures follower::look() const {

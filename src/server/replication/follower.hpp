@@ -4,7 +4,7 @@
 //
 //   following <-> away        the leader does not answer: it is asked again
 //             \-> at a loss   it refuses for good, or a call cannot be run again: the operator is told what to do
-//             \-> promoted    by stop(); then the former leader is told of the new term until it has heard
+//             \-> promoted    by stop(); then the former leader is told of the new term (herald.hpp)
 //
 // Thread safety: `look` any thread; the rest one at a time.
 #pragma once
@@ -28,7 +28,8 @@ namespace tutti::server {
 
 class follower {
 public:
-    /// `keep` gets the answers of calls with an ID. All live longer than this.
+    /// `keep` gets the answers of calls with an ID. All live longer than this. REQUIRES: as catch_up.
+    /// @throws store_error
     follower(const settings& how, journal::journal& log, const catalog& procedures,
              std::function<void(const journal::kept_answer&)> keep);
     ~follower();
@@ -47,8 +48,6 @@ public:
     std::string stop();
     /// A later term than any that was heard of begins with this one.
     [[nodiscard]] std::uint64_t latest_term();
-    /// Tells the former leader that it leads no more, as soon as it answers. REQUIRES: stop().
-    void tell_leader(std::uint64_t term);
     /// The last snapshot of what has been run. REQUIRES: stop().
     void keep_snapshot() noexcept;
 
@@ -57,8 +56,9 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     void work();
-    void tell(std::uint64_t term);
     [[nodiscard]] journal::pull state();
+    /// Tells a leader of an older term that it leads no more; then it refuses what is asked next.
+    void greet(link& leader);
     [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
     void copy(link& leader);
     void take(const journal::piece& p);

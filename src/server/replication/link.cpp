@@ -14,6 +14,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "server/replication/resolve.hpp"
+
 namespace tutti::server {
 namespace {
 
@@ -65,15 +67,15 @@ link::~link() {
 void link::fail(const std::string& what) const { throw std::runtime_error{"the leader " + name_ + " " + what}; }
 
 void link::connect(const leader_settings& to) {
-    addrinfo wanted{};
-    wanted.ai_socktype = SOCK_STREAM;
-    wanted.ai_flags = AI_NUMERICSERV;
-    addrinfo* found = nullptr;
-    const int failed = ::getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &wanted, &found);
-    if (failed != 0) fail(std::string{"cannot be found: "} + ::gai_strerror(failed));
-    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all{found, ::freeaddrinfo};
+    const addresses all = [&] {
+        try {
+            return resolve(to.host, to.port, patience, stops_);
+        } catch (const std::runtime_error& e) {
+            fail(e.what());
+        }
+    }();
     int error = 0;
-    for (const addrinfo* a = found; a != nullptr && socket_ < 0; a = a->ai_next) {
+    for (const addrinfo* a = all.get(); a != nullptr && socket_ < 0; a = a->ai_next) {
         socket_ = ::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (socket_ >= 0 && connects(socket_, *a, stops_)) break;
         error = errno;

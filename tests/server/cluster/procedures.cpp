@@ -16,7 +16,8 @@ struct account {
     long balance = 0;
 };
 
-ref<account> at(const node& n, long which) { return {n, object_id{1, static_cast<std::uint64_t>(which)}}; }
+object_id id_of(long which) { return {1, static_cast<std::uint64_t>(which)}; }
+ref<account> at(const node& n, long which) { return {n, id_of(which)}; }
 
 tutti::var<long> moved{0};
 
@@ -54,6 +55,41 @@ TUTTI_PROCEDURES(server) {
             return now;
         });
     });
+    // The same by what they are about.
+    const auto about = [](long which) { return id_of(which); };
+    server.add("where", {}, [&n](long) { return n.number(); }, about);
+    server.add(
+        "pay", {.priority = 5},
+        [&n](long from, long to, long amount) {
+            tutti::atomically([&](tutti::tx& t) {
+                tutti::cluster::prefetch(t, at(n, from), at(n, to));
+                at(n, from).write(t).balance -= amount;
+                at(n, to).write(t).balance += amount;
+                moved.set(t, moved.get(t) + 1);
+            });
+        },
+        about);
+    server.add(
+        "put", {},
+        [&n](long which, long amount) {
+            return tutti::atomically([&](tutti::tx& t) { return at(n, which).write(t).balance += amount; });
+        },
+        about);
+    server.add(
+        "await_there", {},
+        [&n](long which, long balance) {
+            return tutti::atomically([&](tutti::tx& t) {
+                const long now = at(n, which).read(t).balance;
+                if (now < balance) tutti::retry(t);
+                return now;
+            });
+        },
+        about);
+    server.add("fail", {}, [](long) { throw std::runtime_error{"as it should"}; }, about);
+    server.add("long", {}, [](long, long bytes) { return std::string(static_cast<std::size_t>(bytes), 'x'); }, about);
+    server.add("yes", {}, [](long) { return true; }, about);
+    server.add("hurry", {.refuse_late = true}, [&n](long) { return n.number(); }, about);
+    server.add("urgency", {.priority = 2}, [](const tutti::server::call& c, long) { return c.priority; }, about);
     server.add("moved", {.priority = 9}, [] { return moved.load(); });
     server.add("number", {}, [&n] { return n.number(); });
 }

@@ -35,6 +35,11 @@ int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
     return pass<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
 }
 
+int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
+    ++faulty_disk::reads;
+    return pass<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
+}
+
 int sync(sqlite3_file* f, int flags) {
     if (faulty_disk::holds_sync) {
         ++faulty_disk::held;
@@ -50,7 +55,7 @@ int sync(sqlite3_file* f, int flags) {
 using io = sqlite3_io_methods;
 const sqlite3_io_methods methods = {1,
                                     pass<&io::xClose>,
-                                    pass<&io::xRead, void*, int, sqlite3_int64>,
+                                    read,
                                     write,
                                     pass<&io::xTruncate, sqlite3_int64>,
                                     sync,

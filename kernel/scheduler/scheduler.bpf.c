@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A scheduler for sched_ext with what a transaction's neighbours and losers want of one (Maldonado et al.,
+ * "Kernel-Assisted Scheduling and Deadline Support for Software Transactional Memory", 5): losers that leave the
+ * processor, or run at a lower weight, until the winner is over; a thread inside a transaction gets more time where its
+ * slice ends, and stays on its processor.
+ *
+ * Everything else is weighted fair queueing: who has had the least time for its weight, by `dsq_vtime`, runs next. Each
+ * nanosecond that a thread runs is charged to it, extensions as well, so to claim a transaction gains nobody anything.
+ * Queues: SHARED for who may run anywhere, one a processor for who may not move, HELD for losers that wait.
+ *
+ * What a program writes is believed against its own threads alone.
+ */
+#include "losers.bpf.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* --- What time costs. */
+
+/* The lower weight ends by itself, as a wait does. */
+static __always_inline u32 times_as_dear(struct seat s, struct thread *t, u64 now)
+{
+	u64 awaited;
+	bool less;
+
+	if (!s.page)
+		return 1;
+	awaited = read_once(transaction_of(s)->awaited);
+	less = read_once(place_of(s)->asks) == TUTTI_ASKS_FOR_LESS && winner_of(s);
+	if (less && t->less_for != awaited) {
+		t->less_for = awaited;
+		t->less_until = now + TUTTI_LONGEST_WAIT_NS;
+	}
+	less = less && is_before(now, t->less_until);
+	write_once(transaction_of(s)->deferring, less);
+	return less && !broken(same_weight) ? TUTTI_LESS : 1;
+}
+
+static void charge(struct task_struct *p, struct thread *t, u64 now)
+{
+	u64 ran = now - t->charged_until;
+
+	/* A turn's extension is what comes after its slice. */
+	if (broken(free_extension) && t->extended) {
+		u64 slice_ends = t->turn_began + TUTTI_SLICE_NS;
+
+		ran = is_before(t->charged_until, slice_ends) ? slice_ends - t->charged_until : 0;
+	}
+	t->charged_until = now;
+	ran = ran * times_as_dear(seat_of(p), t, now) * 100 / (p->scx.weight ?: 1);
+	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + ran);
+}
+
+static void begin_turn(struct thread *t, u64 now)
+{
+	t->turn_began = now;
+	t->extended = 0;
+	t->yields = 0;
+	t->held_until = 0;
+}
+
+static void end_turn(struct thread *t, u64 now, bool others_waited, bool is_inside)
+{
+	u64 took = now - t->turn_began;
+
+	if (t->extended && took > TUTTI_SLICE_NS)
+		__sync_fetch_and_add(&state.counts.extended_ns, took - TUTTI_SLICE_NS);
+	if (others_waited && is_inside && took > state.counts.longest_turn_ns)
+		state.counts.longest_turn_ns = took;
+}
+
+/* --- Who runs next, and for how long. */
+
+SEC("struct_ops/select_cpu") s32 BPF_PROG(tutti_select_cpu, struct task_struct *p, s32 prev, u64 flags)
+{
+	bool is_idle = false;
+	s32 cpu = prev;
+
+	if (!broken(moves_inside) && inside(p))
+		is_idle = scx_bpf_test_and_clear_cpu_idle(prev);
+	else
+		cpu = scx_bpf_select_cpu_dfl(p, prev, flags, &is_idle);
+	if (is_idle)
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, TUTTI_SLICE_NS, 0);
+	return cpu;
+}
+
+SEC("struct_ops/enqueue") void BPF_PROG(tutti_enqueue, struct task_struct *p, u64 flags)
+{
+	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
+	u64 queue;
+	s32 kick;
+
+	scx_bpf_task_set_dsq_vtime(p, no_older(p->scx.dsq_vtime));
+	if (t && t->held_until && hold(p, t))
+		return;
+	queue = queue_for(p, &kick);
+	scx_bpf_dsq_insert_vtime(p, queue, TUTTI_SLICE_NS, p->scx.dsq_vtime, flags);
+	kick_idle(kick);
+}
+
+/*
+ * Whether it has another turn before `next`: only if it were no further than that one after it. After an extension
+ * others come first, whoever they are.
+ */
+static bool may_go_on(struct task_struct *p, struct thread *t, struct task_struct *next)
+{
+	u64 after = p->scx.dsq_vtime + TUTTI_SLICE_NS * 100 / (p->scx.weight ?: 1);
+
+	return !t->yields && !t->extended && !is_before(next->scx.dsq_vtime, after);
+}
+
+SEC("struct_ops/dispatch") void BPF_PROG(tutti_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct task_struct *own, *any, *next;
+	struct thread *t = NULL;
+	u64 now;
+
+	if (scx_bpf_dsq_nr_queued(HELD) > 0)
+		release_losers(true);
+	own = scx_bpf_dsq_peek(cpu);
+	any = scx_bpf_dsq_peek(SHARED);
+	next = own && (!any || !is_before(any->scx.dsq_vtime, own->scx.dsq_vtime)) ? own : any;
+
+	if (prev && prev->scx.flags & SCX_TASK_QUEUED)
+		t = bpf_task_storage_get(&threads, prev, 0, 0);
+	if (t && !t->held_until) {
+		now = bpf_ktime_get_ns();
+		charge(prev, t, now);
+		if (!next || may_go_on(prev, t, next)) {
+			end_turn(t, now, next, inside(prev));
+			begin_turn(t, now);
+			scx_bpf_task_set_slice(prev, TUTTI_SLICE_NS);
+			return;
+		}
+	}
+	if (!next)
+		return;
+	/* The other queue where the first one has nobody who may run here. */
+	if (!scx_bpf_dsq_move_to_local(next == own ? cpu : SHARED))
+		scx_bpf_dsq_move_to_local(next == own ? SHARED : cpu);
+}
+
+SEC("struct_ops/running") void BPF_PROG(tutti_running, struct task_struct *p)
+{
+	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
+	s32 cpu = bpf_get_smp_processor_id();
+
+	if (is_before(vtime_now, p->scx.dsq_vtime))
+		vtime_now = p->scx.dsq_vtime;
+	if (!t)
+		return;
+	if (t->cpu != cpu && t->charged_until) {
+		if (t->was_inside && t->was_inside == inside(p))
+			count(migrations_inside);
+		else
+			count(migrations);
+	}
+	t->cpu = cpu;
+	t->charged_until = bpf_ktime_get_ns();
+	begin_turn(t, t->charged_until);
+}
+
+/* The kernel looks at the slice behind this. */
+SEC("struct_ops/tick") void BPF_PROG(tutti_tick, struct task_struct *p)
+{
+	struct thread *t;
+	struct seat s;
+
+	if (p->scx.slice)
+		return;
+	s = seat_of(p);
+	t = bpf_task_storage_get(&threads, p, 0, 0);
+	if (!s.page || !t || !read_once(transaction_of(s)->running) || (t->extended && !broken(endless_extension)))
+		return;
+	t->extended = 1;
+	scx_bpf_task_set_slice(p, TUTTI_EXTENSION_NS);
+	__sync_fetch_and_add(&place_of(s)->extended, 1);
+	count(extensions);
+}
+
+SEC("struct_ops/stopping") void BPF_PROG(tutti_stopping, struct task_struct *p, bool runnable)
+{
+	struct thread *t = bpf_task_storage_get(&threads, p, 0, 0);
+	struct seat s = seat_of(p);
+	u64 now;
+
+	if (!t)
+		return;
+	now = bpf_ktime_get_ns();
+	charge(p, t, now);
+	t->was_inside = s.page ? read_once(transaction_of(s)->running) : 0;
+	end_turn(t, now, runnable, t->was_inside);
+	/* It sleeps: that pays back, too. */
+	if (!runnable && s.page)
+		write_once(place_of(s)->extended, 0);
+}
+
+/* --- Threads that come and go. */
+
+SEC("struct_ops.s/init_task") s32 BPF_PROG(tutti_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -12 /* ENOMEM */;
+}
+
+/* It has ended, however it did, or the scheduler leaves: its transaction is over. */
+SEC("struct_ops/exit_task") void BPF_PROG(tutti_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	struct seat s = seat_of(p);
+
+	if (!s.page || broken(ignores_ends))
+		return;
+	write_once(transaction_of(s)->running, 0);
+	write_once(place_of(s)->tid, 0);
+	if (scx_bpf_dsq_nr_queued(HELD) > 0)
+		look_soon(0);
+}
+
+SEC("struct_ops/enable") void BPF_PROG(tutti_enable, struct task_struct *p)
+{
+	scx_bpf_task_set_dsq_vtime(p, vtime_now);
+}
+
+SEC("struct_ops.s/init") s32 BPF_PROG(tutti_init)
+{
+	u32 zero = 0, n = scx_bpf_nr_cpu_ids(), i;
+	struct look *l = bpf_map_lookup_elem(&looks, &zero);
+	s32 error;
+
+	if (!l || bpf_timer_init(&l->timer, &looks, CLOCK_MONOTONIC) || bpf_timer_set_callback(&l->timer, look_at_losers))
+		return -22 /* EINVAL */;
+	bpf_for(i, 0, n) {
+		error = scx_bpf_create_dsq(i, -1);
+		if (error)
+			return error;
+	}
+	error = scx_bpf_create_dsq(SHARED, -1);
+	return error ?: scx_bpf_create_dsq(HELD, -1);
+}
+
+SEC("struct_ops/exit") void BPF_PROG(tutti_exit, struct scx_exit_info *info)
+{
+	bpf_probe_read_kernel_str(state.reason, sizeof(state.reason), BPF_CORE_READ(info, reason));
+	bpf_probe_read_kernel_str(state.message, sizeof(state.message), BPF_CORE_READ(info, msg));
+	write_once(state.has_left, 1);
+}
+
+SEC(".struct_ops.link") struct sched_ext_ops tutti = {
+	.select_cpu = (void *)tutti_select_cpu,
+	.enqueue = (void *)tutti_enqueue,
+	.dispatch = (void *)tutti_dispatch,
+	.tick = (void *)tutti_tick,
+	.running = (void *)tutti_running,
+	.stopping = (void *)tutti_stopping,
+	.yield = (void *)tutti_yield,
+	.init_task = (void *)tutti_init_task,
+	.exit_task = (void *)tutti_exit_task,
+	.enable = (void *)tutti_enable,
+	.init = (void *)tutti_init,
+	.exit = (void *)tutti_exit,
+	.flags = SCX_OPS_ENQ_LAST,
+	.timeout_ms = 5000,
+	.name = "tutti",
+};

@@ -1,0 +1,128 @@
+#include "device/scheduler.hpp"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/fence.hpp"
+
+namespace tutti::device {
+namespace {
+
+/// Nobody else is to write it, so the order of these stores is the caller's affair.
+template <class T>
+std::atomic_ref<T> shared_with_scheduler(T& field) noexcept {
+    return std::atomic_ref<T>{field};
+}
+
+std::uint32_t this_thread() noexcept { return static_cast<std::uint32_t>(::syscall(SYS_gettid)); }
+
+std::string error_text() { return std::strerror(errno); }
+
+bool connect_to(int socket) noexcept {
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    std::memcpy(name.sun_path, TUTTI_SCHEDULER_SOCKET, sizeof TUTTI_SCHEDULER_SOCKET);
+    const timeval patience{1, 0};
+    return ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+           ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+           ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
+}
+
+/// The descriptor that comes with the welcome; -1 if none does.
+int receive_welcome(int socket, tutti_welcome& w) noexcept {
+    iovec part{&w, sizeof w};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    if (::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(sizeof w)) return -1;
+    const cmsghdr* const c = CMSG_FIRSTHDR(&message);
+    if (c == nullptr || c->cmsg_type != SCM_RIGHTS) return -1;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+}
+
+tutti_shared* map_shared(int socket, std::string& problem) {
+    tutti_welcome w{};
+    const int map = receive_welcome(socket, w);
+    if (w.version == 0) {
+        problem = TUTTI_SCHEDULER_SOCKET " gives no answer: " + error_text();
+    } else if (w.version != TUTTI_SCHEDULER_ABI) {
+        problem = TUTTI_SCHEDULER_SOCKET " is of version " + std::to_string(w.version) +
+                  ", and this library needs version " + std::to_string(TUTTI_SCHEDULER_ABI);
+    } else if (map < 0) {
+        problem = TUTTI_SCHEDULER_SOCKET " refuses this program: " + std::string{std::strerror(w.error)};
+    }
+    void* page = MAP_FAILED;
+    if (problem.empty()) {
+        page = ::mmap(nullptr, sizeof(tutti_shared), PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+        if (page == MAP_FAILED) problem = TUTTI_SCHEDULER_SOCKET " gives what cannot be mapped: " + error_text();
+    }
+    if (map >= 0) ::close(map);
+    // The child of a fork is another program.
+    if (page != MAP_FAILED) ::madvise(page, sizeof(tutti_shared), MADV_DONTFORK);
+    return page == MAP_FAILED ? nullptr : static_cast<tutti_shared*>(page);
+}
+
+}  // namespace
+
+scheduler scheduler::connect(std::string& problem) {
+    scheduler s;
+    s.socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (s.socket < 0 || !connect_to(s.socket)) problem = TUTTI_SCHEDULER_SOCKET " cannot be reached: " + error_text();
+    else s.shared = map_shared(s.socket, problem);
+    if (s.shared == nullptr) s.disconnect();
+    return s;
+}
+
+void scheduler::disconnect() noexcept {
+    if (shared != nullptr) ::munmap(shared, sizeof(tutti_shared));
+    if (socket >= 0) ::close(socket);
+    *this = {};
+}
+
+std::uint32_t take_seat(tutti_shared& shared) noexcept {
+    const std::uint32_t tid = this_thread();
+    for (std::uint32_t i = 0; i < TUTTI_PROBES; ++i) {
+        const std::uint32_t n = (tid + i) % TUTTI_THREADS;
+        std::uint32_t nobody = 0;
+        if (shared_with_scheduler(shared.seats[n].tid).compare_exchange_strong(nobody, tid)) return n;
+    }
+    return TUTTI_THREADS;
+}
+
+bool is_seated(tutti_seat& seat) noexcept { return shared_with_scheduler(seat.tid).load() == this_thread(); }
+
+void ask(tutti_seat& seat, tutti_request what) noexcept {
+    shared_with_scheduler(seat.asks).store(what, std::memory_order_relaxed);
+}
+
+void wait_in_seat(tutti_seat& seat, std::uint64_t until_ns) noexcept {
+    shared_with_scheduler(seat.until_ns).store(until_ns, std::memory_order_relaxed);
+    ask(seat, TUTTI_ASKS_TO_WAIT);
+    ::sched_yield();
+    ask(seat, TUTTI_ASKS_NOTHING);
+}
+
+void leave_transaction(tutti_seat& seat, tutti_transaction& entry) noexcept {
+    base::light_fence();  // partner: the time until the scheduler's look at the losers that it holds
+    if (shared_with_scheduler(entry.waiters).load(std::memory_order_relaxed) != 0 ||
+        shared_with_scheduler(seat.extended).load(std::memory_order_relaxed) != 0) [[unlikely]]
+        ::sched_yield();
+}
+
+bool scheduler_exists() noexcept { return ::access(TUTTI_SCHEDULER_SOCKET, F_OK) == 0; }
+
+}  // namespace tutti::device

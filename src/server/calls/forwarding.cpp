@@ -1,0 +1,256 @@
+#include "server/calls/forwarding.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::microseconds;
+
+/// A server that has declined a call is sent none for so long: it is full, ends, or has other procedures.
+constexpr std::chrono::milliseconds avoided_for{100};
+/// Of calls that are elsewhere. A node that does not read has more of them queued in this process.
+constexpr std::size_t most_bytes_elsewhere = std::size_t{16} << 20;
+
+std::size_t bytes_of(const timed_call& c) {
+    std::size_t all = 0;
+    for (const std::string_view a : c.arguments) all += a.size() + sizeof(std::uint32_t);
+    return all + c.what.which->what.name.size();
+}
+
+/// Counted from now: the clocks of two machines say different times.
+std::int64_t due_in(const timed_call& c) {
+    if (c.due == no_deadline) return 0;
+    const auto left = std::chrono::duration_cast<microseconds>(c.due - std::chrono::steady_clock::now()).count();
+    return left == 0 ? -1 : left;
+}
+
+}  // namespace
+
+forwarding::forwarding(cluster::call_carrier& by, const catalog& known, executor& runs, call_host& hosts)
+    : by_{by}, known_{known}, runs_{runs}, hosts_{hosts} {}
+
+forwarding::~forwarding() { stop(); }
+
+// ---- calls of this server
+
+bool forwarding::offer(timed_call& c) noexcept {
+    if (!c.what.which->what.about || !c.what.parts.empty()) return false;
+    try {
+        const cluster::object_id about = c.what.which->what.about(c.arguments);
+        const unsigned node = by_.owner(about);
+        if (node == by_.number() || is_avoided(node, std::chrono::steady_clock::now())) return false;
+        return send(c, node, about, false);
+    } catch (...) {
+        return false;  // where it runs, it fails by itself, and is answered
+    }
+}
+
+bool forwarding::is_avoided(unsigned node, instant now) const noexcept {
+    return node >= most_nodes || now.time_since_epoch().count() < avoided_until_[node].load(std::memory_order_relaxed);
+}
+
+/// May throw before the call is in `sent_`, and not after.
+bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& about, bool for_good) {
+    const std::size_t bytes = bytes_of(c);
+    if (bytes > by_.most_bytes()) return false;
+    cluster::forwarded_call message{.procedure = c.what.which->what.name,
+                                    .arguments = {c.arguments.begin(), c.arguments.end()},
+                                    .about = about,
+                                    .priority = static_cast<std::uint8_t>(c.priority),
+                                    .due_in_us = due_in(c),
+                                    .resp3 = c.what.spoken == protocol::resp3,
+                                    .for_good = for_good};
+    std::uint64_t number = 0;
+    {
+        const std::scoped_lock lock{guard_};
+        if (bytes_ + bytes > most_bytes_elsewhere) return false;
+        number = ++latest_;
+        sent_.emplace(number, sent{.what = &c, .node = node, .bytes = bytes, .about = about, .for_good = for_good});
+        bytes_ += bytes;
+        c.forwarded.store(number, std::memory_order_relaxed);
+    }
+    bool is_sent = false, in_doubt = false;
+    try {
+        is_sent = by_.send(node, number, message);
+    } catch (...) {
+        in_doubt = true;  // memory ran out, before or after it was queued
+    }
+    {
+        const std::scoped_lock lock{guard_};
+        const auto found = sent_.find(number);
+        if (found == sent_.end()) return true;  // it has been answered already
+        found->second.is_sent = is_sent;
+        in_doubt = in_doubt || (is_sent && found->second.is_lost);
+        if (is_sent && !in_doubt) return true;
+        forget(found);
+    }
+    if (in_doubt) end_unknown(c, node);
+    else c.forwarded.store(0, std::memory_order_relaxed);
+    return in_doubt;
+}
+
+forwarding::sent forwarding::forget(std::unordered_map<std::uint64_t, sent>::iterator which) noexcept {
+    const sent s = which->second;
+    bytes_ -= s.bytes;
+    sent_.erase(which);
+    return s;
+}
+
+void forwarding::run_here(timed_call& c) noexcept {
+    c.forwarded.store(0, std::memory_order_relaxed);
+    job* const j = &c;
+    std::size_t accepted = 0;
+    try {
+        accepted = runs_.submit({&j, 1});
+    } catch (const std::bad_alloc&) {
+        // It is refused.
+    }
+    if (accepted == 1) return;
+    std::string answer;
+    const ending how = run_refused(c.what, answer);
+    c.end_elsewhere(how, std::move(answer));
+}
+
+void forwarding::end_unknown(timed_call& c, unsigned node) noexcept {
+    unknown_.fetch_add(1, std::memory_order_relaxed);
+    std::string answer;
+    try {
+        reply{answer, c.what.spoken}.error(code_of(ending::unknown),
+                                           c.what.which->what.name + ": the server of node " + std::to_string(node) +
+                                               " went when it had been asked to run it: whether it has run is not "
+                                               "known. Look before it is called again");
+    } catch (...) {
+        answer = "-UNKNOWN .\r\n";  // there is no memory for words, and any string has room for so many bytes
+    }
+    c.end_elsewhere(ending::unknown, std::move(answer));
+}
+
+void forwarding::recall(timed_call& c, bool stranded) noexcept {
+    const std::uint64_t number = c.forwarded.load(std::memory_order_relaxed);
+    if (number == 0) return;
+    unsigned node = 0;
+    {
+        const std::scoped_lock lock{guard_};
+        const auto found = sent_.find(number);
+        if (found == sent_.end() || found->second.recalled) return;
+        found->second.recalled = true;
+        node = found->second.node;
+    }
+    try {
+        by_.recall(node, number, stranded);
+    } catch (...) {
+        const std::scoped_lock lock{guard_};
+        const auto found = sent_.find(number);
+        if (found != sent_.end()) found->second.recalled = false;  // at the next look
+    }
+}
+
+void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarded_answer&& how) {
+    sent s;
+    {
+        const std::scoped_lock lock{guard_};
+        const auto found = sent_.find(number);
+        if (found == sent_.end() || found->second.node != from) return;
+        s = forget(found);
+    }
+    switch (how.fate) {
+        case cluster::forwarded_fate::ran: {
+            forwarded_.fetch_add(1, std::memory_order_relaxed);
+            const bool known = how.ending < ending_count && !how.answer.empty();
+            if (known) return s.what->end_elsewhere(static_cast<ending>(how.ending), std::move(how.answer));
+            return end_unknown(*s.what, from);  // a newer server, which ends calls in another way
+        }
+        case cluster::forwarded_fate::elsewhere:
+            // At most once: who is told to run it for good sends nobody on.
+            if (!s.for_good && how.owner != by_.number() && how.owner != from) {
+                try {
+                    if (send(*s.what, how.owner, s.about, true)) return;
+                } catch (...) {
+                    // It runs here.
+                }
+            }
+            break;
+        case cluster::forwarded_fate::declined:
+            if (from < most_nodes) {
+                const instant until = std::chrono::steady_clock::now() + avoided_for;
+                avoided_until_[from].store(until.time_since_epoch().count(), std::memory_order_relaxed);
+            }
+            break;
+    }
+    declined_.fetch_add(1, std::memory_order_relaxed);
+    run_here(*s.what);
+}
+
+void forwarding::lose(unsigned node) {
+    std::vector<timed_call*> unknown;
+    {
+        const std::scoped_lock lock{guard_};
+        unknown.reserve(sent_.size());
+        for (auto next = sent_.begin(); next != sent_.end();) {
+            const auto at = next++;
+            if (at->second.node != node) continue;
+            if (at->second.is_sent) unknown.push_back(forget(at).what);
+            else at->second.is_lost = true;  // F3: send() looks at it again
+        }
+    }
+    for (timed_call* const c : unknown) end_unknown(*c, node);
+    hosts_.recall_all_of(node);
+}
+
+// ---- calls of others
+
+void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) {
+    using cluster::forwarded_fate;
+    const auto say = [&](forwarded_fate fate, unsigned owner) {
+        by_.answer(from, number, {.fate = fate, .owner = static_cast<std::uint16_t>(owner), .answer = {}});
+    };
+    const entry* const which = known_.find(what.procedure);
+    std::string unused;
+    reply to_nobody{unused, protocol::resp3};
+    if (which == nullptr || !which->what.about || what.priority > highest_priority ||
+        !takes(*which, what.arguments.size(), to_nobody))
+        return say(forwarded_fate::declined, 0);
+    if (const unsigned owner = by_.owner(what.about); !what.for_good && owner != by_.number())
+        return say(forwarded_fate::elsewhere, owner);
+    invocation i{.which = which, .how = {}, .spoken = what.resp3 ? protocol::resp3 : protocol::resp2};
+    i.how.priority = what.priority;
+    if (what.due_in_us != 0) {
+        constexpr std::int64_t longest = microseconds{std::chrono::hours{24 * 366}}.count();
+        i.due = std::chrono::steady_clock::now() + microseconds{std::clamp(what.due_in_us, -longest, longest)};
+        i.how.deadline = i.due;
+    }
+    hosts_.host(i, std::move(what.arguments), {from, number},
+                [this, from, number, spoken = i.spoken](std::string_view answer, ending how) {
+                    if (how == ending::busy || how == ending::shutdown)
+                        return by_.answer(from, number, {.fate = forwarded_fate::declined, .answer = {}});
+                    received_.fetch_add(1, std::memory_order_relaxed);
+                    cluster::forwarded_answer made{
+                        .fate = forwarded_fate::ran, .ending = static_cast<std::uint8_t>(how), .answer = {}};
+                    if (answer.size() <= by_.most_bytes()) {
+                        made.answer = answer;
+                    } else {
+                        made.ending = static_cast<std::uint8_t>(ending::exception);
+                        reply{made.answer, spoken}.error(code_of(ending::exception),
+                                                         "it has run, on another server, and its answer of " +
+                                                             std::to_string(answer.size()) +
+                                                             " bytes is longer than a message between nodes may be");
+                    }
+                    by_.answer(from, number, made);
+                });
+}
+
+void forwarding::recall(unsigned from, std::uint64_t number, bool stranded) { hosts_.recall({from, number}, stranded); }
+
+forwarding_figures forwarding::look() const noexcept {
+    const auto value = [](const std::atomic<std::uint64_t>& of) { return of.load(std::memory_order_relaxed); };
+    const std::scoped_lock lock{guard_};
+    return {.forwarded = value(forwarded_),
+            .received = value(received_),
+            .declined = value(declined_),
+            .unknown = value(unknown_),
+            .awaited = sent_.size()};
+}
+
+}  // namespace tutti::server

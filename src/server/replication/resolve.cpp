@@ -1,0 +1,78 @@
+#include "server/replication/resolve.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace tutti::server {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds between_looks{100};  // whether it is to stop
+
+/// Of the thread that asks, and of the one that waits, whichever is the last.
+struct question {
+    const std::string host, port;
+    std::mutex mutex{};  // of what follows
+    std::condition_variable answered{};
+    std::optional<int> result{};
+    addresses found{nullptr, ::freeaddrinfo};
+};
+
+int look_up(const question& q, int flags, addresses& found) {
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = AI_NUMERICSERV | flags;
+    addrinfo* all = nullptr;
+    const int failed = ::getaddrinfo(q.host.c_str(), q.port.c_str(), &wanted, &all);
+    if (failed == 0) found.reset(all);
+    return failed;
+}
+
+void ask(const std::shared_ptr<question>& q) {
+    // The thread that is started here takes this over, from its first instruction on.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    try {
+        std::thread{[q] {
+            addresses found{nullptr, ::freeaddrinfo};
+            const int failed = look_up(*q, 0, found);
+            {
+                const std::scoped_lock lock{q->mutex};
+                q->found = std::move(found);
+                q->result = failed;
+            }
+            q->answered.notify_all();
+        }}.detach();
+    } catch (...) {
+        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw;
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+addresses resolve(const std::string& host, std::uint16_t port, std::chrono::milliseconds patience,
+                  const std::atomic<bool>& stops) {
+    const auto q = std::make_shared<question>(host, std::to_string(port));
+    if (look_up(*q, AI_NUMERICHOST, q->found) == 0) return std::move(q->found);  // asks nobody
+    ask(q);
+    const auto until = clock::now() + patience;
+    std::unique_lock lock{q->mutex};
+    while (!q->result && !stops && clock::now() < until) q->answered.wait_for(lock, between_looks);
+    if (!q->result) throw std::runtime_error{"cannot be found: the name servers do not answer"};
+    if (*q->result != 0) throw std::runtime_error{std::string{"cannot be found: "} + ::gai_strerror(*q->result)};
+    return std::move(q->found);
+}
+
+}  // namespace tutti::server

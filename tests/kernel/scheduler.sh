@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# scheduler.sh works|faults <test_kernel_scheduler> [program]...: guests whose scheduler is the sched_ext program,
+# and tests in them; the other programs check their results, under the policies that use it. faults: each step of kernel/scheduler/faults.h is left out in turn, and a test has to fail. QEMU counts
+# instructions in the place of time. Where it has two processors they wait for each other for as long as it likes, so
+# all that is timed has one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=scripts/common.sh
+source scripts/common.sh
+# shellcheck source=scripts/kernel.sh
+source scripts/kernel.sh
+# shellcheck source=scripts/scheduler.sh
+source scripts/scheduler.sh
+
+skip() {
+    say "SKIPPED, nothing was tested: $*"
+    exit 77
+}
+
+what=$1 program=$2
+shift
+for package in qemu-system-x86 busybox-static cpio "${packages_scheduler[@]}"; do
+    installed "$package" || skip "$package is not installed"
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+scheduler_library >"$work/log" 2>&1 || skip "no libbpf that is new enough can be fetched: $(tail -n 1 "$work/log")"
+release=$(scheduler_release 2>"$work/log") || release=
+[[ -n $release ]] || skip "Debian's backports cannot be asked for a kernel"
+scheduler_image "$release" >"$work/log" 2>&1 || skip "the kernel $release cannot be fetched: $(tail -n 1 "$work/log")"
+
+# in_guest <processors> <fault>...: boots one that has these builds, and runs the lines of standard input.
+in_guest() {
+    local processors=$1 fault root=$work/root
+    shift
+    rm -rf "$root"
+    guest_files "$root" "$release"
+    cp tests/kernel/serve.sh tests/kernel/workloads.sh "$root"
+    with_libraries "$root" "${programs[@]}"
+    for fault in "$@"; do
+        scheduler_program "$fault" || die "the scheduler does not build"
+        mkdir -p "$root/$fault"
+        cp "$scheduler_dir/$fault"/* "$root/$fault"
+        with_libraries "$root" "$scheduler_dir/$fault/tutti-scheduler"
+    done
+    cat >"$root/tests"
+    machine="-smp $processors -icount shift=4,sleep=off"
+    # The kernel tests its ciphers as it boots, for as long as all of this takes.
+    guest "$root" "$release" cryptomgr.notests=1 </dev/null | tee "$work/output"
+    grep -q '^guest: all is well' "$work/output"
+}
+
+programs=("$@")
+case $what in
+    works)
+        in_guest 1 no_fault <<END
+sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=scheduler.*
+END
+        in_guest 2 no_fault <<END
+sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=processors.*
+sh /serve.sh no_fault well sh /workloads.sh ${*:2}
+sh /serve.sh no_fault left env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=30 --gtest_filter=*increment
+END
+        ;;
+    faults)
+        # Which test has to notice it.
+        declare -A notices=(
+            [free_extension]=gains_nothing
+            [endless_extension]=gains_nothing
+            [no_release]=until_the_commit
+            [no_wait]=until_the_commit
+            [same_weight]=runs_on_gets_less
+            [ignores_ends]=ends_with_the_winners_thread
+            [deaf_to_signals]=a_signal_ends
+            [one_map_for_all]=garbage
+        )
+        for fault in "${!notices[@]}"; do
+            echo "sh /serve.sh $fault ill $program --gtest_brief=1 --gtest_filter=scheduler.*${notices[$fault]}*"
+        done | in_guest 1 "${!notices[@]}"
+        in_guest 2 moves_inside <<END
+sh /serve.sh moves_inside ill $program --gtest_brief=1 --gtest_filter=processors.nobody_moves*
+END
+        ;;
+    *) die "there is no guest for '$what'" ;;
+esac

@@ -1,0 +1,420 @@
+// The sched_ext program, from a program that it serves: who waits leaves the processor, for no longer than it must;
+// what a transaction is given beyond its slice is paid for; and garbage harms who writes it.
+//
+// The guest counts instructions in the place of time, so what other work this machine has does not show in it.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <vector>
+
+#include "kernel/seated.hpp"
+
+namespace scheduler_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A lost wake-up shows as a wait of 100 ms.
+constexpr auto soon = 30ms;
+
+/// To be called while something spins: QEMU lets one processor run until it pauses, or until its next timer.
+void relax() {
+    for (int i = 0; i < 1000; ++i) asm volatile("");
+    asm volatile("pause");
+}
+
+void pin_to(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+bool wait_for_waiter(const seated& winner) {
+    const auto until = now() + 2s;
+    while (now() < until) {
+        if (read_once(winner.entry().waiters) != 0) return true;
+        ::usleep(500);
+    }
+    return false;
+}
+
+/// A thread that has lost to `winner`'s transaction, and waits until it is over, or for a second.
+class loser {
+public:
+    loser(std::uint32_t winner, std::uint64_t transaction) {
+        thread_ = std::thread{[=, this] {
+            const seated me;
+            clock_ = cpu_clock();
+            const moment limit = now() + 1s;
+            do me.wait_for(winner, transaction);
+            while (read_once(ours().shared->transactions[winner].running) == transaction && now() < limit);
+            back_ = now();
+            slept_ = me.entry().slept;
+        }};
+        while (clock_ == 0) ::usleep(100);
+    }
+    ~loser() {
+        if (thread_.joinable()) thread_.join();
+    }
+    [[nodiscard]] std::chrono::nanoseconds cpu_time() const { return time_of(clock_); }
+    [[nodiscard]] bool is_back() const { return back_.load() != moment{}; }
+    moment join() {
+        thread_.join();
+        return back_;
+    }
+    [[nodiscard]] std::uint64_t slept() const { return slept_; }
+
+private:
+    std::atomic<clockid_t> clock_{0};
+    std::atomic<moment> back_{};
+    std::atomic<std::uint64_t> slept_{0};
+    std::thread thread_;
+};
+
+TEST(scheduler, a_loser_is_off_the_processor_until_the_commit) {
+    const seated winner;
+    for (std::uint64_t i = 1; i <= 10; ++i) {
+        winner.begin(i);
+        loser one{winner.number(), i}, two{winner.number(), i};
+        const bool there = wait_for_waiter(winner);
+        ::usleep(2000);
+        const auto before = one.cpu_time() + two.cpu_time();
+        ::usleep(20'000);
+        const auto used = one.cpu_time() + two.cpu_time() - before;
+        EXPECT_FALSE(one.is_back() || two.is_back());
+        const moment over = now();
+        winner.end();
+        EXPECT_LT(one.join() - over, soon);
+        EXPECT_LT(two.join() - over, soon);
+        EXPECT_TRUE(there);
+        EXPECT_LT(used, 2ms);
+        EXPECT_EQ(one.slept(), 1u);
+    }
+}
+
+TEST(scheduler, a_wait_ends_with_the_winners_thread) {
+    for (int i = 0; i < 5; ++i) {
+        std::atomic<std::uint32_t> number{TUTTI_THREADS};
+        std::atomic<bool> end{false};
+        std::thread winner{[&] {
+            const seated me;
+            me.begin(7);
+            number = me.number();
+            while (!end) ::usleep(500);
+            me.abandon();
+        }};
+        while (number == TUTTI_THREADS) ::usleep(500);
+        loser one{number, 7};
+        ::usleep(10'000);
+        EXPECT_FALSE(one.is_back());
+        const moment over = now();
+        end = true;
+        EXPECT_LT(one.join() - over, soon);
+        winner.join();
+    }
+}
+
+TEST(scheduler, no_winner_holds_its_losers_for_long) {
+    const seated winner;
+    winner.begin(1);
+    std::thread{[&] {
+        const seated me;
+        moment begin = now();
+        me.wait_for(winner.number(), 1);
+        EXPECT_GE(now() - begin, 95ms);
+        EXPECT_LT(now() - begin, 100ms + soon);
+        begin = now();
+        me.wait_for(winner.number(), 1, 10ms);
+        EXPECT_GE(now() - begin, 9ms);
+        EXPECT_LT(now() - begin, 10ms + soon);
+        EXPECT_EQ(me.entry().outlasted, 2u);
+        me.wait_for(me.number(), 1);
+        me.wait_for(1'000'000, 1);
+        EXPECT_EQ(me.entry().slept, 2u);
+    }}.join();
+    winner.end();
+}
+
+// A thread that waits is not asleep to the kernel, which could not wake it for a signal.
+TEST(scheduler, a_signal_ends_a_wait) {
+    std::signal(SIGUSR1, [](int) {});
+    const seated winner;
+    winner.begin(1);
+    moment back;
+    std::thread loser{[&] {
+        const seated me;
+        me.wait_for(winner.number(), 1);
+        back = now();
+    }};
+    EXPECT_TRUE(wait_for_waiter(winner));
+    const moment sent = now();
+    ::pthread_kill(loser.native_handle(), SIGUSR1);
+    loser.join();
+    EXPECT_LT(back - sent, soon);
+    winner.end();
+}
+
+TEST(scheduler, who_waits_can_be_killed) {
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const seated winner;
+        winner.begin(1);
+        loser one{winner.number(), 1}, two{winner.number(), 1};
+        const char answer = wait_for_waiter(winner) ? 'y' : 'n';
+        ::usleep(5'000);
+        if (::write(ready[1], &answer, 1) != 1) ::_exit(1);
+        for (;;) ::pause();
+    }
+    char answer = 0;
+    ASSERT_EQ(::read(ready[0], &answer, 1), 1);
+    EXPECT_EQ(answer, 'y');
+    const moment killed = now();
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_LT(now() - killed, soon);
+    EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+TEST(scheduler, a_program_has_one_connection) {
+    ASSERT_NE(ours().shared, nullptr);
+    std::string problem;
+    EXPECT_EQ(tutti::device::scheduler::connect(problem).shared, nullptr);
+    EXPECT_NE(problem.find("File exists"), std::string::npos) << problem;
+}
+
+/// How `first` and `second` share processor 0 for a while: the part of it that the first one gets. Each is called over
+/// and over.
+template <class A, class B>
+double share(std::chrono::milliseconds during, A first, B second) {
+    std::atomic<bool> stop{false};
+    std::atomic<int> ready{0};
+    std::chrono::nanoseconds took[2]{};
+    const auto run = [&](int who, auto& part) {
+        pin_to(0);
+        ++ready;
+        while (ready < 2) relax();
+        const auto before = time_of(cpu_clock());
+        part(stop);
+        took[who] = time_of(cpu_clock()) - before;
+    };
+    std::thread a{[&] { run(0, first); }}, b{[&] { run(1, second); }};
+    std::this_thread::sleep_for(during);
+    stop = true;
+    a.join();
+    b.join();
+    return static_cast<double>(took[0].count()) / static_cast<double>((took[0] + took[1]).count());
+}
+
+void spin(const std::atomic<bool>& stop) {
+    while (!stop) relax();
+}
+
+// It is given extensions all the time, each of a bounded length, and has to pay for them.
+TEST(scheduler, to_claim_a_transaction_gains_nothing) {
+    std::chrono::nanoseconds longest{0};
+    std::uint64_t extensions = 0;
+    const double part = share(
+        1500ms,
+        [&](const std::atomic<bool>& stop) {
+            const seated me;
+            me.begin(1);
+            spin(stop);
+            extensions = read_once(me.seat().extended);
+            me.end();
+            EXPECT_EQ(read_once(me.seat().extended), 0u) << "it has paid back";
+        },
+        [&](const std::atomic<bool>& stop) {
+            moment last = now();
+            while (!stop) {
+                relax();
+                longest = std::max<std::chrono::nanoseconds>(longest, now() - last);
+                last = now();
+            }
+        });
+    EXPECT_GT(extensions, 10u);
+    // A slice and an extension, each up to a tick of 4 ms longer.
+    EXPECT_LT(longest, std::chrono::nanoseconds{TUTTI_SLICE_NS + TUTTI_EXTENSION_NS} + 10ms);
+    EXPECT_GT(part, 0.45);
+    EXPECT_LT(part, 0.55);
+}
+
+TEST(scheduler, a_loser_that_runs_on_gets_less) {
+    const seated winner;
+    std::atomic<std::uint64_t> running{1};
+    winner.begin(1);
+    // Each of them lasts 100 ms at most: so this one loses again and again.
+    std::atomic<bool> over{false};
+    std::thread winners{[&] {
+        while (!over) {
+            ::usleep(50'000);
+            winner.begin(++running);
+        }
+    }};
+    const auto lose = [&](const std::atomic<bool>& stop) {
+        const seated me;
+        while (!stop) {
+            me.ask_for_less(winner.number(), running);
+            relax();
+        }
+        EXPECT_EQ(read_once(me.entry().slept), 0u);
+        me.ask_for_nothing();
+    };
+    EXPECT_LT(share(1s, lose, spin), 0.25);
+    over = true;
+    winners.join();
+    winner.end();
+    EXPECT_GT(share(1s, lose, spin), 0.45) << "the winner is over";
+}
+
+// It ends by itself where the winner does not.
+TEST(scheduler, no_winner_lowers_a_weight_for_long) {
+    const seated winner;
+    winner.begin(1);
+    const auto lose = [&](const std::atomic<bool>& stop) {
+        const seated me;
+        me.ask_for_less(winner.number(), 1);
+        spin(stop);
+        me.ask_for_nothing();
+    };
+    EXPECT_GT(share(1s, lose, spin), 0.3);
+    winner.end();
+}
+
+/// Garbage everywhere in what its program shares with the scheduler, and the calls that have it looked at.
+[[noreturn]] void scribble(std::uint64_t seed) {
+    pin_to(0);
+    std::mt19937_64 random{seed};
+    auto* const words = reinterpret_cast<std::uint64_t*>(ours().shared);
+    const seated me;
+    for (;;) {
+        const auto value = random() % 4 == 0 ? random() : random() % 70;
+        write_once(words[random() % (sizeof(tutti_shared) / sizeof *words)], value);
+        // It has a seat, in between.
+        if (random() % 64 == 0) write_once(me.seat().tid, me.tid());
+        if (random() % 64 == 0) relax();
+        if (random() % 512 == 0) ::sched_yield();
+    }
+}
+
+// Of another user, on the processor of one thread of ours, while others of ours go on.
+TEST(scheduler, garbage_harms_who_writes_it) {
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        char answer = ::setgid(1000) == 0 && ::setuid(1000) == 0 && ours().shared != nullptr ? 'y' : 'n';
+        if (::write(ready[1], &answer, 1) != 1 || answer != 'y') ::_exit(1);
+        std::thread{[] { scribble(1); }}.detach();
+        scribble(2);
+    }
+    char answer = 0;
+    ASSERT_EQ(::read(ready[0], &answer, 1), 1);
+    ASSERT_EQ(answer, 'y');
+
+    std::atomic<bool> stop{false};
+    std::chrono::nanoseconds took{0};
+    std::thread beside{[&] {
+        pin_to(0);
+        const seated me;
+        spin(stop);
+        took = time_of(cpu_clock());
+    }};
+    const moment begin = now();
+    const seated winner;
+    for (std::uint64_t i = 1; i <= 60; ++i) {
+        winner.begin(i);
+        loser one{winner.number(), i};
+        ::usleep(10'000);
+        EXPECT_FALSE(one.is_back());
+        EXPECT_EQ(read_once(winner.entry().running), i);
+        const moment over = now();
+        winner.end();
+        EXPECT_LT(one.join() - over, soon);
+        EXPECT_EQ(one.slept(), 1u);
+        if (HasFailure()) break;
+    }
+    stop = true;
+    beside.join();
+    // A third is its share.
+    EXPECT_GT(took * 100 / (now() - begin), 27);
+    EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it is at it still";
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+}
+
+TEST(processors, loses_no_wake_up) {
+    const seated winner;
+    std::atomic<std::uint64_t> running{0}, seen{0};
+    std::atomic<bool> stop{false};
+    tutti_transaction counted{};
+    std::thread loser{[&] {
+        const seated me;
+        std::uint64_t last = 0;
+        while (!stop) {
+            const std::uint64_t t = running;
+            if (t == last) {
+                relax();
+                continue;
+            }
+            last = t;
+            seen = t;
+            me.wait_for(winner.number(), t);
+        }
+        counted = me.entry();
+    }};
+    std::mt19937 random{1};
+    for (std::uint64_t i = 1; i <= 300; ++i) {
+        winner.begin(i);
+        running = i;
+        while (seen != i) relax();
+        for (auto n = random() % 4000; n != 0; --n) asm volatile("");
+        winner.end();
+    }
+    stop = true;
+    loser.join();
+    EXPECT_GT(counted.slept, 50u);
+    // The winner may have been off its processor for that long; a lost wake-up costs as much each time.
+    EXPECT_LE(counted.outlasted, 5u);
+}
+
+// Six threads on two of them.
+TEST(processors, nobody_moves_inside_a_transaction) {
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned> moved{0}, transactions{0};
+    std::vector<std::thread> all;
+    for (int i = 0; i < 4; ++i) {
+        all.emplace_back([&] {
+            const seated me;
+            for (std::uint64_t t = 1; !stop; ++t) {
+                me.begin(t);
+                const int cpu = ::sched_getcpu();
+                const auto until = time_of(cpu_clock()) + 30ms;
+                while (time_of(cpu_clock()) < until && !stop) {
+                    moved += ::sched_getcpu() != cpu;
+                    relax();
+                }
+                me.end();
+                ++transactions;
+                ::usleep(3000);
+            }
+        });
+    }
+    for (int i = 0; i < 2; ++i) all.emplace_back([&] { spin(stop); });
+    ::usleep(1'500'000);
+    stop = true;
+    for (auto& t : all) t.join();
+    EXPECT_EQ(moved, 0u);
+    EXPECT_GT(transactions, 30u);
+}
+
+}  // namespace
+}  // namespace scheduler_test

@@ -1,0 +1,36 @@
+#!/bin/sh
+# serve.sh <build> well|ill|left <program> [argument]...: runs the program under that scheduler. well: it succeeds, and the
+# scheduler stays to the end and leaves when it is told to; left: it succeeds though the scheduler is killed meanwhile;
+# ill: it fails.
+build=$1 expected=$2
+shift 2
+"/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" &
+scheduler=$!
+until [ -e /run/tutti/scheduler ]; do
+    kill -0 $scheduler || exit 1
+    usleep 20000
+done
+if [ "$expected" = left ]; then
+    "$@" &
+    program=$!
+    sleep 1
+    kill -9 $scheduler
+    kill -0 $program || exit 1
+    wait $program || exit 1
+    rm /run/tutti/scheduler
+    [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]
+    exit
+fi
+found=well
+"$@" || found=ill
+if [ "$expected" = ill ]; then
+    kill $scheduler 2>/dev/null
+    wait $scheduler
+    rm -f /run/tutti/scheduler
+    [ $found = ill ] && echo "guest: noticed: $build"
+    exit
+fi
+[ $found = well ] || exit 1
+kill -TERM $scheduler || exit 1
+wait $scheduler || exit 1
+[ "$(cat /sys/kernel/sched_ext/state)" = disabled ] && [ ! -e /run/tutti/scheduler ]

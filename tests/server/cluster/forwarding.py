@@ -1,0 +1,266 @@
+"""Calls that run where their objects are: three servers, each a node of one cluster, by redis-py and real processes.
+
+forwarding.py TUTTI PROCEDURES EXECUTOR
+
+A call that is about an object runs on the server whose node owns it, whichever server was asked; its block then asks no
+other node. A client that goes, or a server that ends, ends a call that sleeps elsewhere. A server that is killed leaves
+UNKNOWN for what it had been asked to run, and no call has run twice.
+"""
+
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+import redis
+
+from three_servers import ACCOUNTS, PATIENCE, START, Server, Violated, demand, refused, until
+
+
+class cluster:
+    """Three servers, of which nothing is left afterwards. `options`: of each, by its number."""
+
+    def __init__(self, arguments, configuration="", options=((), (), ())):
+        self.folder = tempfile.TemporaryDirectory()
+        self.servers = [Server(*arguments, self.folder.name, n, configuration, options[n]) for n in range(3)]
+
+    def __enter__(self):
+        for s in self.servers:
+            s.wait_for_port()
+        for i in range(ACCOUNTS):
+            self.servers[i % 3].call("open", i, START)
+        return self.servers
+
+    def __exit__(self, *unused):
+        for s in self.servers:
+            if s.process.poll() is None:
+                s.process.send_signal(signal.SIGCONT)
+                s.process.kill()
+                s.process.wait()
+        self.folder.cleanup()
+
+
+def info(server, key):
+    return server.client().info()[f"cluster_{key}"]
+
+
+def in_all(servers, key):
+    return sum(info(s, key) for s in servers)
+
+
+def in_resp3(server, *words):
+    """Older redis-py speaks RESP2 alone."""
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as s, s.makefile("rb") as answers:
+        s.sendall(b"HELLO 3\r\nPING\r\n")
+        while answers.readline() != b"+PONG\r\n":
+            pass
+        s.sendall(f"CALL {' '.join(map(str, words))}\r\n".encode())
+        return answers.readline()
+
+
+class Asking(threading.Thread):
+    """One call, in the background."""
+
+    def __init__(self, server, *words):
+        super().__init__()
+        self.client, self.words, self.answer = server.client(), words, None
+        self.start()
+
+    def run(self):
+        try:
+            self.answer = self.client.execute_command("CALL", *self.words)
+        except redis.RedisError as e:
+            self.answer = str(e)
+
+    def end(self):
+        self.join(PATIENCE)
+        demand(not self.is_alive(), f"{self.words} waits for ever")
+        return self.answer
+
+
+def places(servers):
+    """Which server runs what is about each account: the same whoever is asked."""
+    said = [[int(s.call("where", i)) for i in range(ACCOUNTS)] for s in servers]
+    demand(said[0] == said[1] == said[2], f"where a call runs depends on who is asked: {said}")
+    demand(set(said[0]) == {0, 1, 2}, f"no spread: {said[0]}")
+    return said[0]
+
+
+def check_placement(arguments):
+    with cluster(arguments) as servers:
+        there = places(servers)
+        one = servers[0]
+        far = [i for i in range(ACCOUNTS) if there[i] != 0]
+
+        # No block asks another node for anything, because each runs where its object is.
+        before = in_all(servers, "round_trips")
+        forwarded, received = info(one, "calls_forwarded"), in_all(servers[1:], "calls_received")
+        for i in range(ACCOUNTS):
+            demand(int(one.call("put", i, 5)) == START + 5, "another answer than the procedure's")
+            one.call("put", i, -5)
+        demand(in_all(servers, "round_trips") == before, "a block asked another node for its own object")
+        demand(info(one, "calls_forwarded") - forwarded == 2 * len(far), "calls were not forwarded")
+        demand(in_all(servers[1:], "calls_received") - received == 2 * len(far), "calls were not received")
+
+        # What a call brings goes along, and what becomes of it comes back.
+        target = far[0]
+        demand(int(one.call("urgency", target)) == 2, "the procedure's priority got lost")
+        priority = one.client().execute_command("CALL", "PRIORITY", 7, "urgency", target)
+        demand(int(priority) == 7, f"the call's priority got lost: {priority}")
+        late = refused(lambda: one.client().execute_command("CALL", "DEADLINE", 1, "hurry", target))
+        demand(late.startswith("DEADLINE hurry: "), f"the deadline got lost: {late}")
+        failed = refused(lambda: one.call("fail", target))
+        demand(failed == "EXCEPTION fail: as it should", f"the error got lost: {failed}")
+        demand(refused(lambda: one.call("put", "x", 1)).startswith("ARGUMENT put: "), "a wrong argument")
+        demand(len(one.call("long", target, 3 << 20)) == 3 << 20, "a long answer is another")
+        huge = refused(lambda: one.call("long", target, 17 << 20))
+        demand(huge.startswith("EXCEPTION ") and "longer than a message" in huge, f"not clear: {huge}")
+        demand(in_resp3(one, "yes", target) == b"#t\r\n", "RESP3 got lost")
+
+        # The first server remembers what an ID stands for, wherever it has run.
+        for _ in range(2):
+            one.client().execute_command("CALL", "ID", "once", "put", target, 1)
+        demand(int(one.call("put", target, 0)) == START + 1, "a call with an ID has run twice")
+        one.call("put", target, -1)
+
+        check_money(servers)
+        check_waiting(servers, far, there)
+
+
+def check_money(servers):
+    """Clients of all servers pay; money stays, and what committed is what was acknowledged."""
+    ends, done, odd = threading.Event(), [0] * 6, []
+    moved = sum(int(s.call("moved")) for s in servers)
+
+    def pay(k):
+        client = servers[k % 3].client()
+        at = k
+        try:
+            while not ends.is_set():
+                at = (at * 1103515245 + 12345) % 2**31
+                client.execute_command("CALL", "pay", at % ACCOUNTS, (at // 64) % ACCOUNTS, 1)
+                done[k] += 1
+        except Exception as e:  # noqa: BLE001: told by the main thread
+            odd.append(e)
+
+    payers = [threading.Thread(target=pay, args=(k,)) for k in range(len(done))]
+    for p in payers:
+        p.start()
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        total = int(servers[0].call("total", ACCOUNTS))
+        demand(total == ACCOUNTS * START, f"a reader saw {total}")
+    ends.set()
+    for p in payers:
+        p.join(PATIENCE)
+        demand(not p.is_alive(), "a client waits for ever")
+    demand(not odd, f"odd: {odd}")
+    now = sum(int(s.call("moved")) for s in servers)
+    demand(now - moved == sum(done) > 0, f"{sum(done)} calls were acknowledged, and {now - moved} committed")
+    demand(in_all(servers, "calls_awaited") == 0, "a call is awaited that nobody waits for")
+
+
+def check_waiting(servers, far, there):
+    """Calls that sleep on another server: woken, left by their client, stranded by their server, and lost with theirs."""
+    one, two, three = servers
+    balance = int(one.call("put", far[0], 0))
+    sleeper = Asking(one, "await_there", far[0], balance + 1)
+    until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
+    three.call("put", far[0], 1)
+    demand(int(sleeper.end()) == balance + 1, f"woken with {sleeper.answer}")
+
+    host = servers[there[far[0]]]
+    before = host.client().info()["procedure_await_there"]["GONE"]
+    with socket.create_connection(("127.0.0.1", one.port), PATIENCE) as leaving:
+        leaving.sendall(f"CALL await_there {far[0]} {10**9}\r\n".encode())
+        until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
+    until("its end, because its client has gone", lambda: info(one, "calls_awaited") == 0)
+    demand(host.client().info()["procedure_await_there"]["GONE"] == before + 1, "it did not end as one whose client has gone")
+
+    # Killed while it is asked: whether the call has run is not known, and everything that was acknowledged has.
+    at_three = [i for i in far if there[i] == 2]
+    mine = next(i for i in range(ACCOUNTS) if there[i] == 0)
+    held = int(one.call("put", mine, 0))
+    asleep = Asking(one, "await_there", at_three[0], 10**9)
+    until("a call sleeps on the server that will be killed", lambda: info(one, "calls_awaited") == 1)
+    sums, codes, ends = [0] * 4, {}, threading.Event()
+
+    def pay(k):
+        client = servers[k % 2].client()
+        while not ends.is_set():
+            try:
+                client.execute_command("CALL", "pay", at_three[k % len(at_three)], mine, 1)
+                sums[k] += 1
+            except redis.ResponseError as e:
+                code = str(e).split()[0]
+                codes[code] = codes.get(code, 0) + 1  # of one process, whose threads take turns
+                if code == "LOST":
+                    return
+
+    payers = [threading.Thread(target=pay, args=(k,)) for k in range(len(sums))]
+    for p in payers:
+        p.start()
+    until("money moves", lambda: sum(sums) > 100)
+    three.end(signal.SIGKILL)
+    for p in payers:
+        p.join(PATIENCE)
+        demand(not p.is_alive(), "a client waits for ever")
+    text = asleep.end()
+    demand(text.startswith("UNKNOWN await_there: the server of node 2 went"), f"not clear: {text}")
+    demand(set(codes) <= {"LOST", "UNKNOWN"}, f"errors: {codes}")
+    try:
+        got = int(one.call("put", mine, 0)) - held
+    except redis.ResponseError as e:  # its last commit was the killed server's to decide
+        demand(str(e).startswith("LOST put: "), f"odd: {e}")
+    else:
+        most = sum(sums) + codes.get("UNKNOWN", 0)
+        demand(sum(sums) <= got <= most, f"{sum(sums)} acknowledged, {codes}, and {got} arrived")
+    demand(info(one, "calls_unknown") > 0 and info(one, "calls_awaited") == 0, "INFO does not count it")
+    demand(refused(lambda: one.call("put", at_three[0], 1)).startswith("LOST put: "), "a lost object")
+
+    # A server that ends does not wait for what sleeps elsewhere.
+    at_two = next(i for i in far if there[i] == 1)
+    sleeper = Asking(one, "await_there", at_two, 10**9)
+    until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
+    status = one.end(signal.SIGTERM)
+    demand(status == 0, f"it ended with {status}: {one.said()[-600:]}")
+    demand(sleeper.end().startswith("STRANDED await_there: "), f"the last answer: {sleeper.answer}")
+    demand(two.end(signal.SIGTERM) == 0, f"it ended badly: {two.said()[-600:]}")
+
+
+def check_moving(arguments):
+    """Objects move to who writes them, and calls follow them."""
+    with cluster(arguments, "placement = 'writer'") as servers:
+        for i in range(ACCOUNTS):
+            servers[i % 3].call("transfer", i, i, 0)
+        for asked in servers:
+            for i in range(ACCOUNTS):
+                found = int(asked.call("where", i))
+                demand(found == i % 3, f"account {i} was written on server {i % 3}, and its call ran on {found}")
+
+
+def check_refusals(arguments):
+    """A server that does not take part runs its own calls, and declines others', which then run where they were asked."""
+    with cluster(arguments, options=((), (), ("--no-forward",))) as servers:
+        one, two, three = servers
+        demand({int(three.call("where", i)) for i in range(ACCOUNTS)} == {2}, "--no-forward forwards")
+        said = {int(one.call("where", i)) for i in range(ACCOUNTS)}
+        demand(said == {0, 1}, f"calls ran on {said}")
+        demand(info(one, "calls_declined") > 0, "nothing was declined")
+        for s in (one, two):
+            for i in range(ACCOUNTS):
+                s.call("put", i, 1)
+        total = sum(int(one.call("put", i, 0)) for i in range(ACCOUNTS))
+        demand(total == ACCOUNTS * (START + 2), f"calls have run twice, or not at all: {total}")
+        demand("cluster_calls_forwarded" not in three.client().info(), "what does not take part is counted")
+
+
+if __name__ == "__main__":
+    try:
+        check_placement(sys.argv[1:4])
+        check_moving(sys.argv[1:4])
+        check_refusals(sys.argv[1:4])
+    except Violated as e:
+        sys.exit(f"forwarding.py: {e}")

@@ -1,0 +1,140 @@
+// Which logs may go on together. Catches
+//   - a log that lists branches of which it has nothing, and so lets in logs that went another way
+//   - a leader that trusts such a list in a log of an earlier version
+#include <gtest/gtest.h>
+
+#include "server/journal/journal.hpp"
+#include "server/journal/stream.hpp"
+#include "server/replication/proxy.hpp"
+#include "server/replication/servers.hpp"
+
+namespace tutti::server {
+namespace {
+
+class branches : public servers {
+protected:
+    [[nodiscard]] std::vector<std::uint64_t> ids(journal::store& file) {
+        std::vector<std::uint64_t> all;
+        for (const journal::branch& b : file.branches()) all.push_back(b.id);
+        return all;
+    }
+    static std::string pull(const bank& leader, const journal::branch& own, std::uint64_t end) {
+        const auto text = [](std::uint64_t n) { return std::to_string(n); };
+        return leader({"FOLLOW", "PULL", text(journal::stream_version), "1", "me", text(own.term), text(own.id),
+                       text(end), "1", "0", "1000", "0"});
+    }
+    static journal::group calls(std::uint64_t first, std::uint64_t last) {
+        return {.first = first, .last = last, .records = "x"};
+    }
+
+    const journal::branch one{.term = 1, .id = 11, .first = 1}, two{.term = 2, .id = 22, .first = 100},
+        three{.term = 3, .id = 33, .first = 111};
+};
+
+// A piece ends before a branch of its leader begins, and the next leader never had that branch.
+TEST_F(branches, are_listed_as_far_as_the_log_goes) {
+    const auto tells_nobody = [](bool, const std::string&) {};
+    journal::journal log{with_log("a").log, tells_nobody};
+    log.follow("the leader");
+    ASSERT_TRUE(log.append({.now = two, .upto = 51, .behind = 1, .branches = {one, two}, .groups = {calls(1, 50)}}));
+    EXPECT_EQ(ids(log.file()), std::vector<std::uint64_t>{11});
+    EXPECT_EQ(log.file().latest_term(), 2U) << "a promotion begins a later one";
+    ASSERT_TRUE(
+        log.append({.now = three, .upto = 151, .branches = {three}, .groups = {calls(51, 110), calls(111, 150)}}));
+    EXPECT_EQ(ids(log.file()), (std::vector<std::uint64_t>{11, 33}));
+    EXPECT_TRUE(log.file().last_branch().is(three));
+}
+
+TEST_F(branches, of_a_copy_are_listed_as_far_as_it_goes) {
+    journal::store log{file()};
+    log.replace_by({.position = 51, .branches = {one, two}}, {});
+    EXPECT_EQ(ids(log), std::vector<std::uint64_t>{11});
+    EXPECT_EQ(log.latest_term(), 2U);
+}
+
+// The log of an earlier version lists branches that it never reached; those go when it follows another.
+TEST_F(branches, that_another_leader_never_had_go) {
+    journal::store log{file()};
+    for (const journal::branch& b : {one, two}) log.add_branch(b);
+    log.add(std::vector{calls(1, 50)}, true);
+    log.append(std::vector{calls(51, 110)}, {}, 111, 2, true);
+    EXPECT_EQ(ids(log), std::vector<std::uint64_t>{11});
+    EXPECT_EQ(log.latest_term(), 2U);
+}
+
+// The same, and it is promoted before it has followed another.
+TEST_F(branches, end_where_any_later_one_begins) {
+    {
+        bank leader{with_log("a")};
+        write(leader, 3);
+    }
+    journal::branch first;
+    {
+        journal::store log{file("a")};
+        first = log.last_branch();
+        log.add_branch(two);
+    }
+    bank leader{with_log("a")};
+    write(leader, 3, 4);
+    EXPECT_NE(pull(leader, first, 4).front(), '-');
+    EXPECT_EQ(pull(leader, first, 5)
+                  .find("-DIVERGED its log has calls up to 4 of term 1, and this server's has them up to 3"),
+              0U);
+    EXPECT_EQ(pull(leader, two, 101).find("-DIVERGED"), 0U);
+}
+
+// What the last calls drew, which were rolled back, is in a snapshot of the old leader, and no follower heard of it.
+TEST_F(branches, do_not_differ_by_calls_that_were_rolled_back) {
+    auto leader = std::make_unique<bank>(with_log("a"));
+    proxy between{leader->serves.port()};
+    auto follower = std::make_unique<bank>(following("b", between.port()));
+    write(*leader, 3);
+    until_same(*leader, *follower);
+    between.away = true;
+    until([&] { return between.idle.load(); });
+    leader.reset();
+    {
+        journal::journal log{with_log("a").log, [](bool, const std::string&) {}};
+        journal::snapshot kept{.position = 0};
+        log.file().read_snapshot([&](std::string_view part) { kept.parts.emplace_back(part); });
+        log.begin();
+        for (int i = 0; i < 3; ++i) {
+            auto hole = std::make_unique<journal::slip>();
+            kept.position = hole->position = log.draw();
+            log.hand_over(std::move(hole));
+        }
+        EXPECT_EQ(log.keep(kept), "");
+    }
+    EXPECT_EQ(follower->serves.promote(), "");
+    write(*follower, 3, 4);
+    bank old{following("a", follower->serves.port())};
+    until_same(old, *follower);
+    EXPECT_EQ(old.state->cells[0].load(), 6U);
+}
+
+// The same where calls came before them, and the snapshot has taken the calls' place.
+TEST_F(branches, end_with_the_last_call_of_a_snapshot) {
+    journal::store log{file()};
+    log.add(std::vector{calls(1, 2), calls(3, 4)}, true);
+    log.replace_snapshot({.position = 9, .parts = {"one", "two"}}, 0);
+    EXPECT_EQ(log.end(), 5U);
+    EXPECT_EQ(log.snapshot_position(), 5U);
+    log.replace_snapshot({.position = 12, .parts = {"another"}}, 0);
+    EXPECT_EQ(log.part(2), "two") << "it holds the same calls, and may be on its way to a follower";
+    log.add(std::vector{calls(5, 5)}, true);
+    log.replace_snapshot({.position = 12, .parts = {"another"}}, 0);
+    EXPECT_EQ(log.end(), 6U);
+    EXPECT_EQ(log.part(1), "another");
+}
+
+// A log may know of a later term than that of its calls: a leader of an older one has to hear of it before it is asked.
+TEST_F(branches, of_an_older_term_are_not_followed) {
+    journal::store{file("b")}.hear_term(5);
+    bank leader{with_log("a")};
+    const std::string why = why_not(following("b", leader.serves.port()));
+    EXPECT_NE(why.find("STALE this server leads no more"), std::string::npos) << why;
+    EXPECT_TRUE(leader.says("takes_writes:0"));
+}
+
+}  // namespace
+}  // namespace tutti::server
