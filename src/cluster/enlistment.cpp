@@ -14,8 +14,7 @@ enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch() {
     const bool bound = descriptor_.bound_to_commit();
-    const bool fresh = join();
-    if (fresh) begin_attempt(bound);
+    if (join()) begin_attempt();
     if (!bound || work_.is_bound()) return;
     if (!work_.empty()) {
         throw usage_error{
@@ -26,16 +25,16 @@ void enlistment::touch() {
     bind();
 }
 
-void enlistment::begin_attempt(bool bound) {
+void enlistment::begin_attempt() {
     if (!claims_.empty()) ++blocks_of_undo_;
     else if (descriptor_.run.attempt == 1) claims_.begin_execution();
     if (enrolled_) body_.bells().leave(bell_);
     enrolled_ = false;
     if (defeats_ != 0) line_.pause(defeats_);
-    const bool snapshot = is_reader() && !bound;
+    const bool snapshot = is_reader();
     spoilt_ = false;
     again_.clear();
-    if (defeats_ != 0 && !snapshot && !bound) note_to_open_again();
+    if (defeats_ != 0 && !snapshot) note_to_open_again();
     looked_ = false;
     if (!work_.begin(snapshot)) {
         api::go_back_over_reads(descriptor_);

@@ -56,7 +56,7 @@ public:
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
     void touch();
-    void begin_attempt(bool bound);
+    void begin_attempt();
     void open_new(std::span<const object_id> ids);
     /// Of an irrevocable block: waits for the objects, however long others hold them.
     [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);

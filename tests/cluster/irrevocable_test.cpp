@@ -1,6 +1,6 @@
 // Irrevocable blocks over objects that nodes hold: each runs once from where it became so, whatever other nodes do.
-#include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -177,6 +177,55 @@ TEST(cluster_irrevocable_blocks, keep_writers_out_and_nobody_else) {
     }
 }
 
+/// Votes when it is told to, with the locks of its block held.
+struct slow_voter final : participant {
+    std::atomic<bool> asked{false}, may_vote{false};
+    vote prepare() override {
+        asked.store(true);
+        while (!may_vote.load()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        return vote::commit;
+    }
+    void commit() noexcept override {}
+    void abort() noexcept override {}
+};
+
+// Catches an irrevocable block that gives way to a commit which takes long, of what it opens, or of what has read what
+// it writes.
+TEST(cluster_irrevocable_blocks, wait_for_commits_that_are_under_way) {
+    support::watchdog guard{"wait_for_commits_that_are_under_way"};
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    for (const unsigned home : {0u, 1u}) {
+        const ref<account> wanted{*nodes[0], at_home(home, 2)}, wanted_there{*nodes[1], wanted.id()};
+        const ref<account> other{*nodes[1], at_home(home, 2, 1)};
+        atomically([&](tx& t) { wanted.publish(t, {1}); });
+        atomically([&](tx& t) { other.publish(t, {0}); });
+        for (const bool writes : {false, true}) {
+            slow_voter slow;
+            std::jthread committer{[&] {
+                atomically([&](tx& t) {
+                    other.write(t).balance = wanted_there.read(t).balance;
+                    if (writes) wanted_there.write(t).balance += 10;
+                    t.join(slow);
+                });
+            }};
+            while (!slow.asked.load()) std::this_thread::yield();
+            // So late that whoever gives way has done so.
+            std::jthread starter{[&] {
+                std::this_thread::sleep_for(std::chrono::milliseconds{300});
+                slow.may_vote.store(true);
+            }};
+            int runs = 0;
+            atomically(irrevocably, [&](tx& t) {
+                ++runs;
+                wanted.write(t).balance += 1;
+            });
+            EXPECT_TRUE(slow.may_vote.load());
+            EXPECT_EQ(runs, 1);
+        }
+        EXPECT_EQ(atomically([&](tx& t) { return wanted.read(t).balance; }), 13);
+    }
+}
+
 // Catches a token or a reservation that a block leaves behind which ends by an exception.
 TEST(cluster_irrevocable_blocks, that_fail_leave_nothing_behind) {
     support::watchdog guard{"that_fail_leave_nothing_behind"};
@@ -209,14 +258,15 @@ TEST(cluster_irrevocable_blocks, may_promise_to_write_nothing) {
     int runs = 0, behind = 0;
     const long sum = atomically({.read_only = true}, [&](tx& t) {
         const long first = a.read(t).balance;
-        if (++runs == 1) elsewhere([&] { atomically([&](tx& u) { a.write(u).balance = 2; }); });
+        if (++runs == 1) elsewhere([&] { atomically([&](tx& u) { b.write(u).balance = 2; }); });
         t.become_irrevocable();
         ++behind;
         return first + b.read(t).balance;
     });
     EXPECT_EQ(sum, 3);
     EXPECT_EQ(behind, 1);
-    EXPECT_EQ(atomically({.read_only = true, .mode = mode::irrevocable}, [&](tx& t) { return a.read(t).balance; }), 2);
+    EXPECT_EQ(runs, 2) << "of what it had read at an earlier time, nothing can be held";
+    EXPECT_EQ(atomically({.read_only = true, .mode = mode::irrevocable}, [&](tx& t) { return b.read(t).balance; }), 2);
 }
 
 // Catches two tokens in one block, of which another may take them in the other order.
@@ -262,6 +312,7 @@ TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
     atomically(irrevocably, [&](tx& t) {
         mine.write(t).balance = 3;
         nodes[home].reset();
+        while (!nodes[me]->lost(home)) std::this_thread::yield();
     });
     EXPECT_THROW(atomically(irrevocably, [&](tx& t) { mine.write(t).balance = 4; }), cluster::node_lost);
     EXPECT_EQ(atomically([&](tx& t) { return mine.read(t).balance; }), 3);
