@@ -27,7 +27,7 @@
 
 namespace tutti::server {
 
-class program_calls : public call_host {
+class program_calls final : public call_host {
 public:
     using answer_taker = std::function<void(std::string_view, ending)>;
 
