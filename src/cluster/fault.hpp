@@ -11,7 +11,7 @@ enum class fault : std::uint8_t {
     no_forwarding,                 ///< a newer version is accepted without a look at what was read before
     clock_by_store,                ///< a clock is set to what a message says, also backwards
     early_release,                 ///< locks are given back with the answer to prepare
-    stale_copy,                    ///< whoever gave an object away goes on answering for it
+    stale_copy,                    ///< a former owner goes on answering for an object
     directory_not_updated,         ///< the former owner does not learn that the object has moved
     no_read_locks,                 ///< a commit only compares the versions of what it read
     no_validation_at_commit,       ///< it does not even do that
@@ -21,7 +21,7 @@ enum class fault : std::uint8_t {
     promise_by_clock,              ///< what a node promises to ask for leaves its running readers out
     draw_version_early,            ///< a commit draws its version before it holds its locks
     watch_without_look,            ///< a sleeper is told of the next change, but not of the last one
-    change_without_word,           ///< an object changes, and nobody who sleeps is told
+    change_without_word,           ///< an object changes, and its owner tells no sleeper
     overlook_stale_read,           ///< a conflict is taken for one of what is being opened, whatever has changed
     last_stale_read,               ///< a look takes what the last node says for the first stale read
     keep_what_was_dropped,         ///< a partial roll-back leaves the entries that it drops

@@ -238,10 +238,12 @@ std::string service::body::promote() {
     try {
         const std::uint64_t before = follower_->latest_term();
         // First: what was not told before a crash is told after the next start.
-        log_->file().add_former_leader({.host = how.follow.host,
-                                        .port = how.follow.port,
-                                        .user = how.follow.user,
-                                        .tls_authority = how.follow.tls_authority});
+        log_->with_file([&](journal::store& file) {
+            file.add_former_leader({.host = how.follow.host,
+                                    .port = how.follow.port,
+                                    .user = how.follow.user,
+                                    .tls_authority = how.follow.tls_authority});
+        });
         log_->begin(before);
         take_snapshots();
         how.notice(severity::info, "this server leads, in term " + std::to_string(before + 1));
@@ -249,7 +251,11 @@ std::string service::body::promote() {
         herald_->start(address());
         return {};
     } catch (const std::exception& e) {
-        if (!log_->others().look().leads) follower_->go_on();
+        if (log_->others().look().leads) {
+            return std::string{"this server leads, but takes no snapshots, or does not tell its former leader: "} +
+                   e.what() + ". Start it again, without --follow";
+        }
+        follower_->go_on();
         return std::string{"this server cannot lead: "} + e.what();
     }
 }

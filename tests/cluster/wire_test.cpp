@@ -6,6 +6,7 @@
 #include "cluster/protocol/site.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
+#include "tutti/cluster/calls.hpp"
 #include "wire/bytes.hpp"
 
 namespace {
@@ -38,6 +39,43 @@ TEST(cluster_messages, that_are_cut_or_too_long_are_refused) {
     prepare got;
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
     EXPECT_FALSE(decode(whole + "x", got));
+}
+
+TEST(cluster_messages, of_servers_calls_are_read_as_they_were_written) {
+    const cluster::forwarded_call call{.procedure = "move",
+                                       .arguments = {"a", "", "c"},
+                                       .about = {1, 2},
+                                       .priority = 3,
+                                       .due_in_us = -4,
+                                       .resp3 = true,
+                                       .for_good = true};
+    const std::string whole = encode(call);
+    cluster::forwarded_call got;
+    ASSERT_TRUE(decode(whole, got));
+    EXPECT_EQ(got.procedure, call.procedure);
+    EXPECT_EQ(got.arguments, call.arguments);
+    EXPECT_EQ(got.about, call.about);
+    EXPECT_EQ(got.priority, call.priority);
+    EXPECT_EQ(got.due_in_us, call.due_in_us);
+    EXPECT_TRUE(got.resp3);
+    EXPECT_TRUE(got.for_good);
+    for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
+    EXPECT_FALSE(decode(whole + "x", got));
+
+    const cluster::forwarded_answer answer{
+        .fate = cluster::forwarded_fate::elsewhere, .owner = 5, .ending = 6, .answer = "+OK"};
+    std::string bytes = encode(answer);
+    cluster::forwarded_answer read;
+    ASSERT_TRUE(decode(bytes, read));
+    EXPECT_EQ(read.fate, answer.fate);
+    EXPECT_EQ(read.owner, answer.owner);
+    EXPECT_EQ(read.ending, answer.ending);
+    EXPECT_EQ(read.answer, answer.answer);
+    bytes[0] = '\x03';  // there is no such fate
+    EXPECT_FALSE(decode(bytes, read));
+    recall told;
+    ASSERT_TRUE(decode(encode(recall{true}), told));
+    EXPECT_TRUE(told.stranded);
 }
 
 // A count that a stranger made up must not be believed.

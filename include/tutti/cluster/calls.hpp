@@ -62,7 +62,7 @@ public:
     virtual void recall(unsigned from, std::uint64_t number, bool stranded) = 0;
     /// Of a call of this server.
     virtual void answered(unsigned from, std::uint64_t number, forwarded_answer&& how) = 0;
-    /// The node is gone: it answers nothing any more, and what it has asked for nobody waits for.
+    /// The node is gone: it answers no call any more, and its server waits for no answer.
     virtual void lose(unsigned node) = 0;
 
 protected:
@@ -76,7 +76,8 @@ public:
     call_carrier(const call_carrier&) = delete;
     call_carrier& operator=(const call_carrier&) = delete;
 
-    /// Who is told of calls from now on; null: nobody. Returns when nobody else is being told any more.
+    /// Tells `whom` of calls from now on; null: the node declines them. Returns when the node tells no other handler
+    /// any more.
     virtual void hand_calls_to(call_handler* whom) = 0;
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
     /// The node that owns the object as far as this one knows, without asking anybody: its home, which knows, where

@@ -17,8 +17,9 @@
 //   S7  Who watches an object in the version that it has here is told of its next change, once. Both look at it with
 //       its shard locked: so the watch finds another version, or the change finds the watcher. A change that needs room
 //       may tell who watches something else, where nothing has changed: a shard keeps `most_watched` objects at most.
-//   S8  An object is reserved for one thread at most. Nobody else locks it for writing, and if it is reserved `alone`,
-//       for reading either; who had locked it before may still write it, or let it go. Anybody looks at it.
+//   S8  An object is reserved for one thread at most. The store gives no other thread a write lock of it, nor, if it is
+//       reserved `alone`, a read lock; a transaction that had locked it before may still write it, or let it go. Every
+//       transaction may look at it.
 //
 // Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
 #pragma once
@@ -95,7 +96,7 @@ public:
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }
-    /// Who owns it, as far as is known here: its home, where nothing else is.
+    /// The owner, as far as this node knows: the home, where it knows no other.
     [[nodiscard]] node_number owner_of(const object_id& id);
     /// How many there are. Each number is of one moment for each shard.
     struct figures {

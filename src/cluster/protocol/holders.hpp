@@ -6,7 +6,7 @@
 // later: so what comes of a later hold frees what an earlier one of that thread has here, and once a hold is over,
 // nothing that comes of it, or of one before it, takes anything. What a lost node holds is free.
 //
-// Not thread-safe: whoever has one guards it.
+// Not thread-safe: its owner guards it.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ struct holder {
 
 class holders {
 public:
-    /// Who may take more for that hold. Null: it is over, or its node is lost, and nobody waits for the answer.
+    /// The thread's holder, which may take more for that hold. Null: the hold is over, or its node is lost, and no
+    /// block waits for the answer.
     /// `free(name, thread)` frees a name that an earlier hold of the thread has.
     template <class Free>
     [[nodiscard]] holder* admit(const transaction_name& hold, Free&& free) {

@@ -54,7 +54,7 @@ wire::fetched site::look(const std::vector<object_id>& ids, Show&& show) const {
         view.where = alone ? wire::whereabouts::too_large : wire::whereabouts::later;
         if (!alone && first_left == nullptr) first_left = &view;
     }
-    // Who asks again for the same would get the same.
+    // A transaction that asked again for the same would get the same.
     if (!given && first_left != nullptr) first_left->where = wire::whereabouts::too_large;
     return found;
 }

@@ -68,19 +68,25 @@ journal::~journal() {
 }
 
 void journal::begin(std::uint64_t after) {
-    const std::uint64_t next = store_.end();
-    const std::vector<branch> before = store_.branches();
-    std::random_device chance;
-    const branch own{.term = std::max({std::uint64_t{1}, before.empty() ? 0 : before.back().term, after + 1}),
-                     .id = (std::uint64_t{chance()} << 32) | chance() | 1,
-                     .first = before.empty() ? 1 : next};
-    store_.add_branch(own);
+    std::uint64_t next = 0;
+    std::vector<branch> before;
+    branch own;
+    // A follower that is promoted hears of terms meanwhile, and notes them in the file.
+    with_file([&](store& file) {
+        next = file.end();
+        before = file.branches();
+        std::random_device chance;
+        own = {.term = std::max({std::uint64_t{1}, before.empty() ? 0 : before.back().term, after + 1}),
+               .id = (std::uint64_t{chance()} << 32) | chance() | 1,
+               .first = before.empty() ? 1 : next};
+        file.add_branch(own);
+        not_in_snapshot_.store(file.snapshot_position());
+        bytes_to_replay_.store(file.bytes());
+    });
     for (const branch& b : before) others_.know(b);
     next_.store(next);  // first: what a follower's calls read of it was durable, and is to stay so
     durable_.store(next);
-    not_in_snapshot_.store(store_.snapshot_position());
     collected_ = next;
-    bytes_to_replay_.store(store_.bytes());
     thread_ = std::thread{[this] { work(); }};
     if (!followed_) others_.start();
     others_.lead(own);

@@ -100,7 +100,7 @@ public:
     journal(const journal&) = delete;
     journal& operator=(const journal&) = delete;
 
-    /// For recovery: until begin(), by one thread.
+    /// For recovery, by one thread, before follow() or begin().
     [[nodiscard]] store& file() noexcept { return store_; }
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
     /// From here on it takes calls, on a branch of its own, of a term later than `after`. @throws std::system_error,

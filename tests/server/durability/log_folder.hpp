@@ -40,6 +40,16 @@ protected:
         };
         return how;
     }
+    /// Why a server of these settings does not start.
+    template <class Server>
+    static std::string refusal_of(settings how) {
+        try {
+            Server one{std::move(how)};
+        } catch (const std::exception& e) {
+            return e.what();
+        }
+        return "it started";
+    }
     [[nodiscard]] std::string notices() {
         const std::scoped_lock lock{mutex_};
         return notices_;

@@ -84,23 +84,14 @@ TEST_F(durability, time_and_chance) {
     EXPECT_EQ(again.state->cells[1].load(), made);
 }
 
-std::string why_not(settings how) {
-    try {
-        bank b{std::move(how)};
-    } catch (const std::exception& e) {
-        return e.what();
-    }
-    return "it started";
-}
-
 TEST_F(durability, what_is_not_in_the_log_is_found) {
     {
         bank b{with_log()};
         b.raw("clock", {"1"});
     }
-    EXPECT_NE(why_not(with_log()).find("call 1 of the log, clock, cannot be run again: it answers otherwise"),
+    EXPECT_NE(refusal_of<bank>(with_log()).find("call 1 of the log, clock, cannot be run again: it answers otherwise"),
               std::string::npos)
-        << why_not(with_log());
+        << refusal_of<bank>(with_log());
 }
 
 TEST_F(durability, missing_procedures_and_waits) {
@@ -112,7 +103,7 @@ TEST_F(durability, missing_procedures_and_waits) {
         s.start();
         s.call<void>("gone", {}).get();
     }
-    EXPECT_NE(why_not(with_log()).find("there is no procedure 'gone'"), std::string::npos);
+    EXPECT_NE(refusal_of<bank>(with_log()).find("there is no procedure 'gone'"), std::string::npos);
     settings how = with_log();
     how.log.replay_limit = 20ms;
     service s{how};
@@ -133,14 +124,15 @@ TEST_F(durability, missing_procedures_and_waits) {
 TEST_F(durability, files_that_are_none) {
     {
         bank b{with_log()};
-        EXPECT_NE(why_not(with_log()).find("in use by another"), std::string::npos) << why_not(with_log());
+        EXPECT_NE(refusal_of<bank>(with_log()).find("in use by another"), std::string::npos)
+            << refusal_of<bank>(with_log());
     }
     std::ofstream{folder_ + "/text"} << std::string(5000, 'x');
     settings how = with_log();
     how.log.file = folder_ + "/text";
-    EXPECT_NE(why_not(how).find("is no log of a server"), std::string::npos) << why_not(how);
+    EXPECT_NE(refusal_of<bank>(how).find("is no log of a server"), std::string::npos) << refusal_of<bank>(how);
     how.log.file = folder_ + "/none/log";
-    EXPECT_NE(why_not(how).find("cannot be opened"), std::string::npos) << why_not(how);
+    EXPECT_NE(refusal_of<bank>(how).find("cannot be opened"), std::string::npos) << refusal_of<bank>(how);
 }
 
 }  // namespace

@@ -61,14 +61,7 @@ protected:
         for (std::size_t at = all.find(what); at != std::string::npos; at = all.find(what, at + 1)) ++times;
         return times;
     }
-    std::string why_not(settings how) {
-        try {
-            bank b{std::move(how)};
-        } catch (const std::exception& e) {
-            return e.what();
-        }
-        return "it started";
-    }
+    static std::string why_not(settings how) { return refusal_of<bank>(std::move(how)); }
     /// The test's own limit of time is the only one.
     template <class F>
     static void until(const F& holds) {
