@@ -49,8 +49,8 @@ public:
     bool heed_retry() override;
     /// An engine says only whether anything has changed: its conflicts have no way back to look for.
     void look_again() override {}
-    /// An engine reserves objects for the block that holds the lease, so that block opens those again that it had opened
-    /// before.
+    /// An engine reserves objects for the block that holds the lease, so that block opens again what it had
+    /// opened before.
     bool hold_still() override { return !joined() || entries_.empty(); }
     void rolled_back() noexcept override {
         give_up_lease();

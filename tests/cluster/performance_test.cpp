@@ -127,7 +127,7 @@ TEST(cluster_performance, only_nested_blocks_run_again_alone) {
 }
 
 /// Of a bank whose accounts move, once they have moved for a while.
-double trips(unsigned nodes, std::uint64_t accounts, unsigned reads) {
+double trips(unsigned nodes, unsigned accounts, unsigned reads) {
     plan p;
     p.nodes = nodes;
     p.objects = accounts;

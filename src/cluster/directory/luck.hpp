@@ -2,9 +2,9 @@
 //
 // Where many nodes write an object, a pointer to it is mostly old: the object has moved on, and the node that it moved
 // to has seen it go, too. The home hears of every move. So a look that begins there finds the owner at the second node
-// that it asks; one that begins at a pointer at the first if that is right, and at the third by way of the home if it is not.
-// What the home says tells whether the pointer would have been right, so either way something is learnt. As branches
-// are predicted: counters of two bits, which objects of one hash share (Smith, "A Study of Branch Prediction
+// that it asks; one that begins at a pointer at the first if that is right, and at the third by way of the home if it
+// is not. What the home says tells whether the pointer would have been right, so either way something is learnt. As
+// branches are predicted: counters of two bits, which objects of one hash share (Smith, "A Study of Branch Prediction
 // Strategies", ISCA 1981).
 //
 // Thread safety: every member. A count that threads lose to each other is a guess that is a little worse.
