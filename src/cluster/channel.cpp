@@ -1,6 +1,7 @@
 #include "cluster/channel.hpp"
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <thread>
 
@@ -188,6 +189,14 @@ void channel::changed(const object_id& id, std::span<const node_number> watchers
     for (const node_number n : watchers) {
         if (n == site_.self) changes_.tell(id);
         else send(n, wire::kind::changed, 0, wire::encode(wire::changed{id}));
+    }
+}
+
+bool channel::forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept {
+    try {
+        return send(home_of(id, site_.nodes), wire::kind::place, 0, wire::encode(wire::place{id, owner, version}));
+    } catch (const std::bad_alloc&) {
+        return false;
     }
 }
 

@@ -94,6 +94,7 @@ private:
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
     node_facts facts() override { return facts_(); }
     void changed(const object_id& id, std::span<const node_number> watchers) override;
+    [[nodiscard]] bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override;
     [[nodiscard]] bool receive_call(const wire::header& h, std::string_view body);
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 

@@ -39,6 +39,10 @@ struct nobody final : audience {
     void changed(const object_id&, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) demand(n < nodes);
     }
+    bool forgets(const object_id&, node_number owner, std::uint64_t) noexcept override {
+        demand(owner < nodes);
+        return true;
+    }
 };
 nobody listener;
 
