@@ -31,7 +31,11 @@ if [ "$expected" = ill ]; then
     [ $found = ill ] && echo "guest: noticed: $build"
     exit
 fi
-[ $found = well ] || exit 1
+[ $found = well ] || {
+    kill $scheduler
+    wait $scheduler
+    exit 1
+}
 kill -TERM $scheduler || exit 1
 wait $scheduler || exit 1
 [ "$(cat /sys/kernel/sched_ext/state)" = disabled ] && [ ! -e /run/tutti/scheduler ]
