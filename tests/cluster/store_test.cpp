@@ -42,7 +42,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
         EXPECT_EQ(f.old_bytes == 0, old == 0) << when;
     };
     const auto write = [this](std::uint64_t version, tutti::wire::action what) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, what, "bytes", version, other);
     };
     expect(0, 0, 0, "at first");
@@ -62,7 +62,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
     readers.leave(reader);
     readers.hear(1, 9);
     clock.raise_to(9);
-    ASSERT_TRUE(objects.lock_to_write(id, 9, other));
+    ASSERT_EQ(objects.lock_to_write(id, 9, other), tutti::wire::obstacle::none);
     objects.settle(id, tutti::wire::action::put, "bytes", 10, other);
     EXPECT_LE(objects.count().old_values, 1u) << "nobody asks for them any more";
 }
@@ -71,7 +71,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
 TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
     clock.raise_to(3);
     readers.hear(1, 0);
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     objects.install(id, true, "new", 9, 1);
     EXPECT_EQ(look(5).where, tutti::wire::whereabouts::busy) << "whether version 5 came here or there is not known yet";
     objects.settle(id, tutti::wire::action::leave, {}, 7, other);
@@ -86,7 +86,7 @@ TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
 
 TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
     for (std::uint64_t version = 1; version <= 3; ++version) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, std::to_string(version), version, other);
     }
     EXPECT_FALSE(look(0).exists);
@@ -95,9 +95,9 @@ TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
     EXPECT_EQ(look(3).bytes, "3");
     readers.leave(reader);
     readers.hear(1, 3);
-    ASSERT_TRUE(objects.lock_to_write(id, 3, other));
+    ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::obstacle::none);
     objects.settle(id, tutti::wire::action::put, "4", 4, other);
-    ASSERT_TRUE(objects.lock_to_write(id, 4, other));
+    ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::obstacle::none);
     objects.settle(id, tutti::wire::action::put, "5", 5, other);
     EXPECT_EQ(look(2).where, tutti::wire::whereabouts::too_old);
     EXPECT_EQ(look(4).bytes, "4");
@@ -106,7 +106,7 @@ TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
 // A node that says nothing must not make the others keep everything.
 TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
     for (std::uint64_t version = 1; version <= 100'000; ++version) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, "x", version, other);
     }
     EXPECT_EQ(look(0).where, tutti::wire::whereabouts::too_old);
@@ -116,7 +116,7 @@ TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
 // Whatever was large among them.
 TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones_alternate) {
     for (std::uint64_t version = 1; version <= 200; ++version) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, std::string(version % 2 << 20, 'x'), version, other);
     }
     EXPECT_EQ(look(100).where, tutti::wire::whereabouts::too_old);
@@ -138,12 +138,12 @@ TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 0));
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     EXPECT_TRUE(objects.watch(id, 0, 1)) << "whoever holds it locked may not commit";
     objects.unlock(id, other);
     EXPECT_TRUE(all.told.empty());
     for (const std::uint64_t version : {1u, 2u}) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, "x", version, other);
     }
     EXPECT_EQ(all.told, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
@@ -153,14 +153,14 @@ TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
 TEST_F(store_test, who_watches_an_object_that_leaves_and_is_back_is_told) {
     recorder all;
     objects.tell(all);
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     EXPECT_TRUE(objects.watch(id, 0, 0));
     objects.install(id, true, "new", 9, 1);
     EXPECT_EQ(all.told.size(), 1u);
 }
 
 TEST_F(store_test, nobody_sleeps_over_what_a_node_that_has_gone_holds_locked) {
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     objects.lose(1);
     EXPECT_FALSE(objects.watch(id, 0, 0));
 }
@@ -178,7 +178,7 @@ TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
     }
     EXPECT_GT(all.told.size(), 30'000u);
     for (const object_id& o : watched) {
-        ASSERT_TRUE(objects.lock_to_write(o, 0, other));
+        ASSERT_EQ(objects.lock_to_write(o, 0, other), tutti::wire::obstacle::none);
         objects.settle(o, tutti::wire::action::put, "x", 1, other);
     }
     ASSERT_EQ(all.told.size(), watched.size());
