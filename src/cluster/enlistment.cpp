@@ -51,18 +51,19 @@ void enlistment::pause_after_defeat() {
     if (api::contention_of(descriptor_).how.pauses) line_.pause(defeats_);
 }
 
-enlistment& enlistment::outermost() {
+enlistment& enlistment::leader() {
     core::descriptor* d = &descriptor_;
-    while (d->outer != nullptr) d = d->outer;
-    return static_cast<enlistment&>(body_.here(*d));
+    while (d->outer != nullptr && d->outer->running()) d = d->outer;
+    if (d == &descriptor_) return *this;
+    auto& whole = static_cast<enlistment&>(body_.here(*d));
+    return whole.joined() ? whole : *this;
 }
 
 void enlistment::mind_others() {
     using enum core::distant_conduct::claim;
     const api::contention c = api::contention_of(descriptor_);
     manners m{.waits = c.how.waits};
-    enlistment& whole = outermost();
-    enlistment& whose = whole.joined() ? whole : *this;
+    enlistment& whose = leader();
     const bool has_lost = whose.defeats_ != 0;
     bool asserts = true;
     switch (c.how.by) {
@@ -274,7 +275,11 @@ void enlistment::acquire(std::span<const named_lock> locks) {
 }
 
 /// Of the blocks around this one, whose locks are not in its way.
-const transaction_name& enlistment::family() { return outermost().claims_.name(); }
+const transaction_name& enlistment::family() const {
+    core::descriptor* outermost = &descriptor_;
+    while (outermost->outer != nullptr) outermost = outermost->outer;
+    return static_cast<const enlistment&>(body_.here(*outermost)).claims_.name();
+}
 
 void enlistment::fail_to_claim(outcome o) {
     if (o == outcome::too_large) {

@@ -61,15 +61,15 @@ private:
     /// Tells the attempt how to behave.
     void mind_others();
     void pause_after_defeat();
-    /// That of the outermost block around this one.
-    [[nodiscard]] enlistment& outermost();
+    /// Whose age and defeats count: those of the outermost block that runs around this one, if it has opened objects.
+    [[nodiscard]] enlistment& leader();
     void open_new(std::span<const object_id> ids);
     /// Of an irrevocable block: waits for the objects, however long others hold them.
     [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);
     /// Of an irrevocable block that has opened nothing yet.
     void bind();
     void refuse_second_cluster() const;
-    [[nodiscard]] const transaction_name& family();
+    [[nodiscard]] const transaction_name& family() const;
     [[noreturn]] void fail_to_claim(outcome o);
     /// What is rolled back goes the same way again as a rule. Opened in one trip, its objects are had sooner and stay
     /// current for as long as the rest takes, which is what the conflict was about.

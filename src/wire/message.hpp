@@ -148,8 +148,8 @@ struct fetched {
     }
 };
 
-/// To the owners of what an irrevocable block, or one that asserts itself, opens. `who` is a hold, as of abstract locks,
-/// and its release frees all.
+/// To the owners of what an irrevocable block, or one that asserts itself, opens. `who` is a hold, as of abstract
+/// locks, and its release frees all.
 struct reserve {
     transaction_name who;
     precedence as{};

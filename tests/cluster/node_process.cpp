@@ -8,7 +8,8 @@
 //   value         says what that object of this node is
 //   cancel <n>    n blocks that touch that object and are cancelled
 //   storm         a thread writes objects that all nodes share, one after the other, until the process ends
-//   endure <p>    a block of policy p that reads all of those for a while and writes one: says how many attempts it took
+//   endure <p>    a block of policy p that reads all of those for a while, and writes one: says how many attempts it
+//                 took
 //   look <n>      n blocks, each of which looks for another object, so that all nodes are asked
 //   hold          an irrevocable block opens those objects of all nodes, says "held", and never ends
 //   doze          one more thread sleeps in retry until the end

@@ -33,6 +33,47 @@ struct store_test : ::testing::Test {
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
 
+// S8: who passes a reservation, and who gets it.
+TEST_F(store_test, reservations_give_way_to_those_that_go_first) {
+    using tutti::wire::obstacle;
+    using tutti::wire::whereabouts;
+    const auto reserve = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age, bool firm = false) {
+        tutti::wire::object_view view;
+        const bool fresh =
+            objects.reserve(id, {.who = {1, slot, 1}, .as = {rank, age}, .firm = firm, .ids = {}}, true, view);
+        EXPECT_EQ(view.where, whereabouts::here);
+        return fresh;
+    };
+    const auto lock = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age) {
+        const transaction_name who{1, slot, 1};
+        const obstacle why = objects.lock_to_write(id, 0, who, {rank, age});
+        if (why == obstacle::none) objects.unlock(id, who);
+        return why;
+    };
+    EXPECT_TRUE(reserve(1, 0, 5));
+    EXPECT_FALSE(reserve(1, 0, 5)) << "it was the thread's";
+    EXPECT_EQ(lock(1, 0, 5), obstacle::none) << "its own";
+    EXPECT_EQ(lock(2, 0, 5), obstacle::none) << "of the same execution";
+    EXPECT_EQ(lock(2, 0, 0), obstacle::outranked) << "no age is younger than any";
+    EXPECT_EQ(lock(2, 0, 6), obstacle::outranked) << "younger";
+    EXPECT_EQ(lock(2, -1, 4), obstacle::outranked) << "a lower rank";
+    EXPECT_EQ(objects.count().outranked, 3u);
+    EXPECT_EQ(objects.count().given_way, 0u);
+    EXPECT_EQ(lock(2, 0, 4), obstacle::none) << "older";
+    EXPECT_EQ(lock(2, 1, 0), obstacle::none) << "a higher rank";
+    EXPECT_EQ(objects.count().given_way, 2u);
+    EXPECT_FALSE(reserve(2, 0, 6)) << "it just looks";
+    EXPECT_TRUE(reserve(2, 0, 4)) << "it takes over";
+    EXPECT_EQ(lock(1, 0, 5), obstacle::outranked);
+    objects.end_reservation(id, 1u << 16 | 1);
+    EXPECT_EQ(lock(1, 0, 5), obstacle::outranked) << "the release of one who has lost it";
+    EXPECT_TRUE(reserve(3, 0, 0, true)) << "a firm one takes over from all";
+    EXPECT_EQ(lock(2, 9, 1), obstacle::outranked);
+    EXPECT_FALSE(reserve(2, 9, 1));
+    objects.end_reservation(id, 1u << 16 | 3);
+    EXPECT_EQ(lock(2, 0, 0), obstacle::none);
+}
+
 TEST_F(store_test, objects_and_old_values_are_counted) {
     const auto expect = [this](std::uint64_t there, std::uint64_t entries, std::uint64_t old, const char* when) {
         const store::figures f = objects.count();

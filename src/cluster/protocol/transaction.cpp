@@ -32,6 +32,7 @@ bool transaction::begin(bool snapshot) {
     bound_to_ = nullptr;
     manners_ = {};
     waits_ = 0;
+    obstacle_ = {};
     if (snapshot) entered_ = site_.readers.enter();
     time_ = snapshot ? *entered_ : site_.clock.now();
     used_ = 0;
