@@ -42,6 +42,12 @@ enum class fault : std::uint8_t {
     decided_gives_way,             ///< a commit that has been promised its locks loses them to one that goes first
     protect_nobody,                ///< a reservation that is not firm keeps nobody out
     protection_never_ends,         ///< what was reserved for an execution stays so when it is over
+    forget_what_is_locked,         ///< a directory drops an entry that a transaction has locked
+    forget_at_home,                ///< a home drops its pointer
+    forget_in_silence,             ///< a former owner drops its pointer, or a trace, and does not tell the home
+    forget_the_version,            ///< a home that drops a trace shows the object as never written
+    forget_before_readers,         ///< it does not wait for readers of older times
+    forget_who_watches,            ///< an owner gives a trace to its home though a block sleeps over it
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -25,6 +25,7 @@ struct plan {
     moving how = moving::to_writer;
     cluster::testing::conduct conduct = cluster::testing::conduct::patient;
     wire::conditions network;
+    store::limits directory;
 };
 
 inline constexpr const char* never_ends = "it does not end";
@@ -65,13 +66,14 @@ public:
     [[nodiscard]] store::figures stood_back();
     /// Of one transaction, the most.
     [[nodiscard]] unsigned most_attempts() const noexcept { return most_attempts_; }
+    /// Times that a directory forgot what its object's home had to be told of.
+    using mesh::told_homes;
     /// Irrevocable blocks that committed: all; and those that had opened objects before they became so.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
     [[nodiscard]] std::size_t bound_late() const noexcept { return bound_late_; }
 
 private:
     class client;
-    class bell_ringer;
 
     void heard_of_change(node_number at, const object_id& id) override;
     void go_wrong(const char* what) override { wrong_ = what; }
@@ -81,7 +83,6 @@ private:
 
     const plan plan_;
     history history_;
-    std::vector<std::unique_ptr<bell_ringer>> ringers_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
