@@ -180,7 +180,10 @@ private:
     std::string_view rest_;
 };
 
-void attack_transaction(std::string_view bytes, bool snapshot, bool bound) {
+enum class attacked : std::uint8_t { plain, shielded, snapshot, bound };
+
+void attack_transaction(std::string_view bytes, attacked as) {
+    const bool snapshot = as == attacked::snapshot;
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
@@ -189,7 +192,8 @@ void attack_transaction(std::string_view bytes, bool snapshot, bool bound) {
     claims hold{s, net, 0};
     for (int attempt = 0; attempt < 3; ++attempt) {
         demand(t.begin(snapshot));
-        outcome o = bound ? t.bind(hold) : outcome::good;
+        if (as == attacked::shielded) t.behave({.as = {.rank = 1, .age = hold.age()}, .shield = &hold});
+        outcome o = as == attacked::bound ? t.bind(hold) : outcome::good;
         for (object_id id = first_id; id.low <= last_id.low && o == outcome::good; id.low += 2) {
             const object_id two[] = {id, {id.high, id.low + 1}};
             o = t.open(two);
@@ -220,7 +224,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     if (data[0] % 2 == 1) {
-        attack_transaction(bytes, data[0] % 4 == 3, data[0] % 8 == 5);
+        attack_transaction(bytes, static_cast<attacked>(data[0] / 2 % 4));
         return 0;
     }
     demand(attack_site(bytes, bytes.size() + 1) == attack_site(bytes, data[0] / 2 % 32 + 1u));

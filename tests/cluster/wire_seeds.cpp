@@ -20,11 +20,12 @@ public:
 
     /// For the site: frames.
     void serve(const std::string& name, const std::string& frames) { write(name, '\x12', frames); }
-    /// For a transaction (or a snapshot reader, or an irrevocable block): answers.
+    /// For a transaction (or one that asserts itself, a snapshot reader, an irrevocable block): answers.
     void answer(const std::string& name, const std::string& answers) {
         write(name, '\x01', answers);
-        write(name + "-snapshot", '\x03', answers);
-        write(name + "-bound", '\x05', answers);
+        write(name + "-shielded", '\x03', answers);
+        write(name + "-snapshot", '\x05', answers);
+        write(name + "-bound", '\x07', answers);
     }
     void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
 
@@ -69,6 +70,7 @@ int main(int argc, char** argv) {
     }
     const transaction_name who{.node = 1, .slot = 2, .sequence = 3};
     const prepare both{.who = who,
+                       .as = {.rank = 1, .age = 9},
                        .decide = false,
                        .reads = {{here[0], 0}},
                        .writes = {{here[1], 0, action::put, "bytes"}, {here[2], 0, action::leave, ""}}};
@@ -88,9 +90,17 @@ int main(int argc, char** argv) {
     ++later.who.sequence;
     all.serve("names", frame(kind::claim, names) + frame(kind::claim, later) + frame(kind::release, release{who}) +
                            frame(kind::claim, names));
-    const reserve wanted{.who = who, .alone = false, .values = true, .ids = {here[0], here[1]}};
+    const reserve wanted{.who = who, .as = {}, .firm = true, .alone = false, .values = true, .ids = {here[0], here[1]}};
     reserve alone = wanted;
     alone.alone = true;
+    reserve ranked = wanted, of_another_thread = wanted, ahead_of_clock = wanted;
+    ranked.firm = false;
+    ranked.as = {.rank = 2, .age = 9};
+    of_another_thread.who.slot = 4;
+    ahead_of_clock.as.age = newest;
+    all.serve("assert", frame(kind::reserve, ranked) + frame(kind::reserve, of_another_thread) + prepared + ids +
+                            frame(kind::release, release{who}) + prepared);
+    all.serve("age-newest", frame(kind::reserve, ahead_of_clock) + ids);
     all.serve("reserve", frame(kind::reserve, wanted) + prepared + frame(kind::reserve, alone) + ids +
                              frame(kind::release, release{who}) + frame(kind::reserve, wanted));
     // Servers' calls: two to run, of which the second finds no server, answers that nobody or somebody waits for, and
@@ -139,6 +149,11 @@ int main(int argc, char** argv) {
         const std::string name = "answer-" + std::to_string(w);
         all.answer(name + "-one", one + one + one + one + reply(checked{1}) + one + reply(answered{true, 9}));
         all.answer(name + "-two", two + two + two + two + reply(answered{true, 9}));
+        for (const obstacle why : {obstacle::outranked, obstacle::locked, obstacle::stale}) {
+            const std::string no = reply(answered{.yes = false, .version = 0, .why = why});
+            all.answer(name + "-no-" + std::to_string(static_cast<int>(why)),
+                       two + two + two + two + no + no + two + no);
+        }
     }
     all.finish();
     return 0;

@@ -98,26 +98,40 @@ bool store::is_current(const object_id& id, std::uint64_t version, const transac
     return o.here && o.version == version && (!o.writer.exists() || o.writer == who);
 }
 
-const store::reservation* store::reservation_against(const shard& s, const object_id& id,
-                                                     const transaction_name& who) noexcept {
-    if (s.reserved.empty() || broken(fault::lock_what_is_reserved)) return nullptr;
+bool store::keeps_out(shard& s, const object_id& id, const transaction_name& who, const wire::precedence& as,
+                      bool to_write) noexcept {
+    if (s.reserved.empty() || broken(fault::lock_what_is_reserved)) return false;
     const auto at = s.reserved.find(id);
-    return at != s.reserved.end() && at->second.holder.thread() != who.thread() ? &at->second : nullptr;
+    if (at == s.reserved.end()) return false;
+    const reservation& r = at->second;
+    if (r.holder.thread() == who.thread() || !(to_write || r.alone)) return false;
+    if (!r.firm) {
+        if (broken(fault::protect_nobody) || are_one(as, who.node, r.as, r.holder.node)) return false;
+        if (goes_first(as, who.node, r.as, r.holder.node)) {
+            ++s.count.given_way;
+            return false;
+        }
+    }
+    ++s.count.outranked;
+    return true;
 }
 
-bool store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who) {
-    if (broken(fault::no_validation_at_commit)) return true;
-    if (broken(fault::no_read_locks)) return is_current(id, version, who);
+wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                   const wire::precedence& as) {
+    using enum wire::obstacle;
+    if (broken(fault::no_validation_at_commit)) return none;
+    if (broken(fault::no_read_locks)) return is_current(id, version, who) ? none : stale;
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    const reservation* const against = reservation_against(s, id, who);
     const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // which nobody does
-    const bool free =
-        o.here && o.version == version && !o.writer.exists() && !named_twice && (against == nullptr || !against->alone);
-    if (free) o.readers.push_back(who);
+    wire::obstacle why = none;
+    if (!o.here || o.version != version) why = stale;
+    else if (keeps_out(s, id, who, as, false)) why = outranked;
+    else if (o.writer.exists() || named_twice) why = locked;
+    else o.readers.push_back(who);
     tidy(s, id);
-    return free;
+    return why;
 }
 
 /// A node that is gone decides nothing any more: what its transactions have read need not stay as it was.
@@ -125,18 +139,28 @@ void store::forget_lost_readers(object& o) noexcept {
     std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
 }
 
-bool store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who) {
+wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                    const wire::precedence& as) {
+    using enum wire::obstacle;
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
     forget_lost_readers(o);
-    const bool free = o.here && o.version == version && !o.is_locked() && reservation_against(s, id, who) == nullptr;
-    if (free) {
+    // Whoever has a lock has been promised it, and may have decided: it gives way to nobody.
+    const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
+    wire::obstacle why = none;
+    if (!o.here || o.version != version) {
+        why = stale;
+    } else if (keeps_out(s, id, who, as, true)) {
+        why = outranked;
+    } else if (o.is_locked() && !gives_way) {
+        why = locked;
+    } else {
         o.writer = who;
         o.locked_at = clock_.now();
     }
     tidy(s, id);
-    return free;
+    return why;
 }
 
 void store::unlock(const object_id& id, const transaction_name& who) noexcept {
@@ -148,6 +172,28 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     if (o.writer == who) o.writer = {};
     std::erase(o.readers, who);
     tidy(s, id);
+}
+
+store::reservation* store::take_reservation(shard& s, const object_id& id, const wire::reserve& how, bool more,
+                                            bool& fresh) {
+    const auto [at, made] = s.reserved.try_emplace(id, reservation{how.who, how.as, how.firm});
+    reservation& r = at->second;
+    fresh = made || r.holder.thread() != how.who.thread();
+    if (!fresh) {
+        r.holder = how.who;
+        r.as = how.as;
+        r.firm = r.firm || how.firm;
+    } else if (!more) {
+        if (made) s.reserved.erase(at);
+        return nullptr;
+    } else if (!made) {
+        const bool passes = !r.firm && (how.firm || goes_first(how.as, how.who.node, r.as, r.holder.node));
+        if (!passes) return nullptr;
+        ++s.count.given_way;
+        r = {how.who, how.as, how.firm};
+    }
+    r.alone = r.alone || how.alone;
+    return &r;
 }
 
 bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view) {
@@ -165,14 +211,16 @@ bool store::reserve_locked(shard& s, const object_id& id, const wire::reserve& h
     view.version = o.version;
     view.where = wire::whereabouts::elsewhere;
     if (!o.here) return false;
-    auto at = s.reserved.find(id);
-    const bool fresh = at == s.reserved.end();
-    view.where = fresh && !more ? wire::whereabouts::too_large : wire::whereabouts::busy;
-    if (fresh && !more) return false;
-    if (fresh) at = s.reserved.emplace(id, reservation{how.who}).first;
-    view.owner = at->second.holder.node;
-    if (at->second.holder.thread() != how.who.thread()) return false;
-    at->second.alone = at->second.alone || how.alone;
+    bool fresh = false;
+    const reservation* const mine = take_reservation(s, id, how, more, fresh);
+    view.where = wire::whereabouts::busy;
+    if (mine == nullptr && how.firm) {
+        const auto others = s.reserved.find(id);
+        if (others == s.reserved.end()) view.where = wire::whereabouts::too_large;
+        else view.owner = others->second.holder.node;
+        return false;
+    }
+    fresh = fresh && mine != nullptr;
     if (o.writer.exists()) {
         if (is_lost(o.writer.node)) view.where = wire::whereabouts::in_doubt;
         view.owner = o.writer.node;
@@ -185,7 +233,7 @@ bool store::reserve_locked(shard& s, const object_id& id, const wire::reserve& h
     view.exists = o.exists;
     view.valid_at = clock_.now();
     if (how.values) view.bytes = o.bytes;
-    if (broken(fault::reservation_ends_with_answer)) s.reserved.erase(at);
+    if (mine != nullptr && broken(fault::reservation_ends_with_answer)) s.reserved.erase(id);
     return fresh;
 }
 
@@ -399,6 +447,8 @@ store::figures store::count() {
         all.entries += s.objects.size();
         all.old_values += s.count.old_values;
         all.old_bytes += s.count.old_bytes;
+        all.outranked += s.count.outranked;
+        all.given_way += s.count.given_way;
     }
     return all;
 }

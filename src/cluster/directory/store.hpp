@@ -17,9 +17,10 @@
 //   S7  Who watches an object in the version that it has here is told of its next change, once. Both look at it with
 //       its shard locked: so the watch finds another version, or the change finds the watcher. A change that needs room
 //       may tell who watches something else, where nothing has changed: a shard keeps `most_watched` objects at most.
-//   S8  An object is reserved for one thread at most. The store gives no other thread a write lock of it, nor, if it is
-//       reserved `alone`, a read lock; a transaction that had locked it before may still write it, or let it go. Every
-//       transaction may look at it.
+//   S8  An object is reserved for one thread at most. If that is firm, the store gives no other thread a write lock of
+//       it, nor, if it is reserved `alone`, a read lock; if it is not, to none but those that go first, and to those of
+//       the same execution. A transaction that had locked it before may still write it, or let it go. Every transaction
+//       may look at it. A reservation passes to a firm one, and to one that goes first.
 //   S9  What a directory keeps beside the objects that are here, and at homes the pointers to those that are elsewhere,
 //       has a bound (`limits`). These may be forgotten while nobody has them locked or reserved, and no reader asks for
 //       an older value:
@@ -44,6 +45,7 @@
 #include <vector>
 
 #include "cluster/directory/placement.hpp"
+#include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/snapshots.hpp"
 #include "wire/message.hpp"
 
@@ -85,14 +87,17 @@ public:
     void look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest);
     /// Whether it is here, of that version, and not locked for writing by anybody but `who`.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
-    /// False: it is not here, has another version, or another transaction is in the way.
-    [[nodiscard]] bool lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who);
-    [[nodiscard]] bool lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who);
+    /// `none`: it is locked. stale: it is not here, or has another version.
+    [[nodiscard]] wire::obstacle lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                              const wire::precedence& as = {});
+    [[nodiscard]] wire::obstacle lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                               const wire::precedence& as = {});
     void unlock(const object_id& id, const transaction_name& who) noexcept;
 
-    /// S8, for its thread, unless it is another's (then it is busy), or elsewhere; too_large where that would
-    /// be one `more` than may be. The view is that of now, with the bytes if `value`; busy also while somebody's lock
-    /// is in the way, though the object is reserved by then. Whether it was not reserved, and now is.
+    /// S8, for its thread, unless it is elsewhere, or reserved for another that stays. Where it cannot be reserved, or
+    /// that would be one `more` than may be, a firm one is told busy or too_large, and any other just looks. The view
+    /// is that of now, with the bytes if `value`; busy also while somebody's lock is in the way, though the object is
+    /// reserved by then. Whether it was not the thread's, and now is.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
@@ -126,6 +131,8 @@ public:
         std::uint64_t objects = 0;  ///< that exist here
         std::uint64_t entries = 0;  ///< these, pointers, and what is left of those that were erased
         std::uint64_t old_values = 0, old_bytes = 0;
+        std::uint64_t outranked = 0;  ///< locks that were not given, since the object was reserved
+        std::uint64_t given_way = 0;  ///< times that one who goes first got what was reserved
     };
     [[nodiscard]] figures count();
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
@@ -163,6 +170,8 @@ private:
     using watchers = std::vector<node_number>;
     struct reservation {
         transaction_name holder;
+        wire::precedence as{};
+        bool firm = false;
         bool alone = false;
     };
     struct alignas(64) shard {
@@ -194,6 +203,13 @@ private:
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
+    /// Whether it keeps a lock from that transaction.
+    [[nodiscard]] static bool keeps_out(shard& s, const object_id& id, const transaction_name& who,
+                                        const wire::precedence& as, bool to_write) noexcept;
+    /// The reservation, made or taken over if it may be; null where it is another's, and stays so, or would be one
+    /// `more` than may be. `fresh`: it was not the thread's before.
+    [[nodiscard]] static reservation* take_reservation(shard& s, const object_id& id, const wire::reserve& how,
+                                                       bool more, bool& fresh);
     /// Version of an object without an entry, at its home.
     [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
         return broken(fault::forget_the_version) ? 0 : s.version_of_absent;
@@ -207,9 +223,6 @@ private:
     void drop_erased(shard& s);
     /// False: not now.
     [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
-    /// Of another thread, or null.
-    [[nodiscard]] static const reservation* reservation_against(const shard& s, const object_id& id,
-                                                                const transaction_name& who) noexcept;
     void forget_lost_readers(object& o) noexcept;
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
     [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, const wire::reserve& how, bool more,
