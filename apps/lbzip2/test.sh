@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test.sh <folder> [rounds]: lbzip2 with blocks (build.sh) against lbzip2 with locks: the same bytes and status, for what
-# its authors test it with, for what is cut or damaged, and for any number of threads. How much of a damaged file was
-# written before the error was found, and which of several was first, is chance in both.
+# its authors test it with, for what is cut or damaged, and for any number of threads. How much of what comes before the
+# damage was written when the error was found, and which of several was first, is chance in both.
 set -euo pipefail
 
 folder=$(cd "$1" && pwd)
@@ -85,6 +85,24 @@ for ((round = 1; round <= rounds; ++round)); do
     for i in {1..10}; do
         head -c $((RANDOM * 32768 % size + RANDOM % 7)) "$work/packed" >"$work/cut"
         same "$work/cut" -dc -n 4
+    done
+    # A damaged block in the middle, by any thread: what comes before it may have been written, and nothing behind it.
+    run "$locks" "$work/locks" -c -1 <"$text"
+    cp "$work/locks.out" "$work/packed"
+    size=$(stat -c %s "$work/packed")
+    for part in 1 3 5 7 9 11; do
+        cp "$work/packed" "$work/damaged"
+        printf '\xff\x00\xff' | dd of="$work/damaged" bs=1 seek=$((size * part / 12)) conv=notrunc status=none
+        for threads in 1 2 4 9; do
+            same "$work/damaged" -dc -n "$threads"
+            for program in locks blocks; do
+                (($(<"$work/$program.status") != 0)) &&
+                    cmp -s -n "$(stat -c %s "$work/$program.out")" "$work/$program.out" "$text" && continue
+                echo "FAILED: lbzip2 with $program, $threads threads: part $part of 12 is damaged, and what was written is" \
+                    "not what comes before it (status $(<"$work/$program.status"))"
+                failures=$((failures + 1))
+            done
+        done
     done
     for sample in "$folder"/source/tests/*.bz2; do
         for threads in 1 4; do same "$sample" -dc -n "$threads"; done

@@ -7,12 +7,13 @@
 #include <main.h>
 #include <signals.h>
 
+bool tm_failed;
 static _Thread_local const char* told;
 
 /* At commit, while ownership is still held: the thread may not end here. */
 static void tell(void* what) { told = what; }
 
-void tm_fail(const char* what) { _ITM_addUserCommitAction(tell, tm_any_transaction, (void*)(uintptr_t)what); }
+void tm_tell(const char* what) { _ITM_addUserCommitAction(tell, tm_any_transaction, (void*)(uintptr_t)what); }
 
 void tm_fail_if_told(const int* scope) {
     (void)scope;

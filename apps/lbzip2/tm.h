@@ -14,8 +14,15 @@
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
 void xalloc_die(void) __attribute__((noreturn)) TM_PURE;
 
-/* In the place of failf in a block: the program fails once the block has committed. `what` is a constant. */
-void tm_fail(const char* what) TM_PURE;
+/* In the place of failf in a block: the program fails once the block has committed. `what` is a constant. Under a lock
+ * nobody came between the error and the end; here others see in their blocks that nothing is written any more, and that
+ * the work is never done. */
+extern bool tm_failed;
+void tm_tell(const char* what) TM_PURE;
+TM_SAFE static inline void tm_fail(const char* what) {
+    tm_failed = true;
+    tm_tell(what);
+}
 void tm_fail_if_told(const int* scope) TM_PURE;
 /* Sends the process this signal when the block commits. */
 void tm_raise(int signal) TM_PURE;

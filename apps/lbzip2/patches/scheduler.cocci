@@ -314,6 +314,22 @@ iterator name TM_SCHED;
 // ---- errors are found in blocks
 
 @@
+expression E;
+@@
+can_reorder(void) {
+- return (E);
++ return !tm_failed && (E);
+}
+
+@@
+expression E;
+@@
+can_terminate(void) {
+- return (E);
++ return !tm_failed && (E);
+}
+
+@@
 expression F, E;
 @@
 - failf(F, "compressed data error: %s", err2str(E));

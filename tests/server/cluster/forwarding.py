@@ -252,13 +252,13 @@ def check_owner_stopped(arguments):
         demand(0 <= found <= len(asked), f"{len(asked)} calls have added {found}")
         far = there.index(0)
         until("it finds itself alone", lambda: refused(lambda: three.call("put", far, 1)).startswith("LOST "))
-        last = int(three.call("put", at_three, 0)) - START
-        demand(found <= last <= len(asked), f"{len(asked)} calls have added {last}")
         for s in (one, two):
             demand(refused(lambda: s.call("put", at_three, 1)).startswith("LOST put: "), "a lost object")
             for home in (0, 1):
                 demand(int(s.call("where", there.index(home))) == home, "the others do not serve each other any more")
-        demand(int(three.call("put", at_three, 0)) - START == last, "a call has run after it was said to be lost")
+        # What it had been sent may run late, and no call more than once.
+        last = int(three.call("put", at_three, 0)) - START
+        demand(found <= last <= len(asked), f"{len(asked)} calls have added {last}")
 
 
 def check_caller_stopped(arguments):
