@@ -17,6 +17,8 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,24 +90,28 @@ private:
     /// A record, and what it was before, the oldest first.
     struct cell {
         backend::record now;
-        std::deque<backend::record> before;
+        std::unique_ptr<std::deque<backend::record>> before;  // null: nothing
     };
     struct replaced {
         version by = 0;
         key of;
         std::size_t bytes = 0;
     };
-    using cells = std::unordered_map<key, cell>;
+    struct hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view k) const noexcept { return std::hash<std::string_view>{}(k); }
+    };
+    using cells = std::unordered_map<key, cell, hash, std::equal_to<>>;
 
     [[nodiscard]] outcome commit(const operation& o);
     void forget(const operation& o);
     [[nodiscard]] bool is(const check_view& c) const;
     [[nodiscard]] bool passes(const operation& o) const;
     void put(const write_view& w, version at);
-    void count(const key& k, const backend::record& r, bool more) noexcept;
+    void count(std::string_view k, const backend::record& r, bool more) noexcept;
     void shrink();
     /// As it was in the state `at`. REQUIRES: not below the floor.
-    [[nodiscard]] const backend::record& as_of(const key& k, version at) const;
+    [[nodiscard]] const backend::record& as_of(std::string_view k, version at) const;
 
     const window most_;
     cells cells_;

@@ -13,6 +13,7 @@
 // Thread safety: none; everything is called, and calls back, on the thread of the raft_io's loop.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -55,7 +56,7 @@ class seat {
 public:
     /// `io` outlives it. Throws backend::refusal.
     seat(raft_io& io, seat_settings how);
-    /// REQUIRES: never started, or closed.
+    /// REQUIRES: closed.
     ~seat();
     seat(const seat&) = delete;
     seat& operator=(const seat&) = delete;
@@ -98,9 +99,6 @@ public:
 
 private:
     struct body;  // what has raft's types in it
-    struct commit_waiting;
-    struct get_waiting;
-
     machine machine_;
     std::function<void()> told_;
     std::string broken_by_;
