@@ -1,0 +1,65 @@
+// Who is in the group: changes go through its log, one at a time.
+#include "cluster/replica/seat_body.hpp"
+
+namespace tutti::cluster::replica {
+
+void seat::admit(member who, changed done) {
+    auto w = std::make_unique<body::change_waiting>();
+    w->of = this;
+    w->change.data = w.get();
+    w->who = std::move(who);
+    w->done = std::move(done);
+    const auto voted = [](raft_change* r, int status) {
+        const std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
+        all->done(status == 0 ? std::string{} : all->of->body_->why(status));
+    };
+    const auto added = [](raft_change* r, int status) {
+        std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
+        raft& group = all->of->body_->raft_;
+        constexpr auto done = +[](raft_change* again, int end) {
+            const std::unique_ptr<body::change_waiting> last{static_cast<body::change_waiting*>(again->data)};
+            last->done(end == 0 ? std::string{} : last->of->body_->why(end));
+        };
+        if (status == 0) status = raft_assign(&group, &all->change, all->who.id, RAFT_VOTER, done);
+        if (status == 0) {
+            (void)all.release();  // raft calls back
+        } else {
+            all->done(all->of->body_->why(status));
+        }
+    };
+    raft& group = body_->raft_;
+    int failed = raft_add(&group, &w->change, w->who.id, w->who.address.c_str(), added);
+    // It was added before, and has no vote yet.
+    if (failed == RAFT_DUPLICATEID) failed = raft_assign(&group, &w->change, w->who.id, RAFT_VOTER, voted);
+    if (failed == 0) {
+        (void)w.release();  // raft calls back
+    } else {
+        w->done(body_->why(failed));
+    }
+}
+
+void seat::remove(std::uint64_t id, changed done) {
+    auto w = std::make_unique<body::change_waiting>();
+    w->of = this;
+    w->change.data = w.get();
+    w->done = std::move(done);
+    const int failed = raft_remove(&body_->raft_, &w->change, id, [](raft_change* r, int status) {
+        const std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
+        all->done(status == 0 ? std::string{} : all->of->body_->why(status));
+    });
+    if (failed == 0) {
+        (void)w.release();  // raft calls back
+    } else {
+        w->done(body_->why(failed));
+    }
+}
+
+std::vector<seat::role> seat::members() const {
+    const raft_configuration& now = body_->raft_.configuration;
+    std::vector<role> all;
+    for (unsigned i = 0; i < now.n; ++i)
+        all.push_back({{now.servers[i].id, now.servers[i].address}, now.servers[i].role == RAFT_VOTER});
+    return all;
+}
+
+}  // namespace tutti::cluster::replica
