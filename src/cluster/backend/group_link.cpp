@@ -83,7 +83,6 @@ bool link::greet(std::uint64_t group, clock::time_point late, std::string& why) 
         why = address_ + " has accepted the connection, but said nothing: it is stopped, or no member";
         return false;
     }
-    sent_any_ = false;
     if (!wire::decode(message, theirs)) {
         why = address_ + " is no member of a group";
         return false;
@@ -107,7 +106,13 @@ bool link::wait(short events, clock::time_point late) const {
     }
 }
 
+bool link::sound() const noexcept {
+    char next = 0;
+    return input_.empty() && ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 bool link::send(std::string_view frame, clock::time_point late) {
+    sent_any_ = false;
     while (!frame.empty()) {
         const ssize_t n = ::send(socket_, frame.data(), frame.size(), MSG_NOSIGNAL);
         if (n > 0) {

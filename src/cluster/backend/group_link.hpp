@@ -28,6 +28,8 @@ public:
     /// False: the connection is of no more use. What was sent may have arrived all the same, unless `sent_any` is false.
     [[nodiscard]] bool send(std::string_view frame, clock::time_point late);
     [[nodiscard]] bool sent_any() const noexcept { return sent_any_; }
+    /// False: the other side has ended it since it was used last.
+    [[nodiscard]] bool sound() const noexcept;
     /// The next message that is more than a sign of life. False: the connection is of no more use, or it is late, or
     /// there was silence (P2).
     [[nodiscard]] bool receive(std::string& message, clock::time_point late);

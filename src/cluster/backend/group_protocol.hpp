@@ -30,12 +30,12 @@ inline constexpr std::size_t most_in_list = 32768;          ///< keys of one req
 inline constexpr std::chrono::milliseconds sign_of_life{200};
 inline constexpr std::chrono::milliseconds silence{1000};
 
-enum class caller : std::uint32_t { program = 1, member = 2 };
+enum class speaker : std::uint32_t { program = 1, member = 2 };
 
 struct hello {
     std::uint64_t magic = hello_magic;
     std::uint32_t version = protocol_version;
-    caller who = caller::program;
+    speaker who = speaker::program;
     std::uint64_t group = 0;        ///< 0: whichever answers
     std::uint64_t self = 0;         ///< of a member: its id
     std::uint64_t meant = 0;        ///< of a member: whom it wants to reach
@@ -131,10 +131,12 @@ struct forget_request {
     }
 };
 
-/// What is written to the keys in [from, to) after version `after`; 0: from now on.
+inline constexpr std::uint64_t from_now = ~std::uint64_t{0};
+
+/// What is written to the keys in [from, to) after version `after`, or from now on.
 struct follow_request {
     std::string from, to;
-    std::uint64_t after = 0;
+    std::uint64_t after = from_now;
     bool values = false;  ///< and not the keys alone
     template <class V>
     void fields(V& v) {
@@ -179,7 +181,7 @@ struct text_answer {
 
 struct get_answer {
     bool current = false;  ///< `held` are as they were said to be, and the version is one that is kept
-    std::uint64_t at = 0;
+    std::uint64_t at = 0;  ///< of the state; if it is not current, a version that has what was in its way
     std::vector<held_record> found;  ///< the first of `wanted`, as many as fit an answer, but one at least
     template <class V>
     void fields(V& v) {
@@ -189,7 +191,7 @@ struct get_answer {
 
 struct committed {
     bool good = false;
-    std::uint64_t at = 0;
+    std::uint64_t at = 0;  ///< of what it wrote; of a conflict, a version that has what was in its way
     template <class V>
     void fields(V& v) {
         v(good), v(at);
@@ -225,11 +227,10 @@ struct told_answer {
 struct listed_member {
     std::uint64_t id = 0;
     std::string address;
-    std::uint8_t role = 0;          ///< C-Raft's: 0 stand-by, 1 voter, 2 spare
-    std::uint64_t stored_index = 0;  ///< told by the one that leads: how far it knows that member's log to be
+    bool votes = false;
     template <class V>
     void fields(V& v) {
-        v(id), v(address), v(role), v(stored_index);
+        v(id), v(address), v(votes);
     }
 };
 

@@ -1,45 +1,27 @@
 #include "cluster/replica/host.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "cluster/backend/group_link.hpp"
+#include "cluster/replica/host_round.hpp"
 
 namespace tutti::cluster::replica {
-namespace {
 
 using namespace std::chrono_literals;
-using backend::verdict;
 namespace group = backend::group;
-using group::frame;
-using group::text_answer;
+
+namespace {
 
 constexpr unsigned clock_ms = 50;
-constexpr std::size_t most_found = 8u << 20;  // bytes of records in one answer, if there is more than one
-constexpr std::size_t most_told = 1000;       // changes in one message
-
-std::string refused(const std::string& why) { return frame(group::outcome::refused, text_answer{why}); }
-
-bool within(const group::key_range& of, const std::string& k) { return of.from <= k && k < of.to; }
 
 }  // namespace
 
-/// What is asked for together; each request holds it until it is answered.
-struct host::round {
-    explicit round(host& of) : of_{of} {}
-    ~round() {
-        if (sent) --of_.rounds_;
-    }
-    host& of_;
-    bool sent = false;
-};
-
 host::host(const member_options& how, cluster::member::say tell)
     : tell_{std::move(tell)},
-      loop_{clock_ms, [this] { look_at_clock(); }, [this] { flush(); }, [this] { begin_to_end({}); }},
       sessions_{[this](const std::shared_ptr<session>& from, group::question what, std::string_view body) {
           serve(from, what, body);
-      }} {
+      }},
+      loop_{clock_ms, [this] { look_at_clock(); }, [this] { flush(); }, [this] { begin_to_end({}); }} {
     home_.emplace(how.folder);
     settle_identity(how);
     if (who_.founding) home_->clear_log();
@@ -47,12 +29,9 @@ host::host(const member_options& how, cluster::member::say tell)
     transport_.emplace(
         loop_.raw(), transport::self{who_.id, who_.group, who_.address}, [this](uv_tcp_t* s) { sessions_.take(s); },
         [this](const std::string& line) { tell_(weight::warning, line); });
-    if (const int failed = raft_uv_init(&io_, &loop_.raw(), log.c_str(), transport_->raft()); failed != 0)
-        throw backend::refusal{"the folder " + log + " cannot be used: " + raft_strerror(failed)};
-    raft_uv_set_connect_retry_delay(&io_, 100);
-    watch_disk();
+    disk_.emplace(loop_.raw(), log, transport_->raft(), [this](std::string line) { disk_says_ = std::move(line); });
     const auto election = static_cast<unsigned>(std::max<long long>(how.election.count(), 50));
-    seat_.emplace(io_, seat_settings{.self = {who_.id, who_.address},
+    seat_.emplace(disk_->io(), seat_settings{.self = {who_.id, who_.address},
                                      .election_ms = election,
                                      .heartbeat_ms = std::max(election / 6, 10u)});
     if (who_.founding) {
@@ -63,5 +42,89 @@ host::host(const member_options& how, cluster::member::say tell)
     }
     seat_->on_change([this] { tell_followers(); });
     seat_->start();
-    if (!how.joins.empty()) joining_ = std::jthread{[this, to = how.joins] { join(to); }};
+    tell_(weight::info, "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " +
+                            who_.address);
+    if (!how.joins.empty()) joining_ = std::jthread{[this, to = how.joins](std::stop_token over) { join(to, over); }};
 }
+
+host::~host() = default;
+
+void host::settle_identity(const member_options& how) {
+    std::string name;
+    int port = 0;
+    if (!how.address.empty() && !group::parse_member_address(how.address, name, port)) {
+        throw backend::refusal{"'" + how.address +
+                               "' is no address that a member listens on: nothing that members say is encrypted, so it "
+                               "is host:port of loopback, such as 127.0.0.1:7001; bring the ports of other machines "
+                               "here by a tunnel (ssh -L)"};
+    }
+    if (home_->known(who_)) {
+        if (!how.address.empty() && how.address != who_.address) {
+            throw backend::refusal{"the others know the member of " + home_->folder() + " as " + who_.address +
+                                   ", and not as " + how.address +
+                                   ": start it there, or remove it and let a new one join with an empty folder"};
+        }
+        return;
+    }
+    if (how.address.empty())
+        throw backend::refusal{home_->folder() + " is new, and a new member needs an address, such as 127.0.0.1:7001"};
+    who_ = {draw_number(), 0, how.address, how.founds};
+    if (how.founds == !how.joins.empty()) {
+        throw backend::refusal{home_->folder() + " is new: say whether its member begins a group, or which one it joins"};
+    }
+    if (how.founds) {
+        who_.group = draw_number();
+    } else {
+        std::string why;
+        for (const std::string& address : how.joins) {
+            if (const auto to = group::link::open(address, 0, group::link::clock::now() + 5s, why); to) {
+                who_.group = to->group();
+                break;
+            }
+        }
+        if (who_.group == 0) throw backend::refusal{"nobody of the group answers that is to be joined: " + why};
+    }
+    home_->write(who_);
+}
+
+void host::run() {
+    loop_.run();
+    if (!ended_by_.empty()) throw backend::refusal{ended_by_};
+}
+
+void host::stop() noexcept { loop_.call(); }
+
+void host::look_at_clock() {
+    transport_->look_at_clock();
+    sessions_.look_at_clock();
+    const bool leads = seat_->leads();
+    if (leads != led_) {
+        led_ = leads;
+        tell_(weight::info, leads ? "leads the group" : "does not lead any more");
+        // H2
+        if (!leads) sessions_.each_follower([](session& one) { one.end(); });
+    }
+    if (!seat_->broken_by().empty())
+        begin_to_end("an entry of the log cannot be read, and this member is of no use any more: " +
+                     seat_->broken_by() + ". Remove it from the group, and let a new one join with an empty folder");
+    if (!disk_says_.empty()) begin_to_end(disk_says_);
+    else if (seat_->stands().as == "unavailable") begin_to_end("C-Raft has given up: " + seat_->trouble());
+}
+
+void host::begin_to_end(std::string why) {
+    if (ending_) return;
+    ending_ = true;
+    ended_by_ = std::move(why);
+    joining_.request_stop();
+    if (!ended_by_.empty() || !seat_->hand_over([this] { finish_ending(); })) finish_ending();
+}
+
+void host::finish_ending() {
+    // What was asked is answered first; who is in the middle of a frame is cut off.
+    seat_->close([this] {
+        sessions_.end_all();
+        loop_.close();
+    });
+}
+
+}  // namespace tutti::cluster::replica

@@ -7,13 +7,13 @@
 //   H3  a member whose disk refuses a write ends. What it has not stored it has not promised; the others go on
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "cluster/replica/disk.hpp"
 #include "cluster/replica/identity.hpp"
 #include "cluster/replica/raft_loop.hpp"
 #include "cluster/replica/seat.hpp"
@@ -39,7 +39,6 @@ public:
 private:
     using weight = cluster::member::weight;
     struct round;  // H1
-    using lambda = std::function<void()>;
 
     void settle_identity(const member_options& how);
     void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
@@ -49,6 +48,7 @@ private:
     void serve_status(const std::shared_ptr<session>& from);
     void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);
     void answer_elsewhere(const std::shared_ptr<session>& to);
+    /// Takes what is asked into the round that is being gathered.
     [[nodiscard]] std::shared_ptr<round> this_round();
     void flush();
     void tell_followers();
@@ -57,18 +57,14 @@ private:
     void begin_to_end(std::string why);
     void finish_ending();
     /// On a thread of its own: asks the leader to let this member in, until it has.
-    void join(std::vector<std::string> addresses);
-    void watch_disk();
+    void join(const std::vector<std::string>& addresses, const std::stop_token& over);
 
     cluster::member::say tell_;
     std::optional<home> home_;
     identity who_;
-    loop loop_;
     sessions sessions_;
     std::optional<transport> transport_;
-    raft_io io_{};
-    decltype(raft_io::append) append_ = nullptr;              // of libuv's raft_io, behind watch_disk
-    decltype(raft_io::snapshot_put) snapshot_put_ = nullptr;  // the same
+    std::optional<disk> disk_;
     std::optional<seat> seat_;
     std::shared_ptr<round> gathering_;
     unsigned rounds_ = 0;  // under way
@@ -76,7 +72,7 @@ private:
     bool ending_ = false;
     std::string ended_by_;   // empty: by stop
     std::string disk_says_;  // H3
-    std::atomic<bool> stopped_{false};
+    loop loop_;  // what is on it goes before what it is part of
     std::jthread joining_;
 };
 

@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cluster/backend/backend.hpp"
@@ -84,6 +85,18 @@ public:
     void on_change(std::function<void()> told) { told_ = std::move(told); }
     /// Not empty: a log entry could not be read, and this member must stop.
     [[nodiscard]] const std::string& broken_by() const noexcept { return broken_by_; }
+
+    /// Where it is in the log.
+    struct standing {
+        std::uint64_t term = 0, last_index = 0, applied_index = 0;
+        std::string_view as;  ///< leader, follower, candidate, unavailable
+    };
+    [[nodiscard]] standing stands() const noexcept;
+    /// What raft has complained of last.
+    [[nodiscard]] std::string trouble() const;
+    /// At the leader: another voter takes over, or does not within an election's time; then `done`. False: there is
+    /// none, or it is no leader.
+    [[nodiscard]] bool hand_over(std::function<void()> done);
 
     // Membership, at the leader; one change at a time. `done` gets an empty text, or why not.
 

@@ -175,13 +175,13 @@ struct transport::body {
         answer.refused = answer.text.empty() ? 0 : 1;
         if (!outgoing::send(h.socket, welcome_frame(answer))) return end(h, RAFT_NOCONNECTION);
         if (answer.refused != 0) {
-            if (said.who == caller::member) complain(said.self, address + " was refused: it " + answer.text);
+            if (said.who == speaker::member) complain(said.self, address + " was refused: it " + answer.text);
             h.over = true;
             return read(h, h.input.size() + 1);
         }
         uv_tcp_t* const socket = h.socket;
         drop(h);
-        if (said.who == caller::program) take(socket);
+        if (said.who == speaker::program) take(socket);
         else accept(&face, said.self, address.c_str(), stream(socket));
     }
     std::string refusal_of(const hello& said) const {
@@ -190,10 +190,10 @@ struct transport::body {
                    " version " + std::to_string(protocol_version) + ": run the same release on both sides";
         if (said.group != 0 && said.group != mine.group)
             return "belongs to another group than " + mine.address + ": look at the addresses";
-        if (said.who == caller::member && said.meant != mine.id)
+        if (said.who == speaker::member && said.meant != mine.id)
             return "wants member " + std::to_string(said.meant) + ", and at " + mine.address + " there is member " +
                    std::to_string(mine.id) + ": if that one's disk was lost, remove the old member and let the new one join";
-        if (said.who == caller::member && (accept == nullptr || said.self == 0)) return "comes too early";
+        if (said.who == speaker::member && (accept == nullptr || said.self == 0)) return "comes too early";
         return {};
     }
 
@@ -222,7 +222,7 @@ struct transport::body {
     void greet(half& h) {
         ::uv_tcp_nodelay(h.socket, 1);
         hello ours;
-        ours.who = caller::member;
+        ours.who = speaker::member;
         ours.group = mine.group;
         ours.self = mine.id;
         ours.meant = h.meant;
