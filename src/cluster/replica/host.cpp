@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/without_sigpipe.hpp"
 #include "cluster/backend/group_link.hpp"
 #include "cluster/replica/host_round.hpp"
 
@@ -31,9 +32,11 @@ host::host(const member_options& how, cluster::member::say tell)
         [this](const std::string& line) { tell_(weight::warning, line); });
     disk_.emplace(loop_.raw(), log, transport_->raft(), [this](std::string line) { disk_says_ = std::move(line); });
     const auto election = static_cast<unsigned>(std::max<long long>(how.election.count(), 50));
-    seat_.emplace(disk_->io(), seat_settings{.self = {who_.id, who_.address},
-                                     .election_ms = election,
-                                     .heartbeat_ms = std::max(election / 6, 10u)});
+    seat_settings seated;
+    seated.self = {who_.id, who_.address};
+    seated.election_ms = election;
+    seated.heartbeat_ms = std::max(election / 6, 10u);
+    seat_.emplace(disk_->io(), seated);
     if (who_.founding) {
         const replica::member self{who_.id, who_.address};
         seat_->bootstrap({&self, 1});
@@ -88,6 +91,7 @@ void host::settle_identity(const member_options& how) {
 }
 
 void host::run() {
+    const base::without_sigpipe none;  // libuv writes without MSG_NOSIGNAL
     loop_.run();
     if (!ended_by_.empty()) throw backend::refusal{ended_by_};
 }

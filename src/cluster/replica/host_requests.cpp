@@ -1,7 +1,8 @@
 // What programs ask a member for.
 #include <algorithm>
+#include <utility>
 
-#include "cluster/backend/group_link.hpp"
+#include "cluster/backend/group_caller.hpp"
 #include "cluster/replica/fault.hpp"
 #include "cluster/replica/host_round.hpp"
 

@@ -9,18 +9,14 @@ void seat::admit(member who, changed done) {
     w->change.data = w.get();
     w->who = std::move(who);
     w->done = std::move(done);
-    const auto voted = [](raft_change* r, int status) {
+    constexpr auto voted = +[](raft_change* r, int status) {
         const std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
         all->done(status == 0 ? std::string{} : all->of->body_->why(status));
     };
     const auto added = [](raft_change* r, int status) {
         std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
         raft& group = all->of->body_->raft_;
-        constexpr auto done = +[](raft_change* again, int end) {
-            const std::unique_ptr<body::change_waiting> last{static_cast<body::change_waiting*>(again->data)};
-            last->done(end == 0 ? std::string{} : last->of->body_->why(end));
-        };
-        if (status == 0) status = raft_assign(&group, &all->change, all->who.id, RAFT_VOTER, done);
+        if (status == 0) status = raft_assign(&group, &all->change, all->who.id, RAFT_VOTER, voted);
         if (status == 0) {
             (void)all.release();  // raft calls back
         } else {

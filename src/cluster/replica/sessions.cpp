@@ -1,6 +1,8 @@
 #include "cluster/replica/sessions.hpp"
 
-#include <raft.h>
+#include <utility>
+
+#include "cluster/replica/raft.hpp"
 
 namespace tutti::cluster::replica {
 namespace {

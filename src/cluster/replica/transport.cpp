@@ -1,7 +1,5 @@
 #include "cluster/replica/transport.hpp"
 
-#include <raft.h>
-
 #include <algorithm>
 #include <list>
 #include <map>
@@ -87,7 +85,7 @@ struct transport::body {
     uv_loop_t* loop = nullptr;
     uv_tcp_t listener{};
     bool listener_open = false;
-    self mine;
+    self own;
     take_program take;
     say tell;
     std::string raft_address;  // C-Raft's own, which it may drop
@@ -169,8 +167,8 @@ struct transport::body {
         if (h.input.size() < hello::size + said.text_length) return read(h, hello::size + said.text_length);
         const std::string address = h.input.substr(hello::size);
         welcome answer;
-        answer.group = mine.group;
-        answer.self = mine.id;
+        answer.group = own.group;
+        answer.self = own.id;
         answer.text = refusal_of(said);
         answer.refused = answer.text.empty() ? 0 : 1;
         if (!outgoing::send(h.socket, welcome_frame(answer))) return end(h, RAFT_NOCONNECTION);
@@ -186,13 +184,13 @@ struct transport::body {
     }
     std::string refusal_of(const hello& said) const {
         if (said.version != protocol_version)
-            return "speaks version " + std::to_string(said.version) + " of the protocol, and " + mine.address +
+            return "speaks version " + std::to_string(said.version) + " of the protocol, and " + own.address +
                    " version " + std::to_string(protocol_version) + ": run the same release on both sides";
-        if (said.group != 0 && said.group != mine.group)
-            return "belongs to another group than " + mine.address + ": look at the addresses";
-        if (said.who == speaker::member && said.meant != mine.id)
-            return "wants member " + std::to_string(said.meant) + ", and at " + mine.address + " there is member " +
-                   std::to_string(mine.id) + ": if that one's disk was lost, remove the old member and let the new one join";
+        if (said.group != 0 && said.group != own.group)
+            return "belongs to another group than " + own.address + ": look at the addresses";
+        if (said.who == speaker::member && said.meant != own.id)
+            return "wants member " + std::to_string(said.meant) + ", and at " + own.address + " there is member " +
+                   std::to_string(own.id) + ": if that one's disk was lost, remove the old member and let the new one join";
         if (said.who == speaker::member && (accept == nullptr || said.self == 0)) return "comes too early";
         return {};
     }
@@ -223,11 +221,11 @@ struct transport::body {
         ::uv_tcp_nodelay(h.socket, 1);
         hello ours;
         ours.who = speaker::member;
-        ours.group = mine.group;
-        ours.self = mine.id;
+        ours.group = own.group;
+        ours.self = own.id;
         ours.meant = h.meant;
-        ours.text_length = static_cast<std::uint32_t>(mine.address.size());
-        if (!outgoing::send(h.socket, wire::encode(ours) + mine.address)) return end(h, RAFT_NOCONNECTION);
+        ours.text_length = static_cast<std::uint32_t>(own.address.size());
+        if (!outgoing::send(h.socket, wire::encode(ours) + own.address)) return end(h, RAFT_NOCONNECTION);
         read(h, 4);
     }
     void hear_welcome(half& h) {
@@ -259,7 +257,7 @@ struct transport::body {
 transport::transport(uv_loop_t& loop, self who, take_program take, say tell) : body_{std::make_unique<body>()} {
     body& b = *body_;
     b.loop = &loop;
-    b.mine = std::move(who);
+    b.own = std::move(who);
     b.take = std::move(take);
     b.tell = std::move(tell);
     b.face.impl = &b;
@@ -289,7 +287,7 @@ transport::transport(uv_loop_t& loop, self who, take_program take, say tell) : b
     ::uv_tcp_init(&loop, &b.listener);
     b.listener.data = &b;
     b.listener_open = true;
-    const sockaddr_in at = number_of(b.mine.address);
+    const sockaddr_in at = number_of(b.own.address);
     int failed = ::uv_tcp_bind(&b.listener, reinterpret_cast<const sockaddr*>(&at), 0);
     if (failed == 0)
         failed = ::uv_listen(stream(&b.listener), 128, [](uv_stream_t* l, int status) {
@@ -298,7 +296,7 @@ transport::transport(uv_loop_t& loop, self who, take_program take, say tell) : b
     if (failed != 0) {
         ::uv_close(handle(&b.listener), nullptr);
         ::uv_run(&loop, UV_RUN_DEFAULT);
-        throw backend::refusal{"cannot listen on " + b.mine.address + ": " + ::uv_strerror(failed)};
+        throw backend::refusal{"cannot listen on " + b.own.address + ": " + ::uv_strerror(failed)};
     }
 }
 

@@ -11,9 +11,8 @@
 #include <memory>
 #include <string>
 
-#include <raft/uv.h>
-
 #include "cluster/backend/group_protocol.hpp"
+#include "cluster/replica/raft_loop.hpp"
 
 namespace tutti::cluster::replica {
 
