@@ -34,6 +34,7 @@ seat::body::body(seat& of, raft_io& io, seat_settings how) : of_{of}, how_{std::
     raft_set_election_timeout(&raft_, how_.election_ms);
     raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
+    raft_set_install_snapshot_timeout(&raft_, how_.install_ms);
     raft_set_snapshot_trailing(&raft_, how_.snapshot_trailing);
     // One that was cut off does not depose the leader when it is back.
     raft_set_pre_vote(&raft_, true);

@@ -37,8 +37,9 @@ struct seat_settings {
     member self;
     unsigned election_ms = 1000;
     unsigned heartbeat_ms = 100;
-    unsigned snapshot_threshold = 4096;       ///< entries of the log until the machine is saved and they are dropped
-    unsigned snapshot_trailing = 1024;        ///< entries that stay all the same, for members that are a little behind
+    unsigned snapshot_threshold = 4096;  ///< entries of the log until the machine is saved and they are dropped
+    unsigned snapshot_trailing = 1024;   ///< entries that stay all the same, for members that are a little behind
+    unsigned install_ms = 10000;  ///< how long a leader waits for a member to take a snapshot before it sends it again
     std::size_t most_entry_bytes = 1u << 20;  ///< commits beyond it go into the next entry; one alone may be larger
     window history;
 };
