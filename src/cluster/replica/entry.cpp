@@ -3,7 +3,7 @@
 namespace tutti::cluster::replica {
 namespace {
 
-enum class kind : std::uint8_t { commit = 1, forget = 2 };
+enum class kind : std::uint8_t { filler = 0, commit = 1, forget = 2 };
 
 constexpr std::string_view begins = "TE";
 constexpr std::uint8_t format = 1;
@@ -67,6 +67,10 @@ void entry::add_forget(std::span<const key> keys) {
 }
 
 std::string entry::finish() {
+    // libuv's raft_io takes for granted that entries are whole words: of others it stores a part, with a checksum that
+    // says that they are damaged.
+    while ((out_.size() + checksum_bytes) % sizeof(std::uint64_t) != 0)
+        out_.number8(static_cast<std::uint8_t>(kind::filler));
     out_.number64(checksum(out_.written()));
     std::string bytes = out_.take();
     out_ = {};
@@ -92,6 +96,7 @@ bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string
     reader in{summed.substr(header_bytes)};
     while (in.left() != 0) {
         switch (static_cast<kind>(in.number8())) {
+            case kind::filler: break;
             case kind::commit: all.push_back(read_commit(in)); break;
             case kind::forget: all.push_back(read_forget(in)); break;
             default: in.fail();

@@ -3,7 +3,7 @@
 //   'T' 'E' version(1)   then, for each operation, its kind (1) and
 //     commit   checks: count (4), each key, version (8); writes: count (4), each key, whether it exists (1), bytes
 //     forget   keys: count (4), each key
-//   then the checksum of all that (8)
+//   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)
 //
 // A length is 4 bytes in front of its text.
 #pragma once

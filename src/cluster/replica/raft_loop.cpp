@@ -18,7 +18,13 @@ loop::loop(unsigned clock_ms, std::function<void()> clock, std::function<void()>
 }
 
 loop::~loop() {
-    close();
+    // Where something was refused, what was begun is on it still. Nobody hears of its end.
+    ::uv_walk(
+        &loop_,
+        [](uv_handle_t* h, void*) {
+            if (::uv_is_closing(h) == 0) ::uv_close(h, nullptr);
+        },
+        nullptr);
     run();
     ::uv_loop_close(&loop_);
 }

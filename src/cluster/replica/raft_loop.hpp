@@ -20,7 +20,7 @@ namespace tutti::cluster::replica {
 class loop {
 public:
     loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn, std::function<void()> called);
-    /// REQUIRES: nothing else is on it.
+    /// REQUIRES: what is on it is still there.
     ~loop();
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
