@@ -30,8 +30,6 @@ disk::disk(uv_loop_t& loop, std::string folder, raft_uv_transport* through, std:
     raft_uv_set_connect_retry_delay(&io_, 100);
     // It would put aside what it cannot read, and go on with less than this member has promised.
     raft_uv_set_auto_recovery(&io_, false);
-    static raft_tracer trace{nullptr, true, [](raft_tracer*, const char* f, int l, const char* m) { if (getenv("TUTTI_RT")) fprintf(stderr, "%s:%d %s\n", f, l, m); }};
-    raft_uv_set_tracer(&io_, &trace);
     io_.of = this;
     real_ = io_;
     io_.append = [](raft_io* io, raft_io_append* asked, const raft_entry entries[], unsigned n, raft_io_append_cb told) {
