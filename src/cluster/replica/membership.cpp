@@ -1,86 +1,90 @@
 // Who is in the group: changes go through its log, one at a time.
+//
+// A leader begins one only when an entry of its own term was applied, and with it the change before: else two changes
+// that do not know of each other could have majorities without a common member (Ongaro, "bug in single-server membership
+// changes", raft-dev 2015). The barrier in front of each is that entry.
 #include "cluster/replica/seat_body.hpp"
 
 namespace tutti::cluster::replica {
+namespace {
 
-void seat::admit(member who, changed done) {
-    auto w = std::make_unique<body::change_waiting>();
-    w->of = this;
+constexpr const char* another_runs = "another change of the group's members is not committed yet: try again";
+
+}  // namespace
+
+void seat::body::change(std::unique_ptr<change_waiting> w) {
+    w->of = &of_;
     w->change.data = w.get();
-    w->who = std::move(who);
-    w->done = std::move(done);
-    constexpr auto voted = +[](raft_change* r, int status) {
-        const std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
-        all->done(status == 0 ? std::string{} : all->of->body_->why(status));
-    };
-    const auto added = [](raft_change* r, int status) {
-        std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
-        raft& group = all->of->body_->raft_;
-        if (status == 0) status = raft_assign(&group, &all->change, all->who.id, RAFT_VOTER, voted);
+    w->barrier.data = w.get();
+    const int failed = raft_barrier(&raft_, &w->barrier, [](struct ::raft_barrier* r, int status) {
+        std::unique_ptr<change_waiting> all{static_cast<change_waiting*>(r->data)};
+        body& b = *all->of->body_;
+        if (status == 0 && b.books_->is_one_uncommitted()) {
+            all->done(another_runs);
+            return;
+        }
+        if (status == 0) status = all->begin(*all);
+        b.books_->hide();
         if (status == 0) {
             (void)all.release();  // raft calls back
         } else {
-            all->done(all->of->body_->why(status));
+            all->done(b.why(status));
         }
-    };
-    raft& group = body_->raft_;
-    int failed = raft_add(&group, &w->change, w->who.id, w->who.address.c_str(), added);
-    // It was added before, and has no vote yet.
-    if (failed == RAFT_DUPLICATEID) failed = raft_assign(&group, &w->change, w->who.id, RAFT_VOTER, voted);
-    if (failed == 0) {
-        (void)w.release();  // raft calls back
-    } else {
-        w->done(body_->why(failed));
-    }
-}
-
-void seat::remove(std::uint64_t id, changed done) {
-    auto w = std::make_unique<body::change_waiting>();
-    w->of = this;
-    w->change.data = w.get();
-    w->done = std::move(done);
-    const int failed = raft_remove(&body_->raft_, &w->change, id, [](raft_change* r, int status) {
-        const std::unique_ptr<body::change_waiting> all{static_cast<body::change_waiting*>(r->data)};
-        all->done(status == 0 ? std::string{} : all->of->body_->why(status));
     });
     if (failed == 0) {
         (void)w.release();  // raft calls back
     } else {
-        w->done(body_->why(failed));
+        w->done(why(failed));
     }
 }
 
-bool seat::hand_over(std::function<void()> done) {
-    struct waiting {
-        struct raft_transfer transfer {};
-        std::function<void()> done;
-    };
-    if (!leads()) return false;
+namespace {
+
+template <class Waiting>
+void end(raft_change* r, int status) {
+    const std::unique_ptr<Waiting> all{static_cast<Waiting*>(r->data)};
+    all->done(status == 0 ? std::string{} : raft_strerror(status));
+}
+
+}  // namespace
+
+void seat::admit(member who, changed done) {
+    using waiting = body::change_waiting;
     auto w = std::make_unique<waiting>();
-    w->transfer.data = w.get();
+    w->who = std::move(who);
     w->done = std::move(done);
-    if (raft_transfer(&body_->raft_, &w->transfer, 0, [](struct raft_transfer* t) {
-            const std::unique_ptr<waiting> all{static_cast<waiting*>(t->data)};
-            all->done();
-        }) != 0)
-        return false;
-    (void)w.release();  // raft calls back
-    return true;
+    w->begin = [](waiting& all) {
+        raft& group = all.of->body_->raft_;
+        const int added =
+            raft_add(&group, &all.change, all.who.id, all.who.address.c_str(), [](raft_change* r, int status) {
+                // It is in, without a vote: that is the next change.
+                std::unique_ptr<waiting> first{static_cast<waiting*>(r->data)};
+                if (status != 0) {
+                    first->done(raft_strerror(status));
+                    return;
+                }
+                first->begin = [](waiting& all_again) {
+                    return raft_assign(&all_again.of->body_->raft_, &all_again.change, all_again.who.id, RAFT_VOTER,
+                                       end<waiting>);
+                };
+                body& b = *first->of->body_;
+                b.change(std::move(first));
+            });
+        // An earlier try has come so far.
+        if (added != RAFT_DUPLICATEID) return added;
+        return raft_assign(&group, &all.change, all.who.id, RAFT_VOTER, end<waiting>);
+    };
+    body_->change(std::move(w));
 }
 
-seat::standing seat::stands() const noexcept {
-    raft& r = body_->raft_;
-    std::string_view as = "unavailable";
-    switch (raft_state(&r)) {
-        case RAFT_LEADER: as = "leader"; break;
-        case RAFT_CANDIDATE: as = "candidate"; break;
-        case RAFT_FOLLOWER: as = "follower"; break;
-        default: break;
-    }
-    return {r.current_term, raft_last_index(&r), raft_last_applied(&r), as};
+void seat::remove(std::uint64_t id, changed done) {
+    using waiting = body::change_waiting;
+    auto w = std::make_unique<waiting>();
+    w->who.id = id;
+    w->done = std::move(done);
+    w->begin = [](waiting& all) { return raft_remove(&all.of->body_->raft_, &all.change, all.who.id, end<waiting>); };
+    body_->change(std::move(w));
 }
-
-std::string seat::trouble() const { return body_->why(0); }
 
 std::vector<seat::role> seat::members() const {
     const raft_configuration& now = body_->raft_.configuration;

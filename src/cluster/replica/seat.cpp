@@ -30,7 +30,7 @@ seat::body::body(seat& of, raft_io& io, seat_settings how) : of_{of}, how_{std::
     fsm_.restore = restore;
     if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
         throw backend::refusal{"this member cannot start: " + why(failed)};
-    raft_.data = &of_;
+    books_ = std::make_unique<configurations>(raft_, io);
     raft_set_election_timeout(&raft_, how_.election_ms);
     raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
@@ -53,7 +53,7 @@ int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
     *result = &b.last_;
     if (!b.last_.readable) {
         // Going on would be to differ from members that could read it.
-        self.broken_by_ = b.last_.why;
+        self.unreadable_ = b.last_.why;
         return RAFT_MALFORMED;
     }
     if (self.told_) self.told_();
@@ -62,6 +62,7 @@ int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
 
 int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const seat& self = *static_cast<seat*>(fsm->data);
+    if (self.body_->books_->is_one_uncommitted()) return RAFT_BUSY;  // later
     *bufs = static_cast<raft_buffer*>(raft_malloc(sizeof **bufs));
     if (*bufs == nullptr) return RAFT_NOMEM;
     try {
@@ -79,7 +80,7 @@ int seat::body::restore(raft_fsm* fsm, raft_buffer* saved) {
     try {
         self.machine_.load(view(*saved));
     } catch (const backend::refusal& r) {
-        self.broken_by_ = r.what();
+        self.unreadable_ = r.what();
         return RAFT_MALFORMED;
     }
     raft_free(saved->base);  // ours, once it is loaded
@@ -184,7 +185,7 @@ void seat::bootstrap(std::span<const member> all) {
 
 void seat::start() {
     if (const int failed = raft_start(&body_->raft_); failed != 0) {
-        throw backend::refusal{"this member cannot start: " + (broken_by_.empty() ? body_->why(failed) : broken_by_)};
+        throw backend::refusal{"this member cannot start: " + (unreadable_.empty() ? body_->why(failed) : unreadable_)};
     }
 }
 
@@ -193,7 +194,7 @@ void seat::close(std::function<void()> done) {
     flush();
     raft_close(&body_->raft_, [](raft* r) {
         // Whoever is told may delete the seat.
-        const auto told = std::move(static_cast<seat*>(r->data)->body_->closed_);
+        const auto told = std::move(static_cast<seat*>(r->fsm->data)->body_->closed_);
         told();
     });
 }
@@ -241,6 +242,13 @@ void seat::flush() {
 }
 
 bool seat::leads() const noexcept { return raft_state(&body_->raft_) == RAFT_LEADER; }
+
+std::string seat::broken_by() const {
+    if (!unreadable_.empty()) return unreadable_;
+    if (raft_state(&body_->raft_) != RAFT_UNAVAILABLE) return {};
+    const std::string why = raft_errmsg(&body_->raft_);
+    return why.empty() ? "C-Raft has given up" : why;
+}
 
 member seat::leader() const {
     raft_id id = 0;

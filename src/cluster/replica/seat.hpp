@@ -84,8 +84,9 @@ public:
     [[nodiscard]] const machine& state() const noexcept { return machine_; }
     /// Called after entries have changed the state, or a snapshot has replaced it.
     void on_change(std::function<void()> told) { told_ = std::move(told); }
-    /// Not empty: a log entry could not be read, and this member must stop.
-    [[nodiscard]] const std::string& broken_by() const noexcept { return broken_by_; }
+    /// Not empty: this member takes no part any more, and why: it has met an entry or a snapshot that it cannot read, or
+    /// its disk fails. It must be closed; what is on its disk stays true.
+    [[nodiscard]] std::string broken_by() const;
 
     /// Where it is in the log.
     struct standing {
@@ -115,7 +116,7 @@ private:
     struct body;  // what has raft's types in it
     machine machine_;
     std::function<void()> told_;
-    std::string broken_by_;
+    std::string unreadable_;
     std::unique_ptr<body> body_;
 };
 

@@ -1,6 +1,7 @@
 // What a seat has of C-Raft: the instance, and a request of it for each entry and barrier that is under way.
 #pragma once
 
+#include "cluster/replica/configurations.hpp"
 #include "cluster/replica/raft.hpp"
 #include "cluster/replica/seat.hpp"
 
@@ -29,9 +30,11 @@ struct seat::body {
     };
     struct change_waiting {
         seat* of = nullptr;
+        struct ::raft_barrier barrier{};
         raft_change change{};
         member who;
         changed done;
+        int (*begin)(change_waiting&) = nullptr;  // of the change, when it may begin
     };
 
     body(seat& of, raft_io& io, seat_settings how);
@@ -45,6 +48,8 @@ struct seat::body {
     void send_barrier();
     void settle_commits(under_way& w, int status, const applied* said);
     void settle_gets(std::vector<get_waiting>& gets, int status);
+    /// Begins it when everything before it in the log was applied.
+    void change(std::unique_ptr<change_waiting> w);
     void refuse(std::vector<reply_to_commit>& commits, int status);
     [[nodiscard]] std::string why(int status);
 
@@ -52,6 +57,7 @@ struct seat::body {
     seat_settings how_;
     raft_fsm fsm_{};
     raft raft_{};
+    std::unique_ptr<configurations> books_;
     applied last_;  // of the entry that was applied last, until its request is answered
     std::vector<commit_waiting> commits_;
     std::vector<std::vector<key>> forgets_;

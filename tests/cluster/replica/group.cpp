@@ -230,11 +230,21 @@ void group::let_one_leave(raft_id id) {
     });
 }
 
-std::string group::compare() const {
+void group::ask_who_is_in_it() {
+    const raft_id by = leader();
+    if (by == 0) return;
+    for (auto& [id, n] : nodes_) n.in_group = false;
+    for (const seat::role& r : nodes_.at(by).sits->members()) nodes_.at(r.who.id).in_group = r.votes;
+}
+
+std::string group::compare() {
+    if (leader() == 0) return "nobody leads";
+    ask_who_is_in_it();
     const seat* first = nullptr;
     for (const auto& [id, n] : nodes_) {
-        if (!n.in_group || !n.sits) continue;
-        if (!n.sits->broken_by().empty()) return n.sits->broken_by();
+        if (!n.in_group) continue;
+        if (!n.sits) return "member " + std::to_string(id) + " does not run";
+        if (!n.sits->broken_by().empty()) return "member " + std::to_string(id) + " gave up: " + n.sits->broken_by();
         if (n.sits->state().latest() != past_.latest()) {
             const member leads = n.sits->leader();
             return "member " + std::to_string(id) + " has applied " + std::to_string(n.sits->state().latest()) +

@@ -60,12 +60,14 @@ public:
     /// Messages between those and all others are lost, or those in one direction.
     void cut_off(const std::set<raft_id>& those, bool one_way);
     void heal();
+    /// Looks it up at the leader: who asked for a change may not have heard that it was made.
+    void ask_who_is_in_it();
     /// Through the leader there is.
     void let_one_join();
     void let_one_leave(raft_id id);
 
-    /// All that run hold the same, and have applied all; or what is different.
-    [[nodiscard]] std::string compare() const;
+    /// All members run and hold the same, and have applied all; or what is different.
+    [[nodiscard]] std::string compare();
     /// What was noticed while it ran.
     [[nodiscard]] const std::string& wrong() const noexcept { return wrong_; }
 

@@ -91,6 +91,7 @@ void world::trouble() {
 
 void world::make_well() {
     group_.heal();
+    group_.ask_who_is_in_it();
     for (const raft_id id : group_.members()) group_.restart(id);
 }
 

@@ -1,0 +1,133 @@
+#include "cluster/replica/configurations.hpp"
+
+#include <string_view>
+
+#include "cluster/replica/bytes.hpp"
+
+namespace tutti::cluster::replica {
+namespace {
+
+std::string encoded(const raft_configuration& c) {
+    raft_buffer b;
+    if (raft_configuration_encode(&c, &b) != 0) return {};
+    std::string bytes{static_cast<const char*>(b.base), b.len};
+    raft_free(b.base);
+    return bytes;
+}
+
+/// As raft_configuration_encode has made it: format (1), count (8), each server's number (8), address up to a zero, and
+/// role (1).
+int decode(std::string_view bytes, raft_configuration& into) {
+    raft_configuration_init(&into);
+    reader in{bytes};
+    if (in.number8() != 1) return RAFT_MALFORMED;
+    const std::uint64_t servers = in.number64();
+    for (std::uint64_t i = 0; i < servers && in.good(); ++i) {
+        const raft_id id = in.number64();
+        std::string address;
+        for (std::uint8_t c = in.number8(); c != 0; c = in.number8()) address.push_back(static_cast<char>(c));
+        const int role = in.number8();
+        if (!in.good()) return RAFT_MALFORMED;
+        if (const int failed = raft_configuration_add(&into, id, address.c_str(), role); failed != 0) return failed;
+    }
+    return in.good() ? 0 : RAFT_MALFORMED;
+}
+
+}  // namespace
+
+configurations::configurations(raft& of_member, raft_io& io) : raft_{of_member}, under_{io} {
+    raft_.data = this;
+    io.load = load;
+    io.start = start;
+    io.append = append;
+    io.truncate = truncate;
+    io.snapshot_put = snapshot_put;
+}
+
+configurations& configurations::of(const raft_io* io) {
+    return *static_cast<configurations*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first
+}
+
+bool configurations::is_one_uncommitted() const noexcept {
+    return !all_.empty() && all_.rbegin()->first > raft_.last_applied;
+}
+
+void configurations::note(const raft_entry* entries, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, ++next_) {
+        const raft_buffer& b = entries[i].buf;
+        if (entries[i].type == RAFT_CHANGE) all_[next_] = {static_cast<const char*>(b.base), b.len};
+    }
+}
+
+/// The log ends before `from`.
+void configurations::put_back(raft_index from) {
+    next_ = from;
+    const auto gone = all_.lower_bound(from);
+    if (gone == all_.end()) return;
+    all_.erase(gone, all_.end());
+    if (all_.empty()) return;  // a member that has never had another one
+    raft_configuration before;
+    if (decode(all_.rbegin()->second, before) != 0) {
+        raft_configuration_close(&before);
+        return;
+    }
+    raft_configuration_close(&raft_.configuration);
+    raft_.configuration = before;
+    raft_.configuration_index = all_.rbegin()->first;
+    hide();
+}
+
+int configurations::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
+                         raft_entry** entries, std::size_t* n) {
+    configurations& self = of(io);
+    const int failed = self.under_.load(io, term, voted_for, snapshot, start, entries, n);
+    if (failed != 0) return failed;
+    self.all_.clear();
+    if (*snapshot != nullptr) self.all_[(*snapshot)->configuration_index] = encoded((*snapshot)->configuration);
+    self.next_ = *start;
+    self.note(*entries, *n);
+    return 0;
+}
+
+int configurations::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive) {
+    configurations& self = of(io);
+    self.receive_ = receive;
+    return self.under_.start(io, every, tick, [](raft_io* from, raft_message* m) {
+        configurations& books = of(from);
+        books.receive_(from, m);
+        books.hide();
+    });
+}
+
+int configurations::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n,
+                           raft_io_append_cb done) {
+    configurations& self = of(io);
+    const int failed = self.under_.append(io, request, entries, n, done);
+    if (failed == 0) self.note(entries, n);
+    return failed;
+}
+
+int configurations::truncate(raft_io* io, raft_index from) {
+    configurations& self = of(io);
+    const int failed = self.under_.truncate(io, from);
+    if (failed == 0) self.put_back(from);
+    return failed;
+}
+
+int configurations::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request,
+                                 const raft_snapshot* snapshot, raft_io_snapshot_put_cb done) {
+    configurations& self = of(io);
+    const int failed = self.under_.snapshot_put(io, trailing, request, snapshot, done);
+    if (failed != 0) return failed;
+    if (trailing == 0) {
+        // From another member: it replaces the log.
+        self.all_.clear();
+        self.next_ = snapshot->index + 1;
+    } else {
+        self.all_.erase(self.all_.begin(), self.all_.lower_bound(snapshot->configuration_index));
+    }
+    self.all_[snapshot->configuration_index] = encoded(snapshot->configuration);
+    return 0;
+}
+
+}  // namespace tutti::cluster::replica

@@ -1,0 +1,54 @@
+// Which configurations of its group are in a member's log, so that one that was not committed can be taken back.
+//
+// A member uses the newest configuration in its log, committed or not. If another leader's entries replace that one, it
+// must go back to the one before. C-Raft before 0.17 looks for that in the log, where a snapshot may have removed it,
+// and then crashes; it also takes an uncommitted configuration for a committed one after a start, and saves it in
+// snapshots (canonical/raft, issue 250). So here a member keeps the books itself: it sees, between C-Raft and its disk,
+// what is appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted, and puts
+// back the one before when it is cut off. A change is refused, and no snapshot is taken, while one is uncommitted.
+//
+// Thread safety: none, as of the seat that it belongs to.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "cluster/replica/raft.hpp"
+
+namespace tutti::cluster::replica {
+
+class configurations {
+public:
+    /// Stands between the two from now on, and takes `of.data` for itself. REQUIRES: raft_init was called, and nothing
+    /// after it.
+    configurations(raft& of, raft_io& io);
+    configurations(const configurations&) = delete;
+    configurations& operator=(const configurations&) = delete;
+
+    /// The newest in the log is not known to be committed.
+    [[nodiscard]] bool is_one_uncommitted() const noexcept;
+    /// After each call that lets C-Raft change something.
+    void hide() noexcept { raft_.configuration_uncommitted_index = 0; }
+
+private:
+    [[nodiscard]] static configurations& of(const raft_io* io);
+    void note(const raft_entry* entries, std::size_t n);
+    void put_back(raft_index from);
+
+    static int load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
+                    raft_entry** entries, std::size_t* n);
+    static int start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive);
+    static int append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n,
+                      raft_io_append_cb done);
+    static int truncate(raft_io* io, raft_index from);
+    static int snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request,
+                            const raft_snapshot* snapshot, raft_io_snapshot_put_cb done);
+
+    raft& raft_;
+    const raft_io under_;  // its functions
+    raft_io_recv_cb receive_ = nullptr;
+    raft_index next_ = 1;                    // of the entry that is appended next
+    std::map<raft_index, std::string> all_;  // encoded; the first is committed
+};
+
+}  // namespace tutti::cluster::replica
