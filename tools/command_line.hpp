@@ -106,8 +106,9 @@ struct stat_options {
     std::string html;  ///< as in report_options
 };
 
-using command = std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
-                             stat_options, cluster_options, node_command_options, member_command_options, cli::help_text>;
+using command =
+    std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
+                 stat_options, cluster_options, node_command_options, member_command_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

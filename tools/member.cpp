@@ -31,7 +31,8 @@ int be_member(const member_command_options& options) {
         operators.say(levels[static_cast<std::size_t>(how)], line);
     };
     std::optional<supervisor> starter{std::in_place};  // before there is another thread
-    operator_signals signals{operators, "SIGHUP changes nothing: a member has no configuration that could be read anew"};
+    operator_signals signals{operators,
+                             "SIGHUP changes nothing: a member has no configuration that could be read anew"};
     cluster::member here{{.folder = options.folder,
                           .address = options.address,
                           .founds = options.founds,
@@ -72,8 +73,8 @@ void print_json(const cluster::group_facts& all) {
 }
 
 void print_rows(const cluster::group_facts& all) {
-    fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8}\n", "member", "address", "is", "term",
-               "log", "applied", "version", "objects", "bytes", "programs");
+    fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8}\n", "member", "address", "is",
+               "term", "log", "applied", "version", "objects", "bytes", "programs");
     for (const cluster::member_facts& m : all.members) {
         if (m.state.empty()) {
             fmt::print("{:<19}  {:<21} {}\n", m.id, m.address, m.trouble);
@@ -87,10 +88,11 @@ void print_rows(const cluster::group_facts& all) {
         if (!m.state.empty() && !m.trouble.empty()) fmt::print("{}: {}\n", m.address, m.trouble);
     }
     const auto voters = std::ranges::count_if(all.members, &cluster::member_facts::votes);
-    const auto up = std::ranges::count_if(
-        all.members, [](const cluster::member_facts& m) { return m.votes && !m.state.empty(); });
+    const auto up =
+        std::ranges::count_if(all.members, [](const cluster::member_facts& m) { return m.votes && !m.state.empty(); });
     if (2 * up <= voters)
-        fmt::print("{} of {} voters answer, which is no majority: nothing can be committed until more do\n", up, voters);
+        fmt::print("{} of {} voters answer, which is no majority: nothing can be committed until more do\n", up,
+                   voters);
     else if (all.leader.empty()) fmt::print("nobody leads; a majority answers, so somebody will\n");
 }
 

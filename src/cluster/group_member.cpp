@@ -104,8 +104,7 @@ struct member::body {
     replica::host here;
 };
 
-member::member(const member_options& options, say tell) try
-    : body_ {std::make_unique<body>(options, std::move(tell))} {
+member::member(const member_options& options, say tell) try : body_{std::make_unique<body>(options, std::move(tell))} {
 } catch (const backend::refusal& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 }
@@ -126,7 +125,8 @@ struct member::body {};
 
 member::member(const member_options&, say) {
     throw member_error{
-        "tutti: this library was built without members of groups: install libraft-dev and libuv1-dev and build it again"};
+        "tutti: this library was built without members of groups: install libraft-dev and libuv1-dev and build it "
+        "again"};
 }
 
 void member::run() {}

@@ -1,5 +1,5 @@
 /// @file
-/// Members of a group that keeps objects on several disks: what `tutti member` is, and how a group is asked and changed.
+/// Members of a group that keeps objects on several disks: what `tutti member` is; how a group is asked and changed.
 ///
 ///     tutti::cluster::member one{{.folder = "/var/lib/tutti/a", .address = "127.0.0.1:7001", .founds = true}, say};
 ///     one.run();  // until one.stop() on another thread
@@ -20,9 +20,9 @@
 namespace tutti::cluster {
 
 struct member_options {
-    std::string folder;   ///< of this member alone; made if it is not there
-    std::string address;  ///< `host:port` of loopback; empty: as it was when the member began
-    bool founds = false;  ///< begins a new group; nothing where the folder knows one
+    std::string folder;              ///< of this member alone; made if it is not there
+    std::string address;             ///< `host:port` of loopback; empty: as it was when the member began
+    bool founds = false;             ///< begins a new group; nothing where the folder knows one
     std::vector<std::string> joins;  ///< addresses of members of the group that a new member joins
     /// A leader that has not been heard of for so long, or up to twice as long, is replaced; not less than 50 ms.
     std::chrono::milliseconds election{300};
@@ -80,10 +80,10 @@ struct group_facts {
 
 /// Asks one of `addresses` who the members are, and then each of them, none for longer than `within`.
 [[nodiscard]] TUTTI_EXPORT group_facts ask_group(const std::vector<std::string>& addresses,
-                                                 std::chrono::milliseconds within);
+                                                       std::chrono::milliseconds within);
 
 /// Takes a member out of the group, which it need not be up for. @throws member_error
 TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::uint64_t id,
-                                std::chrono::milliseconds within);
+                                       std::chrono::milliseconds within);
 
 }  // namespace tutti::cluster

@@ -111,8 +111,7 @@ std::unique_ptr<engine> open_engine(const std::string& address, const settings& 
 
 std::vector<std::string> known_engines() {
     return {
-        "memory",
-        "tutti",
+        "memory",   "tutti",
 #if defined(TUTTI_CLUSTER_ETCD)
         "etcd",
 #endif

@@ -17,8 +17,9 @@ public:
     caller(std::vector<std::string> addresses, std::uint64_t number = 0);
 
     struct answer {
-        outcome said = outcome::elsewhere;  ///< done; refused; lost; or elsewhere: nobody could be asked, nothing is done
-        std::string message;                ///< the answer's bytes behind its outcome; otherwise why
+        outcome said =
+            outcome::elsewhere;  ///< done; refused; lost; or elsewhere: nobody could be asked, nothing is done
+        std::string message;     ///< the answer's bytes behind its outcome; otherwise why
     };
     /// What may not be asked twice is lost as soon as its answer is.
     [[nodiscard]] answer ask(const std::string& request, bool twice, std::chrono::milliseconds patience);
@@ -29,7 +30,8 @@ public:
 
 private:
     std::unique_ptr<link> take(link::clock::time_point late, std::string& why);
-    answer ask_by(std::unique_ptr<link>& by, const std::string& request, bool twice, std::chrono::milliseconds patience);
+    answer ask_by(std::unique_ptr<link>& by, const std::string& request, bool twice,
+                  std::chrono::milliseconds patience);
     [[nodiscard]] std::string current() const;
     void turn_from(const std::string& address);
     /// False: it is where we have asked.

@@ -25,7 +25,8 @@ public:
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
     [[nodiscard]] std::uint64_t group() const noexcept { return group_; }
-    /// False: the connection is of no more use. What was sent may have arrived all the same, unless `sent_any` is false.
+    /// False: the connection is of no more use. What was sent may have arrived all the same, but not if `sent_any` is
+    /// false.
     [[nodiscard]] bool send(std::string_view frame, clock::time_point late);
     [[nodiscard]] bool sent_any() const noexcept { return sent_any_; }
     /// False: the other side has ended it since it was used last.

@@ -180,8 +180,8 @@ struct text_answer {
 };
 
 struct get_answer {
-    bool current = false;  ///< `held` are as they were said to be, and the version is one that is kept
-    std::uint64_t at = 0;  ///< of the state; if it is not current, a version that has what was in its way
+    bool current = false;            ///< `held` are as they were said to be, and the version is one that is kept
+    std::uint64_t at = 0;            ///< of the state; if it is not current, a version that has what was in its way
     std::vector<held_record> found;  ///< the first of `wanted`, as many as fit an answer, but one at least
     template <class V>
     void fields(V& v) {

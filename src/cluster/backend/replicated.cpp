@@ -50,7 +50,8 @@ private:
     /// Also returns with nothing, at a sign of life.
     bool read(told_answer& all) {
         std::string message;
-        if (closed_.load(std::memory_order_relaxed) || !from_->listen(message, link::clock::now() + silence)) return false;
+        if (closed_.load(std::memory_order_relaxed) || !from_->listen(message, link::clock::now() + silence))
+            return false;
         if (message.empty()) return true;
         std::string_view rest{message};
         outcome said{};
@@ -128,8 +129,8 @@ public:
         const caller::answer said =
             members_.ask(frame(question::commit, ask), broken(fault::commit_twice), how_.patience);
         commit_answer answer;
-        const bool heard = said.said == outcome::done && wire::decode(said.message, answer) &&
-                           answer.all.size() == all.size();
+        const bool heard =
+            said.said == outcome::done && wire::decode(said.message, answer) && answer.all.size() == all.size();
         for (std::size_t i = 0; i < all.size(); ++i) {
             request& r = *all[i];
             if (heard) {

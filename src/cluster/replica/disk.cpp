@@ -32,7 +32,8 @@ disk::disk(uv_loop_t& loop, std::string folder, raft_uv_transport* through, std:
     raft_uv_set_auto_recovery(&io_, false);
     io_.of = this;
     real_ = io_;
-    io_.append = [](raft_io* io, raft_io_append* asked, const raft_entry entries[], unsigned n, raft_io_append_cb told) {
+    io_.append = [](raft_io* io, raft_io_append* asked, const raft_entry entries[], unsigned n,
+                    raft_io_append_cb told) {
         auto w = std::make_unique<appending>(appending{{}, asked, told, &of(io)});
         w->mine.data = w.get();
         const int bad = of(io).real_.append(io, &w->mine, entries, n, [](raft_io_append* mine, int status) {
@@ -54,18 +55,14 @@ disk::disk(uv_loop_t& loop, std::string folder, raft_uv_transport* through, std:
         if (bad == 0) static_cast<void>(w.release());
         return bad == RAFT_BUSY ? bad : of(io).look("a snapshot", bad);
     };
-    io_.set_term = [](raft_io* io, raft_term term) {
-        return of(io).look("the term", of(io).real_.set_term(io, term));
-    };
+    io_.set_term = [](raft_io* io, raft_term term) { return of(io).look("the term", of(io).real_.set_term(io, term)); };
     io_.set_vote = [](raft_io* io, raft_id vote) { return of(io).look("a vote", of(io).real_.set_vote(io, vote)); };
-    io_.truncate = [](raft_io* io, raft_index from) {
-        return of(io).look("the log", of(io).real_.truncate(io, from));
-    };
+    io_.truncate = [](raft_io* io, raft_index from) { return of(io).look("the log", of(io).real_.truncate(io, from)); };
 }
 
 int disk::look(const char* what, int status) {
     if (status == 0 || status == RAFT_CANCELED || status == RAFT_SHUTDOWN || !failed_) return status;
-    struct statvfs space {};
+    struct statvfs space{};
     const bool known = ::statvfs(folder_.c_str(), &space) == 0;
     const auto told = std::exchange(failed_, nullptr);
     told(std::string{what} + " cannot be written to " + folder_ + ": " + io_.errmsg + " (" + raft_strerror(status) +

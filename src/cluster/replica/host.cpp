@@ -45,8 +45,8 @@ host::host(const member_options& how, cluster::member::say tell)
     }
     seat_->on_change([this] { tell_followers(); });
     seat_->start();
-    tell_(weight::info, "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " +
-                            who_.address);
+    tell_(weight::info,
+          "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " + who_.address);
     if (!how.joins.empty()) joining_ = std::jthread{[this, to = how.joins](std::stop_token over) { join(to, over); }};
 }
 
@@ -73,7 +73,8 @@ void host::settle_identity(const member_options& how) {
         throw backend::refusal{home_->folder() + " is new, and a new member needs an address, such as 127.0.0.1:7001"};
     who_ = {draw_number(), 0, how.address, how.founds};
     if (how.founds == !how.joins.empty()) {
-        throw backend::refusal{home_->folder() + " is new: say whether its member begins a group, or which one it joins"};
+        throw backend::refusal{home_->folder() +
+                               " is new: say whether its member begins a group, or which one it joins"};
     }
     if (how.founds) {
         who_.group = draw_number();
@@ -108,11 +109,10 @@ void host::look_at_clock() {
         // H2
         if (!leads) sessions_.each_follower([](session& one) { one.end(); });
     }
-    if (!seat_->broken_by().empty())
-        begin_to_end("an entry of the log cannot be read, and this member is of no use any more: " +
-                     seat_->broken_by() + ". Remove it from the group, and let a new one join with an empty folder");
-    if (!disk_says_.empty()) begin_to_end(disk_says_);
-    else if (seat_->stands().as == "unavailable") begin_to_end("C-Raft has given up: " + seat_->trouble());
+    if (!disk_says_.empty()) return begin_to_end(disk_says_);
+    if (const std::string why = seat_->broken_by(); !why.empty())
+        begin_to_end("this member can take no part any more: " + why +
+                     ". If starting it again does not help, remove it, and let a new one join with an empty folder");
 }
 
 void host::begin_to_end(std::string why) {
@@ -120,7 +120,11 @@ void host::begin_to_end(std::string why) {
     ending_ = true;
     ended_by_ = std::move(why);
     joining_.request_stop();
-    if (!ended_by_.empty() || !seat_->hand_over([this] { finish_ending(); })) finish_ending();
+    const auto handed = [this] {
+        tell_(weight::info, seat_->leads() ? "nobody has taken the lead over in time" : "has handed the lead over");
+        finish_ending();
+    };
+    if (!ended_by_.empty() || !seat_->hand_over(handed)) finish_ending();
 }
 
 void host::finish_ending() {

@@ -72,7 +72,7 @@ private:
     bool ending_ = false;
     std::string ended_by_;   // empty: by stop
     std::string disk_says_;  // H3
-    loop loop_;  // what is on it goes before what it is part of
+    loop loop_;              // what is on it goes before what it is part of
     std::jthread joining_;
 };
 

@@ -66,13 +66,11 @@ void host::serve(const std::shared_ptr<session>& from, group::question what, std
             });
         case group::question::follow:
             return with(group::follow_request{}, [&](const group::follow_request& r) { serve_follow(from, r); });
-        case group::question::status:
-            return with(group::nothing{}, [&](const group::nothing&) { serve_status(from); });
+        case group::question::status: return with(group::nothing{}, [&](const group::nothing&) { serve_status(from); });
         case group::question::add:
         case group::question::remove:
-            return with(group::change_request{}, [&](const group::change_request& r) {
-                serve_change(from, what == group::question::add, r);
-            });
+            return with(group::change_request{},
+                        [&](const group::change_request& r) { serve_change(from, what == group::question::add, r); });
     }
 }
 
@@ -104,12 +102,13 @@ void host::serve_get(const std::shared_ptr<session>& from, group::get_request as
         backend::snapshot of{asked.at};
         std::vector<backend::record> found;
         const verdict said = seat_->state().get(of, backend::freshness::same, held, asked.wanted, found);
-        return from->answer(frame(group::outcome::done, answer_of(said, said == verdict::good ? of.at : seat_->state().latest(), found)));
+        return from->answer(frame(group::outcome::done,
+                                  answer_of(said, said == verdict::good ? of.at : seat_->state().latest(), found)));
     }
     if (!seat_->leads()) return answer_elsewhere(from);
     seat_->get({asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
                [this, to = std::weak_ptr{from}, hold = this_round()](const reply& r, backend::snapshot of,
-                                                                    std::vector<backend::record> found) {
+                                                                     std::vector<backend::record> found) {
                    if (r.said == verdict::good || r.said == verdict::conflict) {
                        const version at = r.said == verdict::good ? of.at : seat_->state().latest();
                        return give(to, frame(group::outcome::done, answer_of(r.said, at, found)));
@@ -126,7 +125,8 @@ void host::serve_commit(const std::shared_ptr<session>& from, group::commit_requ
         for (const group::written& w : t.writes) bytes += w.of.size() + w.bytes.size();
     }
     if (bytes > group::most_commit_bytes + (group::most_commit_bytes >> 2)) {
-        return from->answer(text(group::outcome::refused, "a commit of " + std::to_string(bytes) + " bytes is more than " +
+        return from->answer(text(group::outcome::refused, "a commit of " + std::to_string(bytes) +
+                                                              " bytes is more than " +
                                                               std::to_string(group::most_commit_bytes)));
     }
     /// Of all transactions of the request: it is answered when the last is.
@@ -149,7 +149,8 @@ void host::serve_commit(const std::shared_ptr<session>& from, group::commit_requ
         for (group::written& w : t.writes) writes.push_back({std::move(w.of), w.exists, std::move(w.bytes)});
         seat_->commit(checks_of(t.checks), std::move(writes), [this, all, i, hold = this_round()](const reply& r) {
             if (r.said == verdict::good || r.said == verdict::conflict) {
-                all->answer.all[i] = {r.said == verdict::good, r.said == verdict::good ? r.at : seat_->state().latest()};
+                all->answer.all[i] = {r.said == verdict::good,
+                                      r.said == verdict::good ? r.at : seat_->state().latest()};
             } else {
                 // What one of an entry's commits is refused for, or lost with, all of it are; of several entries, one
                 // that is lost decides: then nobody is told that nothing was done.
@@ -158,10 +159,12 @@ void host::serve_commit(const std::shared_ptr<session>& from, group::commit_requ
             }
             if (--all->left != 0) return;
             if (!all->none) return give(all->to, frame(group::outcome::done, all->answer));
-            const bool mixed = std::ranges::any_of(all->answer.all, [](const group::committed& c) { return c.at != 0; });
+            const bool mixed =
+                std::ranges::any_of(all->answer.all, [](const group::committed& c) { return c.at != 0; });
             if (all->worst.said == verdict::unknown || mixed)
                 return give(all->to, text(group::outcome::lost, all->worst.why));
-            if (all->worst.said == verdict::refused) return give(all->to, text(group::outcome::refused, all->worst.why));
+            if (all->worst.said == verdict::refused)
+                return give(all->to, text(group::outcome::refused, all->worst.why));
             if (const auto one = all->to.lock()) answer_elsewhere(one);
         });
     }
@@ -173,8 +176,7 @@ void host::serve_follow(const std::shared_ptr<session>& from, const group::follo
     const version after = asked.after == group::from_now ? now.latest() : asked.after;
     if (after < now.floor() || after > now.latest())
         return from->answer(text(group::outcome::refused, "what was written after that version is not kept any more"));
-    from->follows = std::make_unique<session::followed>(
-        session::followed{asked.from, asked.to, after, asked.values});
+    from->follows = std::make_unique<session::followed>(session::followed{asked.from, asked.to, after, asked.values});
     from->answer(frame(group::outcome::done, group::nothing{}));
     if (from->follows) tell(*from);
 }

@@ -61,8 +61,9 @@ bool home::known(identity& who) const {
     std::string word_id, word_group, word_address, word_state;
     file >> word_id >> who.id >> word_group >> who.group >> word_address >> who.address >> word_state >> state;
     if (line != first_line || !file || who.id == 0 || who.group == 0 || (state != "member" && state != "founding")) {
-        throw backend::refusal{folder_ + "/member was not written by this release: bring it back from a copy, or begin "
-                                         "with an empty folder, join as a new member, and remove the old one"};
+        throw backend::refusal{folder_ +
+                               "/member was not written by this release: bring it back from a copy, or begin "
+                               "with an empty folder, join as a new member, and remove the old one"};
     }
     who.founding = state == "founding";
     return true;

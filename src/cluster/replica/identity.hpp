@@ -19,7 +19,7 @@ struct identity {
 
 class home {
 public:
-    /// Makes the folder, if need be, and takes it. Throws backend::refusal: it cannot be made, or another process has it.
+    /// Makes the folder, if need be, and takes it. Throws backend::refusal: it cannot, or another process has it.
     explicit home(std::string folder);
     ~home();
     home(const home&) = delete;

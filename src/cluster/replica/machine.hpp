@@ -116,7 +116,7 @@ private:
     const window most_;
     cells cells_;
     std::deque<replaced> order_;  // by ascending version
-    version latest_ = 1;  // of the empty state: 0 is no snapshot
+    version latest_ = 1;          // of the empty state: 0 is no snapshot
     version floor_ = 1;
     holdings holds_;
 };

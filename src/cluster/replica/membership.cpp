@@ -19,12 +19,12 @@ void seat::body::change(std::unique_ptr<change_waiting> w) {
     const int failed = raft_barrier(&raft_, &w->barrier, [](struct ::raft_barrier* r, int status) {
         std::unique_ptr<change_waiting> all{static_cast<change_waiting*>(r->data)};
         body& b = *all->of->body_;
-        if (status == 0 && b.books_->is_one_uncommitted()) {
+        if (status == 0 && b.shim_->is_one_uncommitted()) {
             all->done(another_runs);
             return;
         }
         if (status == 0) status = all->begin(*all);
-        b.books_->hide();
+        b.shim_->hide();
         if (status == 0) {
             (void)all.release();  // raft calls back
         } else {

@@ -9,8 +9,7 @@ loop::loop(unsigned clock_ms, std::function<void()> clock, std::function<void()>
     if (::uv_loop_init(&loop_) != 0) throw std::bad_alloc{};
     timer_.data = check_.data = async_.data = this;
     ::uv_timer_init(&loop_, &timer_);
-    ::uv_timer_start(
-        &timer_, [](uv_timer_t* t) { static_cast<loop*>(t->data)->clock_(); }, clock_ms, clock_ms);
+    ::uv_timer_start(&timer_, [](uv_timer_t* t) { static_cast<loop*>(t->data)->clock_(); }, clock_ms, clock_ms);
     ::uv_check_init(&loop_, &check_);
     ::uv_check_start(&check_, [](uv_check_t* c) { static_cast<loop*>(c->data)->turn_(); });
     if (::uv_async_init(&loop_, &async_, [](uv_async_t* a) { static_cast<loop*>(a->data)->called_(); }) != 0)

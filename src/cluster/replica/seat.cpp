@@ -30,7 +30,7 @@ seat::body::body(seat& of, raft_io& io, seat_settings how) : of_{of}, how_{std::
     fsm_.restore = restore;
     if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
         throw backend::refusal{"this member cannot start: " + why(failed)};
-    books_ = std::make_unique<configurations>(raft_, io);
+    shim_ = std::make_unique<shim>(raft_, io);
     raft_set_election_timeout(&raft_, how_.election_ms);
     raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
@@ -62,7 +62,7 @@ int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
 
 int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const seat& self = *static_cast<seat*>(fsm->data);
-    if (self.body_->books_->is_one_uncommitted()) return RAFT_BUSY;  // later
+    if (self.body_->shim_->is_one_uncommitted()) return RAFT_BUSY;  // later
     *bufs = static_cast<raft_buffer*>(raft_malloc(sizeof **bufs));
     if (*bufs == nullptr) return RAFT_NOMEM;
     try {
@@ -245,6 +245,8 @@ bool seat::leads() const noexcept { return raft_state(&body_->raft_) == RAFT_LEA
 
 std::string seat::broken_by() const {
     if (!unreadable_.empty()) return unreadable_;
+    if (const int failed = body_->shim_->failed(); failed != 0)
+        return std::string{"the disk does not take what is written: "} + raft_strerror(failed);
     if (raft_state(&body_->raft_) != RAFT_UNAVAILABLE) return {};
     const std::string why = raft_errmsg(&body_->raft_);
     return why.empty() ? "C-Raft has given up" : why;

@@ -94,8 +94,6 @@ public:
         std::string_view as;  ///< leader, follower, candidate, unavailable
     };
     [[nodiscard]] standing stands() const noexcept;
-    /// What raft has complained of last.
-    [[nodiscard]] std::string trouble() const;
     /// At the leader: another voter takes over, or does not within an election's time; then `done`. False: there is
     /// none, or it is no leader.
     [[nodiscard]] bool hand_over(std::function<void()> done);

@@ -1,9 +1,9 @@
 // What a seat has of C-Raft: the instance, and a request of it for each entry and barrier that is under way.
 #pragma once
 
-#include "cluster/replica/configurations.hpp"
 #include "cluster/replica/raft.hpp"
 #include "cluster/replica/seat.hpp"
+#include "cluster/replica/shim.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -57,7 +57,7 @@ struct seat::body {
     seat_settings how_;
     raft_fsm fsm_{};
     raft raft_{};
-    std::unique_ptr<configurations> books_;
+    std::unique_ptr<shim> shim_;
     applied last_;  // of the entry that was applied last, until its request is answered
     std::vector<commit_waiting> commits_;
     std::vector<std::vector<key>> forgets_;

@@ -96,9 +96,9 @@ void session::cut_frame() {
     std::memcpy(&length, input_.data(), sizeof length);
     if (follows || length == 0) return end();  // who follows has nothing more to ask
     if (length > most_frame) {
-        static_cast<void>(send(frame(outcome::refused,
-                                     text_answer{"a request of " + std::to_string(length) + " bytes is more than the " +
-                                                 std::to_string(most_frame) + " that a member takes"})));
+        static_cast<void>(send(
+            frame(outcome::refused, text_answer{"a request of " + std::to_string(length) + " bytes is more than the " +
+                                                std::to_string(most_frame) + " that a member takes"})));
         return end();
     }
     if (input_.size() < sizeof length + length) return;

@@ -1,7 +1,7 @@
 // The connections of programs: frames in and out, one request at a time, and what they follow.
 //
-// A program that does not take what it is told is cut off before more than `most_waiting` bytes wait for it. While it is
-// answered nothing is read from it, so it cannot make the member keep more than one request.
+// A program that does not take what it is told is cut off before more than `most_waiting` bytes wait for it. While it
+// is answered nothing is read from it, so it cannot make the member keep more than one request.
 //
 // Thread safety: none; the loop's thread.
 #pragma once

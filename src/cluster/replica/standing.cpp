@@ -5,7 +5,7 @@ namespace tutti::cluster::replica {
 
 bool seat::hand_over(std::function<void()> done) {
     struct waiting {
-        struct raft_transfer transfer {};
+        struct raft_transfer transfer{};
         std::function<void()> done;
     };
     if (!leads()) return false;
@@ -32,7 +32,5 @@ seat::standing seat::stands() const noexcept {
     }
     return {r.current_term, raft_last_index(&r), raft_last_applied(&r), as};
 }
-
-std::string seat::trouble() const { return body_->why(0); }
 
 }  // namespace tutti::cluster::replica

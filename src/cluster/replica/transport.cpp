@@ -43,9 +43,8 @@ struct outgoing {
         mine->bytes = std::move(bytes);
         mine->request.data = mine.get();
         uv_buf_t all = ::uv_buf_init(mine->bytes.data(), static_cast<unsigned>(mine->bytes.size()));
-        if (::uv_write(&mine->request, stream(to), &all, 1, [](uv_write_t* w, int) {
-                delete static_cast<outgoing*>(w->data);
-            }) != 0)
+        if (::uv_write(&mine->request, stream(to), &all, 1,
+                       [](uv_write_t* w, int) { delete static_cast<outgoing*>(w->data); }) != 0)
             return false;
         static_cast<void>(mine.release());
         return true;
@@ -135,7 +134,8 @@ struct transport::body {
             stream(h.socket),
             [](uv_handle_t* s, std::size_t, uv_buf_t* to) {
                 half& mine = *static_cast<half*>(s->data);
-                *to = ::uv_buf_init(mine.input.data() + mine.have, static_cast<unsigned>(mine.input.size() - mine.have));
+                *to =
+                    ::uv_buf_init(mine.input.data() + mine.have, static_cast<unsigned>(mine.input.size() - mine.have));
             },
             [](uv_stream_t* s, ssize_t n, const uv_buf_t*) {
                 half& mine = *static_cast<half*>(s->data);
@@ -190,7 +190,8 @@ struct transport::body {
             return "belongs to another group than " + own.address + ": look at the addresses";
         if (said.who == speaker::member && said.meant != own.id)
             return "wants member " + std::to_string(said.meant) + ", and at " + own.address + " there is member " +
-                   std::to_string(own.id) + ": if that one's disk was lost, remove the old member and let the new one join";
+                   std::to_string(own.id) +
+                   ": if that one's disk was lost, remove the old member and let the new one join";
         if (said.who == speaker::member && (accept == nullptr || said.self == 0)) return "comes too early";
         return {};
     }

@@ -33,6 +33,7 @@ public:
     bool wait();
     /// By itself, or by `end`.
     [[nodiscard]] bool has_ended() const;
+    [[nodiscard]] pid_t id() const noexcept { return id_; }
     [[nodiscard]] bool running() const noexcept { return id_ != 0; }
 
 private:

@@ -189,6 +189,23 @@ void group::stop(raft_id id, instant how_long) {
     nodes_.at(id).io->stop_until(agenda_.now() + how_long);
 }
 
+void group::break_disk(raft_id id) {
+    node& n = nodes_.at(id);
+    n.io->fail_next_write();
+    look_after(n, n.life);
+}
+
+void group::look_after(node& n, unsigned life) {
+    if (n.life != life || !n.sits) return;
+    if (n.sits->broken_by().empty()) {
+        agenda_.after(20 * ms, [this, &n, life] { look_after(n, life); });
+        return;
+    }
+    ++counts_.broken_disks;
+    kill(n.id);
+    agenda_.after(agenda_.below(500 * ms), [this, id = n.id] { restart(id); });
+}
+
 void group::cut_off(const std::set<raft_id>& those, bool one_way) {
     ++counts_.cuts;
     for (const raft_id inside : those) {

@@ -57,6 +57,8 @@ public:
     void kill(raft_id id);
     void restart(raft_id id);
     void stop(raft_id id, instant how_long);
+    /// A write fails; whoever runs it kills it when it says so.
+    void break_disk(raft_id id);
     /// Messages between those and all others are lost, or those in one direction.
     void cut_off(const std::set<raft_id>& those, bool one_way);
     void heal();
@@ -72,7 +74,8 @@ public:
     [[nodiscard]] const std::string& wrong() const noexcept { return wrong_; }
 
     struct counts {
-        std::size_t kills = 0, cuts = 0, stops = 0, joins = 0, leaves = 0, installs = 0, elections = 0;
+        std::size_t kills = 0, cuts = 0, stops = 0, joins = 0, leaves = 0, installs = 0, elections = 0,
+                    broken_disks = 0;
     };
     [[nodiscard]] counts happened() const noexcept { return counts_; }
 
@@ -92,6 +95,7 @@ private:
     void deliver(raft_id to, const parcel& what);
     void answer_question(node& n, question q, const std::function<void(answer)>& back);
     void plan_flush(node& n);
+    void look_after(node& n, unsigned life);
     void start(node& n, bool first);
     void heard(node& n);
     [[nodiscard]] instant delay();

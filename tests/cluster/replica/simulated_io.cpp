@@ -81,8 +81,17 @@ void simulated_io::work() {
     plan(agenda_.below(disk_delay_ + 1), [this] {
         operation o = std::move(operations_.front());
         operations_.pop_front();
-        o.effect(disk_);
         works_ = false;
+        if (failed_ || (fails_ && o.part)) {
+            if (!failed_) o.part(disk_, agenda_);
+            failed_ = true;
+            if (o.done) o.done(RAFT_IOERR);
+            for (const operation& other : std::exchange(operations_, {})) {
+                if (other.done) other.done(RAFT_IOERR);
+            }
+            return;
+        }
+        o.effect(disk_);
         if (!operations_.empty()) work();
         if (o.done) o.done(0);
     });
@@ -92,6 +101,7 @@ void simulated_io::kill() {
     if (killed_) return;
     killed_ = true;
     // What it had asked the disk to do may have happened: all of the first ones, and a part of the next.
+    if (failed_) return;
     const std::uint64_t whole = agenda_.below(operations_.size() + 1);
     for (std::uint64_t i = 0; i < operations_.size(); ++i) {
         if (i < whole) operations_[i].effect(disk_);

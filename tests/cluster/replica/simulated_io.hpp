@@ -41,6 +41,8 @@ public:
     /// Until then it does not run; what comes for it waits.
     void stop_until(instant when) { stopped_until_ = when; }
     [[nodiscard]] instant stopped_until() const noexcept { return stopped_until_; }
+    /// The next write fails, and has happened in part; nothing is written after it.
+    void fail_next_write() { fails_ = true; }
     /// REQUIRES: neither killed nor stopped.
     void receive(const parcel& what);
 
@@ -85,6 +87,7 @@ private:
     std::deque<operation> operations_;
     std::deque<std::function<void(int status)>> waiting_;  // for answers that need no disk
     bool works_ = false;
+    bool fails_ = false, failed_ = false;
 };
 
 }  // namespace tutti::cluster::replica::testing

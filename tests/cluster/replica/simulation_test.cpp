@@ -46,16 +46,17 @@ TEST(replica_simulation, every_history_is_explained_by_the_log) {
         all.leaves += c.leaves;
         all.installs += c.installs;
         all.elections += c.elections;
+        all.broken_disks += c.broken_disks;
     }
     std::printf(
         "%zu attempts: %zu committed, %zu conflicts, %zu unknown; %zu sent again, %zu voided, %zu outlived; %zu kills, "
         "%zu cuts, "
-        "%zu stops, %zu joins, %zu leaves, %zu snapshots loaded, %zu elections\n",
+        "%zu stops, %zu joins, %zu leaves, %zu snapshots loaded, %zu elections, %zu broken disks\n",
         attempts, good, conflicts, unknown, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins,
-        all.leaves, all.installs, all.elections);
+        all.leaves, all.installs, all.elections, all.broken_disks);
     // A checker of nothing finds nothing.
     for (const std::size_t n : {good, conflicts, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins,
-                                all.leaves, all.installs, all.elections})
+                                all.leaves, all.installs, all.elections, all.broken_disks})
         EXPECT_GT(n, 0u);
     EXPECT_GT(good, attempts / 3);
 }

@@ -42,7 +42,7 @@ void world::hurt() {
     const raft_id one = agenda_.chance(40) && group_.leader() != 0 ? group_.leader() : all[agenda_.below(all.size())];
     const bool may_fall = group_.runs(one) && 2 * (group_.down() + 1) < all.size();
     const instant long_time = agenda_.between(50, 1500) * ms;
-    switch (agenda_.below(plan_.membership ? 8 : 6)) {
+    switch (agenda_.below(plan_.membership ? 9 : 7)) {
         case 0:
         case 1:
             if (!may_fall) break;
@@ -75,6 +75,9 @@ void world::hurt() {
             }
             break;
         case 6:
+            if (may_fall) group_.break_disk(one);
+            break;
+        case 7:
             if (all.size() < 6) group_.let_one_join();
             break;
         default:

@@ -1,11 +1,15 @@
-// Which configurations of its group are in a member's log, so that one that was not committed can be taken back.
+// What stands between C-Raft and its disk, for what Debian's release of it (0.15) gets wrong.
 //
-// A member uses the newest configuration in its log, committed or not. If another leader's entries replace that one, it
-// must go back to the one before. C-Raft before 0.17 looks for that in the log, where a snapshot may have removed it,
-// and then crashes; it also takes an uncommitted configuration for a committed one after a start, and saves it in
-// snapshots (canonical/raft, issue 250). So here a member keeps the books itself: it sees, between C-Raft and its disk,
-// what is appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted, and puts
-// back the one before when it is cut off. A change is refused, and no snapshot is taken, while one is uncommitted.
+// *A configuration that is taken back.* A member uses the newest configuration in its log, committed or not, and must go
+// back to the one before if another leader's entries replace it. C-Raft before 0.17 looks for that in the log, where a
+// snapshot may have removed it, and then crashes; it also takes an uncommitted configuration for a committed one after a
+// start, and saves it in snapshots (canonical/raft, issue 250). So the shim keeps the books itself: it sees what is
+// appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted, and puts back the
+// one before when it is cut off. The seat refuses a change, and a snapshot, while one is uncommitted.
+//
+// *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not hear
+// of it: nothing that waits for the write is answered any more, and the seat says that it is broken. If C-Raft has ended,
+// it hears that all is well, which it does not act on.
 //
 // Thread safety: none, as of the seat that it belongs to.
 #pragma once
@@ -17,21 +21,25 @@
 
 namespace tutti::cluster::replica {
 
-class configurations {
+class shim {
 public:
     /// Stands between the two from now on, and takes `of.data` for itself. REQUIRES: raft_init was called, and nothing
     /// after it.
-    configurations(raft& of, raft_io& io);
-    configurations(const configurations&) = delete;
-    configurations& operator=(const configurations&) = delete;
+    shim(raft& of, raft_io& io);
+    shim(const shim&) = delete;
+    shim& operator=(const shim&) = delete;
 
     /// The newest in the log is not known to be committed.
     [[nodiscard]] bool is_one_uncommitted() const noexcept;
     /// After each call that lets C-Raft change something.
     void hide() noexcept { raft_.configuration_uncommitted_index = 0; }
 
+    /// C-Raft's number of what went wrong with the disk; 0: nothing.
+    [[nodiscard]] int failed() const noexcept { return failed_; }
+
 private:
-    [[nodiscard]] static configurations& of(const raft_io* io);
+    struct append_under_way;
+    [[nodiscard]] static shim& of(const raft_io* io);
     void note(const raft_entry* entries, std::size_t n);
     void put_back(raft_index from);
 
@@ -47,6 +55,7 @@ private:
     raft& raft_;
     const raft_io under_;  // its functions
     raft_io_recv_cb receive_ = nullptr;
+    int failed_ = 0;
     raft_index next_ = 1;                    // of the entry that is appended next
     std::map<raft_index, std::string> all_;  // encoded; the first is committed
 };

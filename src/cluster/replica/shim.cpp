@@ -1,5 +1,6 @@
-#include "cluster/replica/configurations.hpp"
+#include "cluster/replica/shim.hpp"
 
+#include <memory>
 #include <string_view>
 
 #include "cluster/replica/bytes.hpp"
@@ -35,7 +36,7 @@ int decode(std::string_view bytes, raft_configuration& into) {
 
 }  // namespace
 
-configurations::configurations(raft& of_member, raft_io& io) : raft_{of_member}, under_{io} {
+shim::shim(raft& of_member, raft_io& io) : raft_{of_member}, under_{io} {
     raft_.data = this;
     io.load = load;
     io.start = start;
@@ -44,15 +45,13 @@ configurations::configurations(raft& of_member, raft_io& io) : raft_{of_member},
     io.snapshot_put = snapshot_put;
 }
 
-configurations& configurations::of(const raft_io* io) {
-    return *static_cast<configurations*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first
+shim& shim::of(const raft_io* io) {
+    return *static_cast<shim*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first
 }
 
-bool configurations::is_one_uncommitted() const noexcept {
-    return !all_.empty() && all_.rbegin()->first > raft_.last_applied;
-}
+bool shim::is_one_uncommitted() const noexcept { return !all_.empty() && all_.rbegin()->first > raft_.last_applied; }
 
-void configurations::note(const raft_entry* entries, std::size_t n) {
+void shim::note(const raft_entry* entries, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i, ++next_) {
         const raft_buffer& b = entries[i].buf;
         if (entries[i].type == RAFT_CHANGE) all_[next_] = {static_cast<const char*>(b.base), b.len};
@@ -60,7 +59,7 @@ void configurations::note(const raft_entry* entries, std::size_t n) {
 }
 
 /// The log ends before `from`.
-void configurations::put_back(raft_index from) {
+void shim::put_back(raft_index from) {
     next_ = from;
     const auto gone = all_.lower_bound(from);
     if (gone == all_.end()) return;
@@ -77,9 +76,9 @@ void configurations::put_back(raft_index from) {
     hide();
 }
 
-int configurations::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
-                         raft_entry** entries, std::size_t* n) {
-    configurations& self = of(io);
+int shim::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
+               raft_entry** entries, std::size_t* n) {
+    shim& self = of(io);
     const int failed = self.under_.load(io, term, voted_for, snapshot, start, entries, n);
     if (failed != 0) return failed;
     self.all_.clear();
@@ -89,34 +88,53 @@ int configurations::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_
     return 0;
 }
 
-int configurations::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive) {
-    configurations& self = of(io);
+int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive) {
+    shim& self = of(io);
     self.receive_ = receive;
     return self.under_.start(io, every, tick, [](raft_io* from, raft_message* m) {
-        configurations& books = of(from);
-        books.receive_(from, m);
-        books.hide();
+        shim& self_again = of(from);
+        self_again.receive_(from, m);
+        self_again.hide();
     });
 }
 
-int configurations::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n,
-                           raft_io_append_cb done) {
-    configurations& self = of(io);
-    const int failed = self.under_.append(io, request, entries, n, done);
-    if (failed == 0) self.note(entries, n);
-    return failed;
+/// Waits in C-Raft's place.
+struct shim::append_under_way {
+    raft_io_append request{};
+    shim* by = nullptr;
+    raft_io_append* theirs = nullptr;
+    raft_io_append_cb done = nullptr;
+};
+
+int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n, raft_io_append_cb done) {
+    shim& self = of(io);
+    auto w = std::make_unique<append_under_way>();
+    *w = {.request = {}, .by = &self, .theirs = request, .done = done};
+    w->request.data = w.get();
+    const int failed = self.under_.append(io, &w->request, entries, n, [](raft_io_append* r, int status) {
+        const std::unique_ptr<append_under_way> all{static_cast<append_under_way*>(r->data)};
+        shim& by = *all->by;
+        const bool has_ended = by.raft_.state == RAFT_UNAVAILABLE;
+        if (status != 0 && !has_ended) by.failed_ = status;
+        // Once one has failed, none after it counts.
+        if (by.failed_ == 0 || has_ended) all->done(all->theirs, 0);
+    });
+    if (failed != 0) return failed;
+    (void)w.release();  // it is called back
+    self.note(entries, n);
+    return 0;
 }
 
-int configurations::truncate(raft_io* io, raft_index from) {
-    configurations& self = of(io);
+int shim::truncate(raft_io* io, raft_index from) {
+    shim& self = of(io);
     const int failed = self.under_.truncate(io, from);
     if (failed == 0) self.put_back(from);
     return failed;
 }
 
-int configurations::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request,
-                                 const raft_snapshot* snapshot, raft_io_snapshot_put_cb done) {
-    configurations& self = of(io);
+int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request, const raft_snapshot* snapshot,
+                       raft_io_snapshot_put_cb done) {
+    shim& self = of(io);
     const int failed = self.under_.snapshot_put(io, trailing, request, snapshot, done);
     if (failed != 0) return failed;
     if (trailing == 0) {
