@@ -113,7 +113,7 @@ private:
     /// As it was in the state `at`. REQUIRES: not below the floor.
     [[nodiscard]] const backend::record& as_of(std::string_view k, version at) const;
 
-    const window most_;
+    window most_;
     cells cells_;
     std::deque<replaced> order_;  // by ascending version
     version latest_ = 1;          // of the empty state: 0 is no snapshot

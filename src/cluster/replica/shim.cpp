@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "cluster/replica/bytes.hpp"
 
@@ -36,10 +37,21 @@ int decode(std::string_view bytes, raft_configuration& into) {
 
 }  // namespace
 
+/// Waits in C-Raft's place.
+struct shim::append_under_way {
+    raft_io_append request{};
+    shim* by = nullptr;
+    raft_io_append* theirs = nullptr;
+    raft_io_append_cb done = nullptr;
+};
+
+shim::~shim() = default;
+
 shim::shim(raft& of_member, raft_io& io) : raft_{of_member}, under_{io} {
     raft_.data = this;
     io.load = load;
     io.start = start;
+    io.close = close;
     io.append = append;
     io.truncate = truncate;
     io.snapshot_put = snapshot_put;
@@ -98,31 +110,33 @@ int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_
     });
 }
 
-/// Waits in C-Raft's place.
-struct shim::append_under_way {
-    raft_io_append request{};
-    shim* by = nullptr;
-    raft_io_append* theirs = nullptr;
-    raft_io_append_cb done = nullptr;
-};
-
 int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n, raft_io_append_cb done) {
     shim& self = of(io);
     auto w = std::make_unique<append_under_way>();
     *w = {.request = {}, .by = &self, .theirs = request, .done = done};
     w->request.data = w.get();
     const int failed = self.under_.append(io, &w->request, entries, n, [](raft_io_append* r, int status) {
-        const std::unique_ptr<append_under_way> all{static_cast<append_under_way*>(r->data)};
+        std::unique_ptr<append_under_way> all{static_cast<append_under_way*>(r->data)};
         shim& by = *all->by;
-        const bool has_ended = by.raft_.state == RAFT_UNAVAILABLE;
-        if (status != 0 && !has_ended) by.failed_ = status;
+        if (by.raft_.state == RAFT_UNAVAILABLE) {
+            all->done(all->theirs, 0);
+            return;
+        }
+        if (status != 0) by.failed_ = status;
         // Once one has failed, none after it counts.
-        if (by.failed_ == 0 || has_ended) all->done(all->theirs, 0);
+        if (by.failed_ == 0) all->done(all->theirs, 0);
+        else by.untold_.push_back(std::move(all));
     });
     if (failed != 0) return failed;
     (void)w.release();  // it is called back
     self.note(entries, n);
     return 0;
+}
+
+void shim::close(raft_io* io, raft_io_close_cb done) {
+    shim& self = of(io);
+    for (const auto& w : std::exchange(self.untold_, {})) w->done(w->theirs, 0);
+    self.under_.close(io, done);
 }
 
 int shim::truncate(raft_io* io, raft_index from) {

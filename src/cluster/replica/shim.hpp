@@ -8,14 +8,16 @@
 // one before when it is cut off. The seat refuses a change, and a snapshot, while one is uncommitted.
 //
 // *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not hear
-// of it: nothing that waits for the write is answered any more, and the seat says that it is broken. If C-Raft has ended,
-// it hears that all is well, which it does not act on.
+// of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft has
+// been closed, it hears that all is well, which it does not act on.
 //
 // Thread safety: none, as of the seat that it belongs to.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "cluster/replica/raft.hpp"
 
@@ -26,6 +28,7 @@ public:
     /// Stands between the two from now on, and takes `of.data` for itself. REQUIRES: raft_init was called, and nothing
     /// after it.
     shim(raft& of, raft_io& io);
+    ~shim();
     shim(const shim&) = delete;
     shim& operator=(const shim&) = delete;
 
@@ -49,6 +52,7 @@ private:
     static int append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n,
                       raft_io_append_cb done);
     static int truncate(raft_io* io, raft_index from);
+    static void close(raft_io* io, raft_io_close_cb done);
     static int snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request,
                             const raft_snapshot* snapshot, raft_io_snapshot_put_cb done);
 
@@ -56,6 +60,7 @@ private:
     const raft_io under_;  // its functions
     raft_io_recv_cb receive_ = nullptr;
     int failed_ = 0;
+    std::vector<std::unique_ptr<append_under_way>> untold_;
     raft_index next_ = 1;                    // of the entry that is appended next
     std::map<raft_index, std::string> all_;  // encoded; the first is committed
 };
