@@ -219,6 +219,13 @@ std::string group_server::folder_of(std::size_t i) const { return home_->at.path
 std::string group_server::log_of(std::size_t i) const { return folder_of(i) + ".log"; }
 
 void group_server::start_one(std::size_t i) {
+    if (const char* const command = std::getenv("TUTTI_COMMAND")) {
+        std::vector<std::string> words{command, "member", "run", "--folder", folder_of(i), "--listen", places_[i]};
+        if (i == 0) words.push_back("--new-group");
+        else words.insert(words.end(), {"--join", places_.front()});
+        members_[i] = process{words, log_of(i)};
+        return;
+    }
     const char* const program = std::getenv("TUTTI_MEMBER_PROGRAM");
     if (program == nullptr) throw std::runtime_error{"TUTTI_MEMBER_PROGRAM names the program that is a member"};
     members_[i] = process{{program, folder_of(i), places_[i], i == 0 ? "new" : places_.front(), std::to_string(fault_)},
