@@ -41,14 +41,14 @@ pids+=($!)
 pids+=($!)
 three() { [[ $("$tutti" member status --group "$b" | grep -c -E 'leader|follower') == 3 ]]; }
 until_well three
-says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.5
+says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.3
 
 # The first one is killed: another leads, and the status says what is the matter.
 kill -9 "${pids[0]}"
 led() { "$tutti" member status --group "$b" | grep -q leader; }
 until_well led
 says 1 "cannot be reached" "$tutti" member status --group "$b,$c"
-says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.5
+says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.3
 says 2 "is no member" "$tutti" member remove 127.0.0.1:1 --group "$b"
 says 0 "is a member no more" "$tutti" member remove "$a" --group "$b"
 says 0 '"leader": "127.0.0.1' "$tutti" member status --group "$c" --json
