@@ -32,7 +32,7 @@ void group::start(node& n, bool first) {
                                                               .most_entry_bytes = 200,
                                                               .history = how_.history});
     n.flush_planned = false;
-    n.place = 0;
+    n.place = n.sits->state().latest();
     n.sits->on_change([this, &n] { heard(n); });
     if (first) {
         std::vector<member> all;
