@@ -2,7 +2,7 @@
 // have applied the same entries are equal, byte for byte of `save`.
 //
 //   R1  the version of a record is the number of the commit that wrote it last. Commits that wrote something are counted
-//       from the first entry of the log on, so versions ascend in the order of the log, also within one entry, and never
+//       from 2 on, the empty state being 1, so versions ascend in the order of the log, also within one entry, and never
 //       come again: a save carries the count (B1, B6)
 //   R2  a commit is judged against the state that everything before it has left, within its entry, too; it writes all of
 //       it, or nothing (B3)

@@ -32,7 +32,7 @@ void group::start(node& n, bool first) {
                                                               .most_entry_bytes = 200,
                                                               .history = how_.history});
     n.flush_planned = false;
-    n.place = 0;
+    n.place = n.sits->state().latest();
     n.sits->on_change([this, &n] { heard(n); });
     if (first) {
         std::vector<member> all;
@@ -255,18 +255,19 @@ void group::ask_who_is_in_it() {
 }
 
 std::string group::compare() {
-    if (leader() == 0) return "nobody leads";
+    if (leader() == 0) return std::string{never_ends} + ": nobody leads";
     ask_who_is_in_it();
     const seat* first = nullptr;
     for (const auto& [id, n] : nodes_) {
         if (!n.in_group) continue;
-        if (!n.sits) return "member " + std::to_string(id) + " does not run";
-        if (!n.sits->broken_by().empty()) return "member " + std::to_string(id) + " gave up: " + n.sits->broken_by();
+        if (!n.sits) return std::string{never_ends} + ": member " + std::to_string(id) + " does not run";
+        if (!n.sits->broken_by().empty())
+            return std::string{never_ends} + ": member " + std::to_string(id) + " gave up: " + n.sits->broken_by();
         if (n.sits->state().latest() != past_.latest()) {
             const member leads = n.sits->leader();
-            return "member " + std::to_string(id) + " has applied " + std::to_string(n.sits->state().latest()) +
-                   " of " + std::to_string(past_.latest()) + " commits, and takes " + std::to_string(leads.id) +
-                   " for the leader";
+            return std::string{never_ends} + ": member " + std::to_string(id) + " has applied " +
+                   std::to_string(n.sits->state().latest()) + " of " + std::to_string(past_.latest()) +
+                   " commits, and takes " + std::to_string(leads.id) + " for the leader";
         }
         if (first != nullptr && first->state().save() != n.sits->state().save())
             return "two members hold other records";

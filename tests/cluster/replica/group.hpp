@@ -13,6 +13,9 @@
 
 namespace tutti::cluster::replica::testing {
 
+/// What says that a group stands still begins so.
+inline constexpr const char* never_ends = "it does not end";
+
 struct conditions {
     unsigned members = 3;
     instant network_delay = 5 * ms, disk_delay = 5 * ms;  ///< at most, usually

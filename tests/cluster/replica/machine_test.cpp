@@ -94,8 +94,16 @@ TEST(replica_machine, absent_is_not_the_same_twice) {
 
 TEST(replica_machine, earlier_states_can_be_read_until_the_window_has_gone_on) {
     machine m{{.writes = 4}};
+    // Nothing is a state, too: who has read it does not see what comes after.
+    backend::snapshot nothing;
+    std::vector<backend::record> none;
+    ASSERT_EQ(m.get(nothing, freshness::same, {}, keys{"a"}, none), verdict::good);
+    ASSERT_NE(nothing.at, 0u);
     std::vector<version> at;
-    for (int i = 0; i < 8; ++i) at.push_back(commit(m, {}, {{"a", true, std::to_string(i)}}).at);
+    at.push_back(commit(m, {}, {{"a", true, "0"}}).at);
+    ASSERT_EQ(m.get(nothing, freshness::same, {}, keys{"a"}, none), verdict::good);
+    EXPECT_FALSE(none[0].exists);
+    for (int i = 1; i < 8; ++i) at.push_back(commit(m, {}, {{"a", true, std::to_string(i)}}).at);
     ASSERT_LE(m.floor(), at[3]);
     for (int i = 3; i < 8; ++i) EXPECT_EQ(read(m, {"a"}, at[static_cast<unsigned>(i)])[0].bytes, std::to_string(i));
     backend::snapshot of{at[0]};
@@ -123,7 +131,7 @@ TEST(replica_machine, changes_come_in_the_order_of_commits_and_of_whole_ones) {
     const auto first = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}});
     commit(m, {}, {{"a", false, ""}});
     commit(m, {}, {{"c", true, "3"}});
-    version place = 0;
+    version place = first.at - 1;
     std::vector<backend::change> all;
     ASSERT_TRUE(m.changes_after(place, 1, all));
     ASSERT_EQ(all.size(), 2u);  // of one commit
@@ -145,7 +153,7 @@ TEST(replica_machine, changes_come_in_the_order_of_commits_and_of_whole_ones) {
 /// What a machine is for, in a few lines: the whole history of each record.
 struct model {
     std::map<backend::key, std::map<version, backend::record>> all;
-    version latest = 0;
+    version latest = 1;
 
     [[nodiscard]] backend::record as_of(const backend::key& k, version at) const {
         const auto known = all.find(k);
@@ -219,7 +227,6 @@ TEST(replica_machine, agrees_with_a_model_and_with_one_that_was_loaded_in_betwee
             ASSERT_TRUE(other.apply(bytes).readable);
             ASSERT_EQ(m.latest(), is.latest);
             for (version at = m.floor(); at <= m.latest(); at += 1 + any.below(4)) {
-                if (at == 0) continue;
                 const backend::key k = any.any_key();
                 const auto is_now = read(m, {k}, at)[0];
                 const auto should = is.as_of(k, at);
@@ -244,7 +251,7 @@ TEST(replica_machine, an_entry_that_nobody_has_written_changes_nothing) {
     commit(m, {}, {{"a", true, "1"}});
     const std::string before = m.save();
     entry e;
-    e.add_commit(checks{{"a", 1}}, writes{{"a", true, "2"}, {"b", false, ""}});
+    e.add_commit(checks{{"a", 2}}, writes{{"a", true, "2"}, {"b", false, ""}});
     e.add_forget(keys{"a", "b"});
     const std::string good = e.finish();
     const auto is_refused = [&](const std::string& bytes) {
@@ -268,7 +275,7 @@ TEST(replica_machine, an_entry_that_nobody_has_written_changes_nothing) {
 TEST(replica_machine, hostile_entries_are_judged_alike) {
     std::mt19937_64 dice{1};
     entry e;
-    e.add_commit(checks{{"a", 1}}, writes{{"a", true, "22"}});
+    e.add_commit(checks{{"a", 2}}, writes{{"a", true, "22"}});
     e.add_forget(keys{"a"});
     const std::string good = e.finish();
     for (std::size_t i = 0; i < tutti::support::rounds(20000); ++i) {
@@ -335,7 +342,7 @@ TEST(replica_machine, a_snapshot_that_nobody_has_saved_is_refused_and_changes_no
 TEST(replica_machine, a_window_that_is_too_old_shows_another_state_if_nobody_looks) {
     machine m{{.writes = 2}};
     for (int i = 0; i < 8; ++i) commit(m, {}, {{"a", true, std::to_string(i)}});
-    backend::snapshot of{1};
+    backend::snapshot of{2};
     std::vector<backend::record> found;
     replica::injected_fault = replica::fault::old_below_window;
     EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), verdict::good);

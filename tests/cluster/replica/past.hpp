@@ -69,7 +69,7 @@ private:
     std::vector<attempt> attempts_;
     std::map<version, std::vector<backend::change>> done_;
     std::map<backend::key, std::vector<done_write>> by_key_;
-    version latest_ = 0;
+    version latest_ = 1;  // of the empty state
 };
 
 }  // namespace tutti::cluster::replica::testing

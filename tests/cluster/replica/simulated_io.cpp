@@ -19,10 +19,10 @@ simulated_io::simulated_io(agenda& events, network& net, disk& of_member, raft_i
             if (*lives) of(io).end();
         });
     };
-    io_.start = [](raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb recv) {
+    io_.start = [](raft_io* io, unsigned every, raft_io_tick_cb ticks, raft_io_recv_cb receives) {
         of(io).tick_ms_ = every;
-        of(io).ticks_ = tick;
-        of(io).receives_ = recv;
+        of(io).ticks_ = ticks;
+        of(io).receives_ = receives;
         of(io).plan(of(io).agenda_.below(every * ms), [io] { of(io).tick(); });
         return 0;
     };

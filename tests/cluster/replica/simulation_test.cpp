@@ -9,6 +9,13 @@
 #include "cluster/replica/world.hpp"
 #include "support/effort.hpp"
 
+#if defined(TUTTI_SANITIZED)
+// C-Raft 0.15 forgets 16 bytes when it is closed while a snapshot of another member is being written.
+extern "C" const char* __lsan_default_suppressions() {
+    return "leak:libraft.so";
+}  // NOLINT(bugprone-reserved-identifier)
+#endif
+
 namespace {
 
 using namespace tutti::cluster::replica;
@@ -90,10 +97,10 @@ TEST_P(replica_fault, is_caught) {
     std::string found;
     injected_fault = GetParam().what;
     // By its history: that a broken group may also stand still says nothing of the judge.
-    while ((found.empty() || found == never_ends) && seed < 3000) found = run_seed(++seed);
+    while ((found.empty() || found.starts_with(never_ends)) && seed < 3000) found = run_seed(++seed);
     injected_fault = fault::none;
     ASSERT_NE(found, "") << "no seed up to " << seed << " shows it";
-    ASSERT_NE(found, never_ends);
+    ASSERT_FALSE(found.starts_with(never_ends));
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 

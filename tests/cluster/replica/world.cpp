@@ -121,19 +121,24 @@ std::string world::run() {
     // Everything is asked for once more, when it has been quiet.
     (void)run_until(agenda_.now() + 3000 * ms, [] { return false; });
     make_well();
-    task<bool> last = clients_.front()->read_all();
-    last.start();
-    well = run_until(agenda_.now() + 60000 * ms, [&last] { return last.done(); });
+    well = read_all();
     if (!group_.wrong().empty()) return group_.wrong();
     if (std::string wrong = past_.judge(); !wrong.empty()) return wrong;
-    if (!well) return never_ends;
-    std::string differs = "";
-    (void)run_until(agenda_.now() + 20000 * ms, [this, &differs] {
+    // A member whose own snapshot is newer than the leader's may get nothing from C-Raft until the leader takes its next
+    // one, so somebody goes on asking: every question is an entry.
+    std::string differs = well ? group_.compare() : never_ends;
+    for (int i = 0; i < 200 && well && differs.starts_with(never_ends) && group_.wrong().empty(); ++i) {
+        (void)run_until(agenda_.now() + 100 * ms, [] { return false; });
+        well = read_all();
         differs = group_.compare();
-        return differs.empty();
-    });
-    if (!group_.wrong().empty()) return group_.wrong();
-    return differs;
+    }
+    return group_.wrong().empty() ? differs : group_.wrong();
+}
+
+bool world::read_all() {
+    task<bool> last = clients_.front()->read_all();
+    last.start();
+    return run_until(agenda_.now() + 60000 * ms, [&last] { return last.done(); });
 }
 
 }  // namespace tutti::cluster::replica::testing

@@ -9,8 +9,6 @@
 
 namespace tutti::cluster::replica::testing {
 
-inline constexpr const char* never_ends = "it does not end";
-
 struct plan {
     std::uint64_t seed = 1;
     conditions how;
@@ -37,6 +35,7 @@ private:
     void trouble();
     void hurt();
     void make_well();
+    [[nodiscard]] bool read_all();
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
 
     const plan plan_;
