@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
         here.run();
     } catch (const std::exception& e) {
         std::printf("%s\n", e.what());
+        std::fflush(stdout);
         return 1;
     }
     return 0;
