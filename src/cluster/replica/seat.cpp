@@ -1,5 +1,6 @@
 #include "cluster/replica/seat.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cluster/replica/fault.hpp"
@@ -56,13 +57,25 @@ int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
         self.unreadable_ = b.last_.why;
         return RAFT_MALFORMED;
     }
+    b.weigh(bytes->len);
     if (self.told_) self.told_();
     return 0;
 }
 
+void seat::body::weigh(std::size_t bytes) {
+    ++grown_entries_;
+    grown_bytes_ += bytes;
+    if (grown_bytes_ < std::max(how_.snapshot_bytes, of_.machine_.holds().bytes)) return;
+    const std::size_t each = grown_bytes_ / grown_entries_;
+    const std::size_t most = std::max<std::size_t>(how_.snapshot_bytes / std::max<std::size_t>(each, 1) / 4, 1);
+    raft_set_snapshot_trailing(&raft_, static_cast<unsigned>(std::min<std::size_t>(most, how_.snapshot_trailing)));
+    raft_set_snapshot_threshold(&raft_, 1);
+}
+
 int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const seat& self = *static_cast<seat*>(fsm->data);
-    if (self.body_->shim_->is_one_uncommitted()) return RAFT_BUSY;  // later
+    body& b = *self.body_;
+    if (b.shim_->is_one_uncommitted()) return RAFT_BUSY;  // later
     *bufs = static_cast<raft_buffer*>(raft_malloc(sizeof **bufs));
     if (*bufs == nullptr) return RAFT_NOMEM;
     try {
@@ -72,6 +85,8 @@ int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
         return RAFT_NOMEM;
     }
     *n = 1;
+    b.grown_entries_ = b.grown_bytes_ = 0;
+    raft_set_snapshot_threshold(&b.raft_, b.how_.snapshot_threshold);
     return 0;
 }
 

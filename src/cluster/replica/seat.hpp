@@ -41,6 +41,7 @@ struct seat_settings {
     unsigned snapshot_trailing = 1024;   ///< entries that stay all the same, for members that are a little behind
     unsigned install_ms = 10000;  ///< how long a leader waits for a member to take a snapshot before it sends it again
     std::size_t most_entry_bytes = 1u << 20;  ///< commits beyond it go into the next entry; one alone may be larger
+    std::size_t snapshot_bytes = 64u << 20;   ///< the same for bytes, but not before the log is as large as the objects
     window history;
 };
 

@@ -52,6 +52,8 @@ struct seat::body {
     void change(std::unique_ptr<change_waiting> w);
     void refuse(std::vector<reply_to_commit>& commits, int status);
     [[nodiscard]] std::string why(int status);
+    /// An entry was applied: C-Raft counts entries, which it keeps in memory, and not their bytes.
+    void weigh(std::size_t bytes);
 
     seat& of_;
     seat_settings how_;
@@ -62,6 +64,7 @@ struct seat::body {
     std::vector<commit_waiting> commits_;
     std::vector<std::vector<key>> forgets_;
     std::vector<get_waiting> gets_;
+    std::size_t grown_entries_ = 0, grown_bytes_ = 0;  // since the machine was saved
     std::function<void()> closed_;
 };
 
