@@ -18,23 +18,26 @@ void seat::body::change(std::unique_ptr<change_waiting> w) {
     w->barrier.data = w.get();
     const int failed = raft_barrier(&raft_, &w->barrier, [](struct ::raft_barrier* r, int status) {
         std::unique_ptr<change_waiting> all{static_cast<change_waiting*>(r->data)};
-        body& b = *all->of->body_;
-        if (status == 0 && b.shim_->is_one_uncommitted()) {
-            all->done(another_runs);
-            return;
-        }
-        if (status == 0) status = all->begin(*all);
-        b.shim_->hide();
-        if (status == 0) {
-            (void)all.release();  // raft calls back
-        } else {
-            all->done(b.why(status));
-        }
+        all->of->body_->begin(std::move(all), status);
     });
     if (failed == 0) {
         (void)w.release();  // raft calls back
     } else {
         w->done(why(failed));
+    }
+}
+
+void seat::body::begin(std::unique_ptr<change_waiting> w, int status) {
+    if (status == 0 && shim_->is_one_uncommitted()) {
+        w->done(another_runs);
+        return;
+    }
+    if (status == 0) status = w->begin(*w);
+    shim_->hide();
+    if (status == 0) {
+        (void)w.release();  // raft calls back
+    } else {
+        w->done(why(status));
     }
 }
 

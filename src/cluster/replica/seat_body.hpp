@@ -50,6 +50,7 @@ struct seat::body {
     void settle_gets(std::vector<get_waiting>& gets, int status);
     /// Begins it when everything before it in the log was applied.
     void change(std::unique_ptr<change_waiting> w);
+    void begin(std::unique_ptr<change_waiting> w, int status);
     void refuse(std::vector<reply_to_commit>& commits, int status);
     [[nodiscard]] std::string why(int status);
     /// An entry was applied: C-Raft counts entries, which it keeps in memory, and not their bytes.

@@ -1,10 +1,12 @@
 #include "cluster/replica/shim.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "cluster/replica/bytes.hpp"
+#include "cluster/replica/fault.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -53,6 +55,7 @@ shim::shim(raft& of_member, raft_io& io) : raft_{of_member}, under_{io} {
     io.start = start;
     io.close = close;
     io.append = append;
+    io.send = send;
     io.truncate = truncate;
     io.snapshot_put = snapshot_put;
 }
@@ -76,6 +79,7 @@ void shim::put_back(raft_index from) {
     const auto gone = all_.lower_bound(from);
     if (gone == all_.end()) return;
     all_.erase(gone, all_.end());
+    if (broken(fault::configuration_stays)) return;
     if (all_.empty()) return;  // a member that has never had another one
     raft_configuration before;
     if (decode(all_.rbegin()->second, before) != 0) {
@@ -103,11 +107,38 @@ int shim::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot**
 int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive) {
     shim& self = of(io);
     self.receive_ = receive;
-    return self.under_.start(io, every, tick, [](raft_io* from, raft_message* m) {
-        shim& self_again = of(from);
-        self_again.receive_(from, m);
-        self_again.hide();
-    });
+    return self.under_.start(io, every, tick, [](raft_io* from, raft_message* m) { of(from).receive(from, m); });
+}
+
+void shim::receive(raft_io* io, raft_message* m) {
+    raft_term term = 0;
+    if (m->type == RAFT_IO_APPEND_ENTRIES) {
+        term = m->append_entries.term;
+        compared_ = m->append_entries.prev_log_index + m->append_entries.n_entries;
+    } else if (m->type == RAFT_IO_INSTALL_SNAPSHOT) {
+        term = m->install_snapshot.term;
+        compared_ = m->install_snapshot.last_index;
+    }
+    if (term > verified_.term) verified_ = {term, 0};
+    if (term < verified_.term) compared_ = 0;  // of a leader that is none any more
+    receive_(io, m);
+    compared_ = 0;
+    hide();
+}
+
+/// C-Raft has found that the message's part of the log is, or becomes, its own.
+void shim::accept() noexcept { verified_.index = std::max(verified_.index, std::exchange(compared_, 0)); }
+
+int shim::send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done) {
+    shim& self = of(io);
+    if (message->type != RAFT_IO_APPEND_ENTRIES_RESULT || message->append_entries_result.rejected != 0)
+        return self.under_.send(io, request, message, done);
+    self.accept();
+    raft_message honest = *message;
+    raft_append_entries_result& result = honest.append_entries_result;
+    const raft_index known = result.term == self.verified_.term ? self.verified_.index : 0;
+    if (!broken(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
+    return self.under_.send(io, request, &honest, done);
 }
 
 int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n, raft_io_append_cb done) {
@@ -124,11 +155,16 @@ int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries
         }
         if (status != 0) by.failed_ = status;
         // Once one has failed, none after it counts.
-        if (by.failed_ == 0) all->done(all->theirs, 0);
-        else by.untold_.push_back(std::move(all));
+        if (by.failed_ != 0) {
+            by.untold_.push_back(std::move(all));
+            return;
+        }
+        all->done(all->theirs, 0);
+        by.hide();  // a follower uses a configuration from when it is stored
     });
     if (failed != 0) return failed;
     (void)w.release();  // it is called back
+    self.accept();
     self.note(entries, n);
     return 0;
 }
@@ -153,6 +189,7 @@ int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* req
     if (failed != 0) return failed;
     if (trailing == 0) {
         // From another member: it replaces the log.
+        self.accept();
         self.all_.clear();
         self.next_ = snapshot->index + 1;
     } else {

@@ -7,6 +7,12 @@
 // appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted, and puts back the
 // one before when it is cut off. The seat refuses a change, and a snapshot, while one is uncommitted.
 //
+// *What a follower says that it has.* A leader counts on an answer that a follower's log is its own up to what the answer
+// names. C-Raft names all that the follower has stored, also what is of an earlier leader and was not compared yet: the
+// leader then commits an entry that only it has, and a later one does without it (tests/cluster/replica found this). So
+// the shim lowers the answer to what a message of this term has been compared up to (Ongaro, dissertation 2014, section
+// 3.5: the consistency check covers the entries of the message and all before them, and none behind).
+//
 // *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not hear
 // of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft has
 // been closed, it hears that all is well, which it does not act on.
@@ -41,8 +47,15 @@ public:
     [[nodiscard]] int failed() const noexcept { return failed_; }
 
 private:
+    /// Up to where this log is the leader's of that term.
+    struct verified {
+        raft_term term = 0;
+        raft_index index = 0;
+    };
     struct append_under_way;
     [[nodiscard]] static shim& of(const raft_io* io);
+    void receive(raft_io* io, raft_message* m);
+    void accept() noexcept;
     void note(const raft_entry* entries, std::size_t n);
     void put_back(raft_index from);
 
@@ -51,6 +64,7 @@ private:
     static int start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive);
     static int append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n,
                       raft_io_append_cb done);
+    static int send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done);
     static int truncate(raft_io* io, raft_index from);
     static void close(raft_io* io, raft_io_close_cb done);
     static int snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request,
@@ -60,6 +74,8 @@ private:
     const raft_io under_;  // its functions
     raft_io_recv_cb receive_ = nullptr;
     int failed_ = 0;
+    verified verified_;
+    raft_index compared_ = 0;  // by the message that is being received; 0: none, or it is known what came of it
     std::vector<std::unique_ptr<append_under_way>> untold_;
     raft_index next_ = 1;                    // of the entry that is appended next
     std::map<raft_index, std::string> all_;  // encoded; the first is committed

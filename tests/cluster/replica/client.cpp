@@ -68,7 +68,7 @@ task<client::outcome> client::commit(question q) {
 
 task<client::outcome> client::find_out() {
     const auto mine = told(true);
-    for (unsigned tries = 0; tries < 10; ++tries) {
+    for (unsigned tries = 0; tries < how_.tries; ++tries) {
         co_await pause(agenda_.below(200 * ms));
         question q;
         q.how = freshness::now;

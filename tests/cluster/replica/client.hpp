@@ -17,6 +17,7 @@ public:
         unsigned objects = 6;
         unsigned attempts = 12;
         instant patience = 400 * ms;  ///< for one answer
+        unsigned tries = 10;          ///< to find out about a commit
     };
 
     client(agenda& events, group& of, past& truth, unsigned number, habits how);

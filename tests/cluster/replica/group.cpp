@@ -219,6 +219,11 @@ void group::cut_off(const std::set<raft_id>& those, bool one_way) {
 
 void group::heal() { cut_.clear(); }
 
+void group::hand_over() {
+    const raft_id by = leader();
+    if (by != 0 && nodes_.at(by).sits->hand_over([] {})) ++counts_.handed_over;
+}
+
 void group::let_one_join() {
     const raft_id by = leader();
     if (by == 0) return;

@@ -65,6 +65,8 @@ public:
     /// Messages between those and all others are lost, or those in one direction.
     void cut_off(const std::set<raft_id>& those, bool one_way);
     void heal();
+    /// The leader asks another to lead.
+    void hand_over();
     /// Looks it up at the leader: who asked for a change may not have heard that it was made.
     void ask_who_is_in_it();
     /// Through the leader there is.
@@ -78,7 +80,7 @@ public:
 
     struct counts {
         std::size_t kills = 0, cuts = 0, stops = 0, joins = 0, leaves = 0, installs = 0, elections = 0,
-                    broken_disks = 0;
+                    broken_disks = 0, handed_over = 0;
     };
     [[nodiscard]] counts happened() const noexcept { return counts_; }
 

@@ -167,7 +167,9 @@ int simulated_io::send(raft_io* io, raft_io_send* request, const raft_message* m
         p.bytes = {static_cast<const char*>(data.base), data.len};
     }
     self.network_.send(self.id_, message->server_id, std::move(p));
-    self.waiting_.push_back([request, done](int status) { done(request, status); });
+    self.waiting_.push_back([request, done](int status) {
+        if (done != nullptr) done(request, status);
+    });
     self.plan(0, [&self] {
         const auto first = std::move(self.waiting_.front());
         self.waiting_.pop_front();

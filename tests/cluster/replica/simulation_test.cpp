@@ -55,17 +55,18 @@ TEST(replica_simulation, every_history_is_explained_by_the_log) {
         all.installs += c.installs;
         all.elections += c.elections;
         all.broken_disks += c.broken_disks;
+        all.handed_over += c.handed_over;
     }
     std::printf(
         "%zu attempts: %zu committed, %zu conflicts, %zu unknown; %zu sent again, %zu voided, %zu outlived; %zu kills, "
         "%zu cuts, "
-        "%zu stops, %zu joins, %zu leaves, %zu snapshots loaded, %zu elections, %zu broken disks\n",
+        "%zu stops, %zu joins, %zu leaves, %zu snapshots loaded, %zu elections, %zu broken disks, %zu handed over\n",
         attempts, good, conflicts, unknown, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins,
-        all.leaves, all.installs, all.elections, all.broken_disks);
+        all.leaves, all.installs, all.elections, all.broken_disks, all.handed_over);
     // A checker of nothing finds nothing. Of a few seeds nobody can ask for everything.
     if (seeds < 100) return;
     for (const std::size_t n : {good, conflicts, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins,
-                                all.leaves, all.installs, all.elections, all.broken_disks})
+                                all.leaves, all.installs, all.elections, all.broken_disks, all.handed_over, unknown})
         EXPECT_GT(n, 0u);
     EXPECT_GT(good, attempts / 3);
 }

@@ -21,6 +21,7 @@ plan of_seed(std::uint64_t seed) {
     p.habits.objects = static_cast<unsigned>(dice.between(2, 8));
     p.habits.attempts = static_cast<unsigned>(dice.between(8, 24));
     p.habits.patience = dice.between(100, 500) * ms;
+    if (dice.chance(20)) p.habits.tries = static_cast<unsigned>(dice.between(1, 3));
     p.membership = dice.chance(40);
     return p;
 }
@@ -42,7 +43,7 @@ void world::hurt() {
     const raft_id one = agenda_.chance(40) && group_.leader() != 0 ? group_.leader() : all[agenda_.below(all.size())];
     const bool may_fall = group_.runs(one) && 2 * (group_.down() + 1) < all.size();
     const instant long_time = agenda_.between(50, 1500) * ms;
-    switch (agenda_.below(plan_.membership ? 9 : 7)) {
+    switch (agenda_.below(plan_.membership ? 10 : 8)) {
         case 0:
         case 1:
             if (!may_fall) break;
@@ -77,7 +78,8 @@ void world::hurt() {
         case 6:
             if (may_fall) group_.break_disk(one);
             break;
-        case 7:
+        case 7: group_.hand_over(); break;
+        case 8:
             if (all.size() < 6) group_.let_one_join();
             break;
         default:
