@@ -147,6 +147,8 @@ installed() {
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libasio-dev) has_header asio.hpp ;;
+        libraft-dev) has_header raft/uv.h ;;
+        libuv1-dev) has_header uv.h ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;
         locales) [[ -e /usr/share/i18n/locales/sv_SE ]] ;;
         libpq-dev) has_header postgresql/libpq-fe.h ;;

@@ -2,7 +2,8 @@
 //
 //   tutti-bench-engines <etcd, postgres, tutti or tutti3> <threads> [rounds] [seconds]
 //
-// Nobody writes clients of groups by hand: blocks over one take turns with a client by hand of etcd, of as many members.
+// Nobody writes clients of groups by hand: blocks over one take turns with a client by hand of etcd with as many
+// members.
 // Both take turns, round by round, on one server: the ratio of each pair counts, and their median is what is printed.
 #include <algorithm>
 #include <atomic>
