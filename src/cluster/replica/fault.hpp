@@ -19,6 +19,7 @@ enum class fault : std::uint8_t {
     early_answer,          ///< a commit is acknowledged when it is in the leader's log, not when a majority has it
     lost_is_conflict,      ///< a leader that is deposed says of commits under way that they will never happen
     old_below_window,      ///< a read of a state whose records were dropped gets newer ones
+    counts_for_old_terms,  ///< a leader counts who has entries of earlier terms
     more_than_compared,    ///< a follower says that it has what the leader has not compared
     configuration_stays,   ///< a member goes on with a configuration that was cut off its log
     changes_out_of_order,  ///< followers are told of the commits of an entry in the wrong order

@@ -107,10 +107,34 @@ int shim::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot**
 int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive) {
     shim& self = of(io);
     self.receive_ = receive;
-    return self.under_.start(io, every, tick, [](raft_io* from, raft_message* m) { of(from).receive(from, m); });
+    self.tick_ = tick;
+    const auto ticks = [](raft_io* from) {
+        of(from).tick_(from);
+        of(from).lead();
+    };
+    return self.under_.start(io, every, ticks, [](raft_io* from, raft_message* m) { of(from).receive(from, m); });
+}
+
+/// Begins a term of its own with an entry of its own.
+void shim::lead() {
+    if (raft_.state != RAFT_LEADER || raft_.current_term == led_ || broken(fault::counts_for_old_terms)) return;
+    first_own_ = raft_last_index(&raft_) + 1;
+    auto own = std::make_unique<struct ::raft_barrier>();
+    own->data = own.get();
+    const int failed = raft_barrier(&raft_, own.get(), [](struct ::raft_barrier* r, int) {
+        delete static_cast<struct ::raft_barrier*>(r->data);  // NOLINT(cppcoreguidelines-owning-memory): given below
+    });
+    if (failed != 0) return;  // at the next tick; until then no answer counts
+    led_ = raft_.current_term;
+    (void)own.release();  // raft calls back
 }
 
 void shim::receive(raft_io* io, raft_message* m) {
+    if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT && m->append_entries_result.rejected == 0 &&
+        raft_.state == RAFT_LEADER && !broken(fault::counts_for_old_terms)) {
+        raft_index& has = m->append_entries_result.last_log_index;
+        if (has < first_own_) has = std::min(has, raft_.commit_index);
+    }
     raft_term term = 0;
     if (m->type == RAFT_IO_APPEND_ENTRIES) {
         term = m->append_entries.term;
@@ -123,6 +147,7 @@ void shim::receive(raft_io* io, raft_message* m) {
     if (term < verified_.term) compared_ = 0;  // of a leader that is none any more
     receive_(io, m);
     compared_ = 0;
+    lead();
     hide();
 }
 

@@ -1,5 +1,9 @@
 // What stands between C-Raft and its disk, for what Debian's release of it (0.15) gets wrong.
 //
+// *What a leader counts.* Only an entry of its own term is committed because a majority has it, and with it all before
+// (Ongaro, section 3.6.2); C-Raft before 0.17 counts for those of earlier terms, too, which a later leader may replace.
+// So a leader begins with an entry of its own, and answers that name less are lowered to what is committed already.
+//
 // *A configuration that is taken back.* A member uses the newest configuration in its log, committed or not, and must go
 // back to the one before if another leader's entries replace it. C-Raft before 0.17 looks for that in the log, where a
 // snapshot may have removed it, and then crashes; it also takes an uncommitted configuration for a committed one after a
@@ -55,6 +59,7 @@ private:
     struct append_under_way;
     [[nodiscard]] static shim& of(const raft_io* io);
     void receive(raft_io* io, raft_message* m);
+    void lead();
     void accept() noexcept;
     void note(const raft_entry* entries, std::size_t n);
     void put_back(raft_index from);
@@ -73,6 +78,9 @@ private:
     raft& raft_;
     const raft_io under_;  // its functions
     raft_io_recv_cb receive_ = nullptr;
+    raft_io_tick_cb tick_ = nullptr;
+    raft_term led_ = 0;         // the term that this member has led last
+    raft_index first_own_ = 0;  // of that term's entries
     int failed_ = 0;
     verified verified_;
     raft_index compared_ = 0;  // by the message that is being received; 0: none, or it is known what came of it

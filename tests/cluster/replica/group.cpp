@@ -260,7 +260,17 @@ void group::ask_who_is_in_it() {
 }
 
 std::string group::compare() {
-    if (leader() == 0) return std::string{never_ends} + ": nobody leads";
+    if (leader() == 0) {
+        std::string all = std::string{never_ends} + ": nobody leads:";
+        for (const auto& [id, n] : nodes_) {
+            if (!n.sits) continue;
+            const seat::standing s = n.sits->stands();
+            all += " " + std::to_string(id) + " (" + std::string{s.as} + ", term " + std::to_string(s.term) +
+                   ", log to " + std::to_string(s.last_index) + ", of " + std::to_string(n.sits->members().size()) +
+                   ")";
+        }
+        return all;
+    }
     ask_who_is_in_it();
     const seat* first = nullptr;
     for (const auto& [id, n] : nodes_) {

@@ -1,6 +1,7 @@
 // One member, and the messages of leaders that the test makes up: what stands between C-Raft and its disk.
 #include "cluster/replica/shim.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -70,6 +71,27 @@ protected:
         for (int i = 0; i < 30 && !answer_; ++i) agenda_.step();
         return answer_;
     }
+    void receive(raft_id from, unsigned short type, const std::function<void(raft_message&)>& fill_in) {
+        parcel p;
+        p.message.type = type;
+        p.message.server_id = from;
+        p.from_address = "member" + std::to_string(from);
+        fill_in(p.message);
+        io_->receive(p);
+        for (int i = 0; i < 12; ++i) agenda_.step();
+    }
+    /// The member gets the lead of term 3, by the hand of the leader before and the vote of another.
+    void make_leader(raft_index last) {
+        receive(2, RAFT_IO_TIMEOUT_NOW, [last](raft_message& m) { m.timeout_now = {2, last, 2}; });
+        receive(3, RAFT_IO_REQUEST_VOTE_RESULT,
+                [](raft_message& m) { m.request_vote_result = {3, true, raft_tribool_false}; });
+        ASSERT_TRUE(seat_->leads());
+    }
+    void say_it_is_stored(raft_id who, raft_index last) {
+        receive(who, RAFT_IO_APPEND_ENTRIES_RESULT,
+                [last](raft_message& m) { m.append_entries_result = {3, 0, last}; });
+    }
+    [[nodiscard]] backend::version applied() const { return seat_->state().latest(); }
     /// The log up to index 10: nine commands, committed, of which a snapshot has removed the first; and with them the
     /// configuration.
     void fill() {
@@ -129,6 +151,26 @@ TEST_F(replica_shim, a_follower_names_no_more_than_the_leader_has_compared) {
     EXPECT_EQ(append(3, 3, 2, 2, {command(3, "z")}, 1), 3u);
     EXPECT_EQ(disk_.entries.at(2).term, 3u);
     EXPECT_EQ(append(3, 3, 3, 3, {command(3, "z"), command(3, "z")}, 1), 5u);
+}
+
+TEST_F(replica_shim, an_entry_of_an_earlier_term_is_committed_by_one_of_the_leaders_own) {
+    const backend::version nothing = applied();
+    ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x")}, 1), 2u);
+    make_leader(2);
+    say_it_is_stored(3, 2);
+    EXPECT_EQ(applied(), nothing);  // a later leader may have another entry there
+    say_it_is_stored(3, 3);
+    EXPECT_EQ(applied(), nothing + 1);
+}
+
+TEST_F(replica_shim, counting_for_earlier_terms_would_be_seen) {
+    const backend::version nothing = applied();
+    ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x")}, 1), 2u);
+    injected_fault = fault::counts_for_old_terms;
+    make_leader(2);
+    say_it_is_stored(3, 2);
+    injected_fault = fault::none;
+    EXPECT_EQ(applied(), nothing + 1);
 }
 
 TEST_F(replica_shim, a_configuration_that_is_cut_off_is_taken_back) {
