@@ -36,6 +36,12 @@ enum class fault : std::uint8_t {
     lock_what_is_reserved,         ///< others lock what it has reserved
     reservation_ends_with_answer,  ///< or are let to, as soon as it has been told
     write_beside_readers,          ///< it does not wait for commits that have read what it writes
+    forget_what_is_locked,         ///< a directory drops an entry that a transaction has locked
+    forget_at_home,                ///< a home drops its pointer
+    forget_in_silence,             ///< a former owner drops its pointer, or a trace, and does not tell the home
+    forget_the_version,            ///< a home that drops a trace shows the object as never written
+    forget_before_readers,         ///< it does not wait for readers of older times
+    forget_who_watches,            ///< an owner gives a trace to its home though a block sleeps over it
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -16,7 +16,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 6;
+inline constexpr std::uint8_t protocol_version = 7;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides

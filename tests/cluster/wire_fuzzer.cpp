@@ -1,10 +1,12 @@
 // libFuzzer's target: whatever another node sends, and in whatever pieces, its bytes end its connection and nothing
-// else. The first byte chooses what is attacked: the site that serves (even) or the transaction that asks (odd), and
-// the size of the pieces.
+// else. The first byte chooses what is attacked: the site and the server that serve (even) or the transaction that asks
+// (odd), and the size of the pieces.
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "cluster/protocol/call_messages.hpp"
 #include "cluster/protocol/claims.hpp"
 #include "wire/frames.hpp"
 
@@ -37,6 +39,10 @@ struct nobody final : audience {
     void changed(const object_id&, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) demand(n < nodes);
     }
+    bool forgets(const object_id&, node_number owner, std::uint64_t) noexcept override {
+        demand(owner < nodes);
+        return true;
+    }
 };
 nobody listener;
 
@@ -60,12 +66,53 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
     demand(view.where == wire::whereabouts::here && view.exists && view.bytes == mine);
 }
 
+/// A server whose node is attacked: it says that it has run whatever is about an object here. Of the numbers of calls
+/// one in eight finds a node without a server.
+class server final : public call_handler, public call_carrier {
+public:
+    explicit server(site& s) noexcept : site_{s} {}
+
+    [[nodiscard]] bool receive(const wire::header& h, std::string_view body) {
+        return hand_over(h, body, nodes, h.call % 8 == 7 ? nullptr : this, *this);
+    }
+    std::string said;
+
+private:
+    void run(unsigned from, std::uint64_t number, forwarded_call&& what) override {
+        demand(from == hostile && what.procedure.size() <= largest && what.arguments.size() <= largest);
+        const unsigned place = owner(what.about);
+        demand(place < nodes);
+        answer(from, number,
+               {.fate = place == here ? forwarded_fate::ran : forwarded_fate::elsewhere,
+                .owner = static_cast<std::uint16_t>(place),
+                .answer = what.procedure});
+    }
+    void recall(unsigned from, std::uint64_t, bool) override { demand(from == hostile); }
+    void answered(unsigned from, std::uint64_t, forwarded_answer&& how) override {
+        demand(from == hostile && how.owner < nodes && how.fate <= last(how.fate) && how.answer.size() <= largest);
+    }
+    void lose(unsigned) noexcept override {}
+
+    void hand_calls_to(call_handler*) override {}
+    [[nodiscard]] unsigned number() const noexcept override { return here; }
+    [[nodiscard]] unsigned owner(const object_id& id) override { return site_.objects.owner_of(id); }
+    [[nodiscard]] std::size_t most_bytes() const noexcept override { return largest; }
+    [[nodiscard]] bool send(unsigned, std::uint64_t, const forwarded_call&) override { return true; }
+    void answer(unsigned to, std::uint64_t, const forwarded_answer& how) noexcept override {
+        demand(to == hostile);
+        said += wire::encode(how);
+    }
+
+    site& site_;
+};
+
 /// How many frames were served until the connection ended, and what was answered.
 std::string attack_site(std::string_view bytes, std::size_t piece) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
     let_honest_node_work(s, 1);
+    server calls{s};
     std::string input, answers;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
         input.append(bytes.substr(at, piece));
@@ -73,7 +120,10 @@ std::string attack_site(std::string_view bytes, std::size_t piece) {
             if (!s.hear(h)) return false;
             bool good = true;
             const std::string copy{body};  // its end is where a sanitizer looks
-            if (const auto a = s.serve(h, copy, good)) {
+            if (is_about_call(h.kind)) {
+                good = calls.receive(h, copy);
+                answers += std::exchange(calls.said, {});
+            } else if (const auto a = s.serve(h, copy, good)) {
                 demand(a->body.size() <= largest);
                 answers += a->body;
             }

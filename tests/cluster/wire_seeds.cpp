@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/directory/placement.hpp"
+#include "tutti/cluster/calls.hpp"
 #include "wire/bytes.hpp"
 #include "wire/message.hpp"
 
@@ -39,9 +40,10 @@ private:
 };
 
 template <class T>
-std::string frame(kind of, const T& body) {
+std::string frame(kind of, const T& body, std::uint64_t call = 1) {
     const std::string bytes = encode(body);
-    return encode(header{.length = static_cast<std::uint32_t>(bytes.size()), .kind = of, .from = 1, .clock = 9}) +
+    return encode(header{
+               .length = static_cast<std::uint32_t>(bytes.size()), .kind = of, .from = 1, .call = call, .clock = 9}) +
            bytes;
 }
 
@@ -91,6 +93,23 @@ int main(int argc, char** argv) {
     alone.alone = true;
     all.serve("reserve", frame(kind::reserve, wanted) + prepared + frame(kind::reserve, alone) + ids +
                              frame(kind::release, release{who}) + frame(kind::reserve, wanted));
+    // Servers' calls: two to run, of which the second finds no server, answers that nobody or somebody waits for, and
+    // one that is not wanted any more.
+    const tutti::cluster::forwarded_call wants{.procedure = "put",
+                                               .arguments = {"1", "", "three"},
+                                               .about = here[0],
+                                               .priority = 3,
+                                               .due_in_us = 1000,
+                                               .resp3 = true,
+                                               .for_good = false};
+    all.serve("run", frame(kind::run, wants) + frame(kind::run, wants, 7) + ids);
+    for (const auto fate : {tutti::cluster::forwarded_fate::ran, tutti::cluster::forwarded_fate::declined,
+                            tutti::cluster::forwarded_fate::elsewhere}) {
+        const tutti::cluster::forwarded_answer is{.fate = fate, .owner = 2, .ending = 1, .answer = "+OK\r\n"};
+        all.serve("ran-" + std::to_string(static_cast<int>(fate)), frame(kind::ran, is) + frame(kind::ran, is, 7));
+    }
+    all.serve("recall", frame(kind::run, wants) + frame(kind::recall, recall{true}) +
+                            frame(kind::recall, recall{false}, 7) + frame(kind::run, wants));
     // Versions that would drive the clock to its end.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
     all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);

@@ -21,6 +21,7 @@ struct plan {
     unsigned transactions = 6;  ///< of each client
     moving how = moving::to_writer;
     wire::conditions network;
+    store::limits directory;
 };
 
 inline constexpr const char* never_ends = "it does not end";
@@ -53,13 +54,14 @@ public:
     /// Times that a client had all abstract locks that it wanted, and that it gave them up.
     [[nodiscard]] std::size_t names_taken() const noexcept { return names_taken_; }
     [[nodiscard]] std::size_t names_refused() const noexcept { return names_refused_; }
+    /// Times that a directory forgot what its object's home had to be told of.
+    using mesh::told_homes;
     /// Irrevocable blocks that committed: all; and those that had opened objects before they became so.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
     [[nodiscard]] std::size_t bound_late() const noexcept { return bound_late_; }
 
 private:
     class client;
-    class bell_ringer;
 
     void heard_of_change(node_number at, const object_id& id) override;
     void go_wrong(const char* what) override { wrong_ = what; }
@@ -69,7 +71,6 @@ private:
 
     const plan plan_;
     history history_;
-    std::vector<std::unique_ptr<bell_ringer>> ringers_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;

@@ -20,6 +20,15 @@
 //   S8  An object is reserved for one thread at most. The store gives no other thread a write lock of it, nor, if it is
 //       reserved `alone`, a read lock; a transaction that had locked it before may still write it, or let it go. Every
 //       transaction may look at it.
+//   S9  What a directory keeps beside the objects that are here, and at homes the pointers to those that are elsewhere,
+//       has a bound (`limits`). These may be forgotten while nobody has them locked or reserved, and no reader asks for
+//       an older value:
+//         - at its home, an object that does not exist here. The highest version of those that were forgotten stays,
+//           one for a shard: what has no entry has that, so whoever sees such an object missing takes no older time
+//           than whoever saw it erased.
+//         - elsewhere, one that does not exist here: its home is told, and owns it from then on.
+//         - elsewhere, a pointer. If it was left by the object itself, the home is told where it leads, if it may not
+//           have heard of it. So whatever a node has forgotten, the home knows, or will.
 //
 // Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
 #pragma once
@@ -49,6 +58,9 @@ public:
     /// Blocks of these nodes may sleep until the object changes, and it has. Any thread, which may hold what orders
     /// commits: must not wait.
     virtual void changed(const object_id& id, std::span<const node_number> watchers) = 0;
+    /// S9. This node is about to forget that `owner` has the object, from `version` on, and its home may not know.
+    /// False: that cannot be said now. As above; a shard is locked, too.
+    [[nodiscard]] virtual bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept = 0;
 };
 
 class store {
@@ -56,8 +68,17 @@ public:
     store(node_number self, node_number nodes, logical_clock& clock, snapshots& readers) noexcept
         : self_{self}, nodes_{nodes}, clock_{clock}, readers_{readers} {}
 
-    /// Before anything is watched.
+    /// Before there is anything.
     void tell(audience& whom) noexcept { audience_ = &whom; }
+
+    /// S9. Of each shard, of which there are `shards`; those that may not be forgotten yet come on top.
+    struct limits {
+        std::size_t pointers = 16;  ///< beside as many as the shard has other entries
+        std::size_t erased = 128;
+    };
+    static constexpr std::size_t shards = 64;
+    /// Before there is anything.
+    void limit(limits to) noexcept { limits_ = to; }
 
     /// The object as it is now, or was at time `at`. A transaction that looks holds no lock yet, so none of its own is
     /// in its way. REQUIRES: the clock has said `at`.
@@ -85,8 +106,10 @@ public:
     /// An object arrives. REQUIRES: the decision is made, and its former owner still holds it locked, or has let it go
     /// by this decision.
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
-    /// A node says which one owns it. Ignored where something newer is known.
-    void point(const object_id& id, node_number owner, std::uint64_t version);
+    /// A node says which one owns it. Ignored where something newer is known. `home_knows`: it was the home.
+    void point(const object_id& id, node_number owner, std::uint64_t version, bool home_knows = false);
+    /// S9. A node forgets an object that was erased there: it is here now. REQUIRES: this is its home.
+    void take_back(const object_id& id, std::uint64_t version, node_number from);
 
     /// A node is gone: what its transactions have locked stays so, and is in doubt. Until then `is_lost` is false.
     void lose(node_number node) noexcept {
@@ -133,6 +156,9 @@ private:
         std::string bytes;
         std::unique_ptr<std::deque<past>> history;  ///< S5, oldest first; null rather than empty
         std::size_t kept_bytes = 0;                 ///< what they take
+        bool home_knows = true;                     ///< of a pointer: that it leads there
+        bool listed = false;                        ///< among the pointers, or the erased
+        [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
     struct reservation {
@@ -144,7 +170,11 @@ private:
         std::unordered_map<object_id, object, object_id_hash> objects;
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
-        std::deque<object_id> kept;                                           ///< those with a history, each once
+        std::deque<object_id> kept;  ///< those with a history, and some that had one
+        // S9. Whoever is here may be something else by now, or gone.
+        std::deque<object_id> pointers, erased;
+        std::size_t changes_until_look = 0;  ///< at the erased
+        std::uint64_t version_of_absent = 0;
         figures count;  ///< but for the entries, which the map counts
     };
     /// Keeps count of the objects that exist here, over a change of one.
@@ -164,11 +194,28 @@ private:
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
+    /// Version of an object without an entry, at its home.
+    [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
+        return broken(fault::forget_the_version) ? 0 : s.version_of_absent;
+    }
+    /// S9, for an entry that has changed: lists or drops it, and drops some of those that are listed.
+    void tidy(shard& s, const object_id& id);
+    enum class spare : std::uint8_t { no, pointer, erased };
+    [[nodiscard]] spare kind_of(const object_id& id, const object& o) const noexcept;
+    void list(shard& s, const object_id& id, object& o);
+    void drop_pointers(shard& s);
+    void drop_erased(shard& s);
+    /// False: not now.
+    [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
     /// Of another thread, or null.
     [[nodiscard]] static const reservation* reservation_against(const shard& s, const object_id& id,
                                                                 const transaction_name& who) noexcept;
     void forget_lost_readers(object& o) noexcept;
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
+    [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, const wire::reserve& how, bool more,
+                                      wire::object_view& view);
+    void install_locked(shard& s, const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
+                        node_number from);
     void settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                        const transaction_name& who);
     /// S7: who is to be told when the shard is no longer locked.
@@ -188,7 +235,8 @@ private:
     logical_clock& clock_;
     snapshots& readers_;
     audience* audience_ = nullptr;
-    std::array<shard, 64> shards_;
+    limits limits_;
+    std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
 };
 

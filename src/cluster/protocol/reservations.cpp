@@ -16,7 +16,7 @@ void reservations::release(const transaction_name& who) {
     holders_.release(who, freeing());
 }
 
-void reservations::lose(node_number node) {
+void reservations::lose(node_number node) noexcept {
     const std::lock_guard hold{guard_};
     holders_.lose(node, freeing());
 }

@@ -24,7 +24,7 @@ public:
     /// `too_large`: a hold has as many objects here as it may.
     void reserve(const object_id& id, const wire::reserve& what, wire::object_view& view);
     void release(const transaction_name& who);
-    void lose(node_number node);
+    void lose(node_number node) noexcept;
     /// Objects that are reserved.
     [[nodiscard]] std::size_t held() const;
 

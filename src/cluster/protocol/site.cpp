@@ -108,8 +108,10 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
         case wire::kind::place: {
             wire::place told;
             if (!take(body, told, sound)) return std::nullopt;
-            sound = told.owner == h.from && has_been_said(told.version);
-            if (sound) objects.point(told.id, told.owner, told.version);
+            sound = told.owner < nodes && has_been_said(told.version);
+            if (!sound) return std::nullopt;
+            if (told.owner == self && home_of(told.id, nodes) == self) objects.take_back(told.id, told.version, h.from);
+            else objects.point(told.id, told.owner, told.version);
             return std::nullopt;
         }
         case wire::kind::claim: {

@@ -171,16 +171,18 @@ transaction::wanted transaction::next_of(wanted w, const wire::object_view& view
     }
     const bool guessed = w.guessed;
     const node_number guess = w.owner;
-    if (view.version >= w.since) {
+    // Who has forgotten the object (S9), or knows less than was known before, cannot show the way.
+    const bool knows_less = view.version < w.since;
+    if (!knows_less) {
         w.since = view.version;
         w.owner = view.owner;
-        if (view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version);
+        if (view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version, w.at == home);
     }
     if (guessed) site_.pointers.was(w.id, w.at == home && view.owner == guess);
     // Where pointers are mostly right the next one is, too; else the home knows the way (luck.hpp).
     const bool astray = guessed && w.at != home;
     w.guessed = astray && site_.pointers.follows(w.id);
-    w.at = astray && !w.guessed ? home : w.owner;
+    w.at = (astray && !w.guessed) || (knows_less && w.at != home) ? home : w.owner;
     return w;
 }
 
