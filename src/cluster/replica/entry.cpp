@@ -5,7 +5,7 @@ namespace {
 
 enum class kind : std::uint8_t { filler = 0, commit = 1, forget = 2 };
 
-constexpr std::string_view begins = "TE";
+constexpr std::string_view begins = "GE";
 constexpr std::uint8_t format = 1;
 constexpr std::size_t header_bytes = 3, checksum_bytes = 8;
 

@@ -1,6 +1,6 @@
 // What one entry of a group's log says: commits, in the order in which they are judged, and keys to forget.
 //
-//   'T' 'E' version(1)   then, for each operation, its kind (1) and
+//   'G' 'E' version(1)   then, for each operation, its kind (1) and
 //     commit   checks: count (4), each key, version (8); writes: count (4), each key, whether it exists (1), bytes
 //     forget   keys: count (4), each key
 //   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)

@@ -1,11 +1,11 @@
-// What each member of a group holds: the records, and what entries of the log make of them. Deterministic: members that
-// have applied the same entries are equal, byte for byte of `save`.
+// What each member of a group holds: the records, and what entries of the log make of them. Deterministic: members
+// that have applied the same entries are equal, byte for byte of `save`.
 //
-//   R1  the version of a record is the number of the commit that wrote it last. Commits that wrote something are counted
-//       from 2 on, the empty state being 1, so versions ascend in the order of the log, also within one entry, and never
-//       come again: a save carries the count (B1, B6)
-//   R2  a commit is judged against the state that everything before it has left, within its entry, too; it writes all of
-//       it, or nothing (B3)
+//   R1  the version of a record is the number of the commit that wrote it last. Commits that wrote something are
+//       counted from 2 on, the empty state being 1, so versions ascend in the order of the log, also within one entry,
+//       and never come again: a save carries the count (B1, B6)
+//   R2  a commit is judged against the state that everything before it has left, within its entry, too; it writes all
+//       of it, or nothing (B3)
 //   R3  an erased record stays as its version, without bytes, until `forget`: else a program that has read "absent"
 //       before the record was made would not notice that it has been there (B1)
 //   R4  the states of a *window* of versions can still be read (B2): from `floor` to `latest`. What a commit replaces
@@ -65,15 +65,15 @@ public:
     /// member that meets them has a log that is not what the leader wrote, and should stop.
     applied apply(std::string_view entry);
 
-    /// B2 for the state of `of.at`, if the caller takes that and it is not 0, or else for the latest, which `of` is set
-    /// to. good, or conflict: something held has another version in that state, or the window does not reach it.
+    /// B2 for the state of `of.at`, if the caller takes that and it is not 0, or else for the latest, which `of` is
+    /// set to. good, or conflict: something held has another version in that state, or the window does not reach it.
     [[nodiscard]] backend::verdict get(backend::snapshot& of, backend::freshness how,
                                        std::span<const backend::check> held, std::span<const key> wanted,
                                        std::vector<backend::record>& found) const;
 
     /// Appends what commits after the version `place` wrote, in their order and of whole commits, until there are
-    /// `most` changes or no more, and moves `place` to the last of them. False: the window does not reach so far back, or
-    /// `place` is of no state that there was; something would be missed.
+    /// `most` changes or no more, and moves `place` to the last of them. False: the window does not reach so far back,
+    /// or `place` is of no state that there was; something would be missed.
     [[nodiscard]] bool changes_after(version& place, std::size_t most, std::vector<backend::change>& all) const;
 
     [[nodiscard]] version latest() const noexcept { return latest_; }

@@ -1,8 +1,8 @@
 // Who is in the group: changes go through its log, one at a time.
 //
 // A leader begins one only when an entry of its own term was applied, and with it the change before: else two changes
-// that do not know of each other could have majorities without a common member (Ongaro, "bug in single-server membership
-// changes", raft-dev 2015). The barrier in front of each is that entry.
+// that do not know of each other could have majorities without a common member (Ongaro, "bug in single-server
+// membership changes", raft-dev 2015). The barrier in front of each is that entry.
 #include "cluster/replica/seat_body.hpp"
 
 namespace tutti::cluster::replica {

@@ -3,8 +3,8 @@
 //
 //   S1  a commit is answered when its entry was applied here, with what the machine said; so a majority has stored it
 //   S2  a read is answered from the applied state after a *barrier*, an entry that was put into the log after the read
-//       came and that a majority has stored. So the state holds whatever was acknowledged before the read came; a leader
-//       that was deposed and does not know it gets no barrier through, and answers nothing
+//       came and that a majority has stored. So the state holds whatever was acknowledged before the read came; a
+//       leader that was deposed and does not know it gets no barrier through, and answers nothing
 //   S3  a commit that raft has taken and then says it has lost may still happen: unknown. One that raft did not take
 //       will not: unreachable
 //   S4  what gathers between two calls of `flush` goes out together: the commits in one entry, the reads behind one
@@ -64,7 +64,8 @@ public:
     seat(const seat&) = delete;
     seat& operator=(const seat&) = delete;
 
-    /// Before the first start of a new group, on each of its first members, with the same list. Throws backend::refusal.
+    /// Before the first start of a new group, on each of its first members, with the same list. Throws
+    /// backend::refusal.
     void bootstrap(std::span<const member> all);
     /// Loads what the disk has. Throws backend::refusal.
     void start();
@@ -85,8 +86,8 @@ public:
     [[nodiscard]] const machine& state() const noexcept { return machine_; }
     /// Called after entries have changed the state, or a snapshot has replaced it.
     void on_change(std::function<void()> told) { told_ = std::move(told); }
-    /// Not empty: this member takes no part any more, and why: it has met an entry or a snapshot that it cannot read, or
-    /// its disk fails. It must be closed; what is on its disk stays true.
+    /// Not empty: this member takes no part any more, and why: it has met an entry or a snapshot that it cannot read,
+    /// or its disk fails. It must be closed; what is on its disk stays true.
     [[nodiscard]] std::string broken_by() const;
 
     /// Where it is in the log.

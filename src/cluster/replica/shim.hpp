@@ -1,25 +1,27 @@
 // What stands between C-Raft and its disk, for what Debian's release of it (0.15) gets wrong.
 //
 // *What a leader counts.* Only an entry of its own term is committed because a majority has it, and with it all before
-// (Ongaro, section 3.6.2); C-Raft before 0.17 counts for those of earlier terms, too, which a later leader may replace.
-// So a leader begins with an entry of its own, and answers that name less are lowered to what is committed already.
+// (Ongaro, section 3.6.2); this C-Raft counts for those of earlier terms, too, which a later leader may
+// replace. So a leader begins with an entry of its own, and answers that name less are lowered to what is committed
+// already.
 //
-// *A configuration that is taken back.* A member uses the newest configuration in its log, committed or not, and must go
-// back to the one before if another leader's entries replace it. C-Raft before 0.17 looks for that in the log, where a
-// snapshot may have removed it, and then crashes; it also takes an uncommitted configuration for a committed one after a
-// start, and saves it in snapshots (canonical/raft, issue 250). So the shim keeps the books itself: it sees what is
-// appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted, and puts back the
-// one before when it is cut off. The seat refuses a change, and a snapshot, while one is uncommitted.
+// *A configuration that is taken back.* A member uses the newest configuration in its log, committed or not, and must
+// go back to the one before if another leader's entries replace it. C-Raft before 0.17 looks for that in the log,
+// where a snapshot may have removed it, and then crashes; it also takes an uncommitted configuration for a committed
+// one after a start, and saves it in snapshots (canonical/raft, issue 250). So the shim keeps the books itself: it
+// sees what is appended, truncated and replaced by snapshots, hides from C-Raft that a configuration is uncommitted,
+// and puts back the one before when it is cut off. The seat refuses a change, and a snapshot, while one is
+// uncommitted.
 //
-// *What a follower says that it has.* A leader counts on an answer that a follower's log is its own up to what the answer
-// names. C-Raft names all that the follower has stored, also what is of an earlier leader and was not compared yet: the
-// leader then commits an entry that only it has, and a later one does without it (tests/cluster/replica found this). So
-// the shim lowers the answer to what a message of this term has been compared up to (Ongaro, dissertation 2014, section
-// 3.5: the consistency check covers the entries of the message and all before them, and none behind).
+// *What a follower says that it has.* A leader counts on an answer that a follower's log is its own up to what the
+// answer names. C-Raft names all that the follower has stored, also what is of an earlier leader and was not compared
+// yet: the leader then commits an entry that only it has, and a later one does without it (tests/cluster/replica found
+// this). So the shim lowers the answer to what a message of this term has been compared up to (Ongaro, dissertation
+// 2014, section 3.5: the consistency check covers the entries of the message and all before them, and none behind).
 //
-// *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not hear
-// of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft has
-// been closed, it hears that all is well, which it does not act on.
+// *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not
+// hear of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft
+// has been closed, it hears that all is well, which it does not act on.
 //
 // Thread safety: none, as of the seat that it belongs to.
 #pragma once

@@ -126,8 +126,8 @@ std::string world::run() {
     well = read_all();
     if (!group_.wrong().empty()) return group_.wrong();
     if (std::string wrong = past_.judge(); !wrong.empty()) return wrong;
-    // A member whose own snapshot is newer than the leader's may get nothing from C-Raft until the leader takes its next
-    // one, so somebody goes on asking: every question is an entry.
+    // A member whose own snapshot is newer than the leader's may get nothing from C-Raft until the leader takes its
+    // next one, so somebody goes on asking: every question is an entry.
     std::string differs = well ? group_.compare() : never_ends;
     for (int i = 0; i < 200 && well && differs.starts_with(never_ends) && group_.wrong().empty(); ++i) {
         (void)run_until(agenda_.now() + 100 * ms, [] { return false; });
