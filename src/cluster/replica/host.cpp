@@ -79,12 +79,15 @@ void host::settle_identity(const member_options& how) {
     if (how.founds) {
         who_.group = draw_number();
     } else {
+        // A member that is busy, or is being started, is asked again.
         std::string why;
-        for (const std::string& address : how.joins) {
-            if (const auto to = group::link::open(address, 0, group::link::clock::now() + 5s, why); to) {
-                who_.group = to->group();
-                break;
+        const auto late = group::link::clock::now() + 10s;
+        while (who_.group == 0 && group::link::clock::now() < late) {
+            for (const std::string& address : how.joins) {
+                if (const auto to = group::link::open(address, 0, late, why); to) who_.group = to->group();
+                if (who_.group != 0) break;
             }
+            if (who_.group == 0) std::this_thread::sleep_for(200ms);
         }
         if (who_.group == 0) throw backend::refusal{"nobody of the group answers that is to be joined: " + why};
     }
