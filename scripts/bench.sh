@@ -59,7 +59,7 @@ usage: ./dev bench [family]... [options]
   --out <folder>         where tables, charts and figures go (default: build/bench/cluster)
 
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
-  engines                blocks over etcd and PostgreSQL beside clients by hand; a minute
+  engines                blocks over etcd, PostgreSQL and groups beside clients by hand; two minutes
   serving redis          the transaction server beside redis-server; two minutes; --help lists options
   serving durability     what its log costs, beside that of redis-server; a minute or two; --help lists options
 
@@ -153,10 +153,12 @@ bench_serving() {
 bench_engines() {
     local of
     steps 2
-    step "packages" need "${packages_build[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" libgtest-dev \
+    step "packages" need "${packages_build[@]}" "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" libgtest-dev \
         librapidcheck-dev
-    step "build release" build_preset release tutti-bench-engines -DTUTTI_TESTS=ON -DTUTTI_CLUSTER=ON
-    for of in "etcd 1" "etcd 32" "postgres 1" "postgres 8"; do
+    step "build release" build_preset release "tutti-bench-engines tutti-command" -DTUTTI_TESTS=ON \
+        -DTUTTI_CLUSTER=ON -DTUTTI_SERVER=ON
+    export TUTTI_COMMAND=$PWD/build/release/bin/tutti
+    for of in "etcd 1" "etcd 32" "postgres 1" "postgres 8" "tutti 1" "tutti3 1" "tutti3 32"; do
         # shellcheck disable=SC2086  # two words
         build/release/bin/tutti-bench-engines $of "$@"
     done

@@ -103,10 +103,12 @@ packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev li
 # Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
 packages_engines=(etcd-server postgresql redis-server)
+# C-Raft replicates the log of a group, over libuv.
+packages_members=(libraft-dev libuv1-dev)
 # Asio brings event loop and sockets, OpenSSL encrypts what goes over them, cereal turns objects into bytes, toml++ reads
 # the configuration of nodes.
 packages_cluster=(libasio-dev libcereal-dev libcivetweb-dev libssl-dev libtomlplusplus-dev prometheus-cpp-dev
-    "${packages_engine_clients[@]}")
+    "${packages_engine_clients[@]}" "${packages_members[@]}")
 packages_redis=(redis-server redis-tools)
 # Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
@@ -145,6 +147,8 @@ installed() {
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;
         libasio-dev) has_header asio.hpp ;;
+        libraft-dev) has_header raft/uv.h ;;
+        libuv1-dev) has_header uv.h ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;
         locales) [[ -e /usr/share/i18n/locales/sv_SE ]] ;;
         libpq-dev) has_header postgresql/libpq-fe.h ;;

@@ -1,6 +1,7 @@
 // The command lines of `tutti cluster` and `tutti node`.
 #include <memory>
 
+#include "at_commas.hpp"
 #include "subcommand.hpp"
 
 namespace tutti::tools {
@@ -11,16 +12,6 @@ struct words {
     std::string addresses;
     std::string name = "tutti";
 };
-
-std::vector<std::string> at_commas(std::string_view all) {
-    std::vector<std::string> parts;
-    while (!all.empty()) {
-        const std::size_t comma = std::min(all.find(','), all.size());
-        parts.emplace_back(all.substr(0, comma));
-        all.remove_prefix(std::min(comma + 1, all.size()));
-    }
-    return parts;
-}
 
 cluster_options wanted(const words& said, const CLI::App& parser, bool top) {
     cluster_options all = said.options;

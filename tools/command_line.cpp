@@ -160,9 +160,9 @@ command parse_command_line(int argc, const char* const* argv) {
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
     const subcommand all[] = {
-        add_serve(app),  add_top(app),  add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
-        add_report(app), add_stat(app), add_promote(app),  add_cluster(app),
-        add_node(app)};
+        add_serve(app),  add_top(app),   add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
+        add_report(app), add_stat(app),  add_promote(app),  add_cluster(app),
+        add_node(app),   add_member(app)};
     configured from{.words{argv, argv + ours}, .object{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") from = with_configuration(std::move(from.words));
     std::vector<const char*> given;

@@ -1,6 +1,7 @@
 // The command line of `tutti`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -76,6 +77,20 @@ struct cluster_options {
     pace every;
 };
 
+/// Of `tutti member run`, `status` and `remove`.
+struct member_command_options {
+    enum class deed : std::uint8_t { run, status, remove };
+    deed what = deed::run;
+    std::string folder;
+    std::string address;             ///< empty: as the folder knows it
+    bool founds = false;             ///< a new member begins a group
+    std::vector<std::string> group;  ///< whom to join, or to ask
+    double election = 0.3;           ///< seconds
+    std::string which;               ///< to remove: its number or address
+    double within = 1;               ///< seconds
+    bool json = false;
+};
+
 struct run_options {
     std::vector<std::string> program;  ///< and its arguments
     std::string report;                ///< TUTTI_REPORT; empty: as it is
@@ -91,8 +106,9 @@ struct stat_options {
     std::string html;  ///< as in report_options
 };
 
-using command = std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
-                             stat_options, cluster_options, node_command_options, cli::help_text>;
+using command =
+    std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
+                 stat_options, cluster_options, node_command_options, member_command_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

@@ -1,6 +1,7 @@
 // The command `tutti`.
 #include "cluster.hpp"
 #include "command_line.hpp"
+#include "member.hpp"
 #include "node.hpp"
 #include "promote.hpp"
 #include "report.hpp"
@@ -52,6 +53,8 @@ int carry_out(const tutti::tools::node_command_options& options) {
     tutti::tools::hold_node(options);
     return cli::all_is_well;
 }
+
+int carry_out(const tutti::tools::member_command_options& options) { return tutti::tools::carry_out_member(options); }
 
 int carry_out(const tutti::tools::run_options& options) {
     try {

@@ -21,5 +21,6 @@ struct subcommand {
 [[nodiscard]] subcommand add_serve(CLI::App& to);
 [[nodiscard]] subcommand add_cluster(CLI::App& to);
 [[nodiscard]] subcommand add_node(CLI::App& to);
+[[nodiscard]] subcommand add_member(CLI::App& to);
 
 }  // namespace tutti::tools

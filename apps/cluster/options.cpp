@@ -53,8 +53,9 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     number("--shrink", options.shrink, 1, 100, "Divides the items, customers and orders of tpcc");
     CLI::Option* const engine =
         app.add_option("--engine", options.engine,
-                       "Address of an engine that holds the objects: etcd://..., postgres://..., redis://... or\n"
-                       "memory:, as engine_options takes it. They stay there, under the prefix that is printed")
+                       "Address of an engine that holds the objects: tutti://..., etcd://..., postgres://...,\n"
+                       "redis://... or memory:, as engine_options takes it. They stay there, under the prefix that is\n"
+                       "printed")
             ->type_name("ADDRESS");
     number("--staleness", options.staleness, 0, 600'000,
            "Blocks that only read may see a state of so many ms ago, from copies; 0: no copies")

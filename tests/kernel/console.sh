@@ -5,9 +5,11 @@ stty -echo
 echo "console: ready"
 while read -r line; do
     [ "$line" != end ] || exit 0
-    sh -c "$line" </dev/null >/tmp/output 2>/tmp/errors
-    status=$?
-    cat /tmp/output
-    [ $status = 0 ] || cat /tmp/errors
-    echo "console: ended with $status"
+    # A pipe, which takes what is written by whoever opens it anew as well.
+    {
+        sh -c "$line" </dev/null 2>/tmp/errors
+        echo $? >/tmp/status
+    } | cat
+    [ "$(cat /tmp/status)" = 0 ] || cat /tmp/errors
+    echo "console: ended with $(cat /tmp/status)"
 done

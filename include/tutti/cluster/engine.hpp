@@ -1,5 +1,5 @@
 /// @file
-/// Objects in an engine that others operate: etcd, PostgreSQL, Redis, or the memory of this process.
+/// Objects in an engine: a group of our own members, etcd, PostgreSQL, Redis, or the memory of this process.
 ///
 ///     tutti::cluster::node here{tutti::cluster::engine_options{.address = "etcd://127.0.0.1:2379"}};
 ///
@@ -17,7 +17,8 @@ namespace tutti::cluster {
 
 struct engine_options {
     /// `memory:` (of this node), `memory:name` (shared by the nodes of this process that say so),
-    /// `etcd://host:port,host:port`, `postgres://…` as libpq takes it, `redis://host:port` or `redis:/path/of/socket`.
+    /// `tutti://host:port,host:port` (members of a group: docs/cluster-replication.md), `etcd://host:port,host:port`,
+    /// `postgres://…` as libpq takes it, `redis://host:port` or `redis:/path/of/socket`.
     /// Only loopback addresses and Unix sockets are taken, because nothing is encrypted.
     std::string address = "memory:";
     /// In front of every key, so that clusters share an engine: letters, digits, `-` and `_`.
@@ -26,7 +27,7 @@ struct engine_options {
     /// An irrevocable block holds the objects that it has opened until it ends. If its program is killed, those who
     /// want to write them wait for so long; a block that takes longer, while others wait, loses them (node_lost).
     std::chrono::milliseconds lease{10000};
-    /// Commits, and first reads, of threads that meet go to the engine in one request, where it has such (etcd).
+    /// Commits, and first reads, of threads that meet go to the engine in one request, where it has such: groups, etcd.
     bool batch = true;
     /// Not 0: the node keeps copies of what it reads, up to 64 MiB, and a block that writes no object may see a state
     /// of the objects that was current so long before it began, or later. What this process has committed or seen is

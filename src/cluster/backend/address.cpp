@@ -4,7 +4,9 @@
 
 #include <charconv>
 
+#include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/memory.hpp"
+#include "cluster/backend/replicated.hpp"
 #if defined(TUTTI_CLUSTER_ETCD)
 #include "cluster/backend/etcd.hpp"
 #endif
@@ -67,6 +69,7 @@ void check_address(const std::string& address, const settings& how) {
     if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
     std::string_view rest;
     if (takes(address, "memory", rest)) return;
+    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_members(rest));
     if (takes(address, "etcd", rest)) {
 #if !defined(TUTTI_CLUSTER_ETCD)
         refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
@@ -85,13 +88,14 @@ void check_address(const std::string& address, const settings& how) {
 #endif
         return;
     }
-    throw refusal{"'" + address + "' means no engine: it begins with memory:, etcd:, postgres: or redis:"};
+    throw refusal{"'" + address + "' means no engine: it begins with memory:, tutti:, etcd:, postgres: or redis:"};
 }
 
 std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {
     check_address(address, how);
     std::string_view rest;
     if (takes(address, "memory", rest)) return open_memory(std::string{rest});
+    if (takes(address, "tutti", rest)) return open_replicated(rest, how);
 #if defined(TUTTI_CLUSTER_ETCD)
     if (takes(address, "etcd", rest)) return open_etcd(rest, how);
 #endif
@@ -107,7 +111,7 @@ std::unique_ptr<engine> open_engine(const std::string& address, const settings& 
 
 std::vector<std::string> known_engines() {
     return {
-        "memory",
+        "memory",   "tutti",
 #if defined(TUTTI_CLUSTER_ETCD)
         "etcd",
 #endif

@@ -18,6 +18,7 @@ enum class fault : std::uint8_t {
     forget_marks,        ///< whether a commit of unknown outcome has happened is not looked up: it is run again
     no_fence,            ///< it is looked up, but may still happen afterwards
     lease_ignored,       ///< what somebody holds under a lease is overwritten
+    commit_twice,        ///< a commit to a group whose answer is lost is sent to another member
     unprotected_reads,   ///< local reads may change while the engine commits
     cache_backwards,     ///< a cache applies what it is told in the wrong order
     cache_in_parts,      ///< a cache says that it has got to a commit before it has applied all of it

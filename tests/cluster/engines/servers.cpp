@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include <tutti/cluster/member.hpp>
 #include <tutti/cluster/node.hpp>
 
 #include "cli/port.hpp"
@@ -196,6 +198,82 @@ private:
 
 }  // namespace
 
+struct group_server::home {
+    folder at;
+};
+
+group_server::group_server(unsigned members, int fault) : home_{std::make_unique<home>()}, fault_{fault} {
+    for (unsigned i = 0; i < members; ++i) places_.push_back("127.0.0.1:" + std::to_string(cli::free_port()));
+    members_.resize(members);
+}
+
+group_server::~group_server() = default;
+
+std::string group_server::address() const {
+    std::string all = "tutti://";
+    for (const std::string& p : places_) all += (all.back() == '/' ? "" : ",") + p;
+    return all;
+}
+
+std::string group_server::folder_of(std::size_t i) const { return home_->at.path() + "/" + std::to_string(i); }
+std::string group_server::log_of(std::size_t i) const { return folder_of(i) + ".log"; }
+
+void group_server::start_one(std::size_t i) {
+    if (const char* const command = std::getenv("TUTTI_COMMAND")) {
+        std::vector<std::string> words{command, "member", "run", "--folder", folder_of(i), "--listen", places_[i]};
+        if (i == 0) words.push_back("--new-group");
+        else words.insert(words.end(), {"--join", places_.front()});
+        members_[i] = process{words, log_of(i)};
+        return;
+    }
+    const char* const program = std::getenv("TUTTI_MEMBER_PROGRAM");
+    if (program == nullptr) throw std::runtime_error{"TUTTI_MEMBER_PROGRAM names the program that is a member"};
+    members_[i] = process{{program, folder_of(i), places_[i], i == 0 ? "new" : places_.front(), std::to_string(fault_)},
+                          log_of(i)};
+}
+
+void group_server::start() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (members_[i].running()) continue;
+        const bool joins = !std::filesystem::exists(folder_of(i));
+        start_one(i);
+        if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0]);  // there has to be somebody to join
+        const auto is_voter = [&] {
+            for (const member_facts& m : ask_group(places_, std::chrono::milliseconds{500}).members) {
+                if (m.address == places_[i]) return m.votes;
+            }
+            return false;
+        };
+        while (joins && !is_voter()) std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    wait_for(address(), members_.front());
+}
+
+void group_server::kill() { members_[victim_++ % members_.size()].end(); }
+
+void group_server::send(int signal) {
+    for (process& m : members_) m.send(signal);
+}
+
+std::size_t group_server::leader() const {
+    while (true) {
+        const group_facts all = ask_group(places_, std::chrono::milliseconds{500});
+        for (const member_facts& m : all.members) {
+            if (m.state != "leader" || m.term == 0) continue;
+            const auto found = std::find(places_.begin(), places_.end(), m.address);
+            if (found != places_.end()) return static_cast<std::size_t>(found - places_.begin());
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+}
+
+std::size_t group_server::add() {
+    places_.push_back("127.0.0.1:" + std::to_string(cli::free_port()));
+    members_.emplace_back();
+    start();
+    return members_.size() - 1;
+}
+
 process::process(const std::vector<std::string>& words, const std::string& log, bool unprivileged) {
     std::vector<char*> arguments;
     for (const std::string& w : words) arguments.push_back(const_cast<char*>(w.c_str()));
@@ -276,6 +354,8 @@ std::unique_ptr<server> make_server(const std::string& engine) {
     std::unique_ptr<server> made;
     if (engine == "etcd") made = std::make_unique<etcd_server>(1);
     else if (engine == "etcd3") made = std::make_unique<etcd_server>(3);
+    else if (engine == "tutti") made = std::make_unique<group_server>(1);
+    else if (engine == "tutti3") made = std::make_unique<group_server>(3);
     else if (engine == "redis") made = std::make_unique<redis_server>();
     else if (engine == "postgres") made = std::make_unique<postgres_server>();
     if (made) made->start();

@@ -33,6 +33,7 @@ public:
     bool wait();
     /// By itself, or by `end`.
     [[nodiscard]] bool has_ended() const;
+    [[nodiscard]] pid_t id() const noexcept { return id_; }
     [[nodiscard]] bool running() const noexcept { return id_ != 0; }
 
 private:
@@ -55,6 +56,39 @@ public:
     /// kill -9; of one member, and another each time, where there are several.
     virtual void kill() = 0;
     virtual void send(int signal) = 0;
+};
+
+/// A group of members, each a process: "tutti" is of one, "tutti3" of three.
+class group_server final : public server {
+public:
+    /// `fault` is one of replica::fault, which every member has.
+    explicit group_server(unsigned members, int fault = 0);
+    ~group_server() override;
+    [[nodiscard]] std::string address() const override;
+    [[nodiscard]] std::string place() const override { return places_.front(); }
+    [[nodiscard]] std::string address_by(const std::string& at) const override { return "tutti://" + at; }
+    void start() override;
+    void kill() override;
+    void send(int signal) override;
+
+    [[nodiscard]] const std::vector<std::string>& places() const noexcept { return places_; }
+    [[nodiscard]] process& at(std::size_t i) { return members_[i]; }
+    [[nodiscard]] std::string folder_of(std::size_t i) const;
+    /// Which of them leads, once one of those that answer does; waits for it.
+    [[nodiscard]] std::size_t leader() const;
+    /// Lets another one join; it is started, and a voter when this returns.
+    std::size_t add();
+    /// Starts one on its data, and does not wait.
+    void start_one(std::size_t i);
+    [[nodiscard]] std::string log_of(std::size_t i) const;
+
+private:
+    struct home;
+    std::unique_ptr<home> home_;
+    std::vector<std::string> places_;
+    std::vector<process> members_;
+    std::size_t victim_ = 0;
+    const int fault_;
 };
 
 /// "memory" has none: null. Throws std::runtime_error where the server is not installed.

@@ -1,7 +1,9 @@
 // Blocks over an engine beside the same transactions in its own client library: read two objects, write both.
 //
-//   tutti-bench-engines <etcd or postgres> <threads> [rounds] [seconds]
+//   tutti-bench-engines <etcd, postgres, tutti or tutti3> <threads> [rounds] [seconds]
 //
+// Nobody writes clients of groups by hand: blocks over one take turns with a client by hand of etcd with as many
+// members.
 // Both take turns, round by round, on one server: the ratio of each pair counts, and their median is what is printed.
 #include <algorithm>
 #include <atomic>
@@ -68,15 +70,19 @@ int main(int argc, char** argv) {
     const unsigned threads = argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 1;
     const int rounds = argc > 3 ? std::atoi(argv[3]) : 5;
     const double seconds = argc > 4 ? std::atof(argv[4]) : 1;
-    if ((engine != "etcd" && engine != "postgres") || threads < 1 || rounds < 1) {
-        std::fprintf(stderr, "usage: tutti-bench-engines <etcd or postgres> <threads> [rounds] [seconds]\n");
+    const bool group = engine == "tutti" || engine == "tutti3";
+    if ((engine != "etcd" && engine != "postgres" && !group) || threads < 1 || rounds < 1) {
+        std::fprintf(stderr,
+                     "usage: tutti-bench-engines <etcd, postgres, tutti or tutti3> <threads> [rounds] [seconds]\n");
         return 2;
     }
     try {
         const auto server = make_server(engine);
         const std::string address = server->address();
-        const auto shared = open_shared(engine, address);
-        fill_by_hand(engine, address, objects);
+        const auto beside = group ? make_server(engine == "tutti" ? "etcd" : "etcd3") : nullptr;
+        const std::string hand = group ? "etcd" : engine, hand_address = group ? beside->address() : address;
+        const auto shared = open_shared(hand, hand_address);
+        fill_by_hand(hand, hand_address, objects);
         cluster::engine_options how;
         how.address = address;
         cluster::node batched{how};
@@ -102,7 +108,7 @@ int main(int argc, char** argv) {
         std::vector<double> by_hand, ours, together, ratio, ratio_together;
         for (int i = 0; i < rounds; ++i) {
             by_hand.push_back(measure(threads, seconds, [&] {
-                std::shared_ptr<hand_written> mine = make_hand_written(engine, address, shared);
+                std::shared_ptr<hand_written> mine = make_hand_written(hand, hand_address, shared);
                 return step{[mine](std::uint64_t a, std::uint64_t b) {
                     while (!mine->add_one(a, b)) {}
                 }};

@@ -1,0 +1,89 @@
+/// @file
+/// Members of a group that keeps objects on several disks: what `tutti member` is; how a group is asked and changed.
+///
+///     tutti::cluster::member one{{.folder = "/var/lib/tutti/a", .address = "127.0.0.1:7001", .founds = true}, say};
+///     one.run();  // until one.stop() on another thread
+///
+/// Programs reach the group by `engine_options::address`: `tutti://127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003`.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tutti/detail/config.hpp"
+
+namespace tutti::cluster {
+
+struct member_options {
+    std::string folder;              ///< of this member alone; made if it is not there
+    std::string address;             ///< `host:port` of loopback; empty: as it was when the member began
+    bool founds = false;             ///< begins a new group; nothing where the folder knows one
+    std::vector<std::string> joins;  ///< addresses of members of the group that a new member joins
+    /// A leader that has not been heard of for so long, or up to twice as long, is replaced; not less than 50 ms.
+    std::chrono::milliseconds election{300};
+};
+
+/// Why there is no such member, or why it has ended: the message says what to do.
+class TUTTI_EXPORT member_error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+    ~member_error() override;
+};
+
+/// One member, in the thread that runs it.
+class TUTTI_EXPORT member {
+public:
+    enum class weight : std::uint8_t { info, warning, error };
+    /// Lines for the operator, on threads of the member's.
+    using say = std::function<void(weight, const std::string&)>;
+
+    /// Listens, and loads what its folder has. @throws member_error
+    member(const member_options& options, say tell);
+    ~member();
+    member(const member&) = delete;
+    member& operator=(const member&) = delete;
+
+    /// Takes part until `stop`. @throws member_error: it cannot go on, such as with a full disk
+    void run();
+    /// Any thread: `run` hands the lead over, if it has it, and returns.
+    void stop() noexcept;
+
+private:
+    struct body;
+    std::unique_ptr<body> body_;
+};
+
+/// A member as the group knows it, and what it says itself.
+struct member_facts {
+    std::uint64_t id = 0;
+    std::string address;
+    bool votes = false;
+    std::string trouble;  ///< it has not answered, or says what an operator should look at
+    std::string state;    ///< leader, follower, candidate; empty: it has not answered
+    std::uint64_t term = 0, last_index = 0, applied_index = 0;
+    std::uint64_t version = 0;  ///< of the last commit that it has applied
+    std::uint64_t objects = 0, bytes = 0;
+    std::uint64_t programs = 0;  ///< connected to it
+};
+
+struct group_facts {
+    std::uint64_t group = 0;
+    std::string leader;   ///< its address; empty: nobody leads
+    std::string trouble;  ///< none of the addresses has answered
+    std::vector<member_facts> members;
+};
+
+/// Asks one of `addresses` who the members are, and then each of them, none for longer than `within`.
+[[nodiscard]] TUTTI_EXPORT group_facts ask_group(const std::vector<std::string>& addresses,
+                                                       std::chrono::milliseconds within);
+
+/// Takes a member out of the group, which it need not be up for. @throws member_error
+TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::uint64_t id,
+                                       std::chrono::milliseconds within);
+
+}  // namespace tutti::cluster

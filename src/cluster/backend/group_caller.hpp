@@ -1,0 +1,54 @@
+// Questions to whoever leads a group: found by asking one member after the other, and where one of them says.
+//
+// Thread safety: every member.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "cluster/backend/group_link.hpp"
+#include "cluster/backend/link.hpp"
+
+namespace tutti::cluster::backend::group {
+
+class caller {
+public:
+    /// Of the group with that number, or of the first that answers if that is 0.
+    caller(std::vector<std::string> addresses, std::uint64_t number = 0);
+
+    struct answer {
+        outcome said =
+            outcome::elsewhere;  ///< done; refused; lost; or elsewhere: nobody could be asked, nothing is done
+        std::string message;     ///< the answer's bytes behind its outcome; otherwise why
+    };
+    /// What may not be asked twice is lost as soon as its answer is.
+    [[nodiscard]] answer ask(const std::string& request, bool twice, std::chrono::milliseconds patience);
+    /// The same, for what goes on after its first answer: the connection, or null.
+    [[nodiscard]] std::unique_ptr<link> follow(const std::string& request, std::chrono::milliseconds patience);
+    /// 0 until somebody has answered.
+    [[nodiscard]] std::uint64_t number() const;
+
+private:
+    std::unique_ptr<link> take(link::clock::time_point late, std::string& why);
+    answer ask_by(std::unique_ptr<link>& by, const std::string& request, bool twice,
+                  std::chrono::milliseconds patience);
+    [[nodiscard]] std::string current() const;
+    void turn_from(const std::string& address);
+    /// False: it is where we have asked.
+    bool turn_to(const std::string& address);
+
+    mutable std::mutex guard_;
+    std::vector<std::string> addresses_;
+    std::size_t current_ = 0;
+    std::uint64_t number_;
+    links<link> free_;
+};
+
+/// Addresses of an engine: "//host:port,host:port". Throws refusal.
+[[nodiscard]] std::vector<std::string> parse_members(std::string_view where);
+
+/// A change of the group's members: `change` is made, or false and `why`.
+[[nodiscard]] bool ask_for_change(const std::vector<std::string>& addresses, std::uint64_t number, question what,
+                                  const change_request& change, std::chrono::milliseconds patience, std::string& why);
+
+}  // namespace tutti::cluster::backend::group

@@ -1,0 +1,275 @@
+// What programs and members of a group say to each other: a hello, its answer, and frames.
+//
+//   P1  A connection begins with a `hello` and its text, and the `welcome` that answers it; both are the same in every
+//       version of the protocol, so that members of another version can say so. A hello of a member makes the
+//       connection one of C-Raft's; that of a program is followed by frames: a length of four bytes, and a message.
+//   P2  One request is under way on a connection. Until it is answered, and while something is followed, the member
+//       says now and then that it is there: who hears nothing for `silence` knows that the process is stopped, or cut
+//       off, and not merely waiting for its disk.
+//   P3  What is answered with `elsewhere` was not done and never will be; with `lost`, it may be done later (B4).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster::backend::group {
+
+inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint64_t hello_magic = 0x7075'6f72'6769'7474;  // "ttigroup", as its bytes are sent
+inline constexpr std::size_t most_frame = 16u << 20;                 ///< of a request
+inline constexpr std::size_t most_answer = 64u << 20;                ///< of what a member says
+inline constexpr std::size_t most_hello_text = 300;
+inline constexpr std::size_t most_commit_bytes = 4u << 20;  ///< keys and values of what one entry of the log writes
+inline constexpr std::size_t most_in_list = 32768;          ///< keys of one request; more are asked for one after other
+inline constexpr std::chrono::milliseconds sign_of_life{200};
+inline constexpr std::chrono::milliseconds silence{1000};
+
+enum class speaker : std::uint32_t { program = 1, member = 2 };
+
+struct hello {
+    std::uint64_t magic = hello_magic;
+    std::uint32_t version = protocol_version;
+    speaker who = speaker::program;
+    std::uint64_t group = 0;        ///< 0: whichever answers
+    std::uint64_t self = 0;         ///< of a member: its id
+    std::uint64_t meant = 0;        ///< of a member: whom it wants to reach
+    std::uint32_t text_length = 0;  ///< of a member: its address follows
+    static constexpr std::size_t size = 44;
+
+    template <class V>
+    void fields(V& v) {
+        v(magic), v(version), v(who), v(group), v(self), v(meant), v(text_length);
+    }
+};
+
+struct welcome {
+    std::uint32_t version = protocol_version;
+    std::uint8_t refused = 0;  ///< then `text` says why
+    std::uint64_t group = 0;
+    std::uint64_t self = 0;
+    std::string text;
+
+    template <class V>
+    void fields(V& v) {
+        v(version), v(refused), v(group), v(self), v(text);
+    }
+};
+
+struct seen {
+    std::string of;
+    std::uint64_t at = 0;
+    template <class V>
+    void fields(V& v) {
+        v(of), v(at);
+    }
+};
+
+struct written {
+    std::string of;
+    bool exists = true;
+    std::string bytes;
+    template <class V>
+    void fields(V& v) {
+        v(of), v(exists), v(bytes);
+    }
+};
+
+struct held_record {
+    bool exists = false;
+    std::uint64_t at = 0;
+    std::string bytes;
+    template <class V>
+    void fields(V& v) {
+        v(exists), v(at), v(bytes);
+    }
+};
+
+struct transaction {
+    std::vector<seen> checks;
+    std::vector<written> writes;
+    template <class V>
+    void fields(V& v) {
+        v(checks), v(writes);
+    }
+};
+
+enum class question : std::uint8_t { get, commit, forget, follow, status, add, remove };
+[[nodiscard]] constexpr question last(question) noexcept { return question::remove; }
+
+// ---- requests: a question, and one of these
+
+/// Records as of version `at`, or as of now if that is 0; and whether `held` have these versions then.
+struct get_request {
+    std::uint64_t at = 0;
+    std::vector<seen> held;
+    std::vector<std::string> wanted;
+    template <class V>
+    void fields(V& v) {
+        v(at), v(held), v(wanted);
+    }
+};
+
+struct commit_request {
+    std::vector<transaction> all;
+    template <class V>
+    void fields(V& v) {
+        v(all);
+    }
+};
+
+struct forget_request {
+    std::vector<std::string> keys;
+    template <class V>
+    void fields(V& v) {
+        v(keys);
+    }
+};
+
+inline constexpr std::uint64_t from_now = ~std::uint64_t{0};
+
+/// What is written to the keys in [from, to) after version `after`, or from now on.
+struct follow_request {
+    std::string from, to;
+    std::uint64_t after = from_now;
+    bool values = false;  ///< and not the keys alone
+    template <class V>
+    void fields(V& v) {
+        v(from), v(to), v(after), v(values);
+    }
+};
+
+struct nothing {
+    template <class V>
+    void fields(V&) {}
+};
+
+/// A member that is to become a voter, or to go.
+struct change_request {
+    std::uint64_t id = 0;
+    std::string address;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(address);
+    }
+};
+
+// ---- answers: an outcome, and one of these
+
+enum class outcome : std::uint8_t {
+    alive,      ///< no answer yet (P2); nothing follows
+    done,       ///< what was asked for follows
+    elsewhere,  ///< this member does not lead: text, the address of the one that does, or empty
+    lost,       ///< whether it will be done is not known; text
+    refused,    ///< it will never be done: text, why
+    told,       ///< more of what is followed: told_answer
+};
+[[nodiscard]] constexpr outcome last(outcome) noexcept { return outcome::told; }
+
+struct text_answer {
+    std::string text;
+    template <class V>
+    void fields(V& v) {
+        v(text);
+    }
+};
+
+struct get_answer {
+    bool current = false;            ///< `held` are as they were said to be, and the version is one that is kept
+    std::uint64_t at = 0;            ///< of the state; if it is not current, a version that has what was in its way
+    std::vector<held_record> found;  ///< the first of `wanted`, as many as fit an answer, but one at least
+    template <class V>
+    void fields(V& v) {
+        v(current), v(at), v(found);
+    }
+};
+
+struct committed {
+    bool good = false;
+    std::uint64_t at = 0;  ///< of what it wrote; of a conflict, a version that has what was in its way
+    template <class V>
+    void fields(V& v) {
+        v(good), v(at);
+    }
+};
+
+struct commit_answer {
+    std::vector<committed> all;
+    template <class V>
+    void fields(V& v) {
+        v(all);
+    }
+};
+
+struct told_record {
+    std::string of;
+    held_record is;
+    template <class V>
+    void fields(V& v) {
+        v(of), v(is);
+    }
+};
+
+struct told_answer {
+    std::vector<told_record> all;
+    template <class V>
+    void fields(V& v) {
+        v(all);
+    }
+};
+
+/// A member as the configuration of the group knows it.
+struct listed_member {
+    std::uint64_t id = 0;
+    std::string address;
+    bool votes = false;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(address), v(votes);
+    }
+};
+
+struct status_answer {
+    std::uint64_t id = 0;
+    std::string address;
+    std::string state;   ///< leader, follower, candidate
+    std::string leader;  ///< its address, or empty
+    std::uint64_t term = 0, last_index = 0, applied_index = 0, version = 0, records = 0, bytes = 0, programs = 0;
+    std::string trouble;  ///< empty, or what the operator should look at
+    std::vector<listed_member> members;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(address), v(state), v(leader), v(term), v(last_index), v(applied_index), v(version), v(records),
+            v(bytes), v(programs), v(trouble), v(members);
+    }
+};
+
+// ---- frames
+
+template <class Head, class Body>
+[[nodiscard]] std::string frame(Head head, const Body& body) {
+    std::string all(4, '\0');
+    wire::writer to{all};
+    to(head);
+    to(body);
+    const auto length = static_cast<std::uint32_t>(all.size() - 4);
+    std::memcpy(all.data(), &length, 4);
+    return all;
+}
+
+/// False: there is no such thing in front.
+template <class Head>
+[[nodiscard]] bool take_head(std::string_view& message, Head& head) {
+    if (message.size() < sizeof head) return false;
+    wire::reader from{message.substr(0, sizeof head)};
+    from(head);
+    message.remove_prefix(sizeof head);
+    return from.sound();
+}
+
+}  // namespace tutti::cluster::backend::group

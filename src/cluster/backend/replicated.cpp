@@ -1,0 +1,187 @@
+#include "cluster/backend/replicated.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "cluster/backend/fault.hpp"
+#include "cluster/backend/group_caller.hpp"
+
+namespace tutti::cluster::backend {
+namespace {
+
+using namespace group;
+
+record kept(held_record& r) { return {r.exists, r.at, std::move(r.bytes)}; }
+
+/// Of a group, however its members are named.
+std::shared_ptr<tide> tide_of(std::uint64_t number) {
+    static std::mutex guard;
+    static std::map<std::uint64_t, std::weak_ptr<tide>> all;
+    const std::lock_guard hold{guard};
+    std::shared_ptr<tide> found = all[number].lock();
+    if (!found) all[number] = found = std::make_shared<tide>();
+    return found;
+}
+
+class follower final : public feed, public changes {
+public:
+    follower(std::unique_ptr<link> from, std::size_t prefix) : from_{std::move(from)}, prefix_{prefix} {}
+    bool next(std::vector<key>& written) override {
+        told_answer all;
+        if (!read(all)) return false;
+        for (told_record& r : all.all) written.push_back(r.of.substr(prefix_));
+        return true;
+    }
+    /// A member tells of whole commits, in the order of the log.
+    bool next(std::vector<change>& written) override {
+        told_answer all;
+        if (!read(all)) return false;
+        for (told_record& r : all.all) written.push_back({r.of.substr(prefix_), kept(r.is)});
+        return true;
+    }
+    void close() noexcept override {
+        closed_.store(true, std::memory_order_relaxed);
+        from_->cut();
+    }
+
+private:
+    /// Also returns with nothing, at a sign of life.
+    bool read(told_answer& all) {
+        std::string message;
+        if (closed_.load(std::memory_order_relaxed) || !from_->listen(message, link::clock::now() + silence))
+            return false;
+        if (message.empty()) return true;
+        std::string_view rest{message};
+        outcome said{};
+        return take_head(rest, said) && said == outcome::told && wire::decode(rest, all);
+    }
+
+    const std::unique_ptr<link> from_;
+    const std::size_t prefix_;  // of what is told, to be left out
+    std::atomic<bool> closed_{false};
+};
+
+class replicated final : public engine {
+public:
+    replicated(std::vector<std::string> addresses, const settings& how)
+        : how_{how}, prefix_{how.prefix + "/"}, members_{addresses} {
+        can_.name = "the group at";
+        for (const std::string& a : addresses) can_.name += (a == addresses.front() ? " " : ", ") + a;
+        can_.old_versions = can_.batches = can_.durable = can_.follows = true;
+        can_.most_operations = wire::most_elements;
+        can_.most_bytes = most_commit_bytes;
+        const caller::answer said = members_.ask(frame(question::get, get_request{}), true, how_.patience);
+        if (said.said != outcome::done) throw refusal{can_.name + " does not answer: " + said.message};
+        tide_ = tide_of(members_.number());
+    }
+    const capabilities& can() const noexcept override { return can_; }
+
+    verdict get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
+                std::vector<record>& found) override {
+        found.clear();
+        get_request ask;
+        // Whoever goes back holds what is of that state already.
+        const bool back = how == freshness::same && of.at != 0;
+        if (back) {
+            ask.at = of.at;
+            held = {};
+        }
+        std::size_t looked_at = 0;
+        do {
+            ask.held.clear();
+            for (; looked_at < held.size() && ask.held.size() < most_in_list; ++looked_at)
+                ask.held.push_back({prefix_ + held[looked_at].of, held[looked_at].at});
+            ask.wanted.clear();
+            for (std::size_t i = found.size(); i < wanted.size() && ask.wanted.size() < most_in_list; ++i)
+                ask.wanted.push_back(prefix_ + wanted[i]);
+            const caller::answer said = members_.ask(frame(question::get, ask), true, how_.patience);
+            if (said.said != outcome::done) return verdict::unreachable;
+            get_answer answer;
+            if (!wire::decode(said.message, answer) || answer.found.size() > ask.wanted.size())
+                return verdict::unreachable;
+            if (!answer.current) {
+                tide_->raise(answer.at);  // who tries again sees what was in the way
+                return verdict::conflict;
+            }
+            if (answer.found.empty() && !ask.wanted.empty()) return verdict::unreachable;
+            for (held_record& r : answer.found) found.push_back(kept(r));
+            ask.at = answer.at;  // all of one state, however many requests it takes
+        } while (looked_at < held.size() || found.size() < wanted.size());
+        of.at = ask.at;
+        if (!wanted.empty()) tide_->raise(of.at);
+        return verdict::good;
+    }
+
+    void commit(request& r) override {
+        request* one = &r;
+        commit_all({&one, 1});
+    }
+
+    void commit_all(std::span<request*> all) override {
+        commit_request ask;
+        for (const request* r : all) {
+            transaction& t = ask.all.emplace_back();
+            for (const check& c : r->checks) t.checks.push_back({prefix_ + c.of, c.at});
+            for (const write& w : r->writes) t.writes.push_back({prefix_ + w.of, w.exists, w.bytes});
+        }
+        const caller::answer said =
+            members_.ask(frame(question::commit, ask), broken(fault::commit_twice), how_.patience);
+        commit_answer answer;
+        const bool heard =
+            said.said == outcome::done && wire::decode(said.message, answer) && answer.all.size() == all.size();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            request& r = *all[i];
+            if (heard) {
+                r.said = answer.all[i].good ? verdict::good : verdict::conflict;
+                r.at = answer.all[i].at;
+                tide_->raise(r.at);
+            } else if (said.said == outcome::refused) {
+                r.said = verdict::refused;
+                r.why = "tutti: " + can_.name + " takes no such commit: " + said.message;
+            } else {
+                r.said = said.said == outcome::elsewhere ? verdict::unreachable : verdict::unknown;
+            }
+        }
+    }
+
+    void forget(std::span<const key> all) noexcept override {
+        try {
+            forget_request ask;
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                ask.keys.push_back(prefix_ + all[i]);
+                if (ask.keys.size() < most_in_list && i + 1 < all.size()) continue;
+                if (members_.ask(frame(question::forget, ask), true, how_.patience).said != outcome::done) return;
+                ask.keys.clear();
+            }
+        } catch (const std::bad_alloc&) {  // they stay
+        }
+    }
+
+    std::unique_ptr<feed> open_feed() override { return follow_from("o", from_now, false); }
+    /// Of objects, and of what caches write to know how far they are (n).
+    std::unique_ptr<changes> follow(version after) override { return follow_from("n", after, true); }
+    backend::tide* tide() noexcept override { return tide_.get(); }
+
+private:
+    std::unique_ptr<follower> follow_from(const char* from, version after, bool values) {
+        const follow_request ask{prefix_ + from, prefix_ + "p", after, values};
+        std::unique_ptr<link> l = members_.follow(frame(question::follow, ask), how_.patience);
+        return l ? std::make_unique<follower>(std::move(l), prefix_.size()) : nullptr;
+    }
+
+    const settings how_;
+    const std::string prefix_;
+    capabilities can_;
+    caller members_;
+    std::shared_ptr<backend::tide> tide_;
+};
+
+}  // namespace
+
+std::unique_ptr<engine> open_replicated(std::string_view where, const settings& how) {
+    return std::make_unique<replicated>(parse_members(where), how);
+}
+
+}  // namespace tutti::cluster::backend

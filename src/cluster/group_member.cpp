@@ -1,0 +1,139 @@
+// The public face of a group: its members, and questions to them.
+#include "tutti/cluster/member.hpp"
+
+#include "cluster/backend/backend.hpp"
+#include "cluster/backend/group_caller.hpp"
+#if defined(TUTTI_CLUSTER_MEMBERS)
+#include "cluster/replica/host.hpp"
+#endif
+
+namespace tutti::cluster {
+namespace {
+
+namespace group = backend::group;
+using group::link;
+
+/// What one member says of itself. False: `why` it does not.
+bool ask_one(const std::string& address, std::uint64_t number, std::chrono::milliseconds within,
+             group::status_answer& facts, std::uint64_t& of, std::string& why) {
+    const link::clock::time_point late = link::clock::now() + within;
+    const std::unique_ptr<link> to = link::open(address, number, late, why);
+    if (!to) return false;
+    of = to->group();
+    std::string message;
+    why = address + " has not answered";
+    if (!to->send(group::frame(group::question::status, group::nothing{}), late) || !to->receive(message, late))
+        return false;
+    std::string_view rest{message};
+    group::outcome said{};
+    if (!group::take_head(rest, said) || said != group::outcome::done || !wire::decode(rest, facts)) {
+        why = address + " answers with bytes that are none";
+        return false;
+    }
+    return true;
+}
+
+void fill(member_facts& one, const group::status_answer& from) {
+    one.state = from.state;
+    one.trouble = from.trouble;
+    one.term = from.term;
+    one.last_index = from.last_index;
+    one.applied_index = from.applied_index;
+    one.version = from.version;
+    one.objects = from.records;
+    one.bytes = from.bytes;
+    one.programs = from.programs;
+}
+
+std::vector<std::string> checked(const std::vector<std::string>& addresses) {
+    std::string all = "//";
+    for (const std::string& a : addresses) all += (a == addresses.front() ? "" : ",") + a;
+    try {
+        return group::parse_members(all);
+    } catch (const backend::refusal& r) {
+        throw member_error{std::string{"tutti: "} + r.what()};
+    }
+}
+
+}  // namespace
+
+member_error::~member_error() = default;
+
+group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::milliseconds within) {
+    group_facts all;
+    group::status_answer best;
+    bool any = false;
+    // Who leads knows best who the members are; and any that knows of some better than none.
+    for (const std::string& address : checked(addresses)) {
+        group::status_answer said;
+        std::string why;
+        if (!ask_one(address, all.group, within, said, all.group, why)) {
+            all.trouble += (all.trouble.empty() ? "" : "; ") + why;
+            continue;
+        }
+        if (!any || said.term > best.term || (said.term == best.term && said.state == "leader")) best = said;
+        any = true;
+    }
+    if (!any) return all;
+    all.trouble.clear();
+    all.leader = best.leader;
+    for (const group::listed_member& m : best.members) {
+        member_facts& one = all.members.emplace_back();
+        one.id = m.id;
+        one.address = m.address;
+        one.votes = m.votes;
+        group::status_answer said;
+        std::uint64_t of = 0;
+        if (!ask_one(m.address, all.group, within, said, of, one.trouble)) continue;
+        if (said.id == m.id) fill(one, said);
+        else one.trouble = "another member is at " + m.address + ": this one's disk is lost; remove it";
+    }
+    return all;
+}
+
+void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, std::chrono::milliseconds within) {
+    std::string why;
+    if (!group::ask_for_change(checked(addresses), 0, group::question::remove, {id, {}}, within, why))
+        throw member_error{"tutti: member " + std::to_string(id) + " has not been removed: " + why};
+}
+
+#if defined(TUTTI_CLUSTER_MEMBERS)
+
+struct member::body {
+    body(const member_options& how, say tell) : here{how, std::move(tell)} {}
+    replica::host here;
+};
+
+member::member(const member_options& options, say tell) try : body_{std::make_unique<body>(options, std::move(tell))} {
+} catch (const backend::refusal& r) {
+    throw member_error{std::string{"tutti: "} + r.what()};
+}
+
+void member::run() {
+    try {
+        body_->here.run();
+    } catch (const backend::refusal& r) {
+        throw member_error{std::string{"tutti: "} + r.what()};
+    }
+}
+
+void member::stop() noexcept { body_->here.stop(); }
+
+#else
+
+struct member::body {};
+
+member::member(const member_options&, say) {
+    throw member_error{
+        "tutti: this library was built without members of groups: install libraft-dev and libuv1-dev and build it "
+        "again"};
+}
+
+void member::run() {}
+void member::stop() noexcept {}
+
+#endif
+
+member::~member() = default;
+
+}  // namespace tutti::cluster

@@ -1,0 +1,141 @@
+#include "cluster/replica/host.hpp"
+
+#include <algorithm>
+
+#include "base/without_sigpipe.hpp"
+#include "cluster/backend/group_link.hpp"
+#include "cluster/replica/host_round.hpp"
+
+namespace tutti::cluster::replica {
+
+using namespace std::chrono_literals;
+namespace group = backend::group;
+
+namespace {
+
+constexpr unsigned clock_ms = 50;
+
+}  // namespace
+
+host::host(const member_options& how, cluster::member::say tell)
+    : tell_{std::move(tell)},
+      sessions_{[this](const std::shared_ptr<session>& from, group::question what, std::string_view body) {
+          serve(from, what, body);
+      }},
+      loop_{clock_ms, [this] { look_at_clock(); }, [this] { flush(); }, [this] { begin_to_end({}); }} {
+    home_.emplace(how.folder);
+    settle_identity(how);
+    if (who_.founding) home_->clear_log();
+    const std::string log = home_->log_folder();
+    transport_.emplace(
+        loop_.raw(), transport::self{who_.id, who_.group, who_.address}, [this](uv_tcp_t* s) { sessions_.take(s); },
+        [this](const std::string& line) { tell_(weight::warning, line); });
+    disk_.emplace(loop_.raw(), log, transport_->raft(), [this](std::string line) { disk_says_ = std::move(line); });
+    const auto election = static_cast<unsigned>(std::max<long long>(how.election.count(), 50));
+    seat_settings seated;
+    seated.self = {who_.id, who_.address};
+    seated.election_ms = election;
+    seated.heartbeat_ms = std::max(election / 6, 10u);
+    seat_.emplace(disk_->io(), seated);
+    if (who_.founding) {
+        const replica::member self{who_.id, who_.address};
+        seat_->bootstrap({&self, 1});
+        who_.founding = false;
+        home_->write(who_);
+    }
+    seat_->on_change([this] { tell_followers(); });
+    seat_->start();
+    tell_(weight::info,
+          "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " + who_.address);
+    if (!how.joins.empty()) joining_ = std::jthread{[this, to = how.joins](std::stop_token over) { join(to, over); }};
+}
+
+host::~host() = default;
+
+void host::settle_identity(const member_options& how) {
+    std::string name;
+    int port = 0;
+    if (!how.address.empty() && !group::parse_member_address(how.address, name, port)) {
+        throw backend::refusal{"'" + how.address +
+                               "' is no address that a member listens on: nothing that members say is encrypted, so it "
+                               "is host:port of loopback, such as 127.0.0.1:7001; bring the ports of other machines "
+                               "here by a tunnel (ssh -L)"};
+    }
+    if (home_->known(who_)) {
+        if (!how.address.empty() && how.address != who_.address) {
+            throw backend::refusal{"the others know the member of " + home_->folder() + " as " + who_.address +
+                                   ", and not as " + how.address +
+                                   ": start it there, or remove it and let a new one join with an empty folder"};
+        }
+        return;
+    }
+    if (how.address.empty())
+        throw backend::refusal{home_->folder() + " is new, and a new member needs an address, such as 127.0.0.1:7001"};
+    who_ = {draw_number(), 0, how.address, how.founds};
+    if (how.founds == !how.joins.empty()) {
+        throw backend::refusal{home_->folder() +
+                               " is new: say whether its member begins a group, or which one it joins"};
+    }
+    if (how.founds) {
+        who_.group = draw_number();
+    } else {
+        // A member that is busy, or is being started, is asked again.
+        std::string why;
+        const auto late = group::link::clock::now() + 10s;
+        while (who_.group == 0 && group::link::clock::now() < late) {
+            for (const std::string& address : how.joins) {
+                if (const auto to = group::link::open(address, 0, late, why); to) who_.group = to->group();
+                if (who_.group != 0) break;
+            }
+            if (who_.group == 0) std::this_thread::sleep_for(200ms);
+        }
+        if (who_.group == 0) throw backend::refusal{"nobody of the group answers that is to be joined: " + why};
+    }
+    home_->write(who_);
+}
+
+void host::run() {
+    const base::without_sigpipe none;  // libuv writes without MSG_NOSIGNAL
+    loop_.run();
+    if (!ended_by_.empty()) throw backend::refusal{ended_by_};
+}
+
+void host::stop() noexcept { loop_.call(); }
+
+void host::look_at_clock() {
+    transport_->look_at_clock();
+    sessions_.look_at_clock();
+    const bool leads = seat_->leads();
+    if (leads != led_) {
+        led_ = leads;
+        tell_(weight::info, leads ? "leads the group" : "does not lead any more");
+        // H2
+        if (!leads) sessions_.each_follower([](session& one) { one.end(); });
+    }
+    if (!disk_says_.empty()) return begin_to_end(disk_says_);
+    if (const std::string why = seat_->broken_by(); !why.empty())
+        begin_to_end("this member can take no part any more: " + why +
+                     ". If starting it again does not help, remove it, and let a new one join with an empty folder");
+}
+
+void host::begin_to_end(std::string why) {
+    if (ending_) return;
+    ending_ = true;
+    ended_by_ = std::move(why);
+    joining_.request_stop();
+    const auto handed = [this] {
+        tell_(weight::info, seat_->leads() ? "nobody has taken the lead over in time" : "has handed the lead over");
+        finish_ending();
+    };
+    if (!ended_by_.empty() || !seat_->hand_over(handed)) finish_ending();
+}
+
+void host::finish_ending() {
+    // What was asked is answered first; who is in the middle of a frame is cut off.
+    seat_->close([this] {
+        sessions_.end_all();
+        loop_.close();
+    });
+}
+
+}  // namespace tutti::cluster::replica

@@ -1,0 +1,79 @@
+// A process that is a member: its seat in the group, its disk, its port, on one loop.
+//
+//   H1  what comes while two rounds are under way waits for one of them, and then goes out together (S4): so the disk's
+//       and the network's time is shared by all who wait
+//   H2  only the leader tells of changes; when it does not lead any more, whoever follows is cut off, and looks for the
+//       leader again (B5)
+//   H3  a member whose disk refuses a write ends. What it has not stored it has not promised; the others go on
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "cluster/replica/disk.hpp"
+#include "cluster/replica/identity.hpp"
+#include "cluster/replica/raft_loop.hpp"
+#include "cluster/replica/seat.hpp"
+#include "cluster/replica/sessions.hpp"
+#include "cluster/replica/transport.hpp"
+#include "tutti/cluster/member.hpp"
+
+namespace tutti::cluster::replica {
+
+class host {
+public:
+    /// Throws backend::refusal.
+    host(const member_options& how, cluster::member::say tell);
+    ~host();
+    host(const host&) = delete;
+    host& operator=(const host&) = delete;
+
+    /// Until `stop`. Throws backend::refusal: why it cannot go on.
+    void run();
+    /// Any thread.
+    void stop() noexcept;
+
+private:
+    using weight = cluster::member::weight;
+    struct round;  // H1
+
+    void settle_identity(const member_options& how);
+    void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
+    void serve_get(const std::shared_ptr<session>& from, backend::group::get_request asked);
+    void serve_commit(const std::shared_ptr<session>& from, backend::group::commit_request asked);
+    void serve_follow(const std::shared_ptr<session>& from, const backend::group::follow_request& asked);
+    void serve_status(const std::shared_ptr<session>& from);
+    void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);
+    void answer_elsewhere(const std::shared_ptr<session>& to);
+    /// Takes what is asked into the round that is being gathered.
+    [[nodiscard]] std::shared_ptr<round> this_round();
+    void flush();
+    void tell_followers();
+    void tell(session& to);
+    void look_at_clock();
+    void begin_to_end(std::string why);
+    void finish_ending();
+    /// On a thread of its own: asks the leader to let this member in, until it has.
+    void join(const std::vector<std::string>& addresses, const std::stop_token& over);
+
+    cluster::member::say tell_;
+    std::optional<home> home_;
+    identity who_;
+    sessions sessions_;
+    std::optional<transport> transport_;
+    std::optional<disk> disk_;
+    std::optional<seat> seat_;
+    std::shared_ptr<round> gathering_;
+    unsigned rounds_ = 0;  // under way
+    bool led_ = false;
+    bool ending_ = false;
+    std::string ended_by_;   // empty: by stop
+    std::string disk_says_;  // H3
+    loop loop_;              // what is on it goes before what it is part of
+    std::jthread joining_;
+};
+
+}  // namespace tutti::cluster::replica

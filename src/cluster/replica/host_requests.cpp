@@ -1,0 +1,254 @@
+// What programs ask a member for.
+#include <algorithm>
+#include <utility>
+
+#include "cluster/backend/group_caller.hpp"
+#include "cluster/replica/fault.hpp"
+#include "cluster/replica/host_round.hpp"
+
+namespace tutti::cluster::replica {
+
+using backend::verdict;
+namespace group = backend::group;
+using group::frame;
+
+namespace {
+
+constexpr std::size_t most_found = 8u << 20;  // bytes of records in one answer, if there is more than one
+constexpr std::size_t most_told = 1000;       // changes in one message
+constexpr unsigned most_rounds = 2;           // under way (H1)
+
+std::string text(group::outcome what, const std::string& words) { return frame(what, group::text_answer{words}); }
+
+void give(const std::weak_ptr<session>& to, std::string answer) {
+    if (const auto one = to.lock()) one->answer(std::move(answer));
+}
+
+std::vector<backend::check> checks_of(std::vector<group::seen>& all) {
+    std::vector<backend::check> made;
+    made.reserve(all.size());
+    for (group::seen& s : all) made.push_back({std::move(s.of), s.at});
+    return made;
+}
+
+group::held_record sent(backend::record& r) { return {r.exists, r.at, std::move(r.bytes)}; }
+
+/// As many as fit; the program asks for the others at the same version.
+group::get_answer answer_of(verdict said, version at, std::vector<backend::record>& found) {
+    group::get_answer all{said == verdict::good, at, {}};
+    std::size_t bytes = 0;
+    for (backend::record& r : found) {
+        bytes += r.bytes.size();
+        if (!all.found.empty() && bytes > most_found) break;
+        all.found.push_back(sent(r));
+    }
+    return all;
+}
+
+}  // namespace
+
+void host::serve(const std::shared_ptr<session>& from, group::question what, std::string_view body) {
+    const auto with = [&]<class Request>(Request asked, auto&& serve_it) {
+        if (wire::decode(body, asked)) serve_it(std::move(asked));
+        else from->end();  // bytes that are none
+    };
+    if (ending_) return answer_elsewhere(from);
+    switch (what) {
+        case group::question::get:
+            return with(group::get_request{}, [&](group::get_request r) { serve_get(from, std::move(r)); });
+        case group::question::commit:
+            return with(group::commit_request{}, [&](group::commit_request r) { serve_commit(from, std::move(r)); });
+        case group::question::forget:
+            return with(group::forget_request{}, [&](group::forget_request r) {
+                if (!seat_->leads()) return answer_elsewhere(from);
+                seat_->forget(std::move(r.keys));
+                from->answer(frame(group::outcome::done, group::nothing{}));
+            });
+        case group::question::follow:
+            return with(group::follow_request{}, [&](const group::follow_request& r) { serve_follow(from, r); });
+        case group::question::status: return with(group::nothing{}, [&](const group::nothing&) { serve_status(from); });
+        case group::question::add:
+        case group::question::remove:
+            return with(group::change_request{},
+                        [&](const group::change_request& r) { serve_change(from, what == group::question::add, r); });
+    }
+}
+
+void host::answer_elsewhere(const std::shared_ptr<session>& to) {
+    to->answer(text(group::outcome::elsewhere, seat_->leads() ? std::string{} : seat_->leader().address));
+}
+
+std::shared_ptr<host::round> host::this_round() {
+    if (!gathering_) gathering_ = std::make_shared<round>(*this);
+    return gathering_;
+}
+
+void host::flush() {
+    // One that does not lead is answered at once, and so are forgets, which nobody waits for.
+    if (gathering_ && rounds_ >= most_rounds && seat_->leads()) return;
+    if (const auto now = std::exchange(gathering_, nullptr); now) {
+        now->sent = true;
+        ++rounds_;
+        seat_->flush();
+    } else if (rounds_ < most_rounds) {
+        seat_->flush();
+    }
+}
+
+void host::serve_get(const std::shared_ptr<session>& from, group::get_request asked) {
+    std::vector<backend::check> held = checks_of(asked.held);
+    // A state that somebody has been shown does not change any more: whoever has applied it may show it.
+    if (asked.at != 0 && seat_->state().latest() >= asked.at) {
+        backend::snapshot of{asked.at};
+        std::vector<backend::record> found;
+        const verdict said = seat_->state().get(of, backend::freshness::same, held, asked.wanted, found);
+        return from->answer(frame(group::outcome::done,
+                                  answer_of(said, said == verdict::good ? of.at : seat_->state().latest(), found)));
+    }
+    if (!seat_->leads()) return answer_elsewhere(from);
+    seat_->get({asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
+               [this, to = std::weak_ptr{from}, hold = this_round()](const reply& r, backend::snapshot of,
+                                                                     std::vector<backend::record> found) {
+                   if (r.said == verdict::good || r.said == verdict::conflict) {
+                       const version at = r.said == verdict::good ? of.at : seat_->state().latest();
+                       return give(to, frame(group::outcome::done, answer_of(r.said, at, found)));
+                   }
+                   if (const auto one = to.lock()) answer_elsewhere(one);
+               });
+}
+
+void host::serve_commit(const std::shared_ptr<session>& from, group::commit_request asked) {
+    if (!seat_->leads()) return answer_elsewhere(from);
+    std::size_t bytes = 0;
+    for (const group::transaction& t : asked.all) {
+        for (const group::seen& s : t.checks) bytes += s.of.size() + sizeof s.at;
+        for (const group::written& w : t.writes) bytes += w.of.size() + w.bytes.size();
+    }
+    if (bytes > group::most_commit_bytes + (group::most_commit_bytes >> 2)) {
+        return from->answer(text(group::outcome::refused, "a commit of " + std::to_string(bytes) +
+                                                              " bytes is more than " +
+                                                              std::to_string(group::most_commit_bytes)));
+    }
+    /// Of all transactions of the request: it is answered when the last is.
+    struct waiting {
+        std::weak_ptr<session> to;
+        group::commit_answer answer;
+        std::size_t left = 0;
+        reply worst;  // one that has no verdict
+        bool none = false;
+    };
+    const auto all = std::make_shared<waiting>();
+    all->to = from;
+    all->answer.all.resize(asked.all.size());
+    all->left = asked.all.size();
+    if (asked.all.empty()) return from->answer(frame(group::outcome::done, all->answer));
+    for (std::size_t i = 0; i < asked.all.size(); ++i) {
+        group::transaction& t = asked.all[i];
+        std::vector<backend::write> writes;
+        writes.reserve(t.writes.size());
+        for (group::written& w : t.writes) writes.push_back({std::move(w.of), w.exists, std::move(w.bytes)});
+        seat_->commit(checks_of(t.checks), std::move(writes), [this, all, i, hold = this_round()](const reply& r) {
+            if (r.said == verdict::good || r.said == verdict::conflict) {
+                all->answer.all[i] = {r.said == verdict::good,
+                                      r.said == verdict::good ? r.at : seat_->state().latest()};
+            } else {
+                // What one of an entry's commits is refused for, or lost with, all of it are; of several entries, one
+                // that is lost decides: then nobody is told that nothing was done.
+                if (!all->none || r.said == verdict::unknown) all->worst = r;
+                all->none = true;
+            }
+            if (--all->left != 0) return;
+            if (!all->none) return give(all->to, frame(group::outcome::done, all->answer));
+            const bool mixed =
+                std::ranges::any_of(all->answer.all, [](const group::committed& c) { return c.at != 0; });
+            if (all->worst.said == verdict::unknown || mixed)
+                return give(all->to, text(group::outcome::lost, all->worst.why));
+            if (all->worst.said == verdict::refused)
+                return give(all->to, text(group::outcome::refused, all->worst.why));
+            if (const auto one = all->to.lock()) answer_elsewhere(one);
+        });
+    }
+}
+
+void host::serve_follow(const std::shared_ptr<session>& from, const group::follow_request& asked) {
+    if (!seat_->leads()) return answer_elsewhere(from);
+    const machine& now = seat_->state();
+    const version after = asked.after == group::from_now ? now.latest() : asked.after;
+    if (after < now.floor() || after > now.latest())
+        return from->answer(text(group::outcome::refused, "what was written after that version is not kept any more"));
+    from->follows = std::make_unique<session::followed>(session::followed{asked.from, asked.to, after, asked.values});
+    from->answer(frame(group::outcome::done, group::nothing{}));
+    if (from->follows) tell(*from);
+}
+
+void host::tell(session& to) {
+    while (to.follows) {
+        session::followed& what = *to.follows;
+        std::vector<backend::change> all;
+        const version before = what.place;
+        if (!seat_->state().changes_after(what.place, most_told, all)) return to.end();
+        if (what.place == before) return;
+        group::told_answer told;
+        for (backend::change& c : all) {
+            if (c.of < what.from || c.of >= what.to) continue;
+            if (!what.values) c.is.bytes.clear();
+            told.all.push_back({std::move(c.of), sent(c.is)});
+        }
+        if (!told.all.empty() && !to.tell(frame(group::outcome::told, told))) return;
+    }
+}
+
+void host::tell_followers() {
+    sessions_.each_follower([this](session& one) { tell(one); });
+}
+
+void host::serve_status(const std::shared_ptr<session>& from) {
+    const seat::standing s = seat_->stands();
+    const holdings h = seat_->state().holds();
+    group::status_answer all;
+    all.id = who_.id;
+    all.address = who_.address;
+    all.state = s.as;
+    all.leader = seat_->leader().address;
+    all.term = s.term;
+    all.last_index = s.last_index;
+    all.applied_index = s.applied_index;
+    all.version = seat_->state().latest();
+    all.records = h.objects;
+    all.bytes = h.bytes;
+    all.programs = sessions_.count();
+    for (const seat::role& r : seat_->members()) all.members.push_back({r.who.id, r.who.address, r.votes});
+    if (all.members.empty()) all.trouble = "waits for the group to let it in";
+    else if (all.leader.empty()) all.trouble = "knows of no leader";
+    from->answer(frame(group::outcome::done, all));
+}
+
+void host::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
+    if (!seat_->leads()) return answer_elsewhere(from);
+    const auto all = seat_->members();
+    const auto one = std::ranges::find(all, asked.id, [](const seat::role& r) { return r.who.id; });
+    const bool as_it_is = add ? one != all.end() && one->votes : one == all.end();
+    if (as_it_is) return from->answer(frame(group::outcome::done, group::nothing{}));
+    const auto told = [to = std::weak_ptr{from}](const std::string& why) {
+        give(to, why.empty() ? frame(group::outcome::done, group::nothing{}) : text(group::outcome::refused, why));
+    };
+    if (add) seat_->admit({asked.id, asked.address}, told);
+    else seat_->remove(asked.id, told);
+}
+
+void host::join(const std::vector<std::string>& addresses, const std::stop_token& over) {
+    using namespace std::chrono_literals;
+    std::string said;
+    while (!over.stop_requested()) {
+        std::string why;
+        if (group::ask_for_change(addresses, who_.group, group::question::add, {who_.id, who_.address}, 30s, why)) {
+            tell_(weight::info, "the group has let this member in, as a voter");
+            return;
+        }
+        if (why != said) tell_(weight::warning, "not let in yet: " + why);
+        said = why;
+        for (int i = 0; i < 10 && !over.stop_requested(); ++i) std::this_thread::sleep_for(50ms);
+    }
+}
+
+}  // namespace tutti::cluster::replica

@@ -1,0 +1,108 @@
+#include "cluster/replica/identity.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "cluster/backend/backend.hpp"
+
+namespace tutti::cluster::replica {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* first_line = "tutti member 1";
+
+[[noreturn]] void refuse(const std::string& what, int error) {
+    throw backend::refusal{what + ": " + std::generic_category().message(error)};
+}
+
+void write_through(const std::string& path, const std::string& text) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0) refuse(path + " cannot be written", errno);
+    const bool good =
+        ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
+    const int error = errno;
+    ::close(file);
+    if (!good) refuse(path + " cannot be written", error);
+}
+
+}  // namespace
+
+home::home(std::string folder) : folder_{std::move(folder)} {
+    std::error_code failed;
+    fs::create_directories(folder_, failed);
+    if (failed) refuse("the folder " + folder_ + " cannot be made", failed.value());
+    lock_ = ::open((folder_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock_ < 0) refuse("the folder " + folder_ + " cannot be used", errno);
+    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+        ::close(lock_);
+        throw backend::refusal{"another process is the member of " + folder_ + ": each needs a folder of its own"};
+    }
+}
+
+home::~home() { ::close(lock_); }
+
+bool home::known(identity& who) const {
+    std::ifstream file{folder_ + "/member"};
+    if (!file) {
+        if (fs::exists(folder_ + "/member"))
+            throw backend::refusal{folder_ + "/member cannot be read: may this user read it?"};
+        return false;
+    }
+    std::string line, state;
+    std::getline(file, line);
+    std::string word_id, word_group, word_address, word_state;
+    file >> word_id >> who.id >> word_group >> who.group >> word_address >> who.address >> word_state >> state;
+    if (line != first_line || !file || who.id == 0 || who.group == 0 || (state != "member" && state != "founding")) {
+        throw backend::refusal{folder_ +
+                               "/member was not written by this release: bring it back from a copy, or begin "
+                               "with an empty folder, join as a new member, and remove the old one"};
+    }
+    who.founding = state == "founding";
+    return true;
+}
+
+void home::write(const identity& who) const {
+    const std::string text = std::string{first_line} + "\nid " + std::to_string(who.id) + "\ngroup " +
+                             std::to_string(who.group) + "\naddress " + who.address + "\nstate " +
+                             (who.founding ? "founding" : "member") + "\n";
+    const std::string name = folder_ + "/member", made = name + ".new";
+    write_through(made, text);
+    if (::rename(made.c_str(), name.c_str()) != 0) refuse(name + " cannot be written", errno);
+    const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || ::fsync(folder) != 0) refuse(folder_ + " cannot be written", errno);
+    ::close(folder);
+}
+
+std::string home::log_folder() const {
+    const std::string path = folder_ + "/log";
+    std::error_code failed;
+    fs::create_directories(path, failed);
+    if (failed) refuse("the folder " + path + " cannot be made", failed.value());
+    return path;
+}
+
+void home::clear_log() const {
+    std::error_code failed;
+    fs::remove_all(folder_ + "/log", failed);
+    if (failed) refuse("the folder " + folder_ + "/log cannot be emptied", failed.value());
+}
+
+std::uint64_t draw_number() {
+    std::uint64_t drawn = 0;
+    // 63 bits: some print them with a sign.
+    while (drawn == 0) {
+        if (::getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) continue;
+        drawn >>= 1;
+    }
+    return drawn;
+}
+
+}  // namespace tutti::cluster::replica

@@ -1,0 +1,100 @@
+// Who is in the group: changes go through its log, one at a time.
+//
+// A leader begins one only when an entry of its own term was applied, and with it the change before: else two changes
+// that do not know of each other could have majorities without a common member (Ongaro, "bug in single-server
+// membership changes", raft-dev 2015). The barrier in front of each is that entry.
+#include "cluster/replica/seat_body.hpp"
+
+namespace tutti::cluster::replica {
+namespace {
+
+constexpr const char* another_runs = "another change of the group's members is not committed yet: try again";
+
+}  // namespace
+
+void seat::body::change(std::unique_ptr<change_waiting> w) {
+    w->of = &of_;
+    w->change.data = w.get();
+    w->barrier.data = w.get();
+    const int failed = raft_barrier(&raft_, &w->barrier, [](struct ::raft_barrier* r, int status) {
+        std::unique_ptr<change_waiting> all{static_cast<change_waiting*>(r->data)};
+        all->of->body_->begin(std::move(all), status);
+    });
+    if (failed == 0) {
+        (void)w.release();  // raft calls back
+    } else {
+        w->done(why(failed));
+    }
+}
+
+void seat::body::begin(std::unique_ptr<change_waiting> w, int status) {
+    if (status == 0 && shim_->is_one_uncommitted()) {
+        w->done(another_runs);
+        return;
+    }
+    if (status == 0) status = w->begin(*w);
+    shim_->hide();
+    if (status == 0) {
+        (void)w.release();  // raft calls back
+    } else {
+        w->done(why(status));
+    }
+}
+
+namespace {
+
+template <class Waiting>
+void end(raft_change* r, int status) {
+    const std::unique_ptr<Waiting> all{static_cast<Waiting*>(r->data)};
+    all->done(status == 0 ? std::string{} : raft_strerror(status));
+}
+
+}  // namespace
+
+void seat::admit(member who, changed done) {
+    using waiting = body::change_waiting;
+    auto w = std::make_unique<waiting>();
+    w->who = std::move(who);
+    w->done = std::move(done);
+    w->begin = [](waiting& all) {
+        raft& group = all.of->body_->raft_;
+        const int added =
+            raft_add(&group, &all.change, all.who.id, all.who.address.c_str(), [](raft_change* r, int status) {
+                // It is in, without a vote: that is the next change.
+                std::unique_ptr<waiting> first{static_cast<waiting*>(r->data)};
+                if (status != 0) {
+                    first->done(raft_strerror(status));
+                    return;
+                }
+                first->begin = [](waiting& all_again) {
+                    return raft_assign(&all_again.of->body_->raft_, &all_again.change, all_again.who.id, RAFT_VOTER,
+                                       end<waiting>);
+                };
+                body& b = *first->of->body_;
+                b.change(std::move(first));
+            });
+        // An earlier try has come so far.
+        if (added != RAFT_DUPLICATEID) return added;
+        return raft_assign(&group, &all.change, all.who.id, RAFT_VOTER, end<waiting>);
+    };
+    body_->change(std::move(w));
+}
+
+void seat::remove(std::uint64_t id, changed done) {
+    using waiting = body::change_waiting;
+    auto w = std::make_unique<waiting>();
+    w->who.id = id;
+    w->done = std::move(done);
+    w->begin = [](waiting& all) { return raft_remove(&all.of->body_->raft_, &all.change, all.who.id, end<waiting>); };
+    body_->change(std::move(w));
+}
+
+std::vector<seat::role> seat::members() const {
+    const raft_configuration& now = body_->raft_.configuration;
+    std::vector<role> all;
+    for (unsigned i = 0; i < now.n; ++i)
+        all.push_back({{now.servers[i].id, now.servers[i].address}, now.servers[i].role == RAFT_VOTER});
+    return all;
+}
+
+}  // namespace tutti::cluster::replica

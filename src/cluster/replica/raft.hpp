@@ -1,0 +1,10 @@
+// C-Raft's headers, which do not say that they are C.
+#pragma once
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdio>
+
+extern "C" {
+#include <raft.h>
+}

@@ -1,0 +1,39 @@
+#include "cluster/replica/raft_loop.hpp"
+
+#include <new>
+
+namespace tutti::cluster::replica {
+
+loop::loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn, std::function<void()> called)
+    : clock_{std::move(clock)}, turn_{std::move(turn)}, called_{std::move(called)} {
+    if (::uv_loop_init(&loop_) != 0) throw std::bad_alloc{};
+    timer_.data = check_.data = async_.data = this;
+    ::uv_timer_init(&loop_, &timer_);
+    ::uv_timer_start(&timer_, [](uv_timer_t* t) { static_cast<loop*>(t->data)->clock_(); }, clock_ms, clock_ms);
+    ::uv_check_init(&loop_, &check_);
+    ::uv_check_start(&check_, [](uv_check_t* c) { static_cast<loop*>(c->data)->turn_(); });
+    if (::uv_async_init(&loop_, &async_, [](uv_async_t* a) { static_cast<loop*>(a->data)->called_(); }) != 0)
+        throw std::bad_alloc{};
+}
+
+loop::~loop() {
+    // Where something was refused, what was begun is on it still. Nobody hears of its end.
+    ::uv_walk(
+        &loop_,
+        [](uv_handle_t* h, void*) {
+            if (::uv_is_closing(h) == 0) ::uv_close(h, nullptr);
+        },
+        nullptr);
+    run();
+    ::uv_loop_close(&loop_);
+}
+
+void loop::close() {
+    if (closed_) return;
+    closed_ = true;
+    ::uv_close(reinterpret_cast<uv_handle_t*>(&timer_), nullptr);
+    ::uv_close(reinterpret_cast<uv_handle_t*>(&check_), nullptr);
+    ::uv_close(reinterpret_cast<uv_handle_t*>(&async_), nullptr);
+}
+
+}  // namespace tutti::cluster::replica

@@ -1,0 +1,44 @@
+// libuv's loop, with the three things that a member has on it: a clock, a look after each turn, and a call from another
+// thread.
+#pragma once
+
+#include <cstdarg>
+#include <cstddef>
+#include <cstdio>
+#include <functional>
+
+#include <uv.h>
+
+#include "cluster/replica/raft.hpp"
+
+extern "C" {
+#include <raft/uv.h>
+}
+
+namespace tutti::cluster::replica {
+
+class loop {
+public:
+    loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn, std::function<void()> called);
+    /// REQUIRES: what is on it is still there.
+    ~loop();
+    loop(const loop&) = delete;
+    loop& operator=(const loop&) = delete;
+
+    [[nodiscard]] uv_loop_t& raw() noexcept { return loop_; }
+    void run() { ::uv_run(&loop_, UV_RUN_DEFAULT); }
+    /// Any thread: `called` on the loop's.
+    void call() noexcept { ::uv_async_send(&async_); }
+    /// Nothing of all that any more; `run` returns when what else is on the loop has gone.
+    void close();
+
+private:
+    uv_loop_t loop_{};
+    uv_timer_t timer_{};
+    uv_check_t check_{};
+    uv_async_t async_{};
+    bool closed_ = false;
+    std::function<void()> clock_, turn_, called_;
+};
+
+}  // namespace tutti::cluster::replica

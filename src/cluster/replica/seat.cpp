@@ -1,0 +1,277 @@
+#include "cluster/replica/seat.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cluster/replica/fault.hpp"
+#include "cluster/replica/seat_body.hpp"
+
+namespace tutti::cluster::replica {
+
+using backend::verdict;
+
+namespace {
+
+raft_buffer copy(std::string_view bytes) {
+    raft_buffer b{.base = raft_malloc(bytes.size()), .len = bytes.size()};
+    if (b.base == nullptr) throw std::bad_alloc{};
+    std::memcpy(b.base, bytes.data(), bytes.size());
+    return b;
+}
+
+std::string_view view(const raft_buffer& b) { return {static_cast<const char*>(b.base), b.len}; }
+
+}  // namespace
+
+seat::body::body(seat& of, raft_io& io, seat_settings how) : of_{of}, how_{std::move(how)} {
+    fsm_.version = 1;
+    fsm_.data = &of_;
+    fsm_.apply = apply;
+    fsm_.snapshot = snapshot;
+    fsm_.restore = restore;
+    if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
+        throw backend::refusal{"this member cannot start: " + why(failed)};
+    shim_ = std::make_unique<shim>(raft_, io);
+    raft_set_election_timeout(&raft_, how_.election_ms);
+    raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);
+    raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
+    raft_set_install_snapshot_timeout(&raft_, how_.install_ms);
+    raft_set_snapshot_trailing(&raft_, how_.snapshot_trailing);
+    // One that was cut off does not depose the leader when it is back.
+    raft_set_pre_vote(&raft_, true);
+}
+
+std::string seat::body::why(int status) {
+    const std::string detail = raft_errmsg(&raft_);
+    return detail.empty() ? raft_strerror(status) : detail;
+}
+
+int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
+    seat& self = *static_cast<seat*>(fsm->data);
+    body& b = *self.body_;
+    b.last_ = self.machine_.apply(view(*bytes));
+    if (broken(fault::applied_twice)) b.last_ = self.machine_.apply(view(*bytes));
+    *result = &b.last_;
+    if (!b.last_.readable) {
+        // Going on would be to differ from members that could read it.
+        self.unreadable_ = b.last_.why;
+        return RAFT_MALFORMED;
+    }
+    b.weigh(bytes->len);
+    if (self.told_) self.told_();
+    return 0;
+}
+
+void seat::body::weigh(std::size_t bytes) {
+    ++grown_entries_;
+    grown_bytes_ += bytes;
+    if (grown_bytes_ < std::max(how_.snapshot_bytes, of_.machine_.holds().bytes)) return;
+    const std::size_t each = grown_bytes_ / grown_entries_;
+    const std::size_t most = std::max<std::size_t>(how_.snapshot_bytes / std::max<std::size_t>(each, 1) / 4, 1);
+    raft_set_snapshot_trailing(&raft_, static_cast<unsigned>(std::min<std::size_t>(most, how_.snapshot_trailing)));
+    raft_set_snapshot_threshold(&raft_, 1);
+}
+
+int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
+    const seat& self = *static_cast<seat*>(fsm->data);
+    body& b = *self.body_;
+    if (b.shim_->is_one_uncommitted()) return RAFT_BUSY;  // later
+    *bufs = static_cast<raft_buffer*>(raft_malloc(sizeof **bufs));
+    if (*bufs == nullptr) return RAFT_NOMEM;
+    try {
+        **bufs = copy(self.machine_.save());
+    } catch (const std::bad_alloc&) {
+        raft_free(*bufs);
+        return RAFT_NOMEM;
+    }
+    *n = 1;
+    b.grown_entries_ = b.grown_bytes_ = 0;
+    raft_set_snapshot_threshold(&b.raft_, b.how_.snapshot_threshold);
+    return 0;
+}
+
+int seat::body::restore(raft_fsm* fsm, raft_buffer* saved) {
+    seat& self = *static_cast<seat*>(fsm->data);
+    try {
+        self.machine_.load(view(*saved));
+    } catch (const backend::refusal& r) {
+        self.unreadable_ = r.what();
+        return RAFT_MALFORMED;
+    }
+    raft_free(saved->base);  // ours, once it is loaded
+    if (self.told_) self.told_();
+    return 0;
+}
+
+void seat::body::refuse(std::vector<reply_to_commit>& commits, int status) {
+    const reply r{verdict::unreachable, 0, why(status), status == RAFT_NOTLEADER};
+    for (const reply_to_commit& answer : commits) {
+        if (answer) answer(r);
+    }
+}
+
+void seat::body::send(entry& e, std::vector<reply_to_commit>& answers, std::vector<get_waiting>* gets) {
+    auto w = std::make_unique<under_way>();
+    w->of = &of_;
+    w->apply.data = w.get();
+    w->commits = std::move(answers);
+    if (gets != nullptr) w->gets = std::move(*gets);
+    raft_buffer buffer = copy(e.finish());
+    const int failed = raft_apply(&raft_, &w->apply, &buffer, 1, [](struct ::raft_apply* r, int status, void* result) {
+        const std::unique_ptr<under_way> all{static_cast<under_way*>(r->data)};
+        body& b = *all->of->body_;
+        b.settle_commits(*all, status, static_cast<applied*>(result));
+        b.settle_gets(all->gets, status);
+    });
+    if (failed != 0) {
+        raft_free(buffer.base);
+        refuse(w->commits, failed);
+        settle_gets(w->gets, failed);
+        return;
+    }
+    if (broken(fault::early_answer)) {
+        for (reply_to_commit& answer : w->commits) {
+            if (answer) answer({verdict::good, of_.machine_.latest() + 1, {}, false});
+            answer = nullptr;
+        }
+    }
+    (void)w.release();  // raft calls back
+}
+
+void seat::body::send_barrier() {
+    auto w = std::make_unique<under_way>();
+    w->of = &of_;
+    w->barrier.data = w.get();
+    w->gets = std::move(gets_);
+    gets_.clear();
+    const int failed = raft_barrier(&raft_, &w->barrier, [](struct ::raft_barrier* r, int status) {
+        const std::unique_ptr<under_way> all{static_cast<under_way*>(r->data)};
+        all->of->body_->settle_gets(all->gets, status);
+    });
+    if (failed != 0) {
+        settle_gets(w->gets, failed);
+        return;
+    }
+    (void)w.release();  // raft calls back
+}
+
+void seat::body::settle_commits(under_way& w, int status, const applied* said) {
+    for (std::size_t i = 0; i < w.commits.size(); ++i) {
+        if (!w.commits[i]) continue;
+        if (status != 0) {
+            w.commits[i](
+                {broken(fault::lost_is_conflict) ? verdict::conflict : verdict::unknown, 0, why(status), false});
+            continue;
+        }
+        const outcome& o = said->outcomes[i];
+        w.commits[i]({o.said, o.at, o.why, false});
+    }
+}
+
+void seat::body::settle_gets(std::vector<get_waiting>& gets, int status) {
+    for (get_waiting& g : gets) {
+        if (status != 0) {
+            g.answer({verdict::unreachable, 0, why(status), status == RAFT_NOTLEADER || status == RAFT_LEADERSHIPLOST},
+                     g.of, {});
+            continue;
+        }
+        std::vector<backend::record> found;
+        const verdict said = of_.machine_.get(g.of, g.how, g.held, g.wanted, found);
+        g.answer({said, g.of.at, {}, false}, g.of, std::move(found));
+    }
+}
+
+seat::seat(raft_io& io, seat_settings how)
+    : machine_{how.history}, body_{std::make_unique<body>(*this, io, std::move(how))} {}
+
+seat::~seat() = default;
+
+void seat::bootstrap(std::span<const member> all) {
+    raft_configuration first;
+    raft_configuration_init(&first);
+    int failed = 0;
+    for (const member& m : all) {
+        if (failed == 0) failed = raft_configuration_add(&first, m.id, m.address.c_str(), RAFT_VOTER);
+    }
+    if (failed == 0) failed = raft_bootstrap(&body_->raft_, &first);
+    raft_configuration_close(&first);
+    if (failed != 0) throw backend::refusal{"the group cannot begin here: " + body_->why(failed)};
+}
+
+void seat::start() {
+    if (const int failed = raft_start(&body_->raft_); failed != 0) {
+        throw backend::refusal{"this member cannot start: " + (unreadable_.empty() ? body_->why(failed) : unreadable_)};
+    }
+}
+
+void seat::close(std::function<void()> done) {
+    body_->closed_ = std::move(done);
+    flush();
+    raft_close(&body_->raft_, [](raft* r) {
+        // Whoever is told may delete the seat.
+        const auto told = std::move(static_cast<seat*>(r->fsm->data)->body_->closed_);
+        told();
+    });
+}
+
+void seat::commit(std::vector<backend::check> checks, std::vector<backend::write> writes, reply_to_commit answer) {
+    body_->commits_.push_back({std::move(checks), std::move(writes), std::move(answer)});
+}
+
+void seat::forget(std::vector<key> keys) { body_->forgets_.push_back(std::move(keys)); }
+
+void seat::get(backend::snapshot of, backend::freshness how, std::vector<backend::check> held, std::vector<key> wanted,
+               reply_to_get answer) {
+    body_->gets_.push_back({of, how, std::move(held), std::move(wanted), std::move(answer)});
+}
+
+void seat::flush() {
+    body& b = *body_;
+    if (broken(fault::no_barrier) && leads()) {
+        b.settle_gets(b.gets_, 0);
+        b.gets_.clear();
+    }
+    // Answers may ask for more, which is for the next time.
+    const auto commits = std::move(b.commits_);
+    const auto forgets = std::move(b.forgets_);
+    b.commits_.clear();
+    b.forgets_.clear();
+    entry e;
+    std::vector<reply_to_commit> answers;
+    for (const body::commit_waiting& c : commits) {
+        if (e.operations() != 0 && e.bytes() >= b.how_.most_entry_bytes) b.send(e, answers, nullptr);
+        e.add_commit(c.checks, c.writes);
+        answers.push_back(c.answer);
+    }
+    for (const std::vector<key>& keys : forgets) {
+        e.add_forget(keys);
+        answers.emplace_back();
+    }
+    if (e.operations() != 0) {
+        // The last entry is barrier enough for the reads.
+        b.send(e, answers, &b.gets_);
+        b.gets_.clear();
+    } else if (!b.gets_.empty()) {
+        b.send_barrier();
+    }
+}
+
+bool seat::leads() const noexcept { return raft_state(&body_->raft_) == RAFT_LEADER; }
+
+std::string seat::broken_by() const {
+    if (!unreadable_.empty()) return unreadable_;
+    if (const int failed = body_->shim_->failed(); failed != 0)
+        return std::string{"the disk does not take what is written: "} + raft_strerror(failed);
+    if (raft_state(&body_->raft_) != RAFT_UNAVAILABLE) return {};
+    const std::string why = raft_errmsg(&body_->raft_);
+    return why.empty() ? "C-Raft has given up" : why;
+}
+
+member seat::leader() const {
+    raft_id id = 0;
+    const char* address = nullptr;
+    raft_leader(&body_->raft_, &id, &address);
+    return id == 0 ? member{} : member{id, address == nullptr ? std::string{} : address};
+}
+
+}  // namespace tutti::cluster::replica

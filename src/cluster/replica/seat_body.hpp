@@ -1,0 +1,72 @@
+// What a seat has of C-Raft: the instance, and a request of it for each entry and barrier that is under way.
+#pragma once
+
+#include "cluster/replica/raft.hpp"
+#include "cluster/replica/seat.hpp"
+#include "cluster/replica/shim.hpp"
+
+namespace tutti::cluster::replica {
+
+struct seat::body {
+    struct commit_waiting {
+        std::vector<backend::check> checks;
+        std::vector<backend::write> writes;
+        reply_to_commit answer;
+    };
+    struct get_waiting {
+        backend::snapshot of;
+        backend::freshness how = backend::freshness::same;
+        std::vector<backend::check> held;
+        std::vector<key> wanted;
+        reply_to_get answer;
+    };
+    /// An entry that raft has, and the reads that wait for it to be applied (S2).
+    struct under_way {
+        seat* of = nullptr;
+        struct ::raft_apply apply{};
+        struct ::raft_barrier barrier{};
+        std::vector<reply_to_commit> commits;  // null for a forget
+        std::vector<get_waiting> gets;
+    };
+    struct change_waiting {
+        seat* of = nullptr;
+        struct ::raft_barrier barrier{};
+        raft_change change{};
+        member who;
+        changed done;
+        int (*begin)(change_waiting&) = nullptr;  // of the change, when it may begin
+    };
+
+    body(seat& of, raft_io& io, seat_settings how);
+
+    static int apply(raft_fsm* fsm, const raft_buffer* entry, void** result);
+    static int snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n);
+    static int restore(raft_fsm* fsm, raft_buffer* saved);
+
+    /// Hands an entry to raft. `gets` go with it if they are given.
+    void send(entry& e, std::vector<reply_to_commit>& answers, std::vector<get_waiting>* gets);
+    void send_barrier();
+    void settle_commits(under_way& w, int status, const applied* said);
+    void settle_gets(std::vector<get_waiting>& gets, int status);
+    /// Begins it when everything before it in the log was applied.
+    void change(std::unique_ptr<change_waiting> w);
+    void begin(std::unique_ptr<change_waiting> w, int status);
+    void refuse(std::vector<reply_to_commit>& commits, int status);
+    [[nodiscard]] std::string why(int status);
+    /// An entry was applied: C-Raft counts entries, which it keeps in memory, and not their bytes.
+    void weigh(std::size_t bytes);
+
+    seat& of_;
+    seat_settings how_;
+    raft_fsm fsm_{};
+    raft raft_{};
+    std::unique_ptr<shim> shim_;
+    applied last_;  // of the entry that was applied last, until its request is answered
+    std::vector<commit_waiting> commits_;
+    std::vector<std::vector<key>> forgets_;
+    std::vector<get_waiting> gets_;
+    std::size_t grown_entries_ = 0, grown_bytes_ = 0;  // since the machine was saved
+    std::function<void()> closed_;
+};
+
+}  // namespace tutti::cluster::replica

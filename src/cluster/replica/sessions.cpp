@@ -1,0 +1,140 @@
+#include "cluster/replica/sessions.hpp"
+
+#include <utility>
+
+#include "cluster/replica/raft.hpp"
+
+namespace tutti::cluster::replica {
+namespace {
+
+using namespace backend::group;
+
+constexpr std::size_t most_waiting = most_answer;  // bytes that a follower has not taken
+constexpr std::size_t read_at_once = 65536;
+constexpr std::size_t most_sessions = 4096;
+
+uv_stream_t* stream(uv_tcp_t* s) { return reinterpret_cast<uv_stream_t*>(s); }
+
+std::string sign() {
+    std::string all(4, '\0');
+    all[0] = 1;
+    all.push_back(static_cast<char>(outcome::alive));
+    return all;
+}
+
+}  // namespace
+
+void session::answer(std::string frame) {
+    asked_ = false;
+    if (socket_ == nullptr || !send(std::move(frame))) return end();
+    read();
+    cut_frame();
+}
+
+bool session::tell(std::string frame) {
+    if (socket_ != nullptr && waiting_bytes_ + frame.size() <= most_waiting && send(std::move(frame))) return true;
+    end();
+    return false;
+}
+
+void session::end() {
+    if (socket_ == nullptr) return;
+    uv_tcp_t* const socket = std::exchange(socket_, nullptr);
+    socket->data = nullptr;
+    ::uv_close(reinterpret_cast<uv_handle_t*>(socket), [](uv_handle_t* s) { raft_free(s); });
+    follows.reset();
+    of_.all_.remove_if([this](const std::shared_ptr<session>& one) { return one.get() == this; });
+}
+
+bool session::send(std::string bytes) {
+    struct outgoing {
+        uv_write_t request{};
+        std::string bytes;
+        std::weak_ptr<session> of;
+    };
+    auto mine = std::make_unique<outgoing>();
+    mine->bytes = std::move(bytes);
+    mine->of = weak_from_this();
+    mine->request.data = mine.get();
+    uv_buf_t all = ::uv_buf_init(mine->bytes.data(), static_cast<unsigned>(mine->bytes.size()));
+    const int failed = ::uv_write(&mine->request, stream(socket_), &all, 1, [](uv_write_t* w, int) {
+        const std::unique_ptr<outgoing> sent{static_cast<outgoing*>(w->data)};
+        if (const auto one = sent->of.lock()) one->waiting_bytes_ -= sent->bytes.size();
+    });
+    if (failed != 0) return false;
+    waiting_bytes_ += mine->bytes.size();
+    static_cast<void>(mine.release());
+    return true;
+}
+
+void session::read() {
+    const int failed = ::uv_read_start(
+        stream(socket_),
+        [](uv_handle_t* s, std::size_t, uv_buf_t* to) {
+            session& mine = *static_cast<session*>(s->data);
+            mine.chunk_.resize(read_at_once);
+            *to = ::uv_buf_init(mine.chunk_.data(), read_at_once);
+        },
+        [](uv_stream_t* s, ssize_t n, const uv_buf_t* from) {
+            if (s->data == nullptr) return;
+            const std::shared_ptr<session> mine = static_cast<session*>(s->data)->shared_from_this();
+            if (n < 0) return mine->end();
+            mine->take({from->base, static_cast<std::size_t>(n)});
+        });
+    if (failed != 0 && failed != UV_EALREADY) end();
+}
+
+void session::take(std::string_view part) {
+    input_.append(part);
+    cut_frame();
+}
+
+void session::cut_frame() {
+    if (asked_ || socket_ == nullptr) return;
+    std::uint32_t length = 0;
+    if (input_.size() < sizeof length) return;
+    std::memcpy(&length, input_.data(), sizeof length);
+    if (follows || length == 0) return end();  // who follows has nothing more to ask
+    if (length > most_frame) {
+        static_cast<void>(send(
+            frame(outcome::refused, text_answer{"a request of " + std::to_string(length) + " bytes is more than the " +
+                                                std::to_string(most_frame) + " that a member takes"})));
+        return end();
+    }
+    if (input_.size() < sizeof length + length) return;
+    const std::string message = input_.substr(sizeof length, length);
+    input_.erase(0, sizeof length + length);
+    std::string_view rest{message};
+    question what{};
+    if (!take_head(rest, what)) return end();
+    asked_ = true;
+    if (what != question::follow) ::uv_read_stop(stream(socket_));
+    of_.serve_(shared_from_this(), what, rest);
+}
+
+void sessions::take(uv_tcp_t* socket) {
+    if (all_.size() >= most_sessions) {
+        ::uv_close(reinterpret_cast<uv_handle_t*>(socket), [](uv_handle_t* s) { raft_free(s); });
+        return;
+    }
+    const std::shared_ptr<session> made{new session{*this, socket}};
+    socket->data = made.get();
+    all_.push_back(made);
+    made->read();
+}
+
+void sessions::look_at_clock() {
+    for (auto next = all_.begin(); next != all_.end();) {
+        const std::shared_ptr<session> one = *next++;
+        if ((one->asked_ || one->follows) && one->waiting_bytes_ == 0) static_cast<void>(one->tell(sign()));
+    }
+}
+
+void sessions::end_all() {
+    while (!all_.empty()) {
+        const std::shared_ptr<session> one = all_.front();
+        one->end();
+    }
+}
+
+}  // namespace tutti::cluster::replica

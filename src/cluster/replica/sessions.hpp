@@ -1,0 +1,82 @@
+// The connections of programs: frames in and out, one request at a time, and what they follow.
+//
+// A program that does not take what it is told is cut off before more than `most_waiting` bytes wait for it. While it
+// is answered nothing is read from it, so it cannot make the member keep more than one request.
+//
+// Thread safety: none; the loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <uv.h>
+
+#include "cluster/backend/group_protocol.hpp"
+
+namespace tutti::cluster::replica {
+
+class sessions;
+
+/// One program's connection. Goes when it ends: whoever answers later holds it by a weak pointer.
+class session : public std::enable_shared_from_this<session> {
+public:
+    /// The answer to its request; reads on.
+    void answer(std::string frame);
+    /// More of what it follows. False: it takes too little, and is cut off.
+    bool tell(std::string frame);
+    void end();
+
+    /// What it follows, if anything.
+    struct followed {
+        std::string from, to;
+        std::uint64_t place = 0;
+        bool values = false;
+    };
+    std::unique_ptr<followed> follows;
+
+private:
+    friend class sessions;
+    session(sessions& of, uv_tcp_t* socket) : of_{of}, socket_{socket} {}
+    void read();
+    void take(std::string_view part);
+    void cut_frame();
+    bool send(std::string bytes);
+
+    sessions& of_;
+    uv_tcp_t* socket_;  // null once it ends
+    std::string input_;
+    std::string chunk_;
+    std::size_t waiting_bytes_ = 0;  // of what is sent and not taken
+    bool asked_ = false;             // a request is under way
+};
+
+class sessions {
+public:
+    using serve = std::function<void(const std::shared_ptr<session>&, backend::group::question, std::string_view)>;
+    explicit sessions(serve how) : serve_{std::move(how)} {}
+
+    /// A connection that has been welcomed; closes and frees it.
+    void take(uv_tcp_t* socket);
+    /// A sign of life to those that wait (P2).
+    void look_at_clock();
+    template <class F>
+    void each_follower(F&& what) {
+        for (auto next = all_.begin(); next != all_.end();) {
+            const std::shared_ptr<session> one = *next++;  // it may end meanwhile
+            if (one->follows) what(*one);
+        }
+    }
+    void end_all();
+    [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
+
+private:
+    friend class session;
+    serve serve_;
+    std::list<std::shared_ptr<session>> all_;
+};
+
+}  // namespace tutti::cluster::replica

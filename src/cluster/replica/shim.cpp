@@ -1,0 +1,227 @@
+#include "cluster/replica/shim.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "cluster/replica/bytes.hpp"
+#include "cluster/replica/fault.hpp"
+
+namespace tutti::cluster::replica {
+namespace {
+
+std::string encoded(const raft_configuration& c) {
+    raft_buffer b;
+    if (raft_configuration_encode(&c, &b) != 0) return {};
+    std::string bytes{static_cast<const char*>(b.base), b.len};
+    raft_free(b.base);
+    return bytes;
+}
+
+/// As raft_configuration_encode has made it: format (1), count (8), each server's number (8), address up to a zero, and
+/// role (1).
+int decode(std::string_view bytes, raft_configuration& into) {
+    raft_configuration_init(&into);
+    reader in{bytes};
+    if (in.number8() != 1) return RAFT_MALFORMED;
+    const std::uint64_t servers = in.number64();
+    for (std::uint64_t i = 0; i < servers && in.good(); ++i) {
+        const raft_id id = in.number64();
+        std::string address;
+        for (std::uint8_t c = in.number8(); c != 0; c = in.number8()) address.push_back(static_cast<char>(c));
+        const int role = in.number8();
+        if (!in.good()) return RAFT_MALFORMED;
+        if (const int failed = raft_configuration_add(&into, id, address.c_str(), role); failed != 0) return failed;
+    }
+    return in.good() ? 0 : RAFT_MALFORMED;
+}
+
+}  // namespace
+
+/// Waits in C-Raft's place.
+struct shim::append_under_way {
+    raft_io_append request{};
+    shim* by = nullptr;
+    raft_io_append* theirs = nullptr;
+    raft_io_append_cb done = nullptr;
+};
+
+shim::~shim() = default;
+
+shim::shim(raft& of_member, raft_io& io) : raft_{of_member}, under_{io} {
+    raft_.data = this;
+    io.load = load;
+    io.start = start;
+    io.close = close;
+    io.append = append;
+    io.send = send;
+    io.truncate = truncate;
+    io.snapshot_put = snapshot_put;
+}
+
+shim& shim::of(const raft_io* io) {
+    return *static_cast<shim*>(static_cast<raft*>(io->data)->data);  // raft_init has set the first
+}
+
+bool shim::is_one_uncommitted() const noexcept { return !all_.empty() && all_.rbegin()->first > raft_.last_applied; }
+
+void shim::note(const raft_entry* entries, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i, ++next_) {
+        const raft_buffer& b = entries[i].buf;
+        if (entries[i].type == RAFT_CHANGE) all_[next_] = {static_cast<const char*>(b.base), b.len};
+    }
+}
+
+/// The log ends before `from`.
+void shim::put_back(raft_index from) {
+    next_ = from;
+    const auto gone = all_.lower_bound(from);
+    if (gone == all_.end()) return;
+    all_.erase(gone, all_.end());
+    if (broken(fault::configuration_stays)) return;
+    if (all_.empty()) return;  // a member that has never had another one
+    raft_configuration before;
+    if (decode(all_.rbegin()->second, before) != 0) {
+        raft_configuration_close(&before);
+        return;
+    }
+    raft_configuration_close(&raft_.configuration);
+    raft_.configuration = before;
+    raft_.configuration_index = all_.rbegin()->first;
+    hide();
+}
+
+int shim::load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
+               raft_entry** entries, std::size_t* n) {
+    shim& self = of(io);
+    const int failed = self.under_.load(io, term, voted_for, snapshot, start, entries, n);
+    if (failed != 0) return failed;
+    self.all_.clear();
+    if (*snapshot != nullptr) self.all_[(*snapshot)->configuration_index] = encoded((*snapshot)->configuration);
+    self.next_ = *start;
+    self.note(*entries, *n);
+    return 0;
+}
+
+int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_cb receive) {
+    shim& self = of(io);
+    self.receive_ = receive;
+    self.tick_ = tick;
+    const auto ticks = [](raft_io* from) {
+        of(from).tick_(from);
+        of(from).lead();
+    };
+    return self.under_.start(io, every, ticks, [](raft_io* from, raft_message* m) { of(from).receive(from, m); });
+}
+
+/// Begins a term of its own with an entry of its own.
+void shim::lead() {
+    if (raft_.state != RAFT_LEADER || raft_.current_term == led_ || broken(fault::counts_for_old_terms)) return;
+    first_own_ = raft_last_index(&raft_) + 1;
+    auto own = std::make_unique<struct ::raft_barrier>();
+    own->data = own.get();
+    const int failed = raft_barrier(&raft_, own.get(), [](struct ::raft_barrier* r, int) {
+        delete static_cast<struct ::raft_barrier*>(r->data);  // NOLINT(cppcoreguidelines-owning-memory): given below
+    });
+    if (failed != 0) return;  // at the next tick; until then no answer counts
+    led_ = raft_.current_term;
+    (void)own.release();  // raft calls back
+}
+
+void shim::receive(raft_io* io, raft_message* m) {
+    if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT && m->append_entries_result.rejected == 0 &&
+        raft_.state == RAFT_LEADER && !broken(fault::counts_for_old_terms)) {
+        raft_index& has = m->append_entries_result.last_log_index;
+        if (has < first_own_) has = std::min(has, raft_.commit_index);
+    }
+    raft_term term = 0;
+    if (m->type == RAFT_IO_APPEND_ENTRIES) {
+        term = m->append_entries.term;
+        compared_ = m->append_entries.prev_log_index + m->append_entries.n_entries;
+    } else if (m->type == RAFT_IO_INSTALL_SNAPSHOT) {
+        term = m->install_snapshot.term;
+        compared_ = m->install_snapshot.last_index;
+    }
+    if (term > verified_.term) verified_ = {term, 0};
+    if (term < verified_.term) compared_ = 0;  // of a leader that is none any more
+    receive_(io, m);
+    compared_ = 0;
+    lead();
+    hide();
+}
+
+/// C-Raft has found that the message's part of the log is, or becomes, its own.
+void shim::accept() noexcept { verified_.index = std::max(verified_.index, std::exchange(compared_, 0)); }
+
+int shim::send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done) {
+    shim& self = of(io);
+    if (message->type != RAFT_IO_APPEND_ENTRIES_RESULT || message->append_entries_result.rejected != 0)
+        return self.under_.send(io, request, message, done);
+    self.accept();
+    raft_message honest = *message;
+    raft_append_entries_result& result = honest.append_entries_result;
+    const raft_index known = result.term == self.verified_.term ? self.verified_.index : 0;
+    if (!broken(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
+    return self.under_.send(io, request, &honest, done);
+}
+
+int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n, raft_io_append_cb done) {
+    shim& self = of(io);
+    auto w = std::make_unique<append_under_way>();
+    *w = {.request = {}, .by = &self, .theirs = request, .done = done};
+    w->request.data = w.get();
+    const int failed = self.under_.append(io, &w->request, entries, n, [](raft_io_append* r, int status) {
+        std::unique_ptr<append_under_way> all{static_cast<append_under_way*>(r->data)};
+        shim& by = *all->by;
+        if (by.raft_.state == RAFT_UNAVAILABLE) {
+            all->done(all->theirs, 0);
+            return;
+        }
+        if (status != 0) by.failed_ = status;
+        // Once one has failed, none after it counts.
+        if (by.failed_ != 0) {
+            by.untold_.push_back(std::move(all));
+            return;
+        }
+        all->done(all->theirs, 0);
+        by.hide();  // a follower uses a configuration from when it is stored
+    });
+    if (failed != 0) return failed;
+    (void)w.release();  // it is called back
+    self.accept();
+    self.note(entries, n);
+    return 0;
+}
+
+void shim::close(raft_io* io, raft_io_close_cb done) {
+    shim& self = of(io);
+    for (const auto& w : std::exchange(self.untold_, {})) w->done(w->theirs, 0);
+    self.under_.close(io, done);
+}
+
+int shim::truncate(raft_io* io, raft_index from) {
+    shim& self = of(io);
+    const int failed = self.under_.truncate(io, from);
+    if (failed == 0) self.put_back(from);
+    return failed;
+}
+
+int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request, const raft_snapshot* snapshot,
+                       raft_io_snapshot_put_cb done) {
+    shim& self = of(io);
+    const int failed = self.under_.snapshot_put(io, trailing, request, snapshot, done);
+    if (failed != 0) return failed;
+    if (trailing == 0) {
+        // From another member: it replaces the log.
+        self.accept();
+        self.all_.clear();
+        self.next_ = snapshot->index + 1;
+    } else {
+        self.all_.erase(self.all_.begin(), self.all_.lower_bound(snapshot->configuration_index));
+    }
+    self.all_[snapshot->configuration_index] = encoded(snapshot->configuration);
+    return 0;
+}
+
+}  // namespace tutti::cluster::replica

@@ -1,0 +1,36 @@
+// Where a member is in the log, and who leads after it.
+#include "cluster/replica/seat_body.hpp"
+
+namespace tutti::cluster::replica {
+
+bool seat::hand_over(std::function<void()> done) {
+    struct waiting {
+        struct raft_transfer transfer{};
+        std::function<void()> done;
+    };
+    if (!leads()) return false;
+    auto w = std::make_unique<waiting>();
+    w->transfer.data = w.get();
+    w->done = std::move(done);
+    if (raft_transfer(&body_->raft_, &w->transfer, 0, [](struct raft_transfer* t) {
+            const std::unique_ptr<waiting> all{static_cast<waiting*>(t->data)};
+            all->done();
+        }) != 0)
+        return false;
+    (void)w.release();  // raft calls back
+    return true;
+}
+
+seat::standing seat::stands() const noexcept {
+    raft& r = body_->raft_;
+    std::string_view as = "unavailable";
+    switch (raft_state(&r)) {
+        case RAFT_LEADER: as = "leader"; break;
+        case RAFT_CANDIDATE: as = "candidate"; break;
+        case RAFT_FOLLOWER: as = "follower"; break;
+        default: break;
+    }
+    return {r.current_term, raft_last_index(&r), raft_last_applied(&r), as};
+}
+
+}  // namespace tutti::cluster::replica

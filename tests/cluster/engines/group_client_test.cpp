@@ -1,0 +1,198 @@
+// What a program makes of what members say, and do not say: the members are this test.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "cluster/backend/address.hpp"
+#include "cluster/backend/fault.hpp"
+#include "cluster/backend/group_protocol.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace backend = tutti::cluster::backend;
+namespace group = backend::group;
+using backend::fault;
+using backend::verdict;
+
+/// Welcomes whoever comes, and does with each request as it is told: sends what that returns, or hangs up for nothing.
+class false_member {
+public:
+    using answer = std::function<std::string(group::question)>;
+    explicit false_member(answer how, std::string welcome = {}) : how_{std::move(how)}, welcome_{std::move(welcome)} {
+        listening_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in a{};
+        a.sin_family = AF_INET;
+        a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof a;
+        if (::bind(listening_, reinterpret_cast<sockaddr*>(&a), sizeof a) != 0 || ::listen(listening_, 16) != 0 ||
+            ::getsockname(listening_, reinterpret_cast<sockaddr*>(&a), &length) != 0)
+            throw std::runtime_error{"the member cannot listen"};
+        place_ = "127.0.0.1:" + std::to_string(ntohs(a.sin_port));
+        thread_ = std::thread{[this] { live(); }};
+    }
+    ~false_member() {
+        over_ = true;
+        thread_.join();
+        ::close(listening_);
+    }
+    [[nodiscard]] const std::string& place() const noexcept { return place_; }
+    [[nodiscard]] int commits() const noexcept { return commits_.load(); }
+
+private:
+    void live() {
+        while (!over_) {
+            pollfd p{listening_, POLLIN, 0};
+            if (::poll(&p, 1, 5) <= 0) continue;
+            const int s = ::accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+            if (s < 0) continue;
+            serve(s);
+            ::close(s);
+        }
+    }
+    bool take(int s, std::string& all, std::size_t bytes) const {
+        while (all.size() < bytes) {
+            pollfd p{s, POLLIN, 0};
+            if (over_) return false;
+            if (::poll(&p, 1, 5) <= 0) continue;
+            char part[4096];
+            const ssize_t n = ::recv(s, part, std::min(sizeof part, bytes - all.size()), 0);
+            if (n <= 0) return false;
+            all.append(part, static_cast<std::size_t>(n));
+        }
+        return true;
+    }
+    static void give(int s, const std::string& bytes) {
+        static_cast<void>(::send(s, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    }
+    void serve(int s) {
+        std::string all;
+        if (!take(s, all, group::hello::size)) return;
+        group::welcome w;
+        w.group = 7;
+        std::string hail(4, '\0');
+        tutti::wire::writer{hail}(w);
+        hail[0] = static_cast<char>(hail.size() - 4);
+        give(s, welcome_.empty() ? hail : welcome_);
+        while (true) {
+            std::string head, body;
+            std::uint32_t length = 0;
+            if (!take(s, head, 4)) return;
+            std::memcpy(&length, head.data(), 4);
+            if (!take(s, body, length)) return;
+            const auto what = static_cast<group::question>(body[0]);
+            if (what == group::question::commit) ++commits_;
+            const std::string said = how_(what);
+            if (said.empty()) return;
+            give(s, said);
+        }
+    }
+
+    const answer how_;
+    const std::string welcome_;
+    int listening_ = -1;
+    std::string place_;
+    std::atomic<bool> over_{false};
+    std::atomic<int> commits_{0};
+    std::thread thread_;
+};
+
+std::string got() { return group::frame(group::outcome::done, group::get_answer{true, 5, {}}); }
+
+/// What a commit comes to.
+verdict commit_to(const std::string& places) {
+    const auto e = backend::open_engine("tutti://" + places, {"g", 1500ms});
+    const backend::write w{"o1", true, "x"};
+    backend::request r;
+    r.writes = {&w, 1};
+    e->commit(r);
+    return r.said;
+}
+
+/// Two members that hang up when they are asked to commit: how often they were, together.
+int sent_where_answers_are_lost(verdict& said) {
+    const auto hang_up = [](group::question q) { return q == group::question::get ? got() : std::string{}; };
+    false_member one{hang_up}, two{hang_up};
+    said = commit_to(one.place() + "," + two.place());
+    return one.commits() + two.commits();
+}
+
+class group_client : public ::testing::Test {
+protected:
+    void TearDown() override { backend::injected_fault = fault::none; }
+    tutti::support::watchdog guard_{"group_client", 60s};
+};
+
+TEST_F(group_client, a_commit_whose_answer_is_lost_is_sent_once) {
+    verdict said{};
+    EXPECT_EQ(sent_where_answers_are_lost(said), 1);
+    EXPECT_EQ(said, verdict::unknown);
+    // The test of the test.
+    backend::injected_fault = fault::commit_twice;
+    EXPECT_GT(sent_where_answers_are_lost(said), 1);
+}
+
+TEST_F(group_client, what_is_done_nowhere_is_asked_again_where_it_may_be_done) {
+    // Nobody leads: asked again and again, until the patience is over, and nothing is written.
+    const std::string nobody = group::frame(group::outcome::elsewhere, group::text_answer{});
+    false_member lost{[&](group::question q) { return q == group::question::get ? got() : nobody; }};
+    // Where the patience ends between a request and its answer, nobody knows: that is chance, and not each time.
+    verdict said{};
+    for (int i = 0; i < 5 && said != verdict::unreachable; ++i) said = commit_to(lost.place());
+    EXPECT_EQ(said, verdict::unreachable);
+    EXPECT_GT(lost.commits(), 3);
+    // The one that leads is named.
+    group::commit_answer good;
+    good.all = {{true, 6}};
+    const std::string done = group::frame(group::outcome::done, good);
+    false_member leads{[&](group::question q) { return q == group::question::get ? got() : done; }};
+    const std::string there = group::frame(group::outcome::elsewhere, group::text_answer{leads.place()});
+    false_member follows{[&](group::question q) { return q == group::question::get ? got() : there; }};
+    EXPECT_EQ(commit_to(follows.place()), verdict::good);
+    EXPECT_EQ(follows.commits(), 1);
+    EXPECT_EQ(leads.commits(), 1);
+}
+
+TEST_F(group_client, signs_of_life_are_no_answers) {
+    group::commit_answer good;
+    good.all = {{true, 6}};
+    const std::string done = group::frame(group::outcome::done, good);
+    const std::string alive{"\1\0\0\0\0", 5};
+    // One that waits for its disk says that it is there.
+    false_member slow{[&](group::question q) {
+        if (q == group::question::get) return got();
+        std::string all;
+        return all + alive + alive + done;
+    }};
+    EXPECT_EQ(commit_to(slow.place()), verdict::good);
+}
+
+TEST_F(group_client, bytes_that_are_none_end_the_connection) {
+    const auto never = [](group::question) { return std::string{}; };
+    for (const std::string& welcome : {std::string{"\3\0\0\0abc", 7}, std::string{"\xff\xff\xff\xff", 4}}) {
+        false_member strange{never, welcome};
+        try {
+            static_cast<void>(backend::open_engine("tutti://" + strange.place(), {"g", 300ms}));
+            ADD_FAILURE() << "it was taken for a member";
+        } catch (const backend::refusal& r) {
+            EXPECT_NE(std::string{r.what()}.find(strange.place()), std::string::npos) << r.what();
+        }
+    }
+    for (const std::string& answer :
+         {std::string{"\1\0\0\0\1", 5}, std::string{"\2\0\0\0\x63\0", 6}, std::string{"\xff\xff\xff\xff", 4}}) {
+        false_member strange{[&](group::question q) { return q == group::question::get ? got() : answer; }};
+        EXPECT_EQ(commit_to(strange.place()), verdict::unknown);
+        EXPECT_EQ(strange.commits(), 1);
+    }
+}
+
+}  // namespace

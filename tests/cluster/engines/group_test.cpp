@@ -1,0 +1,409 @@
+// Groups of members as real processes: who leads, who comes and goes, and what is lost, which is nothing.
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/member.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/backend/address.hpp"
+#include "cluster/backend/group_link.hpp"
+#include "cluster/engines/servers.hpp"
+#include "cluster/engines/siege.hpp"
+#include "cluster/replica/fault.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using namespace std::chrono_literals;
+namespace backend = cluster::backend;
+namespace group = backend::group;
+using cluster::replica::fault;
+using group::link;
+
+std::string whole(const std::string& file) {
+    std::ostringstream all;
+    all << std::ifstream{file}.rdbuf();
+    return all.str();
+}
+
+template <class Test>
+void until(Test&& test) {
+    while (!test()) std::this_thread::sleep_for(5ms);
+}
+
+class groups : public ::testing::Test {
+protected:
+    support::watchdog guard_{"groups", 100s};
+};
+
+std::unique_ptr<backend::engine> engine_at(const std::string& address) {
+    return backend::open_engine(address, {"g", 20s});
+}
+
+bool put(backend::engine& e, const std::string& k, const std::string& bytes) {
+    const backend::write w{k, true, bytes};
+    backend::request r;
+    r.writes = {&w, 1};
+    e.commit(r);
+    return r.said == backend::verdict::good;
+}
+
+backend::record look(backend::engine& e, const std::string& k) {
+    backend::snapshot any;
+    std::vector<backend::record> found;
+    if (e.get(any, backend::freshness::now, {}, {&k, 1}, found) != backend::verdict::good)
+        throw std::runtime_error{"it cannot be read"};
+    return found.front();
+}
+
+std::unique_ptr<link> link_to(const std::string& place) {
+    std::string why;
+    std::unique_ptr<link> made = link::open(place, 0, link::clock::now() + 5s, why);
+    if (!made) throw std::runtime_error{why};
+    return made;
+}
+
+bool ask(link& to, const std::string& request) { return to.send(request, link::clock::now() + 5s); }
+
+/// What it says within a while; `alive` stands for nothing.
+group::outcome hear(link& from, std::string& rest, std::chrono::milliseconds within) {
+    std::string message;
+    if (!from.receive(message, link::clock::now() + within)) return group::outcome::alive;
+    std::string_view view{message};
+    group::outcome said{};
+    static_cast<void>(group::take_head(view, said));
+    rest = view;
+    return said;
+}
+
+std::string get_of(const char* k) {
+    group::get_request all;
+    all.wanted = {k};
+    return group::frame(group::question::get, all);
+}
+
+std::string commit_of(const char* k, const char* bytes) {
+    group::commit_request all;
+    all.all.resize(1);
+    all.all[0].writes = {{k, true, bytes}};
+    return group::frame(group::question::commit, all);
+}
+
+bool was_read(group::outcome said, const std::string& rest, const std::string& bytes) {
+    group::get_answer a;
+    return said == group::outcome::done && wire::decode(rest, a) && a.current && a.found.size() == 1 &&
+           a.found[0].bytes == bytes;
+}
+
+bool was_acknowledged(group::outcome said, const std::string& rest) {
+    group::commit_answer a;
+    return said == group::outcome::done && wire::decode(rest, a) && a.all.size() == 1 && a.all[0].good;
+}
+
+// ---- split brain, one way: the leader is stopped, another is chosen, and the first one goes on
+
+std::string stopped_leader_misleads(fault with) {
+    group_server g{3, static_cast<int>(with)};
+    g.start();
+    const auto before = engine_at(g.address());
+    until([&] { return put(*before, "o1", "old"); });  // where an answer is lost, again
+    const std::size_t old = g.leader();
+    const auto reads = link_to(g.places()[old]), writes = link_to(g.places()[old]);
+    g.at(old).send(SIGSTOP);
+    const auto after = engine_at("tutti://" + g.places()[(old + 1) % 3] + "," + g.places()[(old + 2) % 3]);
+    until([&] { return put(*after, "o1", "new"); });
+    // What it finds in its sockets when it goes on was sent after the new state was acknowledged.
+    if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o2", "late"))) return "it takes no bytes";
+    g.at(old).send(SIGCONT);
+    std::string rest;
+    const group::outcome read = hear(*reads, rest, 10s);
+    if (was_read(read, rest, "old")) return "a leader that was deposed has shown an old state";
+    const group::outcome written = hear(*writes, rest, 10s);
+    if (was_acknowledged(written, rest) && look(*after, "o2").bytes != "late")
+        return "a leader that was deposed has acknowledged what is lost";
+    if (look(*after, "o1").bytes != "new") return "an acknowledged commit is lost";
+    return {};
+}
+
+// ---- the other way: the leader goes on, and is alone
+
+std::string lone_leader_answers(fault with) {
+    group_server g{3, static_cast<int>(with)};
+    g.start();
+    const auto before = engine_at(g.address());
+    until([&] { return put(*before, "o1", "old"); });
+    const std::size_t leads = g.leader();
+    const auto reads = link_to(g.places()[leads]), writes = link_to(g.places()[leads]);
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (i != leads) g.at(i).send(SIGSTOP);
+    }
+    if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o1", "alone"))) return "it takes no bytes";
+    std::string rest;
+    if (hear(*reads, rest, 5s) == group::outcome::done) return "a leader that is alone has answered a read";
+    if (hear(*writes, rest, 5s) == group::outcome::done) return "a leader that is alone has acknowledged a commit";
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (i != leads) g.at(i).send(SIGCONT);
+    }
+    const auto after = engine_at(g.address());
+    const std::string found = look(*after, "o1").bytes;
+    // Whether it was committed is not known to whoever was told "lost"; but it is one of the two, and stays so.
+    if (found != "old" && found != "alone") return "neither state is there";
+    return look(*after, "o1").bytes == found ? "" : "the state changes by itself";
+}
+
+TEST_F(groups, a_leader_that_was_stopped_misleads_nobody) { EXPECT_EQ(stopped_leader_misleads(fault::none), ""); }
+TEST_F(groups, a_leader_that_is_alone_answers_nothing) { EXPECT_EQ(lone_leader_answers(fault::none), ""); }
+
+// Tests of the tests: members that leave a step out are noticed.
+TEST_F(groups, reads_without_a_barrier_are_caught) { EXPECT_NE(lone_leader_answers(fault::no_barrier), ""); }
+TEST_F(groups, answers_before_the_commit_are_caught) { EXPECT_NE(lone_leader_answers(fault::early_answer), ""); }
+// ---- under load
+
+TEST_F(groups, leaders_are_killed) {
+    group_server g{3};
+    g.start();
+    siege all{g.address(), 11};
+    for (std::size_t i = 0; i < support::rounds(3); ++i) {
+        all.let_commit(40);
+        const std::size_t leads = g.leader();
+        const auto killed = std::chrono::steady_clock::now();
+        g.at(leads).end();
+        all.let_commit(40);  // by the others
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - killed;
+        std::printf("40 blocks within %.3f s of the leader's end\n", took.count());
+        g.start();
+    }
+    EXPECT_EQ(all.judge(g.address()), "");
+}
+
+TEST_F(groups, a_leader_that_is_asked_to_end_hands_over) {
+    group_server g{3};
+    g.start();
+    siege all{g.address(), 12};
+    all.let_commit(40);
+    const std::size_t leads = g.leader();
+    g.at(leads).ask_to_end(SIGTERM, 10s);
+    EXPECT_NE(whole(g.log_of(leads)).find("has handed the lead over"), std::string::npos) << whole(g.log_of(leads));
+    all.let_commit(40);
+    g.start();
+    EXPECT_EQ(all.judge(g.address()), "");
+}
+
+TEST_F(groups, members_come_and_go) {
+    group_server g{3};
+    g.start();
+    siege all{g.address(), 13};
+    all.let_commit(40);
+    const std::size_t fourth = g.add();
+    all.let_commit(40);
+    const auto facts = cluster::ask_group(g.places(), 2000ms);
+    ASSERT_EQ(facts.members.size(), 4u);
+    // The one that leads goes: it commits that it is none, and then leads no more.
+    const std::size_t leads = g.leader();
+    std::uint64_t id = 0;
+    for (const cluster::member_facts& m : facts.members) {
+        if (m.address == g.places()[leads]) id = m.id;
+    }
+    cluster::remove_member(g.places(), id, 20s);
+    all.let_commit(40);
+    g.at(leads).end();
+    all.let_commit(40);
+    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms).members.size(), 3u);
+    EXPECT_NE(g.leader(), leads);
+    EXPECT_TRUE(g.at(fourth).running());
+    EXPECT_EQ(all.judge("tutti://" + g.places()[(leads + 1) % 4] + "," + g.places()[(leads + 2) % 4]), "");
+}
+
+TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {
+    group_server g{3};
+    g.start();
+    siege all{g.address(), 14};
+    all.let_commit(40);
+    const std::size_t lost = (g.leader() + 1) % 3;
+    std::uint64_t id = 0;
+    for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+        if (m.address == g.places()[lost]) id = m.id;
+    }
+    g.at(lost).end();
+    std::filesystem::remove_all(g.folder_of(lost));
+    if (lost == 0) {
+        // It would begin a group of its own; a new one of that group is what the others refuse, too.
+        all.let_commit(40);
+        EXPECT_EQ(all.judge(g.address()), "");
+        return;
+    }
+    g.start_one(lost);
+    // It asks to be let in, under another number; its address is taken as long as the lost one is a member.
+    until([&] { return whole(g.log_of(lost)).find("not let in yet") != std::string::npos; });
+    all.let_commit(40);
+    cluster::remove_member(g.places(), id, 20s);
+    until([&] { return whole(g.log_of(lost)).find("has let this member in") != std::string::npos; });
+    all.let_commit(40);
+    EXPECT_EQ(all.judge(g.address()), "");
+}
+
+TEST_F(groups, a_member_whose_disk_is_full_says_so_and_the_others_go_on) {
+    group_server g{3};
+    g.start();
+    siege all{g.address(), 15};
+    all.let_commit(40);
+    const std::size_t full = g.leader();
+    // Files are made as large as they may become: none can be made any more.
+    const rlimit none{4096, 4096};
+    ASSERT_EQ(::prlimit(g.at(full).id(), RLIMIT_FSIZE, &none, nullptr), 0);
+    until([&] { return g.at(full).has_ended(); });
+    EXPECT_NE(whole(g.log_of(full)).find("make room, and start it again"), std::string::npos) << whole(g.log_of(full));
+    all.let_commit(40);
+    g.at(full).end();
+    g.start();
+    all.let_commit(40);
+    EXPECT_EQ(all.judge(g.address()), "");
+}
+
+// ---- who sleeps
+
+/// A block sleeps in retry, the leader goes, and another program changes what it waits for.
+void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
+    group_server g{3};
+    g.start();
+    cluster::engine_options how;
+    how.address = g.address();
+    how.prefix = "sleep";
+    how.patience = 20s;
+    cluster::node here{how}, there{how};
+    const cluster::ref<tagged> one{here, {0, 1}}, one_there{there, {0, 1}};
+    atomically([&](tx& t) { one.publish(t, {0}); });
+    std::thread sleeper{[&] {
+        atomically([&](tx& t) {
+            if (one.read(t).tag == 0) retry(t);
+        });
+    }};
+    until([&] { return here.facts().sleepers != 0; });
+    const std::size_t leads = g.leader();
+    go(g, leads);
+    atomically([&](tx& t) { one_there.write(t).tag = 1; });
+    sleeper.join();
+}
+
+TEST_F(groups, sleepers_wake_when_the_leader_is_stopped) {
+    expect_woken([](group_server& g, std::size_t leads) { g.at(leads).send(SIGSTOP); });
+}
+// It goes on saying that it is there, and tells of nothing.
+TEST_F(groups, sleepers_wake_when_the_leader_leads_no_more) {
+    expect_woken([](group_server& g, std::size_t leads) {
+        for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+            if (m.address == g.places()[leads]) return cluster::remove_member(g.places(), m.id, 20s);
+        }
+    });
+}
+
+// ---- what is large
+
+TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
+    group_server g{1};
+    g.start();
+    const auto e = engine_at(g.address());
+    const std::string large(group::most_commit_bytes - 100, 'x');
+    constexpr int commits = 60;  // 240 MiB
+    // On a busy machine an answer may be lost: then it is done again.
+    for (int i = 0; i < commits; ++i) until([&] { return put(*e, "o1", large); });
+    // Others may still be written or removed by C-Raft's threads.
+    const auto bytes = [&] {
+        std::uintmax_t all = 0;
+        std::error_code gone;
+        for (const auto& file : std::filesystem::directory_iterator{g.folder_of(0) + "/log"}) {
+            if (const std::uintmax_t size = std::filesystem::file_size(file, gone); !gone) all += size;
+        }
+        return all >> 20;
+    };
+    until([&] { return bytes() < 200; });
+    // All of it reaches who joins later.
+    const std::size_t second = g.add();
+    const auto there = [&] {
+        const auto facts = cluster::ask_group(g.places(), 2000ms).members;
+        return facts.size() == 2 && facts[0].version == facts[1].version && facts[0].bytes == facts[1].bytes;
+    };
+    until(there);
+    EXPECT_EQ(look(*e, "o1").bytes.size(), large.size());
+    EXPECT_TRUE(g.at(second).running());
+}
+
+// ---- strangers
+
+TEST_F(groups, strangers_are_refused) {
+    group_server g{1}, other{1};
+    g.start();
+    other.start();
+    const auto e = engine_at(g.address());
+    ASSERT_TRUE(put(*e, "o1", "x"));
+    std::string why;
+    // Another group's number.
+    EXPECT_EQ(link::open(g.places()[0], link_to(other.places()[0])->group(), link::clock::now() + 5s, why), nullptr);
+    EXPECT_NE(why.find("another group"), std::string::npos) << why;
+    // A request that is too large, bytes that are none, and a frame of nothing.
+    std::string rest;
+    const auto large = link_to(g.places()[0]);
+    ASSERT_TRUE(ask(*large, std::string("\xff\xff\xff\x7f", 4)));
+    EXPECT_EQ(hear(*large, rest, 5s), group::outcome::refused);
+    for (const std::string& bytes :
+         {std::string(4, '\0'), std::string{"\1\0\0\0\x63", 5}, std::string{"\2\0\0\0\0\7", 6}}) {
+        const auto one = link_to(g.places()[0]);
+        ASSERT_TRUE(ask(*one, bytes));
+        EXPECT_EQ(hear(*one, rest, 5s), group::outcome::alive);
+    }
+    // A commit beyond the limit is refused, and nothing of it is written.
+    const std::string bytes(group::most_commit_bytes * 2, 'x');
+    const backend::write w{"o1", true, bytes};
+    backend::request r;
+    r.writes = {&w, 1};
+    e->commit(r);
+    EXPECT_EQ(r.said, backend::verdict::refused);
+    EXPECT_EQ(look(*e, "o1").bytes, "x");
+    EXPECT_THROW(static_cast<void>(engine_at("tutti://10.1.2.3:7001")), backend::refusal);
+    EXPECT_THROW(static_cast<void>(engine_at("tutti://")), backend::refusal);
+}
+
+TEST_F(groups, a_folder_is_one_members) {
+    group_server g{1};
+    g.start();
+    const auto refused = [&](cluster::member_options how) {
+        try {
+            const cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+        } catch (const cluster::member_error& e) {
+            return std::string{e.what()};
+        }
+        return std::string{};
+    };
+    cluster::member_options how;
+    how.folder = g.folder_of(0);
+    EXPECT_NE(refused(how).find("another process"), std::string::npos) << refused(how);
+    how.folder += "-beside";
+    how.address = g.places()[0];
+    how.founds = true;
+    EXPECT_NE(refused(how).find("cannot listen"), std::string::npos) << refused(how);
+    how.founds = false;
+    how.folder = g.folder_of(0);
+    g.at(0).end();
+    how.address = "127.0.0.1:1";
+    EXPECT_NE(refused(how).find("the others know"), std::string::npos) << refused(how);
+    how.address = "10.0.0.1:7001";
+    EXPECT_NE(refused(how).find("loopback"), std::string::npos) << refused(how);
+    how.folder += "-new";
+    how.address = "127.0.0.1:7001";
+    EXPECT_NE(refused(how).find("say whether"), std::string::npos) << refused(how);
+    how.address = g.places()[0];
+    how.joins = {"127.0.0.1:1"};
+    EXPECT_NE(refused(how).find("nobody of the group answers"), std::string::npos) << refused(how);
+}
+
+}  // namespace

@@ -1,0 +1,44 @@
+// A member of a group for the tests, which may leave steps out:
+//   member_program <folder> <address> new|<address to join> [fault]
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include <tutti/cluster/member.hpp>
+
+#include "cluster/replica/fault.hpp"
+
+int main(int argc, char** argv) {
+    if (argc < 4) return 2;
+    namespace replica = tutti::cluster::replica;
+    if (argc > 4) replica::injected_fault = static_cast<replica::fault>(std::atoi(argv[4]));
+    ::signal(SIGXFSZ, SIG_IGN);  // a test limits the size of files: as a full disk, it is an error of the write
+    sigset_t ends;
+    ::sigemptyset(&ends);
+    ::sigaddset(&ends, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+    try {
+        tutti::cluster::member_options how;
+        how.folder = argv[1];
+        how.address = argv[2];
+        how.founds = std::string{argv[3]} == "new";
+        if (!how.founds) how.joins = {argv[3]};
+        tutti::cluster::member here{how, [](tutti::cluster::member::weight, const std::string& line) {
+                                        std::printf("%s\n", line.c_str());
+                                        std::fflush(stdout);
+                                    }};
+        std::thread{[&] {
+            int which = 0;
+            ::sigwait(&ends, &which);
+            here.stop();
+        }}.detach();
+        here.run();
+    } catch (const std::exception& e) {
+        std::printf("%s\n", e.what());
+        std::fflush(stdout);
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,68 @@
+// A program that uses a group: it asks whoever it takes for the leader, reads and commits, and finds out about commits
+// that nobody answers by a mark, as backend/exactly_once.hpp has it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/replica/group.hpp"
+#include "cluster/replica/past.hpp"
+#include "cluster/replica/task.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+class client {
+public:
+    struct habits {
+        unsigned objects = 6;
+        unsigned attempts = 12;
+        instant patience = 400 * ms;  ///< for one answer
+        unsigned tries = 10;          ///< to find out about a commit
+    };
+
+    client(agenda& events, group& of, past& truth, unsigned number, habits how);
+
+    void start() { life_.start(); }
+    [[nodiscard]] bool done() const noexcept { return life_.done(); }
+
+    /// Reads everything there is, until somebody answers. REQUIRES: it is awaited, or kept until it is done.
+    [[nodiscard]] task<bool> read_all();
+    [[nodiscard]] std::size_t resent() const noexcept { return resent_; }
+    [[nodiscard]] std::size_t voided() const noexcept { return voided_; }
+    /// Gets whose state was no longer there.
+    [[nodiscard]] std::size_t outlived() const noexcept { return outlived_; }
+
+private:
+    struct outcome {
+        backend::verdict said = backend::verdict::unknown;
+        version at = 0;
+    };
+    task<bool> live();
+    task<bool> attempt_once();
+    /// Without an answer: unreachable, with an empty `why`.
+    task<answer> ask(question q);
+    task<answer> get(question q);
+    task<outcome> commit(question q);
+    task<outcome> find_out();
+    [[nodiscard]] awaited<bool> pause(instant how_long);
+    void look_elsewhere(const answer& a);
+    [[nodiscard]] std::string told(bool happened) const;
+
+    agenda& agenda_;
+    group& group_;
+    past& past_;
+    const unsigned number_;
+    const habits how_;
+    raft_id leader_ = 1;
+    std::size_t attempt_ = 0;
+    std::size_t resent_ = 0, voided_ = 0, outlived_ = 0;
+
+    backend::key mark_;
+    unsigned marks_ = 0;
+    std::uint64_t sequence_ = 0;
+    version mark_at_ = 0;
+
+    task<bool> life_;
+};
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,294 @@
+#include "cluster/replica/group.hpp"
+
+#include <algorithm>
+
+namespace tutti::cluster::replica::testing {
+
+using backend::verdict;
+
+group::group(agenda& events, past& truth, conditions how) : agenda_{events}, past_{truth}, how_{how} {
+    for (raft_id id = 1; id <= how_.members; ++id) nodes_[id].id = id;
+    for (auto& [id, n] : nodes_) start(n, true);
+}
+
+group::~group() {
+    agenda_.forget_all();
+    for (auto& [id, n] : nodes_) {
+        if (n.sits) kill(id);
+    }
+    while (agenda_.step()) {}
+}
+
+void group::start(node& n, bool first) {
+    ++n.life;
+    network& net = *this;
+    n.io = std::make_unique<simulated_io>(agenda_, net, n.stored, n.id, how_.disk_delay);
+    n.sits = std::make_unique<seat>(n.io->io(), seat_settings{.self = {n.id, address(n.id)},
+                                                              .election_ms = 200,
+                                                              .heartbeat_ms = 40,
+                                                              .snapshot_threshold = how_.snapshot_threshold,
+                                                              .snapshot_trailing = how_.snapshot_trailing,
+                                                              .install_ms = 400,
+                                                              .most_entry_bytes = 200,
+                                                              .history = how_.history});
+    n.flush_planned = false;
+    n.place = n.sits->state().latest();
+    n.sits->on_change([this, &n] { heard(n); });
+    if (first) {
+        std::vector<member> all;
+        for (raft_id id = 1; id <= how_.members; ++id) all.push_back({id, address(id)});
+        n.sits->bootstrap(all);
+    }
+    n.sits->start();
+}
+
+void group::heard(node& n) {
+    std::vector<backend::change> all;
+    const machine& m = n.sits->state();
+    if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) {
+        // A snapshot has replaced its state, or its window is small. Others have told of what is missing.
+        ++counts_.installs;
+        if (m.floor() > past_.latest()) wrong_ = "a member holds what none has applied";
+        n.place = m.floor();
+        all.clear();
+        if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) wrong_ = "a member's window is of no use";
+    }
+    if (std::string wrong = past_.tell(all); !wrong.empty() && wrong_.empty()) wrong_ = std::move(wrong);
+}
+
+instant group::delay() {
+    const instant most = agenda_.chance(how_.slow_of_100) ? 50 * how_.network_delay : how_.network_delay;
+    return agenda_.below(most + 1);
+}
+
+void group::send(raft_id from, raft_id to, parcel what) {
+    if (cut_.contains({from, to}) || agenda_.chance(how_.lost_of_100)) return;
+    instant& last = last_[{from, to}];
+    last = std::max(last, agenda_.now() + delay());
+    agenda_.at(last, [this, from, to, what = std::move(what)] {
+        if (!cut_.contains({from, to})) deliver(to, what);
+    });
+}
+
+void group::deliver(raft_id to, const parcel& what) {
+    const auto at = nodes_.find(to);
+    if (at == nodes_.end() || !at->second.sits) return;
+    node& n = at->second;
+    if (const instant until = n.io->stopped_until(); until > agenda_.now()) {
+        agenda_.at(until + agenda_.below(3 * ms), [this, to, what] { deliver(to, what); });
+        return;
+    }
+    const bool led = n.sits->leads();
+    n.io->receive(what);
+    if (!led && n.sits->leads()) ++counts_.elections;
+}
+
+void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
+    if (agenda_.chance(how_.lost_of_100)) return;
+    agenda_.after(delay(), [this, whom, q = std::move(q), back = std::move(back)]() mutable {
+        const auto at = nodes_.find(whom);
+        if (at == nodes_.end() || !at->second.sits) {
+            // Its port is closed.
+            if (agenda_.chance(50))
+                agenda_.after(delay(),
+                              [back = std::move(back)] { back({{.why = "no", .elsewhere = true}, {}, {}, 0}); });
+            return;
+        }
+        const instant until = at->second.io->stopped_until();
+        if (until <= agenda_.now()) {
+            answer_question(at->second, std::move(q), back);
+            return;
+        }
+        // The system has taken it, and the process finds it when it runs again; if it is still the same one.
+        agenda_.at(until + agenda_.below(3 * ms),
+                   [this, &n = at->second, life = at->second.life, q = std::move(q), back = std::move(back)]() mutable {
+                       if (n.sits && n.life == life) answer_question(n, std::move(q), back);
+                   });
+    });
+}
+
+void group::answer_question(node& n, question q, const std::function<void(answer)>& back) {
+    const auto tell = [this, &n, life = n.life, back](answer a) {
+        if (n.life != life || !n.sits) return;  // it was killed: nobody hears of what its end says
+        a.leader = n.sits->leader().id;
+        if (!agenda_.chance(how_.lost_of_100)) agenda_.after(delay(), [back, a = std::move(a)] { back(a); });
+    };
+    if (q.commits) {
+        n.sits->commit(std::move(q.checks), std::move(q.writes), [tell](reply r) { tell({std::move(r), {}, {}, 0}); });
+    } else {
+        n.sits->get(q.of, q.how, std::move(q.checks), std::move(q.wanted),
+                    [tell](reply r, backend::snapshot of, std::vector<backend::record> found) {
+                        tell({std::move(r), of, std::move(found), 0});
+                    });
+    }
+    plan_flush(n);
+}
+
+void group::plan_flush(node& n) {
+    if (n.flush_planned) return;
+    n.flush_planned = true;
+    agenda_.after(agenda_.below(3 * ms), [this, &n, life = n.life] {
+        if (n.life != life || !n.sits) return;
+        n.flush_planned = false;
+        if (n.io->stopped_until() > agenda_.now()) {
+            plan_flush(n);
+        } else {
+            n.sits->flush();
+        }
+    });
+}
+
+std::vector<raft_id> group::members() const {
+    std::vector<raft_id> all;
+    for (const auto& [id, n] : nodes_) {
+        if (n.in_group) all.push_back(id);
+    }
+    return all;
+}
+
+bool group::runs(raft_id id) const {
+    const auto at = nodes_.find(id);
+    return at != nodes_.end() && at->second.sits != nullptr && at->second.io->stopped_until() <= agenda_.now();
+}
+
+bool group::has_process(raft_id id) const { return nodes_.at(id).sits != nullptr; }
+
+std::size_t group::down() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(nodes_, [this](const auto& one) { return one.second.in_group && !runs(one.first); }));
+}
+
+raft_id group::leader() const {
+    for (const auto& [id, n] : nodes_) {
+        if (n.sits && n.sits->leads()) return id;
+    }
+    return 0;
+}
+
+void group::kill(raft_id id) {
+    node& n = nodes_.at(id);
+    ++counts_.kills;
+    n.io->kill();
+    // What it knew in memory is gone; what C-Raft keeps of it is given back when its close has come to an end.
+    seat* ends = n.sits.get();
+    ending_.emplace_back(std::move(n.sits), std::move(n.io));
+    ends->close([this, ends] {
+        agenda_.after(
+            0, [this, ends] { std::erase_if(ending_, [ends](const auto& one) { return one.first.get() == ends; }); });
+    });
+}
+
+void group::restart(raft_id id) {
+    node& n = nodes_.at(id);
+    if (!n.sits) start(n, false);
+}
+
+void group::stop(raft_id id, instant how_long) {
+    if (!runs(id)) return;
+    ++counts_.stops;
+    nodes_.at(id).io->stop_until(agenda_.now() + how_long);
+}
+
+void group::break_disk(raft_id id) {
+    node& n = nodes_.at(id);
+    n.io->fail_next_write();
+    look_after(n, n.life);
+}
+
+void group::look_after(node& n, unsigned life) {
+    if (n.life != life || !n.sits) return;
+    if (n.sits->broken_by().empty()) {
+        agenda_.after(20 * ms, [this, &n, life] { look_after(n, life); });
+        return;
+    }
+    ++counts_.broken_disks;
+    kill(n.id);
+    agenda_.after(agenda_.below(500 * ms), [this, id = n.id] { restart(id); });
+}
+
+void group::cut_off(const std::set<raft_id>& those, bool one_way) {
+    ++counts_.cuts;
+    for (const raft_id inside : those) {
+        for (const auto& [outside, n] : nodes_) {
+            if (those.contains(outside)) continue;
+            cut_.insert({inside, outside});
+            if (!one_way) cut_.insert({outside, inside});
+        }
+    }
+}
+
+void group::heal() { cut_.clear(); }
+
+void group::hand_over() {
+    const raft_id by = leader();
+    if (by != 0 && nodes_.at(by).sits->hand_over([] {})) ++counts_.handed_over;
+}
+
+void group::let_one_join() {
+    const raft_id by = leader();
+    if (by == 0) return;
+    const raft_id id = nodes_.rbegin()->first + 1;
+    node& n = nodes_[id];
+    n.id = id;
+    n.in_group = false;
+    start(n, false);
+    nodes_.at(by).sits->admit({id, address(id)}, [this, id](const std::string& why) {
+        if (!why.empty()) return;
+        nodes_.at(id).in_group = true;
+        ++counts_.joins;
+    });
+}
+
+void group::let_one_leave(raft_id id) {
+    const raft_id by = leader();
+    if (by == 0) return;
+    nodes_.at(by).sits->remove(id, [this, id](const std::string& why) {
+        if (!why.empty()) return;
+        ++counts_.leaves;
+        nodes_.at(id).in_group = false;
+        agenda_.after(agenda_.below(500 * ms), [this, id] {
+            if (nodes_.at(id).sits) kill(id);
+        });
+    });
+}
+
+void group::ask_who_is_in_it() {
+    const raft_id by = leader();
+    if (by == 0) return;
+    for (auto& [id, n] : nodes_) n.in_group = false;
+    for (const seat::role& r : nodes_.at(by).sits->members()) nodes_.at(r.who.id).in_group = r.votes;
+}
+
+std::string group::compare() {
+    if (leader() == 0) {
+        std::string all = std::string{never_ends} + ": nobody leads:";
+        for (const auto& [id, n] : nodes_) {
+            if (!n.sits) continue;
+            const seat::standing s = n.sits->stands();
+            all += " " + std::to_string(id) + " (" + std::string{s.as} + ", term " + std::to_string(s.term) +
+                   ", log to " + std::to_string(s.last_index) + ", of " + std::to_string(n.sits->members().size()) +
+                   ")";
+        }
+        return all;
+    }
+    ask_who_is_in_it();
+    const seat* first = nullptr;
+    for (const auto& [id, n] : nodes_) {
+        if (!n.in_group) continue;
+        if (!n.sits) return std::string{never_ends} + ": member " + std::to_string(id) + " does not run";
+        if (!n.sits->broken_by().empty())
+            return std::string{never_ends} + ": member " + std::to_string(id) + " gave up: " + n.sits->broken_by();
+        if (n.sits->state().latest() != past_.latest()) {
+            const member leads = n.sits->leader();
+            return std::string{never_ends} + ": member " + std::to_string(id) + " has applied " +
+                   std::to_string(n.sits->state().latest()) + " of " + std::to_string(past_.latest()) +
+                   " commits, and takes " + std::to_string(leads.id) + " for the leader";
+        }
+        if (first != nullptr && first->state().save() != n.sits->state().save())
+            return "two members hold other records";
+        first = n.sits.get();
+    }
+    return {};
+}
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,121 @@
+// The members of a group, their disks and the network between them, in one thread; and what goes wrong with them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/replica/past.hpp"
+#include "cluster/replica/seat.hpp"
+#include "cluster/replica/simulated_io.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+/// What says that a group stands still begins so.
+inline constexpr const char* never_ends = "it does not end";
+
+struct conditions {
+    unsigned members = 3;
+    instant network_delay = 5 * ms, disk_delay = 5 * ms;  ///< at most, usually
+    unsigned slow_of_100 = 2;                             ///< messages that take up to fifty times as long
+    unsigned lost_of_100 = 2;
+    unsigned snapshot_threshold = 40, snapshot_trailing = 8;
+    window history;
+};
+
+struct question {
+    bool commits = false;
+    backend::snapshot of;
+    backend::freshness how = backend::freshness::same;
+    std::vector<backend::check> checks;
+    std::vector<backend::write> writes;
+    std::vector<backend::key> wanted;
+};
+
+struct answer {
+    reply said;
+    backend::snapshot of;
+    std::vector<backend::record> found;
+    raft_id leader = 0;
+};
+
+class group final : private network {
+public:
+    group(agenda& events, past& truth, conditions how);
+    ~group() override;
+
+    /// Over a network that loses and delays; a member that is not there refuses, or says nothing.
+    void ask(raft_id whom, question q, std::function<void(answer)> back);
+
+    [[nodiscard]] std::vector<raft_id> members() const;  ///< that are meant to be in it
+    /// Not killed, and not stopped.
+    [[nodiscard]] bool runs(raft_id id) const;
+    [[nodiscard]] bool has_process(raft_id id) const;
+    [[nodiscard]] std::size_t down() const;
+    /// 0: nobody that runs believes it.
+    [[nodiscard]] raft_id leader() const;
+
+    void kill(raft_id id);
+    void restart(raft_id id);
+    void stop(raft_id id, instant how_long);
+    /// A write fails; whoever runs it kills it when it says so.
+    void break_disk(raft_id id);
+    /// Messages between those and all others are lost, or those in one direction.
+    void cut_off(const std::set<raft_id>& those, bool one_way);
+    void heal();
+    /// The leader asks another to lead.
+    void hand_over();
+    /// Looks it up at the leader: who asked for a change may not have heard that it was made.
+    void ask_who_is_in_it();
+    /// Through the leader there is.
+    void let_one_join();
+    void let_one_leave(raft_id id);
+
+    /// All members run and hold the same, and have applied all; or what is different.
+    [[nodiscard]] std::string compare();
+    /// What was noticed while it ran.
+    [[nodiscard]] const std::string& wrong() const noexcept { return wrong_; }
+
+    struct counts {
+        std::size_t kills = 0, cuts = 0, stops = 0, joins = 0, leaves = 0, installs = 0, elections = 0,
+                    broken_disks = 0, handed_over = 0;
+    };
+    [[nodiscard]] counts happened() const noexcept { return counts_; }
+
+private:
+    struct node {
+        raft_id id = 0;
+        bool in_group = true;
+        disk stored;
+        std::unique_ptr<simulated_io> io;
+        std::unique_ptr<seat> sits;
+        unsigned life = 0;  // which of its processes it is
+        bool flush_planned = false;
+        version place = 0;  // what it has told the past
+    };
+
+    void send(raft_id from, raft_id to, parcel what) override;
+    void deliver(raft_id to, const parcel& what);
+    void answer_question(node& n, question q, const std::function<void(answer)>& back);
+    void plan_flush(node& n);
+    void look_after(node& n, unsigned life);
+    void start(node& n, bool first);
+    void heard(node& n);
+    [[nodiscard]] instant delay();
+    [[nodiscard]] static std::string address(raft_id id) { return "member" + std::to_string(id); }
+
+    agenda& agenda_;
+    past& past_;
+    const conditions how_;
+    std::map<raft_id, node> nodes_;
+    std::set<std::pair<raft_id, raft_id>> cut_;
+    std::map<std::pair<raft_id, raft_id>, instant> last_;  // a connection keeps the order
+    std::vector<std::pair<std::unique_ptr<seat>, std::unique_ptr<simulated_io>>> ending_;
+    std::string wrong_;
+    counts counts_;
+    raft_id led_ = 0;
+};
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,232 @@
+// One member, and the messages of leaders that the test makes up: what stands between C-Raft and its disk.
+#include "cluster/replica/shim.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster/replica/agenda.hpp"
+#include "cluster/replica/fault.hpp"
+#include "cluster/replica/seat.hpp"
+#include "cluster/replica/simulated_io.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+using namespace tutti::cluster::replica;
+using namespace tutti::cluster::replica::testing;
+
+stored_entry command(raft_term term, const std::string& value) {
+    entry e;
+    const std::vector<backend::write> writes{{"a", true, value}};
+    e.add_commit({}, writes);
+    return {term, RAFT_COMMAND, e.finish()};
+}
+
+stored_entry configuration(raft_term term, const std::vector<raft_id>& members) {
+    raft_configuration c;
+    std::vector<stored_server> all;
+    for (const raft_id id : members) all.push_back({id, "member" + std::to_string(id), RAFT_VOTER});
+    give(all, c);
+    raft_buffer encoded;
+    EXPECT_EQ(raft_configuration_encode(&c, &encoded), 0);
+    raft_configuration_close(&c);
+    std::string bytes{static_cast<const char*>(encoded.base), encoded.len};
+    raft_free(encoded.base);
+    return {term, RAFT_CHANGE, std::move(bytes)};
+}
+
+class replica_shim : public ::testing::Test, private network {
+protected:
+    replica_shim() {
+        sit();
+        std::vector<member> all;
+        for (const raft_id id : {1, 2, 3}) all.push_back({id, "member" + std::to_string(id)});
+        seat_->bootstrap(all);
+        seat_->start();
+    }
+    ~replica_shim() override { stand_up(); }
+
+    void kill_and_restart() {
+        stand_up();
+        sit();
+        seat_->start();
+    }
+    /// An AppendEntries of a leader, and the index that the answer to it names; none: it was refused, or not answered.
+    std::optional<raft_index> append(raft_id leader, raft_term term, raft_index previous, raft_term of_previous,
+                                     std::vector<stored_entry> entries, raft_index committed) {
+        parcel p;
+        p.message.type = RAFT_IO_APPEND_ENTRIES;
+        p.message.server_id = leader;
+        p.from_address = "member" + std::to_string(leader);
+        p.message.append_entries = {term, previous, of_previous, committed, nullptr, 0};
+        p.entries = std::move(entries);
+        answer_.reset();
+        io_->receive(p);
+        // The disk takes no time, and elections take long.
+        for (int i = 0; i < 30 && !answer_; ++i) agenda_.step();
+        return answer_;
+    }
+    void receive(raft_id from, unsigned short type, const std::function<void(raft_message&)>& fill_in) {
+        parcel p;
+        p.message.type = type;
+        p.message.server_id = from;
+        p.from_address = "member" + std::to_string(from);
+        fill_in(p.message);
+        io_->receive(p);
+        for (int i = 0; i < 12; ++i) agenda_.step();
+    }
+    /// The member gets the lead of term 3, by the hand of the leader before and the vote of another.
+    void make_leader(raft_index last) {
+        receive(2, RAFT_IO_TIMEOUT_NOW, [last](raft_message& m) { m.timeout_now = {2, last, 2}; });
+        receive(3, RAFT_IO_REQUEST_VOTE_RESULT,
+                [](raft_message& m) { m.request_vote_result = {3, true, raft_tribool_false}; });
+        ASSERT_TRUE(seat_->leads());
+    }
+    void say_it_is_stored(raft_id who, raft_index last) {
+        receive(who, RAFT_IO_APPEND_ENTRIES_RESULT,
+                [last](raft_message& m) { m.append_entries_result = {3, 0, last}; });
+    }
+    [[nodiscard]] backend::version applied() const { return seat_->state().latest(); }
+    /// The log up to index 10: nine commands, committed, of which a snapshot has removed the first; and with them the
+    /// configuration.
+    void fill() {
+        std::vector<stored_entry> nine;
+        for (int i = 0; i < 9; ++i) nine.push_back(command(2, std::to_string(i)));
+        ASSERT_EQ(append(2, 2, 1, 1, nine, 1), 10u);
+        ASSERT_EQ(append(2, 2, 10, 2, {}, 10), 10u);
+        for (int i = 0; i < 20; ++i) agenda_.step();
+        ASSERT_GT(disk_.start, 1u);
+    }
+    [[nodiscard]] std::size_t members() const { return seat_->members().size(); }
+
+private:
+    void sit() {
+        network& net = *this;
+        io_ = std::make_unique<simulated_io>(agenda_, net, disk_, 1, 0);
+        seat_ = std::make_unique<seat>(io_->io(), seat_settings{.self = {1, "member1"},
+                                                                .election_ms = 1000000,
+                                                                .heartbeat_ms = 1000,
+                                                                .snapshot_threshold = 4,
+                                                                .snapshot_trailing = 1,
+                                                                .history = {}});
+    }
+    void stand_up() {
+        io_->kill();
+        bool closed = false;
+        seat_->close([&closed] { closed = true; });
+        while (!closed && agenda_.step()) {}
+        seat_.reset();
+        io_.reset();
+    }
+    void send(raft_id, raft_id, parcel what) override {
+        if (what.message.type != RAFT_IO_APPEND_ENTRIES_RESULT) return;
+        const raft_append_entries_result& r = what.message.append_entries_result;
+        if (r.rejected == 0) answer_ = r.last_log_index;
+    }
+
+protected:
+    agenda agenda_{1};
+    disk disk_;
+
+private:
+    std::unique_ptr<simulated_io> io_;
+    std::unique_ptr<seat> seat_;
+    std::optional<raft_index> answer_;
+};
+
+TEST_F(replica_shim, a_follower_names_no_more_than_the_leader_has_compared) {
+    ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x"), command(2, "y")}, 1), 3u);
+    // Another leader, whose log is the same up to 1: whatever is behind it is not known to be its own.
+    EXPECT_EQ(append(3, 3, 1, 1, {}, 1), 1u);
+    EXPECT_EQ(append(3, 3, 2, 2, {}, 1), 2u);
+    injected_fault = fault::more_than_compared;
+    EXPECT_EQ(append(3, 3, 1, 1, {}, 1), 3u);  // as C-Raft has it
+    injected_fault = fault::none;
+    // It has another entry there.
+    EXPECT_EQ(append(3, 3, 2, 2, {command(3, "z")}, 1), 3u);
+    EXPECT_EQ(disk_.entries.at(2).term, 3u);
+    EXPECT_EQ(append(3, 3, 3, 3, {command(3, "z"), command(3, "z")}, 1), 5u);
+}
+
+TEST_F(replica_shim, an_entry_of_an_earlier_term_is_committed_by_one_of_the_leaders_own) {
+    const backend::version nothing = applied();
+    ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x")}, 1), 2u);
+    make_leader(2);
+    say_it_is_stored(3, 2);
+    EXPECT_EQ(applied(), nothing);  // a later leader may have another entry there
+    say_it_is_stored(3, 3);
+    EXPECT_EQ(applied(), nothing + 1);
+}
+
+TEST_F(replica_shim, counting_for_earlier_terms_would_be_seen) {
+    const backend::version nothing = applied();
+    ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x")}, 1), 2u);
+    injected_fault = fault::counts_for_old_terms;
+    make_leader(2);
+    say_it_is_stored(3, 2);
+    injected_fault = fault::none;
+    EXPECT_EQ(applied(), nothing + 1);
+}
+
+TEST_F(replica_shim, a_configuration_that_is_cut_off_is_taken_back) {
+    fill();
+    ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
+    EXPECT_EQ(members(), 4u);
+    ASSERT_EQ(append(3, 3, 10, 2, {command(3, "x")}, 10), 11u);
+    EXPECT_EQ(members(), 3u);
+}
+
+TEST_F(replica_shim, and_after_a_restart) {
+    fill();
+    ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
+    kill_and_restart();
+    EXPECT_EQ(members(), 4u);
+    ASSERT_EQ(append(3, 3, 10, 2, {command(3, "x")}, 10), 11u);
+    EXPECT_EQ(members(), 3u);
+}
+
+TEST_F(replica_shim, one_that_is_committed_stays_and_is_saved) {
+    fill();
+    ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 11), 11u);
+    std::vector<stored_entry> more;
+    for (int i = 0; i < 6; ++i) more.push_back(command(2, "x"));
+    ASSERT_EQ(append(2, 2, 11, 2, more, 17), 17u);
+    for (int i = 0; i < 20; ++i) agenda_.step();
+    ASSERT_GT(disk_.start, 12u);
+    ASSERT_EQ(disk_.snapshot->configuration.size(), 4u);
+    ASSERT_EQ(append(2, 2, 17, 2, {configuration(2, {1, 2, 3, 4, 5})}, 17), 18u);
+    EXPECT_EQ(members(), 5u);
+    ASSERT_EQ(append(3, 3, 17, 2, {command(3, "x")}, 17), 18u);
+    EXPECT_EQ(members(), 4u);
+}
+
+TEST_F(replica_shim, none_is_saved_while_it_is_not_committed) {
+    fill();
+    const raft_index saved = disk_.snapshot->index;
+    ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
+    std::vector<stored_entry> more;
+    for (int i = 0; i < 9; ++i) more.push_back(command(2, "x"));
+    ASSERT_EQ(append(2, 2, 11, 2, more, 10), 20u);
+    for (int i = 0; i < 20; ++i) agenda_.step();
+    EXPECT_EQ(disk_.snapshot->index, saved);
+    ASSERT_EQ(append(2, 2, 20, 2, {}, 20), 20u);
+    for (int i = 0; i < 20; ++i) agenda_.step();
+    EXPECT_EQ(disk_.snapshot->index, 20u);
+    EXPECT_EQ(disk_.snapshot->configuration.size(), 4u);
+}
+
+TEST_F(replica_shim, a_step_that_is_left_out_is_seen) {
+    fill();
+    ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);
+    injected_fault = fault::configuration_stays;
+    ASSERT_EQ(append(3, 3, 10, 2, {command(3, "x")}, 10), 11u);
+    injected_fault = fault::none;
+    EXPECT_EQ(members(), 4u);
+}
+
+}  // namespace

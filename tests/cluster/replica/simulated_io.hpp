@@ -1,0 +1,93 @@
+// A raft_io without sockets, disks and clocks: time and chance are the agenda's, messages the network's.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/replica/agenda.hpp"
+#include "cluster/replica/disk.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+/// A message under way: what it points to is its own.
+struct parcel {
+    raft_message message{};
+    std::string from_address;
+    std::vector<stored_entry> entries;
+    std::vector<stored_server> configuration;
+    std::string bytes;
+};
+
+class network {
+public:
+    virtual ~network() = default;
+    virtual void send(raft_id from, raft_id to, parcel what) = 0;
+};
+
+class simulated_io {
+public:
+    /// A write takes up to `disk_delay`.
+    simulated_io(agenda& events, network& net, disk& of, raft_id id, instant disk_delay);
+    ~simulated_io();
+    simulated_io(const simulated_io&) = delete;
+    simulated_io& operator=(const simulated_io&) = delete;
+
+    [[nodiscard]] raft_io& io() noexcept { return io_; }
+    /// The process is killed: nothing comes out of it or into it any more, but the end of raft_close.
+    void kill();
+    /// Until then it does not run; what comes for it waits.
+    void stop_until(instant when) { stopped_until_ = when; }
+    [[nodiscard]] instant stopped_until() const noexcept { return stopped_until_; }
+    /// The next write fails, and has happened in part; nothing is written after it.
+    void fail_next_write() { fails_ = true; }
+    /// REQUIRES: neither killed nor stopped.
+    void receive(const parcel& what);
+
+private:
+    struct operation {
+        std::function<void(disk&)> effect;
+        std::function<void(disk&, agenda&)> part;  // of its effect, when it is killed; null: all or nothing
+        std::function<void(int status)> done;      // null: nobody waits
+    };
+    [[nodiscard]] static simulated_io& of(raft_io* io) { return *static_cast<simulated_io*>(io->impl); }
+    /// Does it if this io is still there and the process runs; later, if it is stopped.
+    void plan(instant delay, std::function<void()> what);
+    void begin(operation o);
+    void work();
+    void tick();
+    void end();
+
+    static int load(raft_io* io, raft_term* term, raft_id* voted_for, raft_snapshot** snapshot, raft_index* start,
+                    raft_entry** entries, size_t* n);
+    static int bootstrap(raft_io* io, const raft_configuration* first);
+    static int send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done);
+    static int append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n,
+                      raft_io_append_cb done);
+    static int snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request,
+                            const raft_snapshot* snapshot, raft_io_snapshot_put_cb done);
+    static int snapshot_get(raft_io* io, raft_io_snapshot_get* request, raft_io_snapshot_get_cb done);
+
+    raft_io io_{};
+    agenda& agenda_;
+    network& network_;
+    disk& disk_;
+    const raft_id id_;
+    std::string address_;
+    const instant disk_delay_;
+    std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  // events look at it
+    bool killed_ = false;
+    instant stopped_until_ = 0;
+    unsigned tick_ms_ = 0;
+    raft_io_tick_cb ticks_ = nullptr;
+    raft_io_recv_cb receives_ = nullptr;
+    raft_io_close_cb closed_ = nullptr;
+    std::deque<operation> operations_;
+    std::deque<std::function<void(int status)>> waiting_;  // for answers that need no disk
+    bool works_ = false;
+    bool fails_ = false, failed_ = false;
+};
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,146 @@
+#include "cluster/replica/world.hpp"
+
+#include <algorithm>
+
+namespace tutti::cluster::replica::testing {
+
+plan of_seed(std::uint64_t seed) {
+    agenda dice{seed * 0x9e3779b97f4a7c15ULL};
+    plan p;
+    p.seed = seed;
+    p.how.members = dice.chance(50) ? 3 : 5;
+    p.how.network_delay = dice.between(1, 15) * ms;
+    p.how.disk_delay = dice.between(0, 12) * ms;
+    p.how.slow_of_100 = static_cast<unsigned>(dice.below(6));
+    p.how.lost_of_100 = static_cast<unsigned>(dice.below(6));
+    p.how.snapshot_threshold = static_cast<unsigned>(dice.between(8, 60));
+    p.how.snapshot_trailing = static_cast<unsigned>(dice.between(1, 10));
+    // Never so few that an entry does not fit, whose changes the members are asked for.
+    if (dice.chance(40)) p.how.history.writes = dice.between(25, 60);
+    p.clients = static_cast<unsigned>(dice.between(2, 5));
+    p.habits.objects = static_cast<unsigned>(dice.between(2, 8));
+    p.habits.attempts = static_cast<unsigned>(dice.between(8, 24));
+    p.habits.patience = dice.between(100, 500) * ms;
+    if (dice.chance(20)) p.habits.tries = static_cast<unsigned>(dice.between(1, 3));
+    p.membership = dice.chance(40);
+    return p;
+}
+
+world::world(const plan& p) : plan_{p}, agenda_{p.seed}, group_{agenda_, past_, p.how} {
+    for (unsigned i = 0; i <= p.clients; ++i)
+        clients_.push_back(std::make_unique<client>(agenda_, group_, past_, i, p.habits));
+}
+
+std::size_t world::sum(std::size_t (client::*of)() const noexcept) const {
+    std::size_t all = 0;
+    for (const auto& c : clients_) all += (*c.*of)();
+    return all;
+}
+
+/// Something goes wrong, or is well again.
+void world::hurt() {
+    const std::vector<raft_id> all = group_.members();
+    const raft_id one = agenda_.chance(40) && group_.leader() != 0 ? group_.leader() : all[agenda_.below(all.size())];
+    const bool may_fall = group_.runs(one) && 2 * (group_.down() + 1) < all.size();
+    const instant long_time = agenda_.between(50, 1500) * ms;
+    switch (agenda_.below(plan_.membership ? 10 : 8)) {
+        case 0:
+        case 1:
+            if (!may_fall) break;
+            group_.kill(one);
+            agenda_.after(long_time, [this, one] { group_.restart(one); });
+            break;
+        case 2:
+            if (may_fall) group_.stop(one, long_time);
+            break;
+        case 3:
+            group_.cut_off({one}, agenda_.chance(30));
+            agenda_.after(long_time, [this] { group_.heal(); });
+            break;
+        case 4: {
+            std::set<raft_id> some;
+            for (const raft_id id : all) {
+                if (agenda_.chance(50)) some.insert(id);
+            }
+            group_.cut_off(some, agenda_.chance(20));
+            agenda_.after(long_time, [this] { group_.heal(); });
+            break;
+        }
+        case 5:
+            // The power of the house: not a minority, and nothing is lost all the same.
+            if (!agenda_.chance(10)) break;
+            for (const raft_id id : all) {
+                if (!group_.has_process(id)) continue;
+                group_.kill(id);
+                agenda_.after(agenda_.below(800 * ms), [this, id] { group_.restart(id); });
+            }
+            break;
+        case 6:
+            if (may_fall) group_.break_disk(one);
+            break;
+        case 7: group_.hand_over(); break;
+        case 8:
+            if (all.size() < 6) group_.let_one_join();
+            break;
+        default:
+            if (all.size() > 3) group_.let_one_leave(one);
+            break;
+    }
+}
+
+void world::trouble() {
+    if (agenda_.now() > plan_.trouble) return;
+    hurt();
+    agenda_.after(agenda_.between(50, 900) * ms, [this] { trouble(); });
+}
+
+void world::make_well() {
+    group_.heal();
+    group_.ask_who_is_in_it();
+    for (const raft_id id : group_.members()) group_.restart(id);
+}
+
+bool world::run_until(instant when, const std::function<bool()>& done) {
+    while (!done() && group_.wrong().empty() && agenda_.now() < when) {
+        if (!agenda_.step()) return false;
+    }
+    return done() && group_.wrong().empty();
+}
+
+std::string world::run() {
+    const auto ended = [this] {
+        return std::all_of(clients_.begin() + 1, clients_.end(), [](const auto& c) { return c->done(); });
+    };
+    for (std::size_t i = 1; i < clients_.size(); ++i) clients_[i]->start();
+    agenda_.after(agenda_.below(600 * ms), [this] { trouble(); });
+    bool well = run_until(plan_.trouble + 2000 * ms, ended);
+    if (group_.wrong().empty()) {
+        make_well();
+        well = run_until(agenda_.now() + 60000 * ms, ended);
+    }
+    if (!group_.wrong().empty()) return group_.wrong();
+    if (!well) return never_ends;
+    // Everything is asked for once more, when it has been quiet.
+    (void)run_until(agenda_.now() + 3000 * ms, [] { return false; });
+    make_well();
+    well = read_all();
+    if (!group_.wrong().empty()) return group_.wrong();
+    if (std::string wrong = past_.judge(); !wrong.empty()) return wrong;
+    // A member whose own snapshot is newer than the leader's may get nothing from C-Raft until the leader takes its
+    // next one, so somebody goes on asking: every question is an entry.
+    std::string differs = well ? group_.compare() : never_ends;
+    for (int i = 0; i < 200 && well && differs.starts_with(never_ends) && group_.wrong().empty(); ++i) {
+        (void)run_until(agenda_.now() + 100 * ms, [] { return false; });
+        well = read_all();
+        differs = group_.compare();
+    }
+    return group_.wrong().empty() ? differs : group_.wrong();
+}
+
+bool world::read_all() {
+    task<bool> last = clients_.front()->read_all();
+    last.start();
+    return run_until(agenda_.now() + 60000 * ms, [&last] { return last.done(); });
+}
+
+}  // namespace tutti::cluster::replica::testing

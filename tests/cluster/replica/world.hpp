@@ -1,0 +1,48 @@
+// A group, its clients, and what happens to them in the meantime: all from one seed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/replica/client.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+struct plan {
+    std::uint64_t seed = 1;
+    conditions how;
+    unsigned clients = 3;
+    client::habits habits;
+    instant trouble = 4000 * ms;  ///< for so long something goes wrong now and then
+    bool membership = false;      ///< members join and leave
+};
+
+[[nodiscard]] plan of_seed(std::uint64_t seed);
+
+class world {
+public:
+    explicit world(const plan& p);
+
+    /// What is wrong with the run, or nothing.
+    [[nodiscard]] std::string run();
+    [[nodiscard]] const past& what_was() const noexcept { return past_; }
+    [[nodiscard]] group::counts happened() const noexcept { return group_.happened(); }
+    /// Of all clients.
+    [[nodiscard]] std::size_t sum(std::size_t (client::*of)() const noexcept) const;
+
+private:
+    void trouble();
+    void hurt();
+    void make_well();
+    [[nodiscard]] bool read_all();
+    [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
+
+    const plan plan_;
+    agenda agenda_;
+    past past_;
+    group group_;
+    std::vector<std::unique_ptr<client>> clients_;
+};
+
+}  // namespace tutti::cluster::replica::testing

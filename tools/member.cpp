@@ -1,0 +1,141 @@
+#include "member.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include <tutti/cluster/member.hpp>
+
+#include "cli/program.hpp"
+#include "messages.hpp"
+#include "operator_signals.hpp"
+#include "supervisor.hpp"
+
+namespace tutti::tools {
+namespace {
+
+using server::severity;
+using weight = cluster::member::weight;
+
+std::chrono::milliseconds milliseconds(double seconds) {
+    return std::chrono::milliseconds{static_cast<long long>(seconds * 1000)};
+}
+
+int be_member(const member_command_options& options) {
+    const messages operators{options.json, severity::info};
+    const auto say = [&](weight how, const std::string& line) {
+        constexpr severity levels[] = {severity::info, severity::warning, severity::error};
+        operators.say(levels[static_cast<std::size_t>(how)], line);
+    };
+    std::optional<supervisor> starter{std::in_place};  // before there is another thread
+    operator_signals signals{operators,
+                             "SIGHUP changes nothing: a member has no configuration that could be read anew"};
+    cluster::member here{{.folder = options.folder,
+                          .address = options.address,
+                          .founds = options.founds,
+                          .joins = options.group,
+                          .election = milliseconds(options.election)},
+                         say};
+    signals.serve();
+    starter->ready();
+    starter->keep_informed([] { return true; });
+    const std::jthread ending{[&](const std::stop_token& over) {
+        while (!over.stop_requested() && !signals.asked()) std::this_thread::sleep_for(std::chrono::milliseconds{20});
+        if (signals.asked()) here.stop();
+    }};
+    here.run();
+    starter->stopping();
+    say(weight::info, "ended");
+    return cli::all_is_well;
+}
+
+void print_json(const cluster::group_facts& all) {
+    nlohmann::ordered_json out{{"group", all.group}, {"leader", all.leader}, {"trouble", all.trouble}};
+    out["members"] = nlohmann::ordered_json::array();
+    for (const cluster::member_facts& m : all.members) {
+        out["members"].push_back({{"id", m.id},
+                                  {"address", m.address},
+                                  {"votes", m.votes},
+                                  {"state", m.state},
+                                  {"trouble", m.trouble},
+                                  {"term", m.term},
+                                  {"last_index", m.last_index},
+                                  {"applied_index", m.applied_index},
+                                  {"version", m.version},
+                                  {"objects", m.objects},
+                                  {"bytes", m.bytes},
+                                  {"programs", m.programs}});
+    }
+    fmt::print("{}\n", out.dump(2));
+}
+
+void print_rows(const cluster::group_facts& all) {
+    fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8}\n", "member", "address", "is",
+               "term", "log", "applied", "version", "objects", "bytes", "programs");
+    for (const cluster::member_facts& m : all.members) {
+        if (m.state.empty()) {
+            fmt::print("{:<19}  {:<21} {}\n", m.id, m.address, m.trouble);
+            continue;
+        }
+        fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8}\n", m.id, m.address,
+                   m.votes ? m.state : "no voter", m.term, m.last_index, m.applied_index, m.version, m.objects, m.bytes,
+                   m.programs);
+    }
+    for (const cluster::member_facts& m : all.members) {
+        if (!m.state.empty() && !m.trouble.empty()) fmt::print("{}: {}\n", m.address, m.trouble);
+    }
+    const auto voters = std::ranges::count_if(all.members, &cluster::member_facts::votes);
+    const auto up =
+        std::ranges::count_if(all.members, [](const cluster::member_facts& m) { return m.votes && !m.state.empty(); });
+    if (2 * up <= voters)
+        fmt::print("{} of {} voters answer, which is no majority: nothing can be committed until more do\n", up,
+                   voters);
+    else if (all.leader.empty()) fmt::print("nobody leads; a majority answers, so somebody will\n");
+}
+
+int show_status(const member_command_options& options) {
+    const cluster::group_facts all = cluster::ask_group(options.group, milliseconds(options.within));
+    if (!all.trouble.empty()) throw std::runtime_error{all.trouble};
+    if (options.json) print_json(all);
+    else print_rows(all);
+    const bool well = !all.leader.empty() && std::ranges::all_of(all.members, [](const cluster::member_facts& m) {
+        return m.votes && m.trouble.empty();
+    });
+    return well ? cli::all_is_well : cli::failed;
+}
+
+int remove(const member_command_options& options) {
+    const cluster::group_facts all = cluster::ask_group(options.group, milliseconds(options.within));
+    if (!all.trouble.empty()) throw std::runtime_error{all.trouble};
+    const auto named = [&](const cluster::member_facts& m) {
+        return m.address == options.which || std::to_string(m.id) == options.which;
+    };
+    const auto found = std::ranges::find_if(all.members, named);
+    if (found == all.members.end()) {
+        throw cli::command_line_error{
+            fmt::format("'{}' is no member of the group: 'tutti member status' lists them", options.which)};
+    }
+    if (std::ranges::count_if(all.members, named) > 1) {
+        throw cli::command_line_error{
+            fmt::format("'{}' is the address of several members: name one by its number", options.which)};
+    }
+    cluster::remove_member(options.group, found->id, milliseconds(std::max(options.within, 10.0)));
+    fmt::print("{} at {} is a member no more\n", found->id, found->address);
+    return cli::all_is_well;
+}
+
+}  // namespace
+
+int carry_out_member(const member_command_options& options) {
+    switch (options.what) {
+        case member_command_options::deed::run: return be_member(options);
+        case member_command_options::deed::status: return show_status(options);
+        case member_command_options::deed::remove: return remove(options);
+    }
+    return cli::failed;
+}
+
+}  // namespace tutti::tools

@@ -1,0 +1,63 @@
+// The command line of `tutti member`.
+#include <memory>
+
+#include "at_commas.hpp"
+#include "subcommand.hpp"
+
+namespace tutti::tools {
+namespace {
+
+using deed = member_command_options::deed;
+
+struct words {
+    member_command_options options;
+    std::string group;
+};
+
+void add_group(CLI::App& to, words& said) {
+    to.add_option("--group", said.group, "Addresses of members, with commas between; one that is up is enough")
+        ->required()
+        ->type_name("ADDRESSES");
+    to.add_option("--within", said.options.within, "Seconds in which a member has to answer")
+        ->check(CLI::Range(0.01, 3600.0))
+        ->capture_default_str();
+}
+
+}  // namespace
+
+subcommand add_member(CLI::App& to) {
+    CLI::App* const member = to.add_subcommand("member", "Be one of the members that keep the objects of a group");
+    member->require_subcommand(1);
+    const auto said = std::make_shared<words>();
+    CLI::App* const run = member->add_subcommand(
+        "run", "Keep the group's objects in a folder, until SIGTERM; a folder that knows its group needs nothing else");
+    run->add_option("--folder", said->options.folder, "Log, snapshots, and who the member is; made if it is not there")
+        ->required()
+        ->type_name("FOLDER");
+    run->add_option("--listen", said->options.address, "Of a new member: host:port of loopback")->type_name("ADDRESS");
+    CLI::Option* const founds = run->add_flag("--new-group", said->options.founds, "A new member begins a group");
+    run->add_option("--join", said->group, "A new member joins the group of these members, with commas between")
+        ->excludes(founds)
+        ->type_name("ADDRESSES");
+    run->add_option("--election", said->options.election,
+                    "Seconds without the leader after which another is chosen, or up to twice as many")
+        ->check(CLI::Range(0.05, 60.0))
+        ->capture_default_str();
+    run->add_flag("--json", said->options.json, "Say what is said in lines of JSON: time, level, message");
+    CLI::App* const status = member->add_subcommand(
+        "status", "Ask the members, and show a row for each; ends with 1 if one does not answer or is no voter yet");
+    add_group(*status, *said);
+    status->add_flag("--json", said->options.json, "All that they say, as JSON");
+    CLI::App* const remove =
+        member->add_subcommand("remove", "Take a member out of its group, which need not be up for it");
+    remove->add_option("member", said->options.which, "Its number, or its address")->required();
+    add_group(*remove, *said);
+    return {member, [=] {
+                member_command_options all = said->options;
+                all.group = at_commas(said->group);
+                all.what = status->parsed() ? deed::status : (remove->parsed() ? deed::remove : deed::run);
+                return all;
+            }};
+}
+
+}  // namespace tutti::tools
