@@ -72,6 +72,19 @@ std::string reasons_of(const answers& of) {
     return text;
 }
 
+/// Who has been in whose way, where anybody has.
+std::string contention_of(const answers& of) {
+    std::string text;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        if (!of[i].facts) continue;
+        const node_facts& f = *of[i].facts;
+        if (f.conflict_waits + f.protected_attempts + f.locks_refused + f.given_way == 0) continue;
+        text += fmt::format("node {} in conflicts: waits {}, protected {}, locks refused {}, given way {}\n", i,
+                            f.conflict_waits, f.protected_attempts, f.locks_refused, f.given_way);
+    }
+    return text;
+}
+
 /// Which nodes hear nothing of which.
 std::string silence_of(const answers& of) {
     std::string text;
@@ -121,10 +134,12 @@ const node_facts* earlier(const answers& before, std::size_t i, const node_facts
     return &*before[i].facts;
 }
 
-constexpr const char* rates_row = " {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>12.0f} {:>10.0f} {:>12.0f}";
+constexpr const char* rates_row =
+    " {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>12.0f} {:>10.0f} {:>12.0f}";
 
 struct rates {
-    double begins = 0, commits = 0, rolled = 0, sent = 0, sent_bytes = 0, received = 0, received_bytes = 0;
+    double begins = 0, commits = 0, rolled = 0, waits = 0, refused = 0, sent = 0, sent_bytes = 0, received = 0,
+           received_bytes = 0;
 
     rates() = default;
     rates(const node_facts& was, const node_facts& is, double seconds) {
@@ -134,18 +149,22 @@ struct rates {
         begins = rate(was.begins, is.begins);
         commits = rate(was.commits, is.commits);
         rolled = rate(rolled_back(was), rolled_back(is));
+        waits = rate(was.conflict_waits, is.conflict_waits);
+        refused = rate(was.locks_refused, is.locks_refused);
         sent = rate(was.messages_sent, is.messages_sent);
         sent_bytes = rate(was.bytes_sent, is.bytes_sent);
         received = rate(was.messages_received, is.messages_received);
         received_bytes = rate(was.bytes_received, is.bytes_received);
     }
     rates& operator+=(const rates& r) {
-        begins += r.begins, commits += r.commits, rolled += r.rolled, sent += r.sent, sent_bytes += r.sent_bytes;
+        begins += r.begins, commits += r.commits, rolled += r.rolled, waits += r.waits, refused += r.refused;
+        sent += r.sent, sent_bytes += r.sent_bytes;
         received += r.received, received_bytes += r.received_bytes;
         return *this;
     }
     [[nodiscard]] std::string text() const {
-        return fmt::format(rates_row, begins, commits, rolled, sent, sent_bytes, received, received_bytes);
+        return fmt::format(rates_row, begins, commits, rolled, waits, refused, sent, sent_bytes, received,
+                           received_bytes);
     }
 };
 
@@ -168,14 +187,15 @@ std::string status_table(const answers& of) {
                             duration_text(f.uptime_ms), f.begins, f.commits, rolled_back(f), f.objects, f.old_values,
                             f.sleepers, f.messages_sent, f.messages_received, peers_text(f));
     }
-    return text + reasons_of(of) + silence_of(of);
+    return text + reasons_of(of) + contention_of(of) + silence_of(of);
 }
 
 std::string cluster_rates(const answers& before, const answers& now, double seconds) {
     const row_begins rows{now};
-    std::string text = rows.heading() + fmt::format(" {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>12} {:>8} {:>10}\n",
-                                                    "begins/s", "commits/s", "rolled/s", "sent/s", "bytes/s",
-                                                    "received/s", "bytes/s", "asleep", "old values");
+    std::string text =
+        rows.heading() + fmt::format(" {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>12} {:>10} {:>12} {:>8} {:>10}\n",
+                                     "begins/s", "commits/s", "rolled/s", "waits/s", "refused/s", "sent/s", "bytes/s",
+                                     "received/s", "bytes/s", "asleep", "old values");
     rates all;
     for (std::size_t i = 0; i < now.size(); ++i) {
         text += rows.of(i);

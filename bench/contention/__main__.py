@@ -6,7 +6,8 @@ import os
 import pathlib
 import sys
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "report"))
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(FOLDER.parent / "report"))
 
 import campaign  # pylint: disable=wrong-import-position
 import deadlines  # pylint: disable=wrong-import-position
@@ -14,10 +15,14 @@ import lengths  # pylint: disable=wrong-import-position
 import policies  # pylint: disable=wrong-import-position
 import stamp  # pylint: disable=wrong-import-position
 import swarm  # pylint: disable=wrong-import-position
+from console import Console  # pylint: disable=wrong-import-position
 from programs import Failure  # pylint: disable=wrong-import-position
 
 # What is measured, and how the result is told.
 KINDS = {"policies": ([stamp], policies.Report), "deadlines": ([swarm, lengths], deadlines.Report)}
+
+# What serves losers there: see docs/kernel.md.
+GUESTS = ["module", "scheduler"]
 
 
 def names(text):
@@ -58,6 +63,7 @@ def parse():
         command.add_argument("--policies", type=names)
         command.add_argument("--limit", type=seconds, default=20, help="seconds after which a run is stopped (20)")
         command.add_argument("--programs", type=names)
+        command.add_argument("--guest", choices=GUESTS, help="measure in a guest of QEMU that counts instructions")
         if kind == "deadlines":
             command.add_argument("--modes", type=names)
             command.add_argument("--seconds", type=seconds, help="length of a run (5; quick: 1)")
@@ -67,6 +73,12 @@ def parse():
 def measure(options):
     modules, _ = KINDS[options.command]
     context = {"processors": os.cpu_count()}
+    options.console = None
+    if options.guest is not None:
+        programs = [str((options.bin / name).resolve()) for name in ("tutti-stamp", "tutti-swarm")]
+        options.console = Console([FOLDER / "guest.sh", options.guest, *programs])
+        modules = [module for module in modules if module is not lengths]  # of blocks that nobody disturbs
+        context |= {"processors": 1, "guest": options.guest}
     cases = [case for module in modules for case in module.cases(options, context)]
     runners = {module.Case: module.runner(options, context) for module in modules}
     rounds = options.rounds or (1 if options.quick else 3)
@@ -77,6 +89,8 @@ def measure(options):
         path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
     campaign.measure(cases, lambda case: runners[type(case)](case), rounds, save)
+    if options.console is not None:
+        options.console.close()
 
 
 def tell(path):

@@ -16,7 +16,7 @@ class Report:
         self.threads = self.context["threads"]
         self.keys = list(itertools.product(self.context["modes"], self.context["policies"]))
         self.cells = Cells([run for run in document["runs"] if "policy" in run], "mode", "policy", "threads")
-        self.lengths = Lengths(document)
+        self.lengths = Lengths(document) if "modes_of_lengths" in self.context else None
 
     def figure(self, field, scale=1):
         def of(key, threads):
@@ -49,7 +49,8 @@ class Report:
         ]
         rows = [(" ".join(key), key) for key in self.keys]
         table = sheet(rows, self.threads, blocks)
-        return "\n".join([self.heading(), self.cells.trust("steps"), "", *table, "", *self.lengths.text()])
+        lengths = self.lengths.text() if self.lengths else []
+        return "\n".join([self.heading(), self.cells.trust("steps"), "", *table, "", *lengths])
 
     def draw(self, drawing, folder):
         colours = ["#0072b2", "#009e73", "#e69f00", "#d55e00"]  # Okabe and Ito, as in bench/report
@@ -65,7 +66,8 @@ class Report:
             drawing.Panel("frames a second", self.figure("fps")),
         ]
         drawing.draw(folder / "deadlines.svg", self.heading(), self.threads, panels, lines)
-        self.lengths.draw(drawing, folder)
+        if self.lengths:
+            self.lengths.draw(drawing, folder)
 
 
 class Lengths:

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import pathlib
-import tempfile
 import typing
 
 from programs import Program, chosen, stopped
@@ -19,7 +17,7 @@ class Case(typing.NamedTuple):
 
 
 def cases(options, context):
-    swarm = Program(options.bin, "tutti-swarm")
+    swarm = Program(options, "tutti-swarm")
     modes = [mode for mode in swarm.choices("--mode") if mode != "all"]
     context["modes"] = chosen(options.modes, modes, "mode")
     context["policies"] = chosen(options.policies or POLICIES, swarm.choices("--policy"), "policy")
@@ -29,17 +27,16 @@ def cases(options, context):
 
 
 def runner(options, context):
-    swarm = Program(options.bin, "tutti-swarm")
+    swarm = Program(options, "tutti-swarm")
 
     def run(case):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "result.json"
-            arguments = ["--mode", case.mode, "--policy", case.policy, "--threads", case.threads]
-            arguments += ["--seconds", context["seconds"], "--json", path]
-            output, disturbed = swarm.run(arguments, options.limit)
-            if output is None:
-                return stopped(options.limit, disturbed)
-            document = json.loads(path.read_text(encoding="utf-8"))
+        arguments = ["--mode", case.mode, "--policy", case.policy, "--threads", case.threads]
+        # Among the table that it prints.
+        arguments += ["--seconds", context["seconds"], "--json", "/proc/self/fd/1"]
+        output, disturbed = swarm.run(arguments, options.limit)
+        if output is None:
+            return stopped(options.limit, disturbed)
+        document, _ = json.JSONDecoder().raw_decode(output, output.index("{"))
         for key in ("algorithm", "objects", "deadline_ms", "qos"):
             context[key] = document[key]
         (result,) = document["runs"]

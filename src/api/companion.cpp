@@ -1,6 +1,9 @@
 #include "api/companion.hpp"
 
+#include <chrono>
+
 #include "base/futex.hpp"
+#include "core/conflict/contention_rank.hpp"
 #include "core/lifecycle/footing.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/signal.hpp"
@@ -90,6 +93,23 @@ bool decides_nothing_else(const core::descriptor& d) noexcept {
 }
 
 std::uint32_t blocks_in_retry() noexcept { return core::waiters(); }
+
+contention contention_of(const core::descriptor& d) noexcept {
+    const core::descriptor* whose = &d;
+    while (whose->outer != nullptr && whose->outer->running()) whose = whose->outer;
+    const core::execution& run = whose->run;
+    contention c{.how = core::policy_of(*whose).abroad,
+                 .bounded = core::policy_of(*whose).bounded,
+                 .senior = run.rank == core::senior_rank};
+    if (c.how.by == core::distant_conduct::claim::priority) c.rank = run.how->priority;
+    if (c.how.by == core::distant_conduct::claim::deadline && run.timed.on) {
+        // Machines agree on no other clock, and on this one well enough.
+        const auto due = std::chrono::system_clock::now() + (run.timed.due - base::now());
+        const auto since = std::chrono::duration_cast<std::chrono::microseconds>(due.time_since_epoch());
+        c.rank = core::senior_rank / 2 - since.count();
+    }
+    return c;
+}
 
 void start_over(core::descriptor& d) { core::attempt_abort(d, abort_cause::validation); }
 

@@ -2,6 +2,7 @@
 // cluster. Exported for libtutti-cluster.so of the same build alone.
 #pragma once
 
+#include "core/ports/policy.hpp"
 #include "core/rollback/deferred.hpp"
 
 namespace tutti::api {
@@ -58,6 +59,15 @@ TUTTI_EXPORT void rest(core::descriptor& d, const detail::shared<std::uint32_t>&
 /// Any thread: ends a rest of d, if it rests. REQUIRES: d is in `rest`, or about to be, with `ended`, and does not go
 /// on for good until this has returned.
 TUTTI_EXPORT void end_rest(core::descriptor& d, detail::shared<std::uint32_t>& ended) noexcept;
+
+/// How the outermost block around d behaves towards blocks of other processes.
+struct contention {
+    core::distant_conduct how;
+    bool bounded = true;    ///< a block that loses too often goes before all that have not, and by age
+    bool senior = false;    ///< it has lost so often by now, over variables
+    std::int64_t rank = 0;  ///< its priority, or for how near its deadline is, by the clock on the wall
+};
+[[nodiscard]] TUTTI_EXPORT contention contention_of(const core::descriptor& d) noexcept;
 
 /// Rolls the attempt back and runs the block again. REQUIRES: not bound to commit.
 [[noreturn]] TUTTI_EXPORT void start_over(core::descriptor& d);

@@ -1,10 +1,12 @@
 #include "cluster/channel.hpp"
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <thread>
 
 #include "base/futex.hpp"
+#include "cluster/protocol/call_messages.hpp"
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster {
@@ -178,8 +180,7 @@ bool channel::receive(const wire::header& h, std::string_view body) {
         if (sound) changes_.tell(told.id);
         return sound;
     }
-    if (h.kind == wire::kind::run || h.kind == wire::kind::ran || h.kind == wire::kind::recall)
-        return receive_call(h, body);
+    if (is_about_call(h.kind)) return receive_call(h, body);
     if (const auto a = site_.serve(h, body, sound)) send(h.from, a->kind, h.call, a->body);
     return sound;
 }
@@ -191,7 +192,15 @@ void channel::changed(const object_id& id, std::span<const node_number> watchers
     }
 }
 
-void channel::lose(node_number node) {
+bool channel::forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept {
+    try {
+        return send(home_of(id, site_.nodes), wire::kind::place, 0, wire::encode(wire::place{id, owner, version}));
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+void channel::lose(node_number node) noexcept {
     site_.lose(node);
     changes_.break_feed();  // nobody tells of what that node owned, nor of what its transactions hold
     for (auto& l : by_slot_) {

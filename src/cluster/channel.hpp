@@ -85,15 +85,16 @@ public:
     [[nodiscard]] std::size_t most_bytes() const noexcept override;
     [[nodiscard]] bool send(unsigned to, std::uint64_t number, const forwarded_call& what) override;
     void recall(unsigned to, std::uint64_t number, bool stranded) override;
-    void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) override;
+    void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept override;
 
 private:
     friend class line;
     bool receive(const wire::header& h, std::string_view body) override;
-    void lose(node_number node) override;
+    void lose(node_number node) noexcept override;
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
     node_facts facts() override { return facts_(); }
     void changed(const object_id& id, std::span<const node_number> watchers) override;
+    [[nodiscard]] bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override;
     [[nodiscard]] bool receive_call(const wire::header& h, std::string_view body);
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 

@@ -1,5 +1,8 @@
 // The channel as the carrier of servers' calls: three messages beside those of blocks.
+#include <new>
+
 #include "cluster/channel.hpp"
+#include "cluster/protocol/call_messages.hpp"
 #include "wire/bytes.hpp"
 
 namespace tutti::cluster {
@@ -22,33 +25,18 @@ void channel::recall(unsigned to, std::uint64_t number, bool stranded) {
     send(static_cast<node_number>(to), wire::kind::recall, number, wire::encode(wire::recall{stranded}));
 }
 
-void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& how) {
-    send(static_cast<node_number>(to), wire::kind::ran, number, wire::encode(how));
+void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept {
+    try {
+        send(static_cast<node_number>(to), wire::kind::ran, number, wire::encode(how));
+    } catch (const std::bad_alloc&) {
+        // Whoever waits for it has to hear something: that this node is gone.
+        sockets_->give_up(static_cast<node_number>(to));
+    }
 }
 
 bool channel::receive_call(const wire::header& h, std::string_view body) {
     const std::lock_guard hold{calls_guard_};
-    switch (h.kind) {
-        case wire::kind::run: {
-            forwarded_call what;
-            if (!wire::decode(body, what)) return false;
-            if (calls_ != nullptr) calls_->run(h.from, h.call, std::move(what));
-            else answer(h.from, h.call, {.fate = forwarded_fate::declined, .answer = {}});
-            return true;
-        }
-        case wire::kind::ran: {
-            forwarded_answer how;
-            if (!wire::decode(body, how) || how.owner >= site_.nodes) return false;
-            if (calls_ != nullptr) calls_->answered(h.from, h.call, std::move(how));
-            return true;
-        }
-        default: {
-            wire::recall told;
-            if (!wire::decode(body, told)) return false;
-            if (calls_ != nullptr) calls_->recall(h.from, h.call, told.stranded);
-            return true;
-        }
-    }
+    return hand_over(h, body, site_.nodes, calls_, *this);
 }
 
 }  // namespace tutti::cluster

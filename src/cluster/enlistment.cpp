@@ -6,6 +6,7 @@
 #include "cluster/fault.hpp"
 #include "cluster/key.hpp"
 #include "cluster/peer_body.hpp"
+#include "core/conflict/contention_rank.hpp"
 #include "tutti/cluster/serializer.hpp"
 
 namespace tutti::cluster {
@@ -30,7 +31,8 @@ void enlistment::begin_attempt() {
     else if (descriptor_.run.attempt == 1) claims_.begin_execution();
     if (enrolled_) body_.bells().leave(bell_);
     enrolled_ = false;
-    if (defeats_ != 0) line_.pause(defeats_);
+    if (defeats_ == 0) work_in_vain_ = 0;
+    else pause_after_defeat();
     const bool snapshot = is_reader();
     spoilt_ = false;
     again_.clear();
@@ -40,6 +42,53 @@ void enlistment::begin_attempt() {
         api::go_back_over_reads(descriptor_);
         restart();
     }
+    if (!snapshot) mind_others();
+}
+
+void enlistment::pause_after_defeat() {
+    // What an attempt had reserved is free for it, unless another goes first.
+    if (was_shielded_ && !work_.was_outranked()) return;
+    if (api::contention_of(descriptor_).how.pauses) line_.pause(defeats_);
+}
+
+enlistment& enlistment::leader() {
+    core::descriptor* d = &descriptor_;
+    while (d->outer != nullptr && d->outer->running()) d = d->outer;
+    if (d == &descriptor_) return *this;
+    auto& whole = static_cast<enlistment&>(body_.here(*d));
+    return whole.joined() ? whole : *this;
+}
+
+void enlistment::mind_others() {
+    using enum core::distant_conduct::claim;
+    const api::contention c = api::contention_of(descriptor_);
+    manners m{.waits = c.how.waits};
+    enlistment& whose = leader();
+    const bool has_lost = whose.defeats_ != 0;
+    bool asserts = true;
+    switch (c.how.by) {
+        case none: asserts = false; break;
+        case age: asserts = has_lost; break;
+        case work:
+            asserts = has_lost;
+            m.as.rank = whose.work_in_vain_;
+            m.counts_objects = true;
+            break;
+        case priority: [[fallthrough]];
+        case deadline:
+            m.as.rank = c.rank;
+            asserts = c.rank > 0;
+            break;
+        case all: m.as.rank = highest_rank - 1; break;
+    }
+    const bool senior = c.senior || (c.bounded && whose.defeats_ >= core::defeats_to_seniority);
+    if (senior) m = {.waits = true, .as = {.rank = highest_rank}};
+    if (asserts || senior) {
+        m.as.age = whose.claims_.age();
+        m.shield = &claims_;
+    }
+    was_shielded_ = m.shield != nullptr;
+    work_.behave(m);
 }
 
 /// Whether the outermost block has promised to write nothing.
@@ -47,6 +96,7 @@ bool enlistment::is_reader() const noexcept { return descriptor_.run.how->read_o
 
 void enlistment::note_defeat(rollback_reason why) noexcept {
     ++defeats_;
+    work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
     tally_.doom(why);
 }
 
@@ -202,6 +252,12 @@ void enlistment::end_claims() noexcept {
     else claims_.release();
 }
 
+void enlistment::end_attempt() noexcept {
+    tally_.contended(work_.waits(), work_.is_shielded());
+    work_.end_snapshot();
+    end_claims();
+}
+
 void enlistment::acquire(std::span<const named_lock> locks) {
     if (descriptor_.bound_to_commit()) {
         throw usage_error{
@@ -301,8 +357,7 @@ vote enlistment::prepare() {
 
 void enlistment::commit() noexcept {
     if (work_.holds()) work_.commit();
-    work_.end_snapshot();
-    end_claims();
+    end_attempt();
     defeats_ = 0;
     tally_.committed();
 }

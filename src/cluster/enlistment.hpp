@@ -4,6 +4,8 @@
 //                         block has promised to write nothing
 //   the snapshot moves    forwards to the node's clock: what others on this node committed here may depend on commits
 //                         of the cluster that came after what this transaction has read of it
+//   contention            does as the block's policy says, or as one that has lost too often: waits for others or not,
+//                         goes before them or not
 //   a conflict            goes back to the innermost block that had begun when the first stale object was opened
 //   a checkpoint ends     asks for every object once more, unless it has just done so
 //   retry                 a bell (bells.hpp), which the owners of what was read have rung
@@ -48,8 +50,7 @@ public:
     bool hold_still() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
     void rolled_back() noexcept override {
-        work_.end_snapshot();
-        end_claims();
+        end_attempt();
         tally_.rolled_back();
     }
 
@@ -57,6 +58,11 @@ private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
     void touch();
     void begin_attempt();
+    /// Tells the attempt how to behave.
+    void mind_others();
+    void pause_after_defeat();
+    /// Whose age and defeats count: those of the outermost block that runs around this one, if it has opened objects.
+    [[nodiscard]] enlistment& leader();
     void open_new(std::span<const object_id> ids);
     /// Of an irrevocable block: waits for the objects, however long others hold them.
     [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);
@@ -82,16 +88,19 @@ private:
     /// The attempt is over. An undo action may run blocks of its own on this context, which end before the attempt that
     /// it undoes; its locks stay until then.
     void end_claims() noexcept;
+    void end_attempt() noexcept;
 
     site& site_;
     line& line_;
     peer_body& body_;
     transaction work_;
     claims claims_;
-    unsigned blocks_of_undo_ = 0;   // that run while the locks of a block that is rolled back are held
-    std::vector<object_id> again_;  // what is opened with the next object
-    bool spoilt_ = false;           // variables are of a later state than objects, whose node did not answer
-    bool looked_ = false;           // at every object, as of now, since the last was opened
+    unsigned blocks_of_undo_ = 0;    // that run while the locks of a block that is rolled back are held
+    std::vector<object_id> again_;   // what is opened with the next object
+    std::int64_t work_in_vain_ = 0;  // objects that attempts of this execution have opened and lost, and the attempts
+    bool was_shielded_ = false;      // the last attempt
+    bool spoilt_ = false;            // variables are of a later state than objects, whose node did not answer
+    bool looked_ = false;            // at every object, as of now, since the last was opened
     bell bell_{0};
     bool enrolled_ = false;
 };

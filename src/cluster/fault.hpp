@@ -36,6 +36,18 @@ enum class fault : std::uint8_t {
     lock_what_is_reserved,         ///< others lock what it has reserved
     reservation_ends_with_answer,  ///< or are let to, as soon as it has been told
     write_beside_readers,          ///< it does not wait for commits that have read what it writes
+    no_age,                        ///< no message carries the age of an execution
+    priority_not_carried,          ///< nor its rank
+    tie_not_broken,                ///< two of one rank and age do not go before each other
+    decided_gives_way,             ///< a commit that has been promised its locks loses them to one that goes first
+    protect_nobody,                ///< a reservation that is not firm keeps nobody out
+    protection_never_ends,         ///< what was reserved for an execution stays so when it is over
+    forget_what_is_locked,         ///< a directory drops an entry that a transaction has locked
+    forget_at_home,                ///< a home drops its pointer
+    forget_in_silence,             ///< a former owner drops its pointer, or a trace, and does not tell the home
+    forget_the_version,            ///< a home that drops a trace shows the object as never written
+    forget_before_readers,         ///< it does not wait for readers of older times
+    forget_who_watches,            ///< an owner gives a trace to its home though a block sleeps over it
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -98,6 +98,8 @@ node_facts peer_body::facts() const {
     f.entries = kept.entries;
     f.old_values = kept.old_values;
     f.old_bytes = kept.old_bytes;
+    f.locks_refused = kept.outranked;
+    f.given_way = kept.given_way;
     channel_.describe(f);
     return f;
 }

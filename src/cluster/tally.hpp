@@ -29,6 +29,11 @@ public:
         rewinds_.add_one();
         doom(rollback_reason::other);
     }
+    /// The attempt has asked for so long, and `shielded`: kept others from what it had opened.
+    void contended(unsigned waits, bool shielded) noexcept {
+        if (waits != 0) conflict_waits_.add(waits);
+        if (shielded) protected_attempts_.add_one();
+    }
     void committed() noexcept {
         commits_.add_one();
         if (!running_.empty()) running_.pop_back();
@@ -45,6 +50,8 @@ public:
         sum.begins += begins_.get();
         sum.commits += commits_.get();
         sum.rewinds += rewinds_.get();
+        sum.conflict_waits += conflict_waits_.get();
+        sum.protected_attempts += protected_attempts_.get();
         sum.reader_aborts += reader_aborts_.get();
         for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
     }
@@ -60,7 +67,7 @@ private:
         bool of_reader;
     };
     std::vector<attempt> running_;
-    observe::counter begins_, commits_, reader_aborts_, rewinds_;
+    observe::counter begins_, commits_, reader_aborts_, rewinds_, conflict_waits_, protected_attempts_;
     std::array<observe::counter, rollback_reasons> rolled_back_;
 };
 

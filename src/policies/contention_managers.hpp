@@ -19,8 +19,11 @@ inline core::verdict older_wins(core::descriptor& self, core::descriptor& other,
     return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
 }
 
-inline constexpr core::policy timestamp{
-    .name = "timestamp", .summary = "the older wins", .conflict = older_wins, .pause = core::pause_patiently};
+inline constexpr core::policy timestamp{.name = "timestamp",
+                                        .summary = "the older wins",
+                                        .conflict = older_wins,
+                                        .pause = core::pause_patiently,
+                                        .abroad = {.by = core::distant_conduct::claim::age}};
 
 // ---- patient, the default: wait for the other. The conflict has spun for a microsecond by then.
 //
@@ -56,7 +59,8 @@ inline constexpr core::policy aggressive{.name = "aggressive",
                                          .summary = "kill the other",
                                          .conflict = overcome,
                                          .pause = let_the_killer_go_first,
-                                         .bounded = false};
+                                         .bounded = false,
+                                         .abroad = {.by = core::distant_conduct::claim::all}};
 
 // ---- karma: the transaction that has done more work wins (Scherer, Scott: PODC 2005). Work is what this attempt and
 // those that were rolled back have read. The other's running attempt cannot be looked into, and counts for nothing.
@@ -83,7 +87,8 @@ inline constexpr core::policy karma{.name = "karma",
                                     .summary = "whoever has done more work in vain wins, then the older",
                                     .conflict = more_work_wins,
                                     .pause = core::pause_patiently,
-                                    .abort = add_work};
+                                    .abort = add_work,
+                                    .abroad = {.by = core::distant_conduct::claim::work}};
 
 // ---- priority: the higher options::priority wins; of equals the older.
 
@@ -100,7 +105,8 @@ inline constexpr core::policy priority{.name = "priority",
                                        .summary = "the higher priority wins, then the older",
                                        .conflict = higher_rank_wins,
                                        .pause = core::pause_patiently,
-                                       .start = announce_priority};
+                                       .start = announce_priority,
+                                       .abroad = {.by = core::distant_conduct::claim::priority}};
 
 // ---- deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a
 // deadline comes after all that have one. Readers are met where their reads are visible, as they are when a deadline
@@ -116,6 +122,7 @@ inline constexpr core::policy deadline{.name = "deadline",
                                        .summary = "the earlier deadline wins, then the older",
                                        .conflict = higher_rank_wins,
                                        .pause = core::pause_patiently,
-                                       .start = announce_deadline};
+                                       .start = announce_deadline,
+                                       .abroad = {.by = core::distant_conduct::claim::deadline}};
 
 }  // namespace tutti::policies

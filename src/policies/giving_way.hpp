@@ -16,6 +16,9 @@ inline core::verdict give_way(core::descriptor& /*self*/, core::descriptor& /*ot
     return core::verdict::abort_self;
 }
 
+/// Others are not waited for, in this process or another, but between two attempts.
+inline constexpr core::distant_conduct give_way_abroad{.waits = false};
+
 // ---- suicide: run again at once. The baseline of Maldonado et al.; only chance keeps two transactions from aborting
 // each other for ever.
 
@@ -25,7 +28,8 @@ inline constexpr core::policy suicide{.name = "suicide",
                                       .summary = "abort oneself and run again at once",
                                       .conflict = give_way,
                                       .pause = go_on,
-                                      .bounded = false};
+                                      .bounded = false,
+                                      .abroad = {.waits = false, .pauses = false}};
 
 // ---- delay: wait until the orec that was contended is free (TinySTM's CM_DELAY).
 
@@ -42,14 +46,16 @@ inline void pause_for_orec(core::descriptor& self) noexcept {
 inline constexpr core::policy delay{.name = "delay",
                                     .summary = "abort oneself and wait until what it met is free",
                                     .conflict = give_way,
-                                    .pause = pause_for_orec};
+                                    .pause = pause_for_orec,
+                                    .abroad = give_way_abroad};
 
 // ---- backoff: wait for a random time that doubles with each attempt, up to some 60 us.
 
 inline constexpr core::policy backoff{.name = "backoff",
                                       .summary = "abort oneself and wait for a random time that doubles each time",
                                       .conflict = give_way,
-                                      .pause = core::back_off};
+                                      .pause = core::back_off,
+                                      .abroad = give_way_abroad};
 
 // ---- yield: give the processor to others once (Maldonado et al., 2.3 and algorithm 3).
 
@@ -64,7 +70,8 @@ inline void pause_by_yielding(core::descriptor& self) noexcept {
 inline constexpr core::policy yield{.name = "yield",
                                     .summary = "abort oneself and give the processor to others once",
                                     .conflict = give_way,
-                                    .pause = pause_by_yielding};
+                                    .pause = pause_by_yielding,
+                                    .abroad = give_way_abroad};
 
 // ---- serialize-spin and serialize: run again after the winner has committed (hard serialization: Maldonado et al.,
 // 2.1 and algorithm 1). The paper's WAIT and RELEASEALL are core::wait_for_commit and the end of every attempt, which
@@ -83,10 +90,12 @@ void pause_until_commit(core::descriptor& self) noexcept {
 inline constexpr core::policy serialize_spin{.name = "serialize-spin",
                                              .summary = "run after the commit of the winner; spin until then",
                                              .conflict = give_way,
-                                             .pause = pause_until_commit<true>};
+                                             .pause = pause_until_commit<true>,
+                                             .abroad = give_way_abroad};
 inline constexpr core::policy serialize{.name = "serialize",
                                         .summary = "run after the commit of the winner; sleep until then",
                                         .conflict = give_way,
-                                        .pause = pause_until_commit<false>};
+                                        .pause = pause_until_commit<false>,
+                                        .abroad = give_way_abroad};
 
 }  // namespace tutti::policies

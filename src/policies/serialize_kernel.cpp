@@ -36,7 +36,8 @@ const core::policy serialize_kernel{.name = "serialize-kernel",
                                     .conflict = give_way,
                                     .pause = pause_in_kernel,
                                     .start = show,
-                                    .end = core::hide_in_kernel};
+                                    .end = core::hide_in_kernel,
+                                    .abroad = give_way_abroad};
 
 const core::policy serialize_soft_kernel{
     .name = "serialize-soft-kernel",
@@ -44,6 +45,7 @@ const core::policy serialize_soft_kernel{
     .conflict = give_way,
     .pause = pause_at_lower_weight,
     .start = show,
-    .end = end_softly};
+    .end = end_softly,
+    .abroad = give_way_abroad};
 
 }  // namespace tutti::policies

@@ -112,6 +112,7 @@ const core::policy serialize_soft{.name = "serialize-soft",
                                   .pause = pause_nicely,
                                   .start = hear_of_end,
                                   .end = clear_row_and_column,
-                                  .copy = hold_while_copied};
+                                  .copy = hold_while_copied,
+                                  .abroad = give_way_abroad};
 
 }  // namespace tutti::policies

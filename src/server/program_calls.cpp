@@ -88,7 +88,13 @@ void program_calls::call(const invocation& what, std::vector<std::string> argume
         refused = draining_;
         if (watcher_rests_) changed_.notify_one();
     }
-    if (!refused && runs_.submit({&j, 1}) == 1) static_cast<void>(made.release());
+    std::size_t accepted = 0;
+    try {
+        if (!refused) accepted = runs_.submit({&j, 1});
+    } catch (const std::bad_alloc&) {
+        // It is refused.
+    }
+    if (accepted == 1) static_cast<void>(made.release());
     else refuse_it(*made);
 }
 

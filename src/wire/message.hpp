@@ -16,7 +16,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 6;
+inline constexpr std::uint8_t protocol_version = 8;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -39,7 +39,7 @@ enum class kind : std::uint8_t {
     run,      ///< a call of a procedure, cluster::forwarded_call; answered by ran
     ran,      ///< cluster::forwarded_answer
     recall,   ///< not answered
-    reserve,  ///< an irrevocable block's fetch; answered by fetched
+    reserve,  ///< a fetch that keeps writers out; answered by fetched
 };
 
 /// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
@@ -94,6 +94,16 @@ struct transaction_name {
     }
 };
 
+/// Which of two that want one object goes first: the higher rank; of equals the older; of these the lower node.
+struct precedence {
+    std::int64_t rank = 0;
+    std::uint64_t age = 0;  ///< what the clock said when the execution drew it, unique on its node; 0: younger than all
+    template <class V>
+    void fields(V& v) {
+        v(rank), v(age);
+    }
+};
+
 /// In the place of a time: as it is now.
 inline constexpr std::uint64_t newest = ~std::uint64_t{0};
 
@@ -138,15 +148,18 @@ struct fetched {
     }
 };
 
-/// To the owners of what an irrevocable block opens. `who` is a hold, as of abstract locks, and its release frees all.
+/// To the owners of what an irrevocable block, or one that asserts itself, opens. `who` is a hold, as of abstract
+/// locks, and its release frees all.
 struct reserve {
     transaction_name who;
+    precedence as{};
+    bool firm = false;    ///< of an irrevocable block: whoever goes first
     bool alone = false;   ///< no commit that has read it takes a lock any more: it is about to be written
     bool values = false;  ///< the answer holds them
     std::vector<object_id> ids;
     template <class V>
     void fields(V& v) {
-        v(who), v(alone), v(values), v(ids);
+        v(who), v(as), v(firm), v(alone), v(values), v(ids);
     }
 };
 
@@ -206,12 +219,13 @@ struct write_item {
 
 struct prepare {
     transaction_name who;
+    precedence as{};
     bool decide = false;  ///< commits at once if it can: the answer is the decision
     std::vector<read_item> reads;
     std::vector<write_item> writes;
     template <class V>
     void fields(V& v) {
-        v(who), v(decide), v(reads), v(writes);
+        v(who), v(as), v(decide), v(reads), v(writes);
     }
 };
 
@@ -236,12 +250,22 @@ struct place {
     }
 };
 
+/// Why a lock is not given, the later the worse.
+enum class obstacle : std::uint8_t {
+    none,
+    outranked,  ///< it is reserved for a block that goes first
+    locked,     ///< a commit that is under way has a lock
+    stale,      ///< it is not what was read
+};
+constexpr obstacle last(obstacle) noexcept { return obstacle::stale; }
+
 struct answered {
     bool yes = false;
     std::uint64_t version = 0;  ///< of the commit, where prepare was told to decide
+    obstacle why{};             ///< of a no, that of the first lock that was not given
     template <class V>
     void fields(V& v) {
-        v(yes), v(version);
+        v(yes), v(version), v(why);
     }
 };
 

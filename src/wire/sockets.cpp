@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "wire/bytes.hpp"
@@ -311,21 +312,38 @@ void sockets::read_next(peer& p) {
         const ssize_t got = ::recv(p.socket().native_handle(), read_buffer_.get(), read_size, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
         const std::string_view came{read_buffer_.get(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
-        const std::size_t had = p.input.size();
-        if (tls_session* const tls = p.link->tls.get(); tls == nullptr) p.input.append(came);
-        else if (!tls->open(came, p.input)) return end(p);
-        p.silent.store(0, std::memory_order_relaxed);
-        received_bytes_.add(p.input.size() - had);  // as what is sent: without what TLS adds
-        if (!serve(p)) return end(p);
+        bool goes_on = false;
+        try {
+            goes_on = hear(p, came);
+        } catch (const std::bad_alloc&) {
+            // What it asked for may be half done: it must not take it for done, nor for undone.
+        }
+        if (!goes_on) return end(p);
         read_next(p);
     });
 }
 
+/// False: there is something that is no frame.
+bool sockets::hear(peer& p, std::string_view came) {
+    const std::size_t had = p.input.size();
+    if (tls_session* const tls = p.link->tls.get(); tls == nullptr) p.input.append(came);
+    else if (!tls->open(came, p.input)) return false;
+    p.silent.store(0, std::memory_order_relaxed);
+    received_bytes_.add(p.input.size() - had);  // as what is sent: without what TLS adds
+    return serve(p);
+}
+
 /// Everything that has come. False: there is something that is no frame.
 bool sockets::serve(peer& p) {
-    serving_peer = &p;
-    const bool sound = cut(p);
-    serving_peer = nullptr;
+    struct serving {
+        explicit serving(const peer& whom) noexcept { serving_peer = &whom; }
+        ~serving() { serving_peer = nullptr; }
+    };
+    bool sound = false;
+    {
+        const serving it{p};
+        sound = cut(p);
+    }
     if (sound) flush(p);
     return sound;
 }
@@ -348,6 +366,7 @@ bool sockets::send(node_number to, header h, std::string_view body) {
     bytes_.fetch_add(header::size + body.size(), std::memory_order_relaxed);
     {
         const std::lock_guard hold{p.guard};
+        p.output.reserve(p.output.size() + header::size + body.size());  // half a frame would be the end of all others
         writer{p.output}(h);
         p.output.append(body);
         p.spoken = true;
@@ -356,6 +375,12 @@ bool sockets::send(node_number to, header h, std::string_view body) {
     }
     if (serving_peer != &p) flush(p);
     return true;
+}
+
+void sockets::give_up(node_number to) noexcept {
+    const peer& p = *peers_[to];
+    if (!p.open.load(std::memory_order_acquire)) return;
+    ::shutdown(p.socket().native_handle(), SHUT_RDWR);  // the thread that reads finds its end, and tells the handler
 }
 
 /// Bytes could not be sealed or sent, which the reading thread need not learn: the error may be one of memory. Nothing
@@ -428,7 +453,11 @@ void sockets::beat() {
                 spoken = std::exchange(p->spoken, false);
             }
             if (spoken) continue;
-            handler_.beat(p->number);
+            try {
+                handler_.beat(p->number);
+            } catch (const std::bad_alloc&) {
+                // The next beat is soon enough.
+            }
             const std::lock_guard hold{p->guard};
             p->spoken = false;  // the next beat is due as ever
         }

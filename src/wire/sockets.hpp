@@ -54,7 +54,7 @@ public:
         /// A frame has come. False: its bytes make no sense, and the connection ends.
         virtual bool receive(const header& h, std::string_view body) = 0;
         /// A connection has ended, once for each node. Not during the destructor.
-        virtual void lose(node_number node) = 0;
+        virtual void lose(node_number node) noexcept = 0;
         /// Nothing was sent to that node for a beat: sends it something.
         virtual void beat(node_number node) = 0;
         /// What an observer is told.
@@ -72,7 +72,10 @@ public:
 
     /// False if that node is gone. Never blocks: what the kernel does not take now is kept. From the handler, the frame
     /// waits for the end of the read that it answers.
+    /// Throws std::bad_alloc; either the whole frame goes out then, or nothing of it.
     bool send(node_number to, header h, std::string_view body);
+    /// Ends the connection: that node counts as gone, here at once and there when it looks.
+    void give_up(node_number to) noexcept;
 
     /// Traffic, peers and observers, of the facts of this node.
     void describe(cluster::node_facts& to) const;
@@ -90,6 +93,7 @@ private:
     void admit(const std::shared_ptr<connection>& c);
     void adopt(const std::shared_ptr<connection>& c, node_number from);
     void read_next(peer& p);
+    bool hear(peer& p, std::string_view came);
     bool serve(peer& p);
     bool cut(peer& p);
     void flush(peer& p);

@@ -1,6 +1,7 @@
 #include "cluster/history.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tutti::cluster::testing {
@@ -56,11 +57,12 @@ std::string name_of_cycle(const std::vector<std::vector<edge_to>>& after) {
 }  // namespace
 
 std::string history::judge() const {
-    // Who erased what at which version: an object that does not exist carries no tag.
-    std::map<std::pair<object_id, std::uint64_t>, writer_tag> erasers;
+    // Who wrote what at which version: an object that does not exist carries no tag, and perhaps the version of another
+    // one that was erased later, where both were forgotten.
+    std::map<std::pair<object_id, std::uint64_t>, writer_tag> writers;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
         if (!attempts_[i].committed) continue;
-        for (const object_id& id : attempts_[i].erased) erasers[{id, attempts_[i].version}] = i + 1;
+        for (const object_id& id : attempts_[i].writes) writers[{id, attempts_[i].version}] = i + 1;
     }
     const auto writer_of = [&](const seen& s, writer_tag& tag) {
         tag = s.tag;
@@ -69,11 +71,10 @@ std::string history::judge() const {
             return std::ranges::find(attempts_[tag - 1].writes, s.id) != attempts_[tag - 1].writes.end();
         }
         tag = 0;
-        if (s.version == 0) return true;
-        const auto at = erasers.find({s.id, s.version});
-        if (at == erasers.end()) return false;
-        tag = at->second;
-        return true;
+        const auto later = writers.upper_bound({s.id, s.version});
+        if (later == writers.begin() || std::prev(later)->first.first != s.id) return true;  // never written
+        tag = std::prev(later)->second;
+        return std::ranges::find(attempts_[tag - 1].erased, s.id) != attempts_[tag - 1].erased.end();
     };
 
     // The order of the writes of each object: every writer has read what it replaces.

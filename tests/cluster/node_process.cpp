@@ -7,6 +7,9 @@
 //                 one ran more than once
 //   value         says what that object of this node is
 //   cancel <n>    n blocks that touch that object and are cancelled
+//   storm         a thread writes objects that all nodes share, one after the other, until the process ends
+//   endure <p>    a block of policy p that reads all of those for a while, and writes one: says how many attempts it
+//                 took
 //   look <n>      n blocks, each of which looks for another object, so that all nodes are asked
 //   hold          an irrevocable block opens those objects of all nodes, says "held", and never ends
 //   doze          one more thread sleeps in retry until the end
@@ -17,6 +20,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <sstream>
@@ -82,6 +86,42 @@ bool sweep(node& here, long times) {
     return runs == times;
 }
 
+constexpr unsigned shared_objects = 16;
+
+ref<long> shared_object(node& here, unsigned i) { return {here, {78, i % shared_objects}}; }
+
+void storm(node& here, const std::stop_token& over) {
+    try {
+        for (unsigned i = here.number(); !over.stop_requested(); ++i) {
+            const ref<long> one = shared_object(here, i * 7);
+            atomically([&](tx& t) {
+                if (one.find(t) == nullptr) one.publish(t, 1);
+                else one.write(t) += 1;
+            });
+        }
+    } catch (const cluster::node_lost&) {
+        return;  // the others have ended first
+    }
+}
+
+/// How many attempts a block takes that looks at every shared object, and writes the first.
+long endure(node& here, const std::string& by) {
+    use_policy(by);
+    long attempts = 0, sum = 0;
+    atomically([&](tx& t) {
+        ++attempts;
+        sum = 0;
+        for (unsigned i = 0; i < shared_objects; ++i) {
+            const long* const one = shared_object(here, i).find(t);
+            sum += one != nullptr ? *one : 0;
+            std::this_thread::sleep_for(std::chrono::milliseconds{2});
+        }
+        if (shared_object(here, 0).find(t) != nullptr) shared_object(here, 0).write(t) += 1;
+        else shared_object(here, 0).publish(t, 1);
+    });
+    return attempts;
+}
+
 [[noreturn]] void hold(node& here) {
     atomically({.mode = mode::irrevocable}, [&](tx& t) {
         for (unsigned i = 0; i < here.nodes(); ++i) (void)ref<long>{here, name_of_counter(i)}.find(t);
@@ -130,15 +170,22 @@ int main(int argc, char** argv) {
         node here{how};
         std::cout << "ready " << here.metrics_port() << std::endl;
         dozers asleep{here};
+        std::jthread weather;
         for (std::string line; std::getline(std::cin, line);) {
             std::istringstream words{line};
             std::string verb;
             long times = 0;
-            words >> verb >> times;
+            std::string argument;
+            words >> verb >> argument;
+            if (argument.find_first_not_of("0123456789") == std::string::npos && !argument.empty())
+                times = std::stol(argument);
             std::string said = "done";
             if (verb == "hold") hold(here);
             else if (verb == "doze") asleep.one_more();
             else if (verb == "sweep") said = sweep(here, times) ? "done" : "twice";
+            else if (verb == "storm")
+                weather = std::jthread{[&here](const std::stop_token& over) { storm(here, over); }};
+            else if (verb == "endure") said = std::to_string(endure(here, argument));
             else if (verb == "value") said = std::to_string(value(here));
             else if (!run(here, verb, times)) said = "lost";
             std::cout << said << std::endl;

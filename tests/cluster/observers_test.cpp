@@ -274,7 +274,7 @@ TEST(cluster_versions, that_differ_are_named) {
         said = e.what();
     }
     other.join();
-    EXPECT_NE(said.find("node 1 speaks version 2 of the protocol, and this one version 6"), std::string::npos) << said;
+    EXPECT_NE(said.find("node 1 speaks version 2 of the protocol, and this one version 8"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -33,6 +33,47 @@ struct store_test : ::testing::Test {
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
 
+// S8: who passes a reservation, and who gets it.
+TEST_F(store_test, reservations_give_way_to_those_that_go_first) {
+    using tutti::wire::obstacle;
+    using tutti::wire::whereabouts;
+    const auto reserve = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age, bool firm = false) {
+        tutti::wire::object_view view;
+        const bool fresh =
+            objects.reserve(id, {.who = {1, slot, 1}, .as = {rank, age}, .firm = firm, .ids = {}}, true, view);
+        EXPECT_EQ(view.where, whereabouts::here);
+        return fresh;
+    };
+    const auto lock = [this](std::uint16_t slot, std::int64_t rank, std::uint64_t age) {
+        const transaction_name who{1, slot, 1};
+        const obstacle why = objects.lock_to_write(id, 0, who, {rank, age});
+        if (why == obstacle::none) objects.unlock(id, who);
+        return why;
+    };
+    EXPECT_TRUE(reserve(1, 0, 5));
+    EXPECT_FALSE(reserve(1, 0, 5)) << "it was the thread's";
+    EXPECT_EQ(lock(1, 0, 5), obstacle::none) << "its own";
+    EXPECT_EQ(lock(2, 0, 5), obstacle::none) << "of the same execution";
+    EXPECT_EQ(lock(2, 0, 0), obstacle::outranked) << "no age is younger than any";
+    EXPECT_EQ(lock(2, 0, 6), obstacle::outranked) << "younger";
+    EXPECT_EQ(lock(2, -1, 4), obstacle::outranked) << "a lower rank";
+    EXPECT_EQ(objects.count().outranked, 3u);
+    EXPECT_EQ(objects.count().given_way, 0u);
+    EXPECT_EQ(lock(2, 0, 4), obstacle::none) << "older";
+    EXPECT_EQ(lock(2, 1, 0), obstacle::none) << "a higher rank";
+    EXPECT_EQ(objects.count().given_way, 2u);
+    EXPECT_FALSE(reserve(2, 0, 6)) << "it just looks";
+    EXPECT_TRUE(reserve(2, 0, 4)) << "it takes over";
+    EXPECT_EQ(lock(1, 0, 5), obstacle::outranked);
+    objects.end_reservation(id, 1u << 16 | 1);
+    EXPECT_EQ(lock(1, 0, 5), obstacle::outranked) << "the release of one who has lost it";
+    EXPECT_TRUE(reserve(3, 0, 0, true)) << "a firm one takes over from all";
+    EXPECT_EQ(lock(2, 9, 1), obstacle::outranked);
+    EXPECT_FALSE(reserve(2, 9, 1));
+    objects.end_reservation(id, 1u << 16 | 3);
+    EXPECT_EQ(lock(2, 0, 0), obstacle::none);
+}
+
 TEST_F(store_test, objects_and_old_values_are_counted) {
     const auto expect = [this](std::uint64_t there, std::uint64_t entries, std::uint64_t old, const char* when) {
         const store::figures f = objects.count();
@@ -42,7 +83,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
         EXPECT_EQ(f.old_bytes == 0, old == 0) << when;
     };
     const auto write = [this](std::uint64_t version, tutti::wire::action what) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, what, "bytes", version, other);
     };
     expect(0, 0, 0, "at first");
@@ -57,12 +98,14 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
     expect(0, 1, 5, "moved away");
     objects.install(id, true, "back", 9, 1);
     expect(1, 1, 5, "here again");
-    objects.point({7, 7}, 1, 1);
+    object_id another{7, 7};
+    while (home_of(another, 2) == 0) ++another.low;
+    objects.point(another, 1, 1);
     expect(1, 2, 5, "a pointer to another");
     readers.leave(reader);
     readers.hear(1, 9);
     clock.raise_to(9);
-    ASSERT_TRUE(objects.lock_to_write(id, 9, other));
+    ASSERT_EQ(objects.lock_to_write(id, 9, other), tutti::wire::obstacle::none);
     objects.settle(id, tutti::wire::action::put, "bytes", 10, other);
     EXPECT_LE(objects.count().old_values, 1u) << "nobody asks for them any more";
 }
@@ -71,7 +114,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
 TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
     clock.raise_to(3);
     readers.hear(1, 0);
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     objects.install(id, true, "new", 9, 1);
     EXPECT_EQ(look(5).where, tutti::wire::whereabouts::busy) << "whether version 5 came here or there is not known yet";
     objects.settle(id, tutti::wire::action::leave, {}, 7, other);
@@ -86,7 +129,7 @@ TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
 
 TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
     for (std::uint64_t version = 1; version <= 3; ++version) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, std::to_string(version), version, other);
     }
     EXPECT_FALSE(look(0).exists);
@@ -95,9 +138,9 @@ TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
     EXPECT_EQ(look(3).bytes, "3");
     readers.leave(reader);
     readers.hear(1, 3);
-    ASSERT_TRUE(objects.lock_to_write(id, 3, other));
+    ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::obstacle::none);
     objects.settle(id, tutti::wire::action::put, "4", 4, other);
-    ASSERT_TRUE(objects.lock_to_write(id, 4, other));
+    ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::obstacle::none);
     objects.settle(id, tutti::wire::action::put, "5", 5, other);
     EXPECT_EQ(look(2).where, tutti::wire::whereabouts::too_old);
     EXPECT_EQ(look(4).bytes, "4");
@@ -106,7 +149,7 @@ TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
 // A node that says nothing must not make the others keep everything.
 TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
     for (std::uint64_t version = 1; version <= 100'000; ++version) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, "x", version, other);
     }
     EXPECT_EQ(look(0).where, tutti::wire::whereabouts::too_old);
@@ -116,7 +159,7 @@ TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
 // Whatever was large among them.
 TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones_alternate) {
     for (std::uint64_t version = 1; version <= 200; ++version) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, std::string(version % 2 << 20, 'x'), version, other);
     }
     EXPECT_EQ(look(100).where, tutti::wire::whereabouts::too_old);
@@ -128,8 +171,203 @@ struct recorder final : audience {
     void changed(const object_id& of, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) told.emplace_back(of, n);
     }
+    bool forgets(const object_id& of, node_number owner, std::uint64_t version) noexcept override {
+        forgotten.push_back({of, owner, version});
+        return true;
+    }
+    std::vector<tutti::wire::place> forgotten;
     std::vector<std::pair<object_id, node_number>> told;
 };
+
+// ---- S9
+
+struct forgetting_test : store_test {
+    forgetting_test() {
+        objects.tell(all);
+        objects.limit({.pointers = 0, .erased = 0});
+        objects_of_1.tell(all);
+        objects_of_1.limit({.pointers = 0, .erased = 0});
+    }
+    /// Nobody asks for what was before that.
+    void pass(std::uint64_t version) {
+        clock.raise_to(version);
+        for (snapshots* s : {&readers, &readers_of_1}) {
+            s->hear(0, version);
+            s->hear(1, version);
+        }
+    }
+    void leave() {
+        if (std::exchange(reads, false)) readers.leave(reader);
+    }
+    void write(std::uint64_t from, std::uint64_t version, tutti::wire::action what) {
+        ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::obstacle::none);
+        objects.settle(id, what, "bytes", version, other);
+    }
+    /// Something happens in the shard.
+    void stir(store& s) const { s.unlock(id, {.node = 1, .slot = 9, .sequence = 9}); }
+
+    recorder all;
+    bool reads = true;
+    snapshots readers_of_1{1, 2, clock};
+    store objects_of_1{1, 2, clock, readers_of_1};
+};
+
+// Catches an entry for each id that was ever asked for.
+TEST_F(forgetting_test, what_was_asked_for_and_does_not_exist_leaves_nothing) {
+    tutti::wire::object_view view;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        const object_id absent{3, i};
+        objects.look(absent, view);
+        if (objects.lock_to_read(absent, view.version, other) == tutti::wire::obstacle::none)
+            objects.unlock(absent, other);
+        if (objects.lock_to_write(absent, view.version, other) == tutti::wire::obstacle::none)
+            objects.unlock(absent, other);
+        EXPECT_EQ(objects.lock_to_read(absent, 7, other), tutti::wire::obstacle::stale);
+        const transaction_name holder{.node = 1, .slot = 1, .sequence = 1};
+        if (objects.reserve(absent, {.who = holder, .ids = {}}, true, view))
+            objects.end_reservation(absent, holder.thread());
+    }
+    EXPECT_EQ(objects.count().entries, 0u);
+}
+
+// Catches an absent object that is older than its erasure, for those who saw it, and for those who did not.
+TEST_F(forgetting_test, an_erased_object_is_forgotten_with_its_version) {
+    write(0, 1, tutti::wire::action::put);
+    write(1, 2, tutti::wire::action::erase);
+    EXPECT_EQ(objects.count().entries, 1u) << "somebody may ask for what it was";
+    leave();
+    pass(2);
+    write(2, 3, tutti::wire::action::put);
+    write(3, 4, tutti::wire::action::erase);
+    EXPECT_EQ(objects.count().entries, 1u);
+    pass(4);
+    objects.unlock(id, other);
+    EXPECT_TRUE(objects.is_current(id, 4));
+    stir(objects);
+    write(4, 5, tutti::wire::action::erase);  // makes it forget the values before it
+    pass(5);
+    stir(objects);
+    stir(objects);
+    EXPECT_LE(objects.count().entries, 1u);
+    EXPECT_GE(look().version, 4u);
+    EXPECT_FALSE(objects.is_current(id, 0));
+}
+
+TEST_F(forgetting_test, what_is_locked_or_reserved_stays) {
+    ASSERT_EQ(objects.lock_to_read(id, 0, other), tutti::wire::obstacle::none);
+    stir(objects);
+    const transaction_name another{.node = 1, .slot = 1, .sequence = 1};
+    EXPECT_NE(objects.lock_to_write(id, 0, another), tutti::wire::obstacle::none);
+    objects.unlock(id, other);
+    EXPECT_EQ(objects.count().entries, 0u);
+    ASSERT_EQ(objects.lock_to_write(id, 0, another), tutti::wire::obstacle::none);
+    stir(objects);
+    EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::obstacle::none);
+}
+
+// Node 1 of three gives an object to node 2 whose home is node 0. Catches pointers that nobody needs, and one that
+// somebody does.
+TEST_F(forgetting_test, a_pointer_is_dropped_and_the_home_is_told_where_it_leads) {
+    leave();
+    snapshots readers_here{1, 3, clock};
+    store here{1, 3, clock, readers_here};
+    here.tell(all);
+    here.limit({.pointers = 0, .erased = 0});
+    const auto pass_here = [&](std::uint64_t version) {
+        clock.raise_to(version);
+        for (node_number n = 0; n < 3; ++n) readers_here.hear(n, version);
+    };
+    object_id moved{4, 0};
+    while (home_of(moved, 3) != 0) ++moved.low;
+    const auto move_to = [&](node_number to, std::uint64_t version) {
+        const transaction_name mover{.node = to, .slot = 0, .sequence = version};
+        here.install(moved, true, "here", version - 1, 0);
+        pass_here(version);
+        ASSERT_EQ(here.lock_to_write(moved, version - 1, mover), tutti::wire::obstacle::none);
+        here.settle(moved, tutti::wire::action::leave, {}, version, mover);
+        EXPECT_EQ(here.count().entries, 0u);
+        EXPECT_EQ(here.owner_of(moved), 0) << "the home is asked";
+    };
+    move_to(2, 4);
+    ASSERT_EQ(all.forgotten.size(), 1u);
+    EXPECT_EQ(all.forgotten[0].id, moved);
+    EXPECT_EQ(all.forgotten[0].owner, 2);
+    EXPECT_EQ(all.forgotten[0].version, 4u);
+    move_to(0, 6);
+    EXPECT_EQ(all.forgotten.size(), 1u) << "what is at home is known there";
+    // What was only heard of is dropped without a word.
+    for (std::uint64_t i = 0; i < 1000; ++i) here.point({5, i}, 2, 6);
+    EXPECT_EQ(all.forgotten.size(), 1u);
+    EXPECT_EQ(here.count().entries, 0u);
+    // The home is gone: what is known stays.
+    here.lose(0);
+    here.install(moved, true, "here", 7, 2);
+    pass_here(8);
+    ASSERT_EQ(here.lock_to_write(moved, 7, other), tutti::wire::obstacle::none);
+    here.settle(moved, tutti::wire::action::leave, {}, 8, {.node = 2, .slot = 0, .sequence = 1});
+    EXPECT_EQ(here.count().entries, 1u);
+}
+
+// Catches pointers without a bound where there are other entries, and a bound that knows of none.
+TEST_F(forgetting_test, as_many_pointers_stay_as_there_are_other_entries) {
+    leave();
+    std::uint64_t own = 0, others = 0;
+    for (std::uint64_t i = 0; i < 10'000; ++i) {
+        const bool is_home = home_of({5, i}, 2) == 1;
+        if (is_home) objects_of_1.install({5, i}, true, "here", 4, 0);
+        else objects_of_1.point({5, i}, 0, 4, true);
+        ++(is_home ? own : others);
+    }
+    EXPECT_GT(others, 4000u);
+    EXPECT_LE(objects_of_1.count().entries, 2 * own + store::shards);
+    EXPECT_GE(objects_of_1.count().entries, 3 * own / 2);
+}
+
+// An object is erased away from its home, which owns it from then on.
+TEST_F(forgetting_test, a_trace_goes_home) {
+    leave();
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    objects.settle(id, tutti::wire::action::leave, {}, 3, other);  // node 1 erases it
+    objects_of_1.install(id, false, {}, 3, 0);
+    ASSERT_TRUE(objects_of_1.watch(id, 3, 0));
+    pass(3);
+    stir(objects_of_1);
+    EXPECT_TRUE(all.forgotten.empty()) << "a block sleeps over it";
+    objects_of_1.install(id, false, {}, 4, 1);
+    EXPECT_EQ(all.told.size(), 1u);
+    pass(4);
+    for (int i = 0; i < 4; ++i) stir(objects_of_1);
+    ASSERT_EQ(all.forgotten.size(), 1u);
+    EXPECT_EQ(all.forgotten[0].owner, 0);
+    EXPECT_EQ(objects_of_1.count().entries, 0u);
+    for (int i = 0; i < 2; ++i) {
+        objects.take_back(id, 4, 1);
+        EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+        EXPECT_FALSE(look().exists);
+        EXPECT_EQ(look().version, 4u);
+        EXPECT_EQ(objects.count().entries, 0u);
+    }
+    // A late duplicate finds it locked, and published again.
+    ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::obstacle::none);
+    objects.take_back(id, 4, 1);
+    EXPECT_EQ(look().where, tutti::wire::whereabouts::busy);
+    objects.settle(id, tutti::wire::action::put, "bytes", 5, other);
+    objects.take_back(id, 4, 1);
+    EXPECT_TRUE(look().exists);
+}
+
+// The home is told that the object is its own again before it hears that it has left. Catches a home that takes the
+// first word for the second.
+TEST_F(forgetting_test, a_trace_is_at_home_before_the_object_has_left) {
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
+    clock.raise_to(3);
+    objects.take_back(id, 3, 1);
+    EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+    objects.settle(id, tutti::wire::action::leave, {}, 3, other);
+    EXPECT_EQ(look().where, tutti::wire::whereabouts::here);
+    EXPECT_EQ(look().version, 3u);
+    EXPECT_EQ(look(2).version, 0u);
+}
 
 TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
     recorder all;
@@ -138,12 +376,12 @@ TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 1));
     EXPECT_TRUE(objects.watch(id, 0, 0));
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     EXPECT_TRUE(objects.watch(id, 0, 1)) << "whoever holds it locked may not commit";
     objects.unlock(id, other);
     EXPECT_TRUE(all.told.empty());
     for (const std::uint64_t version : {1u, 2u}) {
-        ASSERT_TRUE(objects.lock_to_write(id, version - 1, other));
+        ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
         objects.settle(id, tutti::wire::action::put, "x", version, other);
     }
     EXPECT_EQ(all.told, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
@@ -153,14 +391,14 @@ TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
 TEST_F(store_test, who_watches_an_object_that_leaves_and_is_back_is_told) {
     recorder all;
     objects.tell(all);
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     EXPECT_TRUE(objects.watch(id, 0, 0));
     objects.install(id, true, "new", 9, 1);
     EXPECT_EQ(all.told.size(), 1u);
 }
 
 TEST_F(store_test, nobody_sleeps_over_what_a_node_that_has_gone_holds_locked) {
-    ASSERT_TRUE(objects.lock_to_write(id, 0, other));
+    ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     objects.lose(1);
     EXPECT_FALSE(objects.watch(id, 0, 0));
 }
@@ -178,7 +416,7 @@ TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
     }
     EXPECT_GT(all.told.size(), 30'000u);
     for (const object_id& o : watched) {
-        ASSERT_TRUE(objects.lock_to_write(o, 0, other));
+        ASSERT_EQ(objects.lock_to_write(o, 0, other), tutti::wire::obstacle::none);
         objects.settle(o, tutti::wire::action::put, "x", 1, other);
     }
     ASSERT_EQ(all.told.size(), watched.size());

@@ -1,10 +1,12 @@
 // libFuzzer's target: whatever another node sends, and in whatever pieces, its bytes end its connection and nothing
-// else. The first byte chooses what is attacked: the site that serves (even) or the transaction that asks (odd), and
-// the size of the pieces.
+// else. The first byte chooses what is attacked: the site and the server that serve (even) or the transaction that asks
+// (odd), and the size of the pieces.
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "cluster/protocol/call_messages.hpp"
 #include "cluster/protocol/claims.hpp"
 #include "wire/frames.hpp"
 
@@ -37,6 +39,10 @@ struct nobody final : audience {
     void changed(const object_id&, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) demand(n < nodes);
     }
+    bool forgets(const object_id&, node_number owner, std::uint64_t) noexcept override {
+        demand(owner < nodes);
+        return true;
+    }
 };
 nobody listener;
 
@@ -60,12 +66,53 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
     demand(view.where == wire::whereabouts::here && view.exists && view.bytes == mine);
 }
 
+/// A server whose node is attacked: it says that it has run whatever is about an object here. Of the numbers of calls
+/// one in eight finds a node without a server.
+class server final : public call_handler, public call_carrier {
+public:
+    explicit server(site& s) noexcept : site_{s} {}
+
+    [[nodiscard]] bool receive(const wire::header& h, std::string_view body) {
+        return hand_over(h, body, nodes, h.call % 8 == 7 ? nullptr : this, *this);
+    }
+    std::string said;
+
+private:
+    void run(unsigned from, std::uint64_t number, forwarded_call&& what) override {
+        demand(from == hostile && what.procedure.size() <= largest && what.arguments.size() <= largest);
+        const unsigned place = owner(what.about);
+        demand(place < nodes);
+        answer(from, number,
+               {.fate = place == here ? forwarded_fate::ran : forwarded_fate::elsewhere,
+                .owner = static_cast<std::uint16_t>(place),
+                .answer = what.procedure});
+    }
+    void recall(unsigned from, std::uint64_t, bool) override { demand(from == hostile); }
+    void answered(unsigned from, std::uint64_t, forwarded_answer&& how) override {
+        demand(from == hostile && how.owner < nodes && how.fate <= last(how.fate) && how.answer.size() <= largest);
+    }
+    void lose(unsigned) noexcept override {}
+
+    void hand_calls_to(call_handler*) override {}
+    [[nodiscard]] unsigned number() const noexcept override { return here; }
+    [[nodiscard]] unsigned owner(const object_id& id) override { return site_.objects.owner_of(id); }
+    [[nodiscard]] std::size_t most_bytes() const noexcept override { return largest; }
+    [[nodiscard]] bool send(unsigned, std::uint64_t, const forwarded_call&) override { return true; }
+    void answer(unsigned to, std::uint64_t, const forwarded_answer& how) noexcept override {
+        demand(to == hostile);
+        said += wire::encode(how);
+    }
+
+    site& site_;
+};
+
 /// How many frames were served until the connection ended, and what was answered.
 std::string attack_site(std::string_view bytes, std::size_t piece) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
     let_honest_node_work(s, 1);
+    server calls{s};
     std::string input, answers;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
         input.append(bytes.substr(at, piece));
@@ -73,7 +120,10 @@ std::string attack_site(std::string_view bytes, std::size_t piece) {
             if (!s.hear(h)) return false;
             bool good = true;
             const std::string copy{body};  // its end is where a sanitizer looks
-            if (const auto a = s.serve(h, copy, good)) {
+            if (is_about_call(h.kind)) {
+                good = calls.receive(h, copy);
+                answers += std::exchange(calls.said, {});
+            } else if (const auto a = s.serve(h, copy, good)) {
                 demand(a->body.size() <= largest);
                 answers += a->body;
             }
@@ -130,7 +180,10 @@ private:
     std::string_view rest_;
 };
 
-void attack_transaction(std::string_view bytes, bool snapshot, bool bound) {
+enum class attacked : std::uint8_t { plain, shielded, snapshot, bound };
+
+void attack_transaction(std::string_view bytes, attacked as) {
+    const bool snapshot = as == attacked::snapshot;
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
@@ -139,7 +192,8 @@ void attack_transaction(std::string_view bytes, bool snapshot, bool bound) {
     claims hold{s, net, 0};
     for (int attempt = 0; attempt < 3; ++attempt) {
         demand(t.begin(snapshot));
-        outcome o = bound ? t.bind(hold) : outcome::good;
+        if (as == attacked::shielded) t.behave({.as = {.rank = 1, .age = hold.age()}, .shield = &hold});
+        outcome o = as == attacked::bound ? t.bind(hold) : outcome::good;
         for (object_id id = first_id; id.low <= last_id.low && o == outcome::good; id.low += 2) {
             const object_id two[] = {id, {id.high, id.low + 1}};
             o = t.open(two);
@@ -170,7 +224,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
     if (data[0] % 2 == 1) {
-        attack_transaction(bytes, data[0] % 4 == 3, data[0] % 8 == 5);
+        attack_transaction(bytes, static_cast<attacked>(data[0] / 2 % 4));
         return 0;
     }
     demand(attack_site(bytes, bytes.size() + 1) == attack_site(bytes, data[0] / 2 % 32 + 1u));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/directory/placement.hpp"
+#include "tutti/cluster/calls.hpp"
 #include "wire/bytes.hpp"
 #include "wire/message.hpp"
 
@@ -19,11 +20,12 @@ public:
 
     /// For the site: frames.
     void serve(const std::string& name, const std::string& frames) { write(name, '\x12', frames); }
-    /// For a transaction (or a snapshot reader, or an irrevocable block): answers.
+    /// For a transaction (or one that asserts itself, a snapshot reader, an irrevocable block): answers.
     void answer(const std::string& name, const std::string& answers) {
         write(name, '\x01', answers);
-        write(name + "-snapshot", '\x03', answers);
-        write(name + "-bound", '\x05', answers);
+        write(name + "-shielded", '\x03', answers);
+        write(name + "-snapshot", '\x05', answers);
+        write(name + "-bound", '\x07', answers);
     }
     void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
 
@@ -39,9 +41,10 @@ private:
 };
 
 template <class T>
-std::string frame(kind of, const T& body) {
+std::string frame(kind of, const T& body, std::uint64_t call = 1) {
     const std::string bytes = encode(body);
-    return encode(header{.length = static_cast<std::uint32_t>(bytes.size()), .kind = of, .from = 1, .clock = 9}) +
+    return encode(header{
+               .length = static_cast<std::uint32_t>(bytes.size()), .kind = of, .from = 1, .call = call, .clock = 9}) +
            bytes;
 }
 
@@ -67,6 +70,7 @@ int main(int argc, char** argv) {
     }
     const transaction_name who{.node = 1, .slot = 2, .sequence = 3};
     const prepare both{.who = who,
+                       .as = {.rank = 1, .age = 9},
                        .decide = false,
                        .reads = {{here[0], 0}},
                        .writes = {{here[1], 0, action::put, "bytes"}, {here[2], 0, action::leave, ""}}};
@@ -86,11 +90,36 @@ int main(int argc, char** argv) {
     ++later.who.sequence;
     all.serve("names", frame(kind::claim, names) + frame(kind::claim, later) + frame(kind::release, release{who}) +
                            frame(kind::claim, names));
-    const reserve wanted{.who = who, .alone = false, .values = true, .ids = {here[0], here[1]}};
+    const reserve wanted{.who = who, .as = {}, .firm = true, .alone = false, .values = true, .ids = {here[0], here[1]}};
     reserve alone = wanted;
     alone.alone = true;
+    reserve ranked = wanted, of_another_thread = wanted, ahead_of_clock = wanted;
+    ranked.firm = false;
+    ranked.as = {.rank = 2, .age = 9};
+    of_another_thread.who.slot = 4;
+    ahead_of_clock.as.age = newest;
+    all.serve("assert", frame(kind::reserve, ranked) + frame(kind::reserve, of_another_thread) + prepared + ids +
+                            frame(kind::release, release{who}) + prepared);
+    all.serve("age-newest", frame(kind::reserve, ahead_of_clock) + ids);
     all.serve("reserve", frame(kind::reserve, wanted) + prepared + frame(kind::reserve, alone) + ids +
                              frame(kind::release, release{who}) + frame(kind::reserve, wanted));
+    // Servers' calls: two to run, of which the second finds no server, answers that nobody or somebody waits for, and
+    // one that is not wanted any more.
+    const tutti::cluster::forwarded_call wants{.procedure = "put",
+                                               .arguments = {"1", "", "three"},
+                                               .about = here[0],
+                                               .priority = 3,
+                                               .due_in_us = 1000,
+                                               .resp3 = true,
+                                               .for_good = false};
+    all.serve("run", frame(kind::run, wants) + frame(kind::run, wants, 7) + ids);
+    for (const auto fate : {tutti::cluster::forwarded_fate::ran, tutti::cluster::forwarded_fate::declined,
+                            tutti::cluster::forwarded_fate::elsewhere}) {
+        const tutti::cluster::forwarded_answer is{.fate = fate, .owner = 2, .ending = 1, .answer = "+OK\r\n"};
+        all.serve("ran-" + std::to_string(static_cast<int>(fate)), frame(kind::ran, is) + frame(kind::ran, is, 7));
+    }
+    all.serve("recall", frame(kind::run, wants) + frame(kind::recall, recall{true}) +
+                            frame(kind::recall, recall{false}, 7) + frame(kind::run, wants));
     // Versions that would drive the clock to its end.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
     all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);
@@ -120,6 +149,11 @@ int main(int argc, char** argv) {
         const std::string name = "answer-" + std::to_string(w);
         all.answer(name + "-one", one + one + one + one + reply(checked{1}) + one + reply(answered{true, 9}));
         all.answer(name + "-two", two + two + two + two + reply(answered{true, 9}));
+        for (const obstacle why : {obstacle::outranked, obstacle::locked, obstacle::stale}) {
+            const std::string no = reply(answered{.yes = false, .version = 0, .why = why});
+            all.answer(name + "-no-" + std::to_string(static_cast<int>(why)),
+                       two + two + two + two + no + no + two + no);
+        }
     }
     all.finish();
     return 0;

@@ -16,6 +16,7 @@ using namespace tutti::wire;
 
 prepare some_prepare() {
     return {.who = {.node = 1, .slot = 2, .sequence = 3},
+            .as = {.rank = -4, .age = 5},
             .decide = true,
             .reads = {{{0, 1}, 4}},
             .writes = {{{0, 2}, 5, action::put, "bytes"}, {{0, 3}, 0, action::leave, ""}}};
@@ -25,6 +26,8 @@ TEST(cluster_messages, are_read_as_they_were_written) {
     prepare got;
     ASSERT_TRUE(decode(encode(some_prepare()), got));
     EXPECT_EQ(got.who, some_prepare().who);
+    EXPECT_EQ(got.as.rank, -4);
+    EXPECT_EQ(got.as.age, 5u);
     EXPECT_TRUE(got.decide);
     ASSERT_EQ(got.reads.size(), 1u);
     EXPECT_EQ(got.reads[0].id, (object_id{0, 1}));
@@ -39,6 +42,23 @@ TEST(cluster_messages, that_are_cut_or_too_long_are_refused) {
     prepare got;
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
     EXPECT_FALSE(decode(whole + "x", got));
+}
+
+TEST(cluster_messages, of_contention_are_read_as_they_were_written) {
+    const reserve asked{.who = {1, 2, 3}, .as = {.rank = 7, .age = 8}, .firm = true, .ids = {{0, 1}}};
+    reserve got;
+    ASSERT_TRUE(decode(encode(asked), got));
+    EXPECT_EQ(got.as.rank, 7);
+    EXPECT_EQ(got.as.age, 8u);
+    EXPECT_TRUE(got.firm);
+    EXPECT_FALSE(got.alone);
+    answered told;
+    std::string bytes = encode(answered{.why = obstacle::outranked});
+    ASSERT_TRUE(decode(bytes, told));
+    EXPECT_FALSE(told.yes);
+    EXPECT_EQ(told.why, obstacle::outranked);
+    bytes.back() = '\x04';  // there is no such obstacle
+    EXPECT_FALSE(decode(bytes, told));
 }
 
 TEST(cluster_messages, of_servers_calls_are_read_as_they_were_written) {
@@ -146,6 +166,7 @@ TEST(cluster_messages, of_observers_are_refused_among_nodes) {
 TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
     struct nobody final : cluster::audience {
         void changed(const object_id&, std::span<const node_number>) override {}
+        bool forgets(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
     };
     cluster::site one{0, 2, cluster::moving::to_writer};
     support::random dice{7};

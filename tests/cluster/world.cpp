@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uint64_t patience = 400;      // before a question is asked again
 constexpr std::size_t most_steps = 100'000;  // of a run; one takes some thousand
+constexpr unsigned attempts_to_seniority = 16;
+constexpr unsigned most_attempts_of_one = 100;
 
 std::string bytes_of(writer_tag tag) { return {reinterpret_cast<const char*>(&tag), sizeof tag}; }
 
@@ -36,22 +38,9 @@ plan of_seed(std::uint64_t seed) {
         p.network.lost_of_100 = static_cast<unsigned>(dice.below(20));
         p.network.doubled_of_100 = static_cast<unsigned>(dice.below(30));
     }
+    if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.below(2))};
     return p;
 }
-
-/// Takes what a site tells to those who watch, as if over the network also where they are at home.
-class world::bell_ringer final : public audience {
-public:
-    bell_ringer(world& w, node_number at) noexcept : world_{w}, at_{at} {}
-    void changed(const object_id& id, std::span<const node_number> watchers) override {
-        for (const node_number n : watchers)
-            world_.send(at_, n, wire::kind::changed, 0, wire::encode(wire::changed{id}), true);
-    }
-
-private:
-    world& world_;
-    const node_number at_;
-};
 
 /// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
 class world::client final : public simulation::caller {
@@ -89,11 +78,17 @@ public:
         ++world_.wakes_;
         world_.resume(*this);
     }
-    /// Whether every object that it has read is as it was, on the node that owns it.
+    /// Whether every object that it has read is as it was, on the node that owns it. What does not exist may have been
+    /// forgotten since (S9), and has another version then.
     [[nodiscard]] bool may_sleep() const {
         for (const auto& e : work_.entries()) {
             bool same = false;
-            for (const auto& s : world_.sites()) same = same || s->objects.is_current(e->id, e->version);
+            for (const auto& s : world_.sites()) {
+                wire::object_view now;
+                s->objects.look(e->id, now);
+                same = same || (now.where == wire::whereabouts::here && now.exists == e->exists &&
+                                (now.version == e->version || !e->exists));
+            }
             if (!same) return false;
         }
         return true;
@@ -112,8 +107,50 @@ private:
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
             const std::uint64_t what = world_.network().below(~std::uint64_t{0});
             claims_.begin_execution();
-            for (unsigned turn = 1; !attempt_once(what, turn == 1); ++turn) pause(turn);
+            lost_ = 0;
+            work_in_vain_ = 0;
+            priority_ = static_cast<std::int64_t>(what % 3) - 1;
+            for (unsigned turn = 1; !attempt_once(what, turn == 1); ++turn) {
+                if (beaten_) count_defeat();
+                if (!(beaten_ && work_.is_shielded()) || work_.was_outranked()) pause(turn);
+            }
+            world_.most_attempts_ = std::max(world_.most_attempts_, lost_ + 1);
         }
+    }
+    void count_defeat() {
+        if (++lost_ == most_attempts_of_one) world_.wrong_ = one_starves;
+        work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
+    }
+    /// As the engine's policies do (src/cluster/enlistment.cpp).
+    void mind_others() {
+        conduct as = world_.plan_.conduct;
+        if (as == conduct::mixed) as = static_cast<conduct>(number() % static_cast<unsigned>(conduct::mixed));
+        manners m{.waits = as != conduct::hasty};
+        bool asserts = false;
+        switch (as) {
+            case conduct::age: asserts = lost_ != 0; break;
+            case conduct::work:
+                asserts = lost_ != 0;
+                m.as.rank = work_in_vain_;
+                m.counts_objects = true;
+                break;
+            case conduct::priority:
+                asserts = priority_ > 0;
+                m.as.rank = priority_;
+                break;
+            case conduct::all:
+                asserts = true;
+                m.as.rank = highest_rank - 1;
+                break;
+            default: break;
+        }
+        if (lost_ >= attempts_to_seniority) m = {.waits = true, .as = {.rank = highest_rank}};
+        if (asserts || lost_ >= attempts_to_seniority) {
+            m.as.age = claims_.age();
+            m.shield = &claims_;
+            ++world_.shielded_;
+        }
+        work_.behave(m);
     }
 
     /// One attempt, with abstract locks around it in a part of them; as for a block whose every open nested block
@@ -123,11 +160,13 @@ private:
         wire::simulation dice{what ^ 0x5bd1e995u, {}, nullptr};
         const bool with_names = !dice.chance(70);
         names_.clear();
+        beaten_ = false;
         const bool took = !with_names || take_names(dice);
         const bool done =
             took && (dice.chance(15) ? run_irrevocably(what, dice) : run_once(what, may_sleep && !with_names));
         names_.clear();
         claims_.release();
+        world_.waits_ += work_.waits();
         return done;
     }
     /// One attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
@@ -136,6 +175,7 @@ private:
         writes_of_100_ = 60;
         planned_.clear();
         static_cast<void>(work_.begin());
+        mind_others();
         const unsigned steps = 1 + static_cast<unsigned>(dice.below(5));
         const auto late = static_cast<unsigned>(dice.chance(50) ? 0 : dice.below(steps));
         for (unsigned i = 0; i < steps; ++i) {
@@ -158,14 +198,16 @@ private:
     bool become_irrevocable(bool from_the_begin) {
         outcome o = claims_.take_token(claims_.name());
         while (o == outcome::conflict && from_the_begin) o = claims_.take_token(claims_.name());
-        if (o == outcome::good) o = work_.bind(claims_);
         if (o != outcome::good) return false;
+        beaten_ = work_.bind(claims_) != outcome::good;
+        if (beaten_) return false;
         if (world_.irrevocable_ != nullptr) world_.wrong_ = two_are_irrevocable;
         world_.irrevocable_ = this;
         return true;
     }
     bool fail_irrevocably() {
         if (work_.is_bound()) world_.wrong_ = bound_starts_over;
+        beaten_ = true;
         return false;
     }
     bool take_names(wire::simulation& dice) {
@@ -211,14 +253,17 @@ private:
         writes_of_100_ = dice.chance(40) ? 0 : 60;
         const bool snapshot = writes_of_100_ == 0 && dice.chance(70);
         static_cast<void>(work_.begin(snapshot));  // there is nothing beside the objects
+        if (!snapshot) mind_others();
         const unsigned steps = 1 + static_cast<unsigned>(dice.below(snapshot ? 6 : 5));
         const bool good = run_steps(what, steps, snapshot || dice.chance(25) ? 0 : 45);
         work_.end_snapshot();
         if (good && may_sleep && dice.chance(15)) {
+            claims_.release();  // as a block that is rolled back does
             sleep();
             return false;
         }
         if (!good && snapshot) world_.wrong_ = reader_starts_over;
+        beaten_ = !good;
         if (!good) return false;
         if (snapshot) ++world_.snapshots_;
         if (snapshot || (planned_.empty() && !dice.chance(20))) {
@@ -226,7 +271,8 @@ private:
             return true;
         }
         write_as_planned();
-        if (work_.prepare(dice.chance(60)) != outcome::good) return false;
+        beaten_ = work_.prepare(dice.chance(60)) != outcome::good;
+        if (beaten_) return false;
         if (dice.chance(30)) pause(2);
         // Where a part of the transaction that is not ours says no; one message may have decided by now. By other
         // dice: the next attempt must not do the same for ever.
@@ -318,6 +364,9 @@ private:
     std::vector<wire::claim_item> names_;
     writer_tag tag_ = 0;  // of the attempt that runs
     unsigned writes_of_100_ = 0;
+    bool beaten_ = false;  // the attempt has lost an object to another transaction
+    unsigned lost_ = 0;    // of the transaction, attempts that have
+    std::int64_t work_in_vain_ = 0, priority_ = 0;
     std::vector<planned_write> planned_;
     interleaving::fiber fiber_;
     bool done_ = false;
@@ -327,10 +376,7 @@ private:
 };
 
 world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} {
-    for (node_number i = 0; i < p.nodes; ++i) {
-        ringers_.push_back(std::make_unique<bell_ringer>(*this, i));
-        at(i).objects.tell(*ringers_[i]);
-    }
+    for (node_number i = 0; i < p.nodes; ++i) at(i).objects.limit(p.directory);
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i) {
         const auto home = static_cast<node_number>(i % p.nodes);
         clients_.push_back(std::make_unique<client>(*this, home, static_cast<std::uint16_t>(i / p.nodes)));
@@ -348,6 +394,16 @@ bool world::is_miscounted() {
         s->objects.each([&found](const object_id&, const std::string&) { ++found; });
         return s->objects.count().objects != found;
     });
+}
+
+store::figures world::stood_back() {
+    store::figures all;
+    for (const auto& s : sites()) {
+        const store::figures f = s->objects.count();
+        all.outranked += f.outranked;
+        all.given_way += f.given_way;
+    }
+    return all;
 }
 
 bool world::is_held_by_two() const {

@@ -13,6 +13,9 @@
 
 namespace tutti::cluster::testing {
 
+/// How the clients behave where they meet; `mixed`: each in its own way. Whoever has lost too often goes by age.
+enum class conduct : std::uint8_t { patient, hasty, age, work, priority, all, mixed };
+
 struct plan {
     std::uint64_t seed = 1;
     node_number nodes = 3;
@@ -20,7 +23,9 @@ struct plan {
     unsigned objects = 4;
     unsigned transactions = 6;  ///< of each client
     moving how = moving::to_writer;
+    cluster::testing::conduct conduct = cluster::testing::conduct::patient;
     wire::conditions network;
+    store::limits directory;
 };
 
 inline constexpr const char* never_ends = "it does not end";
@@ -30,6 +35,7 @@ inline constexpr const char* name_is_left = "an abstract lock is held by nobody 
 inline constexpr const char* object_is_left = "an object is reserved for nobody who runs";
 inline constexpr const char* bound_starts_over = "an irrevocable block starts over";
 inline constexpr const char* two_are_irrevocable = "two blocks are irrevocable";
+inline constexpr const char* one_starves = "a transaction starves";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
 
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
@@ -53,13 +59,21 @@ public:
     /// Times that a client had all abstract locks that it wanted, and that it gave them up.
     [[nodiscard]] std::size_t names_taken() const noexcept { return names_taken_; }
     [[nodiscard]] std::size_t names_refused() const noexcept { return names_refused_; }
+    /// Attempts that had reserved what they opened; times that one waited; locks that were refused for one that goes
+    /// first, and reservations that passed to one.
+    [[nodiscard]] std::size_t shielded() const noexcept { return shielded_; }
+    [[nodiscard]] std::size_t waits() const noexcept { return waits_; }
+    [[nodiscard]] store::figures stood_back();
+    /// Of one transaction, the most.
+    [[nodiscard]] unsigned most_attempts() const noexcept { return most_attempts_; }
+    /// Times that a directory forgot what its object's home had to be told of.
+    using mesh::told_homes;
     /// Irrevocable blocks that committed: all; and those that had opened objects before they became so.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
     [[nodiscard]] std::size_t bound_late() const noexcept { return bound_late_; }
 
 private:
     class client;
-    class bell_ringer;
 
     void heard_of_change(node_number at, const object_id& id) override;
     void go_wrong(const char* what) override { wrong_ = what; }
@@ -69,12 +83,12 @@ private:
 
     const plan plan_;
     history history_;
-    std::vector<std::unique_ptr<bell_ringer>> ringers_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
     std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0, names_taken_ = 0, names_refused_ = 0,
-                bound_ = 0, bound_late_ = 0;
+                bound_ = 0, bound_late_ = 0, shielded_ = 0, waits_ = 0;
+    unsigned most_attempts_ = 0;
     const client* irrevocable_ = nullptr;
 };
 

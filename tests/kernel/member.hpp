@@ -73,8 +73,8 @@ public:
     [[nodiscard]] std::uint64_t rounds() const { return back_; }
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
     [[nodiscard]] std::uint64_t slept() const { return slept_; }
-    /// Sleeps that no wake-up ended.
-    [[nodiscard]] std::uint64_t outlasted() const { return outlasted_; }
+    /// Sleeps that lasted to their limit although the winner was over. One that is over just then counts, too.
+    [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
 private:
     /// Where there are more threads than processors, the other one may need this thread's.
@@ -108,11 +108,12 @@ private:
         for (std::uint64_t n = 1;; ++n) {
             wait_until([&] { return begun_ >= n || stop_; });
             if (stop_) break;
+            const std::uint64_t outlasted = read_once(me.entry().outlasted);
             const int error = me.wait_for(static_cast<unsigned>(number_), n);
             if (error != 0 && error != ETIMEDOUT) ++errors_;
             if (read_once(of_.transaction(static_cast<unsigned>(number_)).running) == n) continue_after_timeout(me, n);
+            else if (read_once(me.entry().outlasted) != outlasted) ++lost_;
             slept_ = read_once(me.entry().slept);
-            outlasted_ = read_once(me.entry().outlasted);
             back_ = n;
         }
     }
@@ -125,7 +126,7 @@ private:
 
     const device& of_;
     std::atomic<bool> stop_{false};
-    std::atomic<std::uint64_t> number_{0}, begun_{0}, back_{0}, errors_{0}, slept_{0}, outlasted_{0};
+    std::atomic<std::uint64_t> number_{0}, begun_{0}, back_{0}, errors_{0}, slept_{0}, lost_{0};
     std::thread winner_, loser_;
 };
 

@@ -1,7 +1,8 @@
 // The sched_ext program, from a program that it serves: who waits leaves the processor, for no longer than it must;
 // what a transaction is given beyond its slice is paid for; and garbage harms who writes it.
 //
-// The guest counts instructions in the place of time, so what other work this machine has does not show in it.
+// Guests of the tests named `scheduler` count instructions in the place of time, so what other work this machine has does
+// not show in them. Those named `processors` need two processors, which have this machine's time: nothing there is timed.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -353,9 +354,8 @@ TEST(scheduler, garbage_harms_who_writes_it) {
 
 TEST(processors, loses_no_wake_up) {
     const seated winner;
-    std::atomic<std::uint64_t> running{0}, seen{0};
+    std::atomic<std::uint64_t> running{0}, seen{0}, slept{0}, outlasted{0};
     std::atomic<bool> stop{false};
-    tutti_transaction counted{};
     std::thread loser{[&] {
         const seated me;
         std::uint64_t last = 0;
@@ -368,11 +368,13 @@ TEST(processors, loses_no_wake_up) {
             last = t;
             seen = t;
             me.wait_for(winner.number(), t);
+            slept = read_once(me.entry().slept);
+            outlasted = read_once(me.entry().outlasted);
         }
-        counted = me.entry();
     }};
     std::mt19937 random{1};
-    for (std::uint64_t i = 1; i <= 300; ++i) {
+    // How many rounds are too short to sleep in is up to this machine.
+    for (std::uint64_t i = 1; i <= 300 || (slept < 100 && i <= 10'000); ++i) {
         winner.begin(i);
         running = i;
         while (seen != i) relax();
@@ -381,9 +383,9 @@ TEST(processors, loses_no_wake_up) {
     }
     stop = true;
     loser.join();
-    EXPECT_GT(counted.slept, 50u);
-    // The winner may have been off its processor for that long; a lost wake-up costs as much each time.
-    EXPECT_LE(counted.outlasted, 5u);
+    EXPECT_GE(slept, 100u);
+    // Now and then the winner is off its processor for that long, or the guest's processor off this machine's.
+    EXPECT_LE(outlasted, slept / 10 + 5);
 }
 
 // Six threads on two of them.

@@ -63,7 +63,7 @@ public:
     /// Of a call of this server.
     virtual void answered(unsigned from, std::uint64_t number, forwarded_answer&& how) = 0;
     /// The node is gone: it answers no call any more, and its server waits for no answer.
-    virtual void lose(unsigned node) = 0;
+    virtual void lose(unsigned node) noexcept = 0;
 
 protected:
     ~call_handler() = default;
@@ -88,7 +88,8 @@ public:
     /// False: it was not sent, because that node is gone.
     [[nodiscard]] virtual bool send(unsigned to, std::uint64_t number, const forwarded_call& what) = 0;
     virtual void recall(unsigned to, std::uint64_t number, bool stranded) = 0;
-    virtual void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) = 0;
+    /// Where there is no memory for it, the connection to that node ends: so its server does not wait for ever.
+    virtual void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept = 0;
 
 protected:
     ~call_carrier() = default;

@@ -42,27 +42,31 @@ inline constexpr std::size_t rollback_reasons = 9;
 
 /// The figures of a node: X(name, kind, what it is). A `counter` has grown since the node began, a `gauge` is as it is
 /// now. From this list follow `node_facts`, the message that carries it, JSON and the metrics.
-#define TUTTI_CLUSTER_FIGURES(X)                                                                            \
-    X(begins, counter, "Attempts of blocks that have touched objects")                                      \
-    X(commits, counter, "Blocks that have touched objects and committed")                                   \
-    X(rewinds, counter, "Times that objects made an attempt go back to a block inside it")                  \
-    X(reader_aborts, counter, "Attempts of read-only blocks that objects made start over")                  \
-    X(round_trips, counter, "Times that a block has waited for other nodes")                                \
-    X(messages_sent, counter, "Messages to other nodes")                                                    \
-    X(bytes_sent, counter, "Their bytes")                                                                   \
-    X(system_calls, counter, "System calls that have sent them")                                            \
-    X(messages_received, counter, "Messages from other nodes")                                              \
-    X(bytes_received, counter, "Their bytes")                                                               \
-    X(objects, gauge, "Objects that exist and are owned by this node")                                      \
-    X(entries, gauge, "Entries of the directory: objects, pointers to other owners, traces of erased ones") \
-    X(old_values, gauge, "Old values of objects, kept for readers")                                         \
-    X(old_bytes, gauge, "Bytes that the old values take")                                                   \
-    X(sleepers, gauge, "Blocks of the process that sleep in retry")                                         \
-    X(contexts, gauge, "Threads and other contexts that have used the node")                                \
-    X(clock, gauge, "The logical clock, which commits move")                                                \
-    X(promise, gauge, "Logical time that no reader of this node will ask below")                            \
-    X(observers, gauge, "Observers that are connected")                                                     \
-    X(observers_refused, counter, "Observers that were too many")                                           \
+#define TUTTI_CLUSTER_FIGURES(X)                                                                               \
+    X(begins, counter, "Attempts of blocks that have touched objects")                                         \
+    X(commits, counter, "Blocks that have touched objects and committed")                                      \
+    X(rewinds, counter, "Times that objects made an attempt go back to a block inside it")                     \
+    X(reader_aborts, counter, "Attempts of read-only blocks that objects made start over")                     \
+    X(conflict_waits, counter, "Times that a block has waited for another to let go of an object")             \
+    X(protected_attempts, counter, "Attempts whose objects were reserved, against blocks that they go before") \
+    X(locks_refused, counter, "Locks of objects here that a block did not get, as another goes first")         \
+    X(given_way, counter, "Times that a block here has lost its reservation to one that goes first")           \
+    X(round_trips, counter, "Times that a block has waited for other nodes")                                   \
+    X(messages_sent, counter, "Messages to other nodes")                                                       \
+    X(bytes_sent, counter, "Their bytes")                                                                      \
+    X(system_calls, counter, "System calls that have sent them")                                               \
+    X(messages_received, counter, "Messages from other nodes")                                                 \
+    X(bytes_received, counter, "Their bytes")                                                                  \
+    X(objects, gauge, "Objects that exist and are owned by this node")                                         \
+    X(entries, gauge, "Entries of the directory: objects, pointers to other owners, traces of erased ones")    \
+    X(old_values, gauge, "Old values of objects, kept for readers")                                            \
+    X(old_bytes, gauge, "Bytes that the old values take")                                                      \
+    X(sleepers, gauge, "Blocks of the process that sleep in retry")                                            \
+    X(contexts, gauge, "Threads and other contexts that have used the node")                                   \
+    X(clock, gauge, "The logical clock, which commits move")                                                   \
+    X(promise, gauge, "Logical time that no reader of this node will ask below")                               \
+    X(observers, gauge, "Observers that are connected")                                                        \
+    X(observers_refused, counter, "Observers that were too many")                                              \
     X(observers_cut_off, counter, "Observers that have said something else than they may")
 
 enum class peer_state : std::uint8_t {

@@ -20,6 +20,7 @@ store::object& store::entry(shard& s, const object_id& id) {
     if (fresh) {
         at->second.owner = home_of(id, nodes_);
         at->second.here = at->second.owner == self_;
+        if (at->second.here) at->second.version = version_of_absent(s);
     }
     return at->second;
 }
@@ -54,13 +55,13 @@ void store::look_back(const object& o, wire::object_view& view, std::uint64_t at
 void store::look(const object_id& id, wire::object_view& view, std::uint64_t at) {
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
-    // A node that is asked for what it does not know keeps no entry for it: strangers could fill its memory.
+    // Nobody who only asks for what is not known leaves an entry (S9): strangers could fill the memory.
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) {
         view.owner = home_of(id, nodes_);
         view.where = view.owner == self_ ? wire::whereabouts::here : wire::whereabouts::elsewhere;
         view.exists = false;
-        view.version = 0;
+        view.version = view.owner == self_ ? version_of_absent(s) : 0;
         view.valid_at = clock_.now();
         view.bytes.clear();
         return;
@@ -92,29 +93,45 @@ bool store::is_current(const object_id& id, std::uint64_t version, const transac
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     const auto at = s.objects.find(id);
-    if (at == s.objects.end()) return version == 0 && home_of(id, nodes_) == self_;
+    if (at == s.objects.end()) return version == version_of_absent(s) && home_of(id, nodes_) == self_;
     const object& o = at->second;
     return o.here && o.version == version && (!o.writer.exists() || o.writer == who);
 }
 
-const store::reservation* store::reservation_against(const shard& s, const object_id& id,
-                                                     const transaction_name& who) noexcept {
-    if (s.reserved.empty() || broken(fault::lock_what_is_reserved)) return nullptr;
+bool store::keeps_out(shard& s, const object_id& id, const transaction_name& who, const wire::precedence& as,
+                      bool to_write) noexcept {
+    if (s.reserved.empty() || broken(fault::lock_what_is_reserved)) return false;
     const auto at = s.reserved.find(id);
-    return at != s.reserved.end() && at->second.holder.thread() != who.thread() ? &at->second : nullptr;
+    if (at == s.reserved.end()) return false;
+    const reservation& r = at->second;
+    if (r.holder.thread() == who.thread() || !(to_write || r.alone)) return false;
+    if (!r.firm) {
+        if (broken(fault::protect_nobody) || are_one(as, who.node, r.as, r.holder.node)) return false;
+        if (goes_first(as, who.node, r.as, r.holder.node)) {
+            ++s.count.given_way;
+            return false;
+        }
+    }
+    ++s.count.outranked;
+    return true;
 }
 
-bool store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who) {
-    if (broken(fault::no_validation_at_commit)) return true;
-    if (broken(fault::no_read_locks)) return is_current(id, version, who);
+wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                   const wire::precedence& as) {
+    using enum wire::obstacle;
+    if (broken(fault::no_validation_at_commit)) return none;
+    if (broken(fault::no_read_locks)) return is_current(id, version, who) ? none : stale;
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    if (!o.here || o.version != version || o.writer.exists()) return false;
-    if (std::ranges::find(o.readers, who) != o.readers.end()) return false;  // nobody names an object twice
-    if (const reservation* const r = reservation_against(s, id, who); r != nullptr && r->alone) return false;
-    o.readers.push_back(who);
-    return true;
+    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // which nobody does
+    wire::obstacle why = none;
+    if (!o.here || o.version != version) why = stale;
+    else if (keeps_out(s, id, who, as, false)) why = outranked;
+    else if (o.writer.exists() || named_twice) why = locked;
+    else o.readers.push_back(who);
+    tidy(s, id);
+    return why;
 }
 
 /// A node that is gone decides nothing any more: what its transactions have read need not stay as it was.
@@ -122,16 +139,28 @@ void store::forget_lost_readers(object& o) noexcept {
     std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
 }
 
-bool store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who) {
+wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                    const wire::precedence& as) {
+    using enum wire::obstacle;
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
     forget_lost_readers(o);
-    if (!o.here || o.version != version || o.writer.exists() || !o.readers.empty()) return false;
-    if (reservation_against(s, id, who) != nullptr) return false;
-    o.writer = who;
-    o.locked_at = clock_.now();
-    return true;
+    // Whoever has a lock has been promised it, and may have decided: it gives way to nobody.
+    const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
+    wire::obstacle why = none;
+    if (!o.here || o.version != version) {
+        why = stale;
+    } else if (keeps_out(s, id, who, as, true)) {
+        why = outranked;
+    } else if (o.is_locked() && !gives_way) {
+        why = locked;
+    } else {
+        o.writer = who;
+        o.locked_at = clock_.now();
+    }
+    tidy(s, id);
+    return why;
 }
 
 void store::unlock(const object_id& id, const transaction_name& who) noexcept {
@@ -142,24 +171,56 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     object& o = at->second;
     if (o.writer == who) o.writer = {};
     std::erase(o.readers, who);
+    tidy(s, id);
+}
+
+store::reservation* store::take_reservation(shard& s, const object_id& id, const wire::reserve& how, bool more,
+                                            bool& fresh) {
+    const auto [at, made] = s.reserved.try_emplace(id, reservation{how.who, how.as, how.firm});
+    reservation& r = at->second;
+    fresh = made || r.holder.thread() != how.who.thread();
+    if (!fresh) {
+        r.holder = how.who;
+        r.as = how.as;
+        r.firm = r.firm || how.firm;
+    } else if (!more) {
+        if (made) s.reserved.erase(at);
+        return nullptr;
+    } else if (!made) {
+        const bool passes = !r.firm && (how.firm || goes_first(how.as, how.who.node, r.as, r.holder.node));
+        if (!passes) return nullptr;
+        ++s.count.given_way;
+        r = {how.who, how.as, how.firm};
+    }
+    r.alone = r.alone || how.alone;
+    return &r;
 }
 
 bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view) {
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
+    const bool is_new = reserve_locked(s, id, how, more, view);
+    tidy(s, id);
+    return is_new;
+}
+
+bool store::reserve_locked(shard& s, const object_id& id, const wire::reserve& how, bool more,
+                           wire::object_view& view) {
     object& o = entry(s, id);
     view.owner = o.owner;
     view.version = o.version;
     view.where = wire::whereabouts::elsewhere;
     if (!o.here) return false;
-    auto at = s.reserved.find(id);
-    const bool fresh = at == s.reserved.end();
-    view.where = fresh && !more ? wire::whereabouts::too_large : wire::whereabouts::busy;
-    if (fresh && !more) return false;
-    if (fresh) at = s.reserved.emplace(id, reservation{how.who}).first;
-    view.owner = at->second.holder.node;
-    if (at->second.holder.thread() != how.who.thread()) return false;
-    at->second.alone = at->second.alone || how.alone;
+    bool fresh = false;
+    const reservation* const mine = take_reservation(s, id, how, more, fresh);
+    view.where = wire::whereabouts::busy;
+    if (mine == nullptr && how.firm) {
+        const auto others = s.reserved.find(id);
+        if (others == s.reserved.end()) view.where = wire::whereabouts::too_large;
+        else view.owner = others->second.holder.node;
+        return false;
+    }
+    fresh = fresh && mine != nullptr;
     if (o.writer.exists()) {
         if (is_lost(o.writer.node)) view.where = wire::whereabouts::in_doubt;
         view.owner = o.writer.node;
@@ -172,7 +233,7 @@ bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wi
     view.exists = o.exists;
     view.valid_at = clock_.now();
     if (how.values) view.bytes = o.bytes;
-    if (broken(fault::reservation_ends_with_answer)) s.reserved.erase(at);
+    if (mine != nullptr && broken(fault::reservation_ends_with_answer)) s.reserved.erase(id);
     return fresh;
 }
 
@@ -180,12 +241,14 @@ void store::end_reservation(const object_id& id, std::uint32_t thread) noexcept 
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     const auto at = s.reserved.find(id);
-    if (at != s.reserved.end() && at->second.holder.thread() == thread) s.reserved.erase(at);
+    if (at == s.reserved.end() || at->second.holder.thread() != thread) return;
+    s.reserved.erase(at);
+    tidy(s, id);
 }
 
 bool store::is_still(const shard& s, const object_id& id, std::uint64_t version) const {
     const auto at = s.objects.find(id);
-    if (at == s.objects.end()) return version == 0 && home_of(id, nodes_) == self_;
+    if (at == s.objects.end()) return version == version_of_absent(s) && home_of(id, nodes_) == self_;
     const object& o = at->second;
     return o.here && o.version == version && !(o.writer.exists() && is_lost(o.writer.node));
 }
@@ -227,6 +290,7 @@ void store::settle(const object_id& id, wire::action what, std::string&& bytes, 
         const std::lock_guard hold{s.guard};
         settle_locked(s, id, what, std::move(bytes), version, who);
         watching = take_watchers(s, id);
+        tidy(s, id);
     }
     tell(id, watching);
 }
@@ -235,9 +299,11 @@ void store::settle_locked(shard& s, const object_id& id, wire::action what, std:
                           const transaction_name& who) {
     object& o = entry(s, id);
     const recount around{s, o};
-    if (o.writer == who) o.writer = {};
-    if (version < o.version) {
-        // It left by this decision, and has come back by a later one that was here first.
+    const bool is_held = o.writer == who;
+    if (is_held) o.writer = {};
+    if (version < o.version || (version == o.version && !is_held)) {
+        // It left by this decision, and has come back, by a later one or because it was erased by this one and
+        // forgotten there (S9), before this arrived.
         if (!o.history) return;
         const auto left = std::ranges::find(*o.history, who, &past::leaver);
         if (left == o.history->end()) return;
@@ -249,6 +315,7 @@ void store::settle_locked(shard& s, const object_id& id, wire::action what, std:
         if (broken(fault::directory_not_updated)) return;
         o.here = false;
         o.owner = who.node;
+        o.home_knows = false;
         if (broken(fault::stale_copy)) return;
         retire(s, id, o, version);
         o.version = version;
@@ -269,9 +336,10 @@ void store::retire(shard& s, const object_id& id, object& o, std::uint64_t versi
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();
         s.kept.pop_front();
-        object& other = s.objects[next];
-        forget(s, other, needed);
-        if (other.history) s.kept.push_back(next);
+        const auto at = s.objects.find(next);
+        if (at == s.objects.end()) continue;  // S9
+        forget(s, at->second, needed);
+        if (at->second.history) s.kept.push_back(next);
     }
     if (version > needed) keep(s, id, o, version);
 }
@@ -311,30 +379,56 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
     watchers watching;
     {
         const std::lock_guard hold{s.guard};
-        object& o = entry(s, id);
-        const recount around{s, o};
-        // The decision that let it go is still on its way; its version is above what the clock said at the lock.
-        if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
-        o.here = true;
-        o.owner = self_;
-        o.came_from = from;
-        o.exists = exists;
-        o.version = version;
-        o.bytes = bytes;
+        install_locked(s, id, exists, bytes, version, from);
         watching = take_watchers(s, id);  // of what it was before it had left
+        tidy(s, id);
     }
     tell(id, watching);
 }
 
-void store::point(const object_id& id, node_number owner, std::uint64_t version) {
+void store::install_locked(shard& s, const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
+                           node_number from) {
+    object& o = entry(s, id);
+    const recount around{s, o};
+    // The decision that let it go is still on its way; its version is above what the clock said at the lock.
+    if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
+    o.here = true;
+    o.owner = self_;
+    o.came_from = from;
+    o.exists = exists;
+    o.version = version;
+    o.bytes = bytes;
+}
+
+void store::point(const object_id& id, node_number owner, std::uint64_t version, bool home_knows) {
     if (owner == self_) return;  // what is here says so itself
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
     // Here and moved on already: the decision that lets it go is on its way, and leaves a pointer that leads there.
-    if (o.here || version < o.version) return;
-    o.owner = owner;
-    o.version = version;
+    if (!o.here && version >= o.version) {
+        o.owner = owner;
+        o.version = version;
+        o.home_knows = o.home_knows || home_knows;
+    }
+    tidy(s, id);
+}
+
+void store::take_back(const object_id& id, std::uint64_t version, node_number from) {
+    shard& s = shard_of(id);
+    watchers watching;
+    {
+        const std::lock_guard hold{s.guard};
+        const object& o = entry(s, id);
+        // A late duplicate finds it here, perhaps locked again, or with another owner since.
+        const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
+        if (!is_late) {
+            install_locked(s, id, false, {}, version, from);
+            watching = take_watchers(s, id);
+        }
+        tidy(s, id);
+    }
+    tell(id, watching);
 }
 
 node_number store::owner_of(const object_id& id) {
@@ -353,6 +447,8 @@ store::figures store::count() {
         all.entries += s.objects.size();
         all.old_values += s.count.old_values;
         all.old_bytes += s.count.old_bytes;
+        all.outranked += s.count.outranked;
+        all.given_way += s.count.given_way;
     }
     return all;
 }

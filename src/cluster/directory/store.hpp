@@ -17,9 +17,19 @@
 //   S7  Who watches an object in the version that it has here is told of its next change, once. Both look at it with
 //       its shard locked: so the watch finds another version, or the change finds the watcher. A change that needs room
 //       may tell who watches something else, where nothing has changed: a shard keeps `most_watched` objects at most.
-//   S8  An object is reserved for one thread at most. The store gives no other thread a write lock of it, nor, if it is
-//       reserved `alone`, a read lock; a transaction that had locked it before may still write it, or let it go. Every
-//       transaction may look at it.
+//   S8  An object is reserved for one thread at most. If that is firm, the store gives no other thread a write lock of
+//       it, nor, if it is reserved `alone`, a read lock; if it is not, to none but those that go first, and to those of
+//       the same execution. A transaction that had locked it before may still write it, or let it go. Every transaction
+//       may look at it. A reservation passes to a firm one, and to one that goes first.
+//   S9  What a directory keeps beside the objects that are here, and at homes the pointers to those that are elsewhere,
+//       has a bound (`limits`). These may be forgotten while nobody has them locked or reserved, and no reader asks for
+//       an older value:
+//         - at its home, an object that does not exist here. The highest version of those that were forgotten stays,
+//           one for a shard: what has no entry has that, so whoever sees such an object missing takes no older time
+//           than whoever saw it erased.
+//         - elsewhere, one that does not exist here: its home is told, and owns it from then on.
+//         - elsewhere, a pointer. If it was left by the object itself, the home is told where it leads, if it may not
+//           have heard of it. So whatever a node has forgotten, the home knows, or will.
 //
 // Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
 #pragma once
@@ -35,6 +45,7 @@
 #include <vector>
 
 #include "cluster/directory/placement.hpp"
+#include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/snapshots.hpp"
 #include "wire/message.hpp"
 
@@ -49,6 +60,9 @@ public:
     /// Blocks of these nodes may sleep until the object changes, and it has. Any thread, which may hold what orders
     /// commits: must not wait.
     virtual void changed(const object_id& id, std::span<const node_number> watchers) = 0;
+    /// S9. This node is about to forget that `owner` has the object, from `version` on, and its home may not know.
+    /// False: that cannot be said now. As above; a shard is locked, too.
+    [[nodiscard]] virtual bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept = 0;
 };
 
 class store {
@@ -56,22 +70,34 @@ public:
     store(node_number self, node_number nodes, logical_clock& clock, snapshots& readers) noexcept
         : self_{self}, nodes_{nodes}, clock_{clock}, readers_{readers} {}
 
-    /// Before anything is watched.
+    /// Before there is anything.
     void tell(audience& whom) noexcept { audience_ = &whom; }
+
+    /// S9. Of each shard, of which there are `shards`; those that may not be forgotten yet come on top.
+    struct limits {
+        std::size_t pointers = 16;  ///< beside as many as the shard has other entries
+        std::size_t erased = 128;
+    };
+    static constexpr std::size_t shards = 64;
+    /// Before there is anything.
+    void limit(limits to) noexcept { limits_ = to; }
 
     /// The object as it is now, or was at time `at`. A transaction that looks holds no lock yet, so none of its own is
     /// in its way. REQUIRES: the clock has said `at`.
     void look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest);
     /// Whether it is here, of that version, and not locked for writing by anybody but `who`.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
-    /// False: it is not here, has another version, or another transaction is in the way.
-    [[nodiscard]] bool lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who);
-    [[nodiscard]] bool lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who);
+    /// `none`: it is locked. stale: it is not here, or has another version.
+    [[nodiscard]] wire::obstacle lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                              const wire::precedence& as = {});
+    [[nodiscard]] wire::obstacle lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
+                                               const wire::precedence& as = {});
     void unlock(const object_id& id, const transaction_name& who) noexcept;
 
-    /// S8, for its thread, unless it is another's (then it is busy), or elsewhere; too_large where that would
-    /// be one `more` than may be. The view is that of now, with the bytes if `value`; busy also while somebody's lock
-    /// is in the way, though the object is reserved by then. Whether it was not reserved, and now is.
+    /// S8, for its thread, unless it is elsewhere, or reserved for another that stays. Where it cannot be reserved, or
+    /// that would be one `more` than may be, a firm one is told busy or too_large, and any other just looks. The view
+    /// is that of now, with the bytes if `value`; busy also while somebody's lock is in the way, though the object is
+    /// reserved by then. Whether it was not the thread's, and now is.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
@@ -85,8 +111,10 @@ public:
     /// An object arrives. REQUIRES: the decision is made, and its former owner still holds it locked, or has let it go
     /// by this decision.
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
-    /// A node says which one owns it. Ignored where something newer is known.
-    void point(const object_id& id, node_number owner, std::uint64_t version);
+    /// A node says which one owns it. Ignored where something newer is known. `home_knows`: it was the home.
+    void point(const object_id& id, node_number owner, std::uint64_t version, bool home_knows = false);
+    /// S9. A node forgets an object that was erased there: it is here now. REQUIRES: this is its home.
+    void take_back(const object_id& id, std::uint64_t version, node_number from);
 
     /// A node is gone: what its transactions have locked stays so, and is in doubt. Until then `is_lost` is false.
     void lose(node_number node) noexcept {
@@ -103,6 +131,8 @@ public:
         std::uint64_t objects = 0;  ///< that exist here
         std::uint64_t entries = 0;  ///< these, pointers, and what is left of those that were erased
         std::uint64_t old_values = 0, old_bytes = 0;
+        std::uint64_t outranked = 0;  ///< locks that were not given, since the object was reserved
+        std::uint64_t given_way = 0;  ///< times that one who goes first got what was reserved
     };
     [[nodiscard]] figures count();
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
@@ -133,10 +163,15 @@ private:
         std::string bytes;
         std::unique_ptr<std::deque<past>> history;  ///< S5, oldest first; null rather than empty
         std::size_t kept_bytes = 0;                 ///< what they take
+        bool home_knows = true;                     ///< of a pointer: that it leads there
+        bool listed = false;                        ///< among the pointers, or the erased
+        [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
     struct reservation {
         transaction_name holder;
+        wire::precedence as{};
+        bool firm = false;
         bool alone = false;
     };
     struct alignas(64) shard {
@@ -144,7 +179,11 @@ private:
         std::unordered_map<object_id, object, object_id_hash> objects;
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
-        std::deque<object_id> kept;                                           ///< those with a history, each once
+        std::deque<object_id> kept;  ///< those with a history, and some that had one
+        // S9. Whoever is here may be something else by now, or gone.
+        std::deque<object_id> pointers, erased;
+        std::size_t changes_until_look = 0;  ///< at the erased
+        std::uint64_t version_of_absent = 0;
         figures count;  ///< but for the entries, which the map counts
     };
     /// Keeps count of the objects that exist here, over a change of one.
@@ -164,11 +203,32 @@ private:
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
-    /// Of another thread, or null.
-    [[nodiscard]] static const reservation* reservation_against(const shard& s, const object_id& id,
-                                                                const transaction_name& who) noexcept;
+    /// Whether it keeps a lock from that transaction.
+    [[nodiscard]] static bool keeps_out(shard& s, const object_id& id, const transaction_name& who,
+                                        const wire::precedence& as, bool to_write) noexcept;
+    /// The reservation, made or taken over if it may be; null where it is another's, and stays so, or would be one
+    /// `more` than may be. `fresh`: it was not the thread's before.
+    [[nodiscard]] static reservation* take_reservation(shard& s, const object_id& id, const wire::reserve& how,
+                                                       bool more, bool& fresh);
+    /// Version of an object without an entry, at its home.
+    [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
+        return broken(fault::forget_the_version) ? 0 : s.version_of_absent;
+    }
+    /// S9, for an entry that has changed: lists or drops it, and drops some of those that are listed.
+    void tidy(shard& s, const object_id& id);
+    enum class spare : std::uint8_t { no, pointer, erased };
+    [[nodiscard]] spare kind_of(const object_id& id, const object& o) const noexcept;
+    void list(shard& s, const object_id& id, object& o);
+    void drop_pointers(shard& s);
+    void drop_erased(shard& s);
+    /// False: not now.
+    [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
     void forget_lost_readers(object& o) noexcept;
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
+    [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, const wire::reserve& how, bool more,
+                                      wire::object_view& view);
+    void install_locked(shard& s, const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
+                        node_number from);
     void settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                        const transaction_name& who);
     /// S7: who is to be told when the shard is no longer locked.
@@ -188,7 +248,8 @@ private:
     logical_clock& clock_;
     snapshots& readers_;
     audience* audience_ = nullptr;
-    std::array<shard, 64> shards_;
+    limits limits_;
+    std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
 };
 

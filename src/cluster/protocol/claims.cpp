@@ -86,7 +86,7 @@ outcome claims::take(std::span<const wire::claim_item> names, const transaction_
         if (!has(n)) wants.push_back(n);
     }
     if (wants.empty()) return outcome::good;
-    if (age_ == 0) age_ = site_.clock.tick();
+    static_cast<void>(age());
     for (unsigned turn = 0;; ++turn) {
         bool older = false;
         if (const outcome o = ask(wants, family, older); o != outcome::good) return o;

@@ -26,6 +26,11 @@ public:
 
     /// Another execution begins: it has no age yet.
     void begin_execution() noexcept { age_ = 0; }
+    /// Of the execution; drawn at the first call.
+    [[nodiscard]] std::uint64_t age() noexcept {
+        if (age_ == 0) age_ = site_.clock.tick();
+        return age_;
+    }
     /// Takes all of them, or what it can get: conflict, if others hold the rest; then `release` should follow. What
     /// holds of `family` have is no obstacle. too_large: more than a home keeps, or a
     /// message holds.

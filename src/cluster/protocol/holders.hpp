@@ -53,7 +53,7 @@ public:
         by.over = std::max(by.over, hold.sequence);
     }
     template <class Free>
-    void lose(node_number node, Free&& free) {
+    void lose(node_number node, Free&& free) noexcept {
         lost_[node % most_nodes] = true;
         for (auto& [thread, by] : by_thread_) {
             if (thread >> 16 == node) free_all(by, thread, free);

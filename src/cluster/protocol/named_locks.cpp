@@ -59,7 +59,7 @@ void named_locks::release(const transaction_name& who) {
     holders_.release(who, freeing());
 }
 
-void named_locks::lose(node_number node) {
+void named_locks::lose(node_number node) noexcept {
     const std::lock_guard hold{guard_};
     holders_.lose(node, freeing());
 }

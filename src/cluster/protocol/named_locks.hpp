@@ -27,7 +27,7 @@ public:
     /// Takes names in their order up to the first that is not free.
     [[nodiscard]] wire::claimed claim(const wire::claim& what);
     void release(const transaction_name& who);
-    void lose(node_number node);
+    void lose(node_number node) noexcept;
     /// Names that somebody holds.
     [[nodiscard]] std::size_t held() const;
 

@@ -1,9 +1,9 @@
-// The objects of this node that irrevocable blocks have opened, and the holds that they are reserved for until those
-// end. docs/cluster-protocol.md, "Irrevocable blocks".
+// The objects of this node that irrevocable blocks have opened, or blocks that assert themselves, and the holds that
+// they are reserved for until those end. docs/cluster-protocol.md, "Irrevocable blocks" and "Contention".
 //
 // Invariants:
-//   V4  What a hold has reserved, and been told so, no other thread overwrites before its release arrives, or its node
-//       is lost.
+//   V4  What a hold has reserved, firmly, and been told so, no other thread overwrites before its release arrives, or
+//       its node is lost.
 //   N2, N3 of named_locks.hpp hold for objects, too.
 //
 // Thread safety: every member.
@@ -20,11 +20,12 @@ class reservations {
 public:
     explicit reservations(store& objects) noexcept : store_{objects} {}
 
-    /// What becomes of one of the ids of `what`. `here`: it is reserved for that hold. `busy`: to be asked for again.
+    /// What becomes of one of the ids of `what`. `here`: it is reserved for that hold, if that is firm. `busy`: to be
+    /// asked for again.
     /// `too_large`: a hold has as many objects here as it may.
     void reserve(const object_id& id, const wire::reserve& what, wire::object_view& view);
     void release(const transaction_name& who);
-    void lose(node_number node);
+    void lose(node_number node) noexcept;
     /// Objects that are reserved.
     [[nodiscard]] std::size_t held() const;
 

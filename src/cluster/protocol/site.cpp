@@ -73,7 +73,7 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
         case wire::kind::reserve: {
             wire::reserve asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            sound = is_of(asked.who, h);
+            sound = is_of(asked.who, h) && has_been_said(asked.as.age);
             if (!sound) return std::nullopt;
             const auto show = [&](const object_id& id, wire::object_view& view) { reserved.reserve(id, asked, view); };
             return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
@@ -94,7 +94,7 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
         case wire::kind::prepare: {
             wire::prepare asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            sound = is_of(asked.who, h);
+            sound = is_of(asked.who, h) && has_been_said(asked.as.age);
             if (!sound) return std::nullopt;
             return answer{wire::kind::answered, wire::encode(votes.prepare(std::move(asked)))};
         }
@@ -108,8 +108,10 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
         case wire::kind::place: {
             wire::place told;
             if (!take(body, told, sound)) return std::nullopt;
-            sound = told.owner == h.from && has_been_said(told.version);
-            if (sound) objects.point(told.id, told.owner, told.version);
+            sound = told.owner < nodes && has_been_said(told.version);
+            if (!sound) return std::nullopt;
+            if (told.owner == self && home_of(told.id, nodes) == self) objects.take_back(told.id, told.version, h.from);
+            else objects.point(told.id, told.owner, told.version);
             return std::nullopt;
         }
         case wire::kind::claim: {

@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::size_t most_asked() const noexcept;
 
     /// A node is gone.
-    void lose(node_number node) {
+    void lose(node_number node) noexcept {
         objects.lose(node);
         locks.lose(node);
         reserved.lose(node);

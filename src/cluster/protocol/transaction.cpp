@@ -1,6 +1,7 @@
 #include "cluster/protocol/transaction.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cluster/protocol/claims.hpp"
 #include "wire/bytes.hpp"
@@ -14,6 +15,8 @@ constexpr unsigned most_hops = 8;
 /// A snapshot reader has no reason to give way: it waits for a decision, or for the news that the node which owes it is
 /// gone.
 constexpr unsigned most_looks_of_reader = 100 * most_looks;
+/// Of a block that does not wait for others: by then most commits are over.
+constexpr unsigned looks_without_patience = 2;
 
 }  // namespace
 
@@ -26,7 +29,10 @@ bool transaction::begin(bool snapshot) {
     ++name_.sequence;
     end_snapshot();
     snapshot_ = snapshot;
-    hold_ = nullptr;
+    bound_to_ = nullptr;
+    manners_ = {};
+    waits_ = 0;
+    obstacle_ = {};
     if (snapshot) entered_ = site_.readers.enter();
     time_ = snapshot ? *entered_ : site_.clock.now();
     used_ = 0;
@@ -35,6 +41,20 @@ bool transaction::begin(bool snapshot) {
     if (beside_ == nullptr || beside_->stand(time_)) return true;
     why_ = rollback_reason::variables;
     return false;
+}
+
+void transaction::behave(const manners& how) noexcept {
+    manners_ = how;
+    if (snapshot_) manners_.shield = nullptr;
+    if (broken(fault::no_age)) manners_.as.age = 0;
+    if (broken(fault::priority_not_carried)) manners_.as.rank = 0;
+}
+
+wire::precedence transaction::precedence() const noexcept {
+    wire::precedence p = manners_.as;
+    if (manners_.counts_objects && p.rank < highest_rank - wire::most_elements)
+        p.rank += static_cast<std::int64_t>(std::min<std::size_t>(used_, wire::most_elements));
+    return p;
 }
 
 entry* transaction::find(const object_id& id) noexcept {
@@ -72,6 +92,10 @@ outcome transaction::open(std::span<const object_id> ids) {
         const auto same = [&id](const wanted& w) { return w.id == id; };
         if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
     }
+    bool waits = false;
+    const auto gives_way = [this](bool none_is_busy, unsigned turn) {
+        return !none_is_busy && turn >= looks_without_patience && !(manners_.waits || snapshot_ || is_bound());
+    };
     for (unsigned turn = 0; !wants.empty(); ++turn) {
         if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return lose_to(rollback_reason::busy, used_);
         const std::size_t before = wants.size();
@@ -80,7 +104,10 @@ outcome transaction::open(std::span<const object_id> ids) {
         // for nobody.
         if (wants.size() != before) turn = 0;
         if (turn == 0) continue;
-        if (snapshot_ && std::ranges::none_of(wants, &wanted::busy)) continue;
+        const bool none_is_busy = std::ranges::none_of(wants, &wanted::busy);
+        if (snapshot_ && none_is_busy) continue;
+        if (!none_is_busy && !std::exchange(waits, true)) ++waits_;
+        if (gives_way(none_is_busy, turn)) return lose_to(rollback_reason::busy, used_);
         network_.pause(turn % most_looks);
     }
     return outcome::good;
@@ -91,14 +118,16 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     std::vector<wanted> again;
     std::vector<wire::object_view> views;
     std::vector<wanted> remote;
-    claims* const hold = broken(fault::open_without_reserving) ? nullptr : hold_;
+    claims* const hold = this->hold();
+    wire::reserve how;
+    if (hold != nullptr) how = {.who = hold->name(), .as = precedence(), .firm = is_bound(), .values = true, .ids = {}};
     for (const wanted& w : wants) {
         wanted next = w;
         if (w.at == site_.self) {
             wire::object_view view;
             if (hold != nullptr) {
                 hold->note_owner(site_.self);
-                site_.reserved.reserve(w.id, {.who = hold->name(), .values = true, .ids = {}}, view);
+                site_.reserved.reserve(w.id, how, view);
             } else {
                 site_.objects.look(w.id, view, looks_at());
             }
@@ -121,9 +150,8 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     const auto fetch = [this](std::vector<object_id>&& ids) {
         return wire::encode(wire::fetch{.at = looks_at(), .ids = std::move(ids)});
     };
-    const outcome asked = hold != nullptr
-                              ? ask_to_reserve(remote, {.who = hold->name(), .values = true, .ids = {}}, *hold, views)
-                              : ask_nodes(remote, wire::kind::fetch, fetch, views);
+    const outcome asked = hold != nullptr ? ask_to_reserve(remote, how, *hold, views)
+                                          : ask_nodes(remote, wire::kind::fetch, fetch, views);
     for (std::size_t i = 0; i < views.size(); ++i) {
         if (const outcome o = take(remote[i], std::move(views[i]), again); o != outcome::good) return o;
     }
@@ -171,16 +199,18 @@ transaction::wanted transaction::next_of(wanted w, const wire::object_view& view
     }
     const bool guessed = w.guessed;
     const node_number guess = w.owner;
-    if (view.version >= w.since) {
+    // Who has forgotten the object (S9), or knows less than was known before, cannot show the way.
+    const bool knows_less = view.version < w.since;
+    if (!knows_less) {
         w.since = view.version;
         w.owner = view.owner;
-        if (view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version);
+        if (view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version, w.at == home);
     }
     if (guessed) site_.pointers.was(w.id, w.at == home && view.owner == guess);
     // Where pointers are mostly right the next one is, too; else the home knows the way (luck.hpp).
     const bool astray = guessed && w.at != home;
     w.guessed = astray && site_.pointers.follows(w.id);
-    w.at = astray && !w.guessed ? home : w.owner;
+    w.at = (astray && !w.guessed) || (knows_less && w.at != home) ? home : w.owner;
     return w;
 }
 
@@ -319,11 +349,13 @@ wire::action transaction::action_for(const entry& e) const noexcept {
 
 void transaction::gather() {
     parts_.clear();
+    const wire::precedence as = precedence();
     for (const auto& e : entries()) {
         auto at = std::ranges::find(parts_, e->owner, &part::at);
         if (at == parts_.end()) {
             at = parts_.insert(parts_.end(), part{e->owner, {}});
             at->what.who = name_;
+            at->what.as = as;
         }
         if (!e->written) {
             at->what.reads.push_back({e->id, e->version});
@@ -336,6 +368,7 @@ void transaction::gather() {
 
 outcome transaction::take_locks(bool decisive) {
     gather();
+    obstacle_ = {};
     prepared_ = true;
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
@@ -344,9 +377,10 @@ outcome transaction::take_locks(bool decisive) {
     for (part& p : parts_) {
         if (p.at != site_.self) continue;
         p.what.decide = false;
-        if (!site_.votes.prepare(wire::prepare{p.what}).yes) {
+        if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
             refused_by_ = site_.self;
+            obstacle_ = own.why;
             return lose_to(rollback_reason::refused);
         }
     }
@@ -370,6 +404,7 @@ outcome transaction::take_locks(bool decisive) {
             if (one_message) all = outcome::uncertain;
         } else if (!answer.yes) {
             refused_by_ = c.to;
+            obstacle_ = std::max(obstacle_, answer.why);
             if (all == outcome::good) all = lose_to(rollback_reason::refused);
         } else if (one_message) {
             decided_ = true;

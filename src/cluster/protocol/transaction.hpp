@@ -11,6 +11,10 @@
 // A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which stays where
 // that read has put it: it validates nothing, and nothing that others commit makes it start over. It may write nothing.
 //
+// A *shielded* transaction asserts itself against those that it goes before: what it opens is reserved for it, too, but
+// the reservation may pass to others, so all that is said of transactions holds for it (docs/cluster-protocol.md,
+// "Contention").
+//
 // A *bound* transaction is an irrevocable block's: what it opens is reserved for it, so no read of it becomes stale,
 // and no prepare is refused for long (docs/cluster-protocol.md, "Irrevocable blocks").
 //
@@ -24,6 +28,7 @@
 #include <vector>
 
 #include "cluster/protocol/network.hpp"
+#include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/site.hpp"
 #include "tutti/cluster/status.hpp"
 #include "wire/bytes.hpp"
@@ -75,6 +80,13 @@ public:
 
     /// Begins an attempt at what the clock says now. False: what else was read does not stand.
     [[nodiscard]] bool begin(bool snapshot = false);
+    /// Until the next begin, which makes it forget them. A snapshot reader is in nobody's way, and has none.
+    void behave(const manners& how) noexcept;
+    [[nodiscard]] bool is_shielded() const noexcept { return manners_.shield != nullptr; }
+    /// Since begin: times that it has waited for another to let go of an object.
+    [[nodiscard]] unsigned waits() const noexcept { return waits_; }
+    /// Whether the last prepare was refused for one that goes first.
+    [[nodiscard]] bool was_outranked() const noexcept { return obstacle_ == wire::obstacle::outranked; }
     /// A snapshot reader's time may be forgotten: until then all nodes keep what was current then. What it opens later
     /// may be too old.
     void end_snapshot() noexcept;
@@ -84,7 +96,7 @@ public:
     /// it is, open has no conflict but that an object is busy, and may be called again for that; forward and prepare
     /// have none but for other reads than objects. REQUIRES: not a snapshot reader; the hold has the irrevocable token.
     [[nodiscard]] outcome bind(claims& hold);
-    [[nodiscard]] bool is_bound() const noexcept { return hold_ != nullptr; }
+    [[nodiscard]] bool is_bound() const noexcept { return bound_to_ != nullptr; }
     /// The object if it was opened in this attempt; valid until the next begin.
     [[nodiscard]] entry* find(const object_id& id) noexcept;
     /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here, in
@@ -105,7 +117,8 @@ public:
     /// Forgets all entries but the first `kept`, which are those of what is not rolled back.
     void rewind(std::size_t kept) noexcept;
 
-    /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both.
+    /// Takes every lock. `decisive`: nothing but this transaction is decided, so that one message may do both; then it
+    /// may also wait for those that go first, since it keeps nothing from anybody meanwhile.
     /// After `good` commit() or abort() must follow; after anything else nothing is held.
     [[nodiscard]] outcome prepare(bool decisive);
     void commit();
@@ -145,8 +158,18 @@ private:
     /// The same, and has the objects reserved.
     outcome ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
                            std::vector<wire::object_view>& views);
-    /// Has reserved what is open: all of it, or, `alone` and for as long as it takes, what it writes.
-    outcome reserve_open(claims& hold, bool alone);
+    /// Has reserved what is open: all of it, or, `alone`, what it writes; firmly, this for as long as it takes.
+    outcome reserve_open(claims& hold, bool firm, bool alone);
+    /// What it is reserved for now: null if it has nothing reserved.
+    [[nodiscard]] claims* hold() const noexcept {
+        if (bound_to_ != nullptr) return broken(fault::open_without_reserving) ? nullptr : bound_to_;
+        return manners_.shield;
+    }
+    [[nodiscard]] wire::precedence precedence() const noexcept;
+    /// The prepare of one that is not bound.
+    outcome take_locks_in_turn(bool decisive);
+    /// Whether a prepare that was refused may be repeated.
+    [[nodiscard]] bool may_wait(bool decisive) const noexcept;
     /// Whether an entry is what its owner says now. What is to be asked for again goes to `again`.
     outcome compare(const wanted& w, const wire::object_view& view, std::vector<wanted>& again);
     /// The locks of one prepare.
@@ -194,8 +217,11 @@ private:
     transaction_name name_;
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
-    claims* hold_ = nullptr;  ///< if it is bound
+    claims* bound_to_ = nullptr;
+    manners manners_;
+    unsigned waits_ = 0;
     node_number refused_by_ = 0;
+    wire::obstacle obstacle_{};  ///< the worst of the last prepare
     std::optional<std::size_t> standing_;
     std::optional<std::uint64_t> entered_;  ///< what snapshots::leave is owed
     std::uint64_t version_ = 0;

@@ -1,4 +1,4 @@
-// What an irrevocable block asks of the owners of its objects, beside what every transaction does.
+// The prepare, and what an irrevocable block, or one that asserts itself, asks of the owners of its objects beside.
 #include <algorithm>
 
 #include "cluster/protocol/claims.hpp"
@@ -21,15 +21,15 @@ outcome transaction::compare(const wanted& w, const wire::object_view& view, std
     return lose_to(rollback_reason::changed);
 }
 
-outcome transaction::reserve_open(claims& hold, bool alone) {
+outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
     std::vector<wanted> left;
     for (const auto& e : entries()) {
         if (!alone || e->written) left.push_back({e->id, e->owner});
     }
-    const wire::reserve what{.who = hold.name(), .alone = alone, .ids = {}};
+    const wire::reserve what{.who = hold.name(), .as = precedence(), .firm = firm, .alone = alone, .ids = {}};
     std::vector<wire::object_view> views;
     for (unsigned turn = 0; !left.empty(); ++turn) {
-        if (turn == most_looks && !alone) return lose_to(rollback_reason::busy);
+        if (turn == most_looks && !(firm && alone)) return lose_to(rollback_reason::busy);
         if (turn != 0) network_.pause(turn % most_looks);
         std::vector<wanted> again, remote;
         for (const wanted& w : left) {
@@ -54,15 +54,37 @@ outcome transaction::reserve_open(claims& hold, bool alone) {
 }
 
 outcome transaction::bind(claims& hold) {
-    if (const outcome o = reserve_open(hold, false); o != outcome::good) return o;
-    hold_ = &hold;
+    if (const outcome o = reserve_open(hold, true, false); o != outcome::good) return o;
+    bound_to_ = &hold;
     return outcome::good;
 }
 
+bool transaction::may_wait(bool decisive) const noexcept {
+    if (obstacle_ == wire::obstacle::outranked) return manners_.waits && decisive;
+    return obstacle_ == wire::obstacle::locked && is_shielded();
+}
+
+outcome transaction::take_locks_in_turn(bool decisive) {
+    outcome o = take_locks(decisive);
+    for (unsigned turn = 0; o == outcome::conflict && turn != most_looks && may_wait(decisive); ++turn) {
+        if (turn == 0) ++waits_;
+        // Locked: commits that have read what it writes are under way, and none comes after them, if it goes first.
+        if (obstacle_ == wire::obstacle::outranked) {
+            network_.pause(turn);
+        } else if (o = reserve_open(*manners_.shield, false, true); o != outcome::good) {
+            return o;
+        }
+        ++name_.sequence;  // the other one is over
+        o = take_locks(decisive);
+    }
+    return o;
+}
+
 outcome transaction::prepare(bool decisive) {
-    if (const outcome o = take_locks(decisive); o != outcome::conflict || !is_bound()) return o;
+    if (!is_bound()) return take_locks_in_turn(decisive);
+    if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;
     // Commits that have read what it writes hold their locks, until they are decided; none comes after them.
-    if (const outcome o = reserve_open(*hold_, true); o != outcome::good)
+    if (const outcome o = reserve_open(*bound_to_, true, true); o != outcome::good)
         return o == outcome::conflict ? lose_node(refused_by_) : o;
     ++name_.sequence;  // the other one is over
     if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;

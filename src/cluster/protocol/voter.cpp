@@ -2,21 +2,18 @@
 
 namespace tutti::cluster {
 
-bool voter::lock_all(const wire::prepare& what) {
-    std::size_t locked = 0;
+wire::obstacle voter::lock_all(const wire::prepare& what) {
+    wire::obstacle why{};
     for (const wire::write_item& w : what.writes) {
-        if (!store_.lock_to_write(w.id, w.version, what.who)) break;
-        ++locked;
+        why = store_.lock_to_write(w.id, w.version, what.who, what.as);
+        if (why != wire::obstacle::none) break;
     }
-    if (locked == what.writes.size()) {
-        for (const wire::read_item& r : what.reads) {
-            if (!store_.lock_to_read(r.id, r.version, what.who)) break;
-            ++locked;
-        }
+    for (const wire::read_item& r : what.reads) {
+        if (why != wire::obstacle::none) break;
+        why = store_.lock_to_read(r.id, r.version, what.who, what.as);
     }
-    if (locked == what.writes.size() + what.reads.size()) return true;
-    unlock_all(what);  // only what is its own
-    return false;
+    if (why != wire::obstacle::none) unlock_all(what);  // only what is its own
+    return why;
 }
 
 void voter::unlock_all(const wire::prepare& what) noexcept {
@@ -53,9 +50,11 @@ wire::answered voter::prepare(wire::prepare&& what) {
     if (prepared_.contains(what.who)) return {.yes = true};
     if (const auto known = outcome(what.who)) return *known;
     // A node that asks for more in one thread than that, and decides nothing, gets no more locks.
-    if (history_of(what.who).open >= remembered || !lock_all(what)) {
-        remember(what.who, {});
-        return {};
+    const wire::obstacle why = history_of(what.who).open >= remembered ? wire::obstacle::stale : lock_all(what);
+    if (why != wire::obstacle::none) {
+        const wire::answered no{.yes = false, .version = 0, .why = why};
+        remember(what.who, no);
+        return no;
     }
     if (what.decide) {
         // All locks of the transaction are held: those on its own node were taken before it sent this.

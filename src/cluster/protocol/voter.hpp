@@ -47,7 +47,8 @@ private:
         std::array<past, remembered> outcomes;
     };
 
-    [[nodiscard]] bool lock_all(const wire::prepare& what);
+    /// All or nothing.
+    [[nodiscard]] wire::obstacle lock_all(const wire::prepare& what);
     void unlock_all(const wire::prepare& what) noexcept;
     void carry_out(wire::prepare& what, std::uint64_t version);
     slot_history& history_of(const transaction_name& who);

@@ -11,9 +11,34 @@ constexpr unsigned bits_of_call = 40;  // below the caller's number in the numbe
 
 }  // namespace
 
+/// Sends what a site has to say by itself; as if over the network also where it is for the node itself.
+class mesh::teller final : public audience {
+public:
+    teller(mesh& in, node_number at) noexcept : mesh_{in}, at_{at} {}
+
+    void changed(const object_id& id, std::span<const node_number> watchers) override {
+        for (const node_number n : watchers)
+            mesh_.send(at_, n, wire::kind::changed, 0, wire::encode(wire::changed{id}), true);
+    }
+    bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override {
+        const auto nodes = static_cast<node_number>(mesh_.sites_.size());
+        mesh_.send(at_, home_of(id, nodes), wire::kind::place, 0, wire::encode(wire::place{id, owner, version}), true);
+        ++mesh_.told_homes_;
+        return true;
+    }
+
+private:
+    mesh& mesh_;
+    const node_number at_;
+};
+
 mesh::mesh(node_number nodes, moving how, std::uint64_t seed, const wire::conditions& network)
     : network_{seed, network, [this](node_number to, const std::string& frame) { arrive(to, frame); }} {
-    for (node_number i = 0; i < nodes; ++i) sites_.push_back(std::make_unique<site>(i, nodes, how));
+    for (node_number i = 0; i < nodes; ++i) {
+        sites_.push_back(std::make_unique<site>(i, nodes, how));
+        tellers_.push_back(std::make_unique<teller>(*this, i));
+        sites_[i]->objects.tell(*tellers_[i]);
+    }
 }
 
 mesh::~mesh() = default;

@@ -31,6 +31,9 @@ public:
     void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
               bool sure);
 
+    /// Times that a directory forgot what its object's home had to be told of.
+    [[nodiscard]] std::size_t told_homes() const noexcept { return told_homes_; }
+
 protected:
     /// The site hears a frame and serves it, or its caller gets the answer.
     void take(node_number to, const std::string& frame);
@@ -43,8 +46,11 @@ protected:
 
 private:
     friend class caller;
+    class teller;
 
     std::vector<std::unique_ptr<site>> sites_;
+    std::vector<std::unique_ptr<teller>> tellers_;
+    std::size_t told_homes_ = 0;
     std::vector<caller*> callers_;  // by number
     wire::simulation network_;
 };

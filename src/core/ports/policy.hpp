@@ -31,6 +31,21 @@ enum class copying : std::uint8_t {
     is_over    ///< in both
 };
 
+/// What a policy makes of the blocks of other processes, which it cannot look at: src/cluster acts by it.
+struct distant_conduct {
+    enum class claim : std::uint8_t {
+        none,      ///< goes before nobody
+        age,       ///< once it has lost, the older goes first
+        work,      ///< once it has lost, whoever has opened more objects goes first
+        priority,  ///< that above 0 goes first
+        deadline,  ///< the earlier one goes first
+        all,       ///< goes before everybody that makes no claim
+    };
+    claim by = claim::none;
+    bool waits = true;   ///< asks for a while for what another has, rather than give way at once
+    bool pauses = true;  ///< before the next attempt, the longer the more it has lost
+};
+
 struct policy {
     std::string_view name;
     std::string_view summary;
@@ -49,6 +64,7 @@ struct policy {
     bool bounded = true;
     /// Whether it needs to hear of the starts of first attempts only while it has called `listen` itself.
     bool listens_on_demand = false;
+    distant_conduct abroad{};
 };
 
 /// The policy of the block that `d` runs: its own, or the process's.

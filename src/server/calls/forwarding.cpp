@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace tutti::server {
 namespace {
@@ -183,19 +184,26 @@ void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarde
     run_here(*s.what);
 }
 
-void forwarding::lose(unsigned node) {
-    std::vector<timed_call*> unknown;
+void forwarding::lose(unsigned node) noexcept {
+    timed_call* unknown = nullptr;
     {
         const std::scoped_lock lock{guard_};
-        unknown.reserve(sent_.size());
         for (auto next = sent_.begin(); next != sent_.end();) {
             const auto at = next++;
             if (at->second.node != node) continue;
-            if (at->second.is_sent) unknown.push_back(forget(at).what);
-            else at->second.is_lost = true;  // F3: send() looks at it again
+            if (!at->second.is_sent) {
+                at->second.is_lost = true;  // F3: send() looks at it again
+                continue;
+            }
+            timed_call* const c = forget(at).what;
+            c->next_unknown = std::exchange(unknown, c);
         }
     }
-    for (timed_call* const c : unknown) end_unknown(*c, node);
+    while (unknown != nullptr) {
+        timed_call* const c = unknown;
+        unknown = c->next_unknown;  // first: once it has ended it is somebody else's
+        end_unknown(*c, node);
+    }
     hosts_.recall_all_of(node);
 }
 
@@ -221,24 +229,38 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
         i.due = std::chrono::steady_clock::now() + microseconds{std::clamp(what.due_in_us, -longest, longest)};
         i.how.deadline = i.due;
     }
-    hosts_.host(i, std::move(what.arguments), {from, number},
-                [this, from, number, spoken = i.spoken](std::string_view answer, ending how) {
-                    if (how == ending::busy || how == ending::shutdown)
-                        return by_.answer(from, number, {.fate = forwarded_fate::declined, .answer = {}});
-                    received_.fetch_add(1, std::memory_order_relaxed);
-                    cluster::forwarded_answer made{
-                        .fate = forwarded_fate::ran, .ending = static_cast<std::uint8_t>(how), .answer = {}};
-                    if (answer.size() <= by_.most_bytes()) {
-                        made.answer = answer;
-                    } else {
-                        made.ending = static_cast<std::uint8_t>(ending::exception);
-                        reply{made.answer, spoken}.error(code_of(ending::exception),
-                                                         "it has run, on another server, and its answer of " +
-                                                             std::to_string(answer.size()) +
-                                                             " bytes is longer than a message between nodes may be");
-                    }
-                    by_.answer(from, number, made);
-                });
+    try {
+        hosts_.host(i, std::move(what.arguments), {from, number},
+                    [this, from, number, spoken = i.spoken](std::string_view bytes, ending how) {
+                        answer(from, number, bytes, how, spoken);
+                    });
+    } catch (const std::bad_alloc&) {
+        say(forwarded_fate::declined, 0);  // it has not begun
+    }
+}
+
+/// Of a call that was run for another server, or refused.
+void forwarding::answer(unsigned to, std::uint64_t number, std::string_view bytes, ending how,
+                        protocol spoken) noexcept {
+    if (how == ending::busy || how == ending::shutdown)
+        return by_.answer(to, number, {.fate = cluster::forwarded_fate::declined, .answer = {}});
+    received_.fetch_add(1, std::memory_order_relaxed);
+    cluster::forwarded_answer made{
+        .fate = cluster::forwarded_fate::ran, .ending = static_cast<std::uint8_t>(how), .answer = {}};
+    try {
+        if (bytes.size() <= by_.most_bytes()) {
+            made.answer = bytes;
+        } else {
+            made.ending = static_cast<std::uint8_t>(ending::exception);
+            reply{made.answer, spoken}.error(code_of(ending::exception),
+                                             "it has run, on another server, and its answer of " +
+                                                 std::to_string(bytes.size()) +
+                                                 " bytes is longer than a message between nodes may be");
+        }
+    } catch (const std::bad_alloc&) {
+        made.answer.clear();  // without one, its client hears that nobody knows whether it has run
+    }
+    by_.answer(to, number, made);
 }
 
 void forwarding::recall(unsigned from, std::uint64_t number, bool stranded) { hosts_.recall({from, number}, stranded); }

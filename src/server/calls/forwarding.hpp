@@ -92,8 +92,9 @@ private:
 
     void run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) override;
     void recall(unsigned from, std::uint64_t number, bool stranded) override;
+    void answer(unsigned to, std::uint64_t number, std::string_view bytes, ending how, protocol spoken) noexcept;
     void answered(unsigned from, std::uint64_t number, cluster::forwarded_answer&& how) override;
-    void lose(unsigned node) override;
+    void lose(unsigned node) noexcept override;
 
     [[nodiscard]] bool send(timed_call& c, unsigned node, const cluster::object_id& about, bool for_good);
     /// REQUIRES: the lock.

@@ -86,6 +86,7 @@ public:
     run_clock clock;
     ending how_it_ended = ending::ok;
     std::atomic<std::uint64_t> forwarded{0};  // by which number another server has it (forwarding.hpp); 0: none has
+    timed_call* next_unknown = nullptr;       // of forwarding, among those that go with one node
 
 protected:
     ~timed_call() = default;

@@ -168,6 +168,112 @@ TEST_F(hyflow_checkpoints, know_what_nested_blocks_have_touched) {
     EXPECT_EQ(balance(name(1)), 111);
 }
 
+void pay_in_both(const std::string& one, long to_one, const std::string& other, long to_other) {
+    HYFLOW_ATOMIC_START {
+        BankAccount::deposit(one, to_one, __context__);
+        BankAccount::deposit(other, to_other, __context__);
+    }
+    HYFLOW_ATOMIC_END;
+}
+
+/// Reads `id` in a nested block whose first run is taken back, alone, since by then `changes` has been done by another.
+/// `marker` is one of the objects that `changes` writes. How often it ran.
+template <class F>
+int read_again(const std::string& id, const std::string& marker, tutti::cluster::node& other, long& seen, F changes) {
+    int runs = 0;
+    HYFLOW_ATOMIC_START {
+        seen = ((BankAccount*)HYFLOW_ON_READ(id))->checkBalance();
+        if (++runs == 1) meanwhile(other, changes);
+        (void)HYFLOW_ON_READ(marker);
+    }
+    HYFLOW_ATOMIC_END;
+    return runs;
+}
+
+// ABA: a nested block finds 0, is taken back, runs again and finds 10; when the attempt ends, there is 0 again. Catches
+// a checkpoint that takes what the first run has found for what the block depends on.
+TEST_F(hyflow_checkpoints, do_not_depend_on_what_a_nested_block_found_that_ran_again) {
+    int before = 0, after = 0, reads = 0, first_reads = 0;
+    long seen = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        BankAccount::deposit(name(0), 1, __context__);
+        reads = read_again(name(1), name(2), *nodes[1], seen, [&] {
+            if (before == 1) pay_in_both(name(1), 10, name(2), 1);
+        });
+        if (before == 1) first_reads = reads;
+        HYFLOW_STORE(&seen, seen);
+        HYFLOW_CHECKPOINT_HERE;
+        BankAccount::deposit(name(3), seen, __context__);
+        if (++after == 1) meanwhile(*nodes[1], [&] { pay_in(name(1), -10); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(first_reads, 2);
+    EXPECT_EQ(before, 2);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(balance(name(3)), balance(name(1)));
+}
+
+// The other way about: what the last run of the nested block has found still holds. Catches a checkpoint that is given
+// up because of what the first one found.
+TEST_F(hyflow_checkpoints, hold_where_a_nested_block_ran_again_before_them) {
+    int before = 0, after = 0, reads = 0;
+    long seen = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        reads = read_again(name(1), name(2), *nodes[1], seen, [&] { pay_in_both(name(1), 10, name(2), 1); });
+        EXPECT_EQ(reads, 2);
+        HYFLOW_STORE(&seen, seen);
+        HYFLOW_CHECKPOINT_HERE;
+        BankAccount::deposit(name(3), seen, __context__);
+        if (++after == 1) meanwhile(*nodes[1], [&] { pay_in(name(3), 100); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(before, 1);
+    EXPECT_EQ(after, 2);
+    EXPECT_EQ(balance(name(3)), 110);
+}
+
+/// Pays in, and after a checkpoint of its own reads `id`; its first run is taken back, alone.
+void pay_and_read_again(const std::string& paid, const std::string& id, const std::string& marker,
+                        tutti::cluster::node& other, int& before, int& after) {
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        BankAccount::deposit(paid, 1, __context__);
+        HYFLOW_CHECKPOINT_HERE;
+        (void)HYFLOW_ON_READ(id);
+        if (++after == 1) meanwhile(other, [&] { pay_in_both(id, 10, marker, 1); });
+        (void)HYFLOW_ON_READ(marker);
+    }
+    HYFLOW_ATOMIC_END;
+}
+
+// A nested block goes on at a checkpoint of its own. Catches objects before it that the block around forgets with those
+// after it, as read or as written.
+TEST_F(hyflow_checkpoints, know_what_a_nested_block_keeps_that_goes_on_at_its_own) {
+    int before = 0, nested_before = 0, nested_after = 0, after = 0;
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        ++before;
+        pay_and_read_again(name(0), name(1), name(2), *nodes[1], nested_before, nested_after);
+        HYFLOW_CHECKPOINT_HERE;
+        BankAccount::deposit(name(3), 1, __context__);
+        ++after;
+        if (after == 1) meanwhile(*nodes[1], [&] { pay_in(name(3), 100); });
+        if (after == 2) meanwhile(*nodes[1], [&] { pay_in(name(0), 100); });
+    }
+    HYFLOW_ATOMIC_END;
+    EXPECT_EQ(nested_before, 2);
+    EXPECT_EQ(nested_after, 3);
+    EXPECT_EQ(before, 2);
+    EXPECT_EQ(after, 3);
+    EXPECT_EQ(balance(name(0)), 101);
+    EXPECT_EQ(balance(name(3)), 101);
+}
+
 void pay_in_and_fail(const std::string& id) {
     HYFLOW_ATOMIC_START {
         BankAccount::deposit(id, 1000, __context__);

@@ -4,7 +4,8 @@ forwarding.py TUTTI PROCEDURES EXECUTOR
 
 A call that is about an object runs on the server whose node owns it, whichever server was asked; its block then asks no
 other node. A client that goes, or a server that ends, ends a call that sleeps elsewhere. A server that is killed leaves
-UNKNOWN for what it had been asked to run, and no call has run twice.
+UNKNOWN for what it had been asked to run, and no call has run twice. The same where a server is stopped for longer than
+the nodes' patience, whether it was asked or asks, and goes on after that.
 """
 
 import signal
@@ -230,6 +231,67 @@ def check_waiting(servers, far, there):
     demand(two.end(signal.SIGTERM) == 0, f"it ended badly: {two.said()[-600:]}")
 
 
+def check_owner_stopped(arguments):
+    """Its calls end with UNKNOWN; when it goes on, each runs there once or never, and nobody hangs."""
+    with cluster(arguments) as servers:
+        there = places(servers)
+        one, two, three = servers
+        at_three = next(i for i in range(ACCOUNTS) if there[i] == 2)
+        asleep = Asking(one, "await_there", at_three, 10**9)
+        until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
+        three.process.send_signal(signal.SIGSTOP)
+        asked = [Asking(s, "put", at_three, 1) for s in (one, two) for _ in range(4)]
+        for a in [asleep, *asked]:
+            text = str(a.end())
+            demand(text.startswith("UNKNOWN ") and "node 2 went" in text, f"not clear: {text}")
+        demand(in_all((one, two), "calls_awaited") == 0, "a call is awaited that nobody waits for")
+
+        three.process.send_signal(signal.SIGCONT)
+        # It is there again for its own clients, and no more for the other servers.
+        found = int(three.call("put", at_three, 0)) - START
+        demand(0 <= found <= len(asked), f"{len(asked)} calls have added {found}")
+        far = there.index(0)
+        until("it finds itself alone", lambda: refused(lambda: three.call("put", far, 1)).startswith("LOST "))
+        last = int(three.call("put", at_three, 0)) - START
+        demand(found <= last <= len(asked), f"{len(asked)} calls have added {last}")
+        for s in (one, two):
+            demand(refused(lambda: s.call("put", at_three, 1)).startswith("LOST put: "), "a lost object")
+            for home in (0, 1):
+                demand(int(s.call("where", there.index(home))) == home, "the others do not serve each other any more")
+        demand(int(three.call("put", at_three, 0)) - START == last, "a call has run after it was said to be lost")
+
+
+def check_caller_stopped(arguments):
+    """What it waited for ends elsewhere, and its clients hear that when it goes on."""
+    with cluster(arguments) as servers:
+        there = places(servers)
+        one, two, three = servers
+        at_two = [i for i in range(ACCOUNTS) if there[i] == 1]
+        asleep = Asking(one, "await_there", at_two[0], 10**9)
+        until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
+        before = two.client().info()["procedure_await_there"]["GONE"]
+        one.process.send_signal(signal.SIGSTOP)
+        asked = [Asking(one, "put", at_two[1], 1) for _ in range(4)]
+        until("its call ends there", lambda: two.client().info()["procedure_await_there"]["GONE"] == before + 1)
+        demand(int(three.call("where", at_two[0])) == 1, "the others do not serve each other any more")
+        before = int(two.call("put", at_two[1], 0))
+        demand(before == START, f"a stopped server has called: {before}")
+
+        one.process.send_signal(signal.SIGCONT)
+        demand(str(asleep.end()).startswith("UNKNOWN await_there: the server of node 1 went"), f"not clear: {asleep.answer}")
+        done = 0
+        for a in asked:
+            text = str(a.end())
+            demand(text.startswith(("UNKNOWN ", "LOST ")), f"not clear: {text}")
+            done += text.startswith("UNKNOWN ")
+        found = int(two.call("put", at_two[1], 0)) - START
+        demand(0 <= found <= done, f"{done} calls that may have run have added {found}")
+        demand(info(one, "calls_awaited") == 0, "a call is awaited that nobody waits for")
+        demand(refused(lambda: one.call("put", at_two[1], 1)).startswith("LOST put: "), "a lost object")
+        mine = there.index(0)
+        demand(int(one.call("put", mine, 1)) == START + 1, "it does not serve its own objects any more")
+
+
 def check_moving(arguments):
     """Objects move to who writes them, and calls follow them."""
     with cluster(arguments, "placement = 'writer'") as servers:
@@ -260,6 +322,8 @@ def check_refusals(arguments):
 if __name__ == "__main__":
     try:
         check_placement(sys.argv[1:4])
+        check_owner_stopped(sys.argv[1:4])
+        check_caller_stopped(sys.argv[1:4])
         check_moving(sys.argv[1:4])
         check_refusals(sys.argv[1:4])
     except Violated as e:

@@ -28,6 +28,7 @@ int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
     int left = faulty_disk::writes_until_full.load();
     while (left > 0 && !faulty_disk::writes_until_full.compare_exchange_weak(left, left - 1)) {}
     if (left == 0 || faulty_disk::is_full) {
+        ++faulty_disk::refused;
         // Half of it, as a disk does that runs full.
         pass<&sqlite3_io_methods::xWrite>(f, bytes, amount / 2, at);
         return SQLITE_FULL;
@@ -86,7 +87,7 @@ void faulty_disk::repair() {
     is_full = loses = holds_sync = false;
     holds_sync.notify_all();
     writes_until_full = -1;
-    syncs = held = 0;
+    syncs = held = refused = 0;
 }
 
 void faulty_disk::install() {

@@ -16,6 +16,7 @@ public:
     static inline std::atomic<bool> holds_sync{false};     ///< fsync waits until this is false again
     static inline std::atomic<int> syncs{0};               ///< that have come back
     static inline std::atomic<int> held{0};                ///< that wait, or have waited
+    static inline std::atomic<int> refused{0};             ///< writes that found no room
     static inline std::atomic<int> reads{0};               ///< that there have been
     static inline std::atomic<int> writes_until_full{-1};  ///< so many more writes succeed; -1: any number
 

@@ -23,6 +23,11 @@ namespace tutti::cluster::hyflow::detail {
 /// objects that it has touched there and on nothing else; so, where those are equal, it would do the same again. That
 /// makes the comparison of values as good as one of versions (as in NOrec: Dalessandro, Spear, Scott, PPoPP 2010), and
 /// what was compared is in the read set of the attempt, which validates it as it does every read.
+///
+/// A conflict inside a nested block may take back that block alone, and it runs again in the same attempt. What its
+/// last run had found must not be compared with then: the object may have changed before the block ran again, and be
+/// again what it was when the attempt ends, though what the block has done depends on what it was in between (ABA).
+/// So a nested block that runs again has the blocks around it forget what it had told them of.
 class checkpoints {
 public:
     void enable() noexcept { enabled_ = true; }
@@ -37,6 +42,23 @@ public:
     }
     void written(const std::string& id) {
         if (enabled_) objects_.at(index_.at(id)).written = true;
+    }
+    /// How many objects it knows of.
+    [[nodiscard]] std::size_t known() const noexcept { return objects_.size(); }
+    /// A nested block runs again that had begun when so many objects were known: what was first touched by its last
+    /// run is not known any more. REQUIRES: no checkpoint since then.
+    void forget_since(std::size_t known) {
+        for (std::size_t i = known; i < objects_.size(); ++i) index_.erase(objects_[i].id);
+        if (known < objects_.size())
+            objects_.erase(objects_.begin() + static_cast<std::ptrdiff_t>(known), objects_.end());
+    }
+    /// A nested block goes on at a checkpoint of its own: what it had touched before that is of this block, too.
+    void adopt(const checkpoints& nested) {
+        if (!enabled_) return;
+        for (const object& o : nested.objects_) {
+            if (const auto [at, is_new] = index_.try_emplace(o.id, objects_.size()); is_new) objects_.push_back(o);
+            else if (o.written) objects_[at->second].written = true;
+        }
     }
     /// `restore` puts a variable back to what it is now.
     void variable(std::function<void()> restore) { variables_.push_back(std::move(restore)); }
@@ -62,8 +84,7 @@ public:
             return 0;
         }
         const point& last = points_.back();
-        for (std::size_t i = last.objects; i < objects_.size(); ++i) index_.erase(objects_[i].id);
-        objects_.resize(last.objects);
+        forget_since(last.objects);
         variables_.resize(last.variables);
         for (object& o : objects_) o.written = false;
         for (const value& v : last.values) {

@@ -127,7 +127,9 @@ private:
 
     /// Of the block around this one, for as long as it lives, unless `around` is null: then nothing that is done here
     /// is part of another block.
-    HyflowContext(node& here, HyflowContext* around) noexcept : node_{here}, around_{around}, before_{open} {
+    HyflowContext(node& here, HyflowContext* around) : node_{here}, around_{around}, before_{open} {
+        for (const HyflowContext* c = around; c != nullptr; c = c->around_)
+            known_before_.push_back(c->checkpoints_.known());
         open = this;
     }
     ~HyflowContext() { open = before_; }
@@ -139,7 +141,11 @@ private:
         outside_ = reinterpret_cast<std::uintptr_t>(outside);
         deleted_.clear();
         has_touched_ = false;
+        std::size_t level = 0;
+        for (HyflowContext* c = around_; c != nullptr; c = c->around_)
+            c->checkpoints_.forget_since(known_before_[level++]);
         goes_on_at_ = checkpoints_.resume(t, node_);
+        for (HyflowContext* c = around_; c != nullptr; c = c->around_) c->checkpoints_.adopt(checkpoints_);
         do {
             at_checkpoint_ = false;
             body(this);
@@ -190,6 +196,7 @@ private:
     bool has_touched_ = false;
     bool at_checkpoint_ = false;  // the body has left to come back at goes_on_at_
     detail::checkpoints checkpoints_;
+    std::vector<std::size_t> known_before_;  // by the checkpoints of the blocks around it, outwards, when it began
     std::vector<std::shared_ptr<HyflowObject>> deleted_;
 };
 

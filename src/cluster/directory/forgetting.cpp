@@ -1,0 +1,90 @@
+// S9: what a directory forgets.
+#include <algorithm>
+
+#include "cluster/directory/store.hpp"
+
+namespace tutti::cluster {
+
+store::spare store::kind_of(const object_id& id, const object& o) const noexcept {
+    if (o.here) return o.exists ? spare::no : spare::erased;
+    // Everybody who knows nothing else asks the home.
+    const bool at_home = home_of(id, nodes_) == self_ && !broken(fault::forget_at_home);
+    return at_home ? spare::no : spare::pointer;
+}
+
+void store::list(shard& s, const object_id& id, object& o) {
+    const spare what = kind_of(id, o);
+    o.listed = what != spare::no;
+    if (what == spare::pointer) s.pointers.push_back(id);
+    if (what == spare::erased) s.erased.push_back(id);
+}
+
+bool store::drop(shard& s, const object_id& id, object& o) {
+    if (o.is_locked() && !broken(fault::forget_what_is_locked)) return false;
+    forget(s, o, readers_.oldest());
+    if (o.history || s.reserved.contains(id)) return false;
+    const node_number home = home_of(id, nodes_);
+    if (o.here) {
+        if (o.version > readers_.oldest() && !broken(fault::forget_before_readers)) return false;
+        if (home == self_) s.version_of_absent = std::max(s.version_of_absent, o.version);
+        else if (s.watched.contains(id) && !broken(fault::forget_who_watches)) return false;
+    }
+    // What leads to the home is known there.
+    const bool home_has_to_know = home != self_ && (o.here || (!o.home_knows && o.owner != home));
+    // A home that is lost hears of nothing; what is known without it stays.
+    if (home != self_ && is_lost(home)) return false;
+    if (home_has_to_know && !broken(fault::forget_in_silence) &&
+        (audience_ == nullptr || !audience_->forgets(id, o.here ? home : o.owner, o.version)))
+        return false;
+    s.objects.erase(id);
+    return true;
+}
+
+void store::drop_pointers(shard& s) {
+    // As many as there are others, so that a node that owns much knows much; two for one that comes.
+    for (unsigned turns = 2; turns != 0; --turns) {
+        const std::size_t others = s.objects.size() - std::min(s.objects.size(), s.pointers.size());
+        if (s.pointers.size() <= limits_.pointers + others) return;
+        const object_id id = s.pointers.front();
+        s.pointers.pop_front();
+        const auto at = s.objects.find(id);
+        if (at == s.objects.end()) continue;
+        if (kind_of(id, at->second) != spare::pointer || !drop(s, id, at->second)) list(s, id, at->second);
+    }
+}
+
+/// Many at a time: whoever has read that an object of the shard is not there, and looks again after that, finds another
+/// version, and starts over.
+void store::drop_erased(shard& s) {
+    if (s.erased.size() <= limits_.erased) return;
+    if (s.changes_until_look != 0) {
+        --s.changes_until_look;
+        return;
+    }
+    for (std::size_t left = s.erased.size(); left != 0; --left) {
+        const object_id id = s.erased.front();
+        s.erased.pop_front();
+        const auto at = s.objects.find(id);
+        if (at == s.objects.end()) continue;
+        if (kind_of(id, at->second) != spare::erased || !drop(s, id, at->second)) list(s, id, at->second);
+    }
+    s.changes_until_look = s.erased.size();  // so that those that have to stay cost each change a constant time
+}
+
+void store::tidy(shard& s, const object_id& id) {
+    if (const auto at = s.objects.find(id); at != s.objects.end()) {
+        object& o = at->second;
+        // As if it had no entry.
+        const bool never_here =
+            o.here && !o.exists && home_of(id, nodes_) == self_ && o.version <= version_of_absent(s);
+        const bool leads_home = !o.here && o.version == 0 && o.owner == home_of(id, nodes_);
+        const bool is_needed = o.is_locked() && !broken(fault::forget_what_is_locked);
+        // What is reserved keeps its version.
+        if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) s.objects.erase(at);
+        else if (!o.listed) list(s, id, o);
+    }
+    drop_pointers(s);
+    drop_erased(s);
+}
+
+}  // namespace tutti::cluster

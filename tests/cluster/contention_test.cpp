@@ -1,0 +1,272 @@
+// Who gets through where transactions of several nodes want the same objects: counted in simulated clusters, in which
+// nothing is left to chance but the seed.
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cluster/crowd.hpp"
+#include "cluster/fault.hpp"
+#include "support/effort.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+using tutti::cluster::testing::crowd;
+
+constexpr unsigned defeats_to_protection = 16;  // as the engine's to seniority
+constexpr unsigned objects = 8;
+
+object_id nth(std::uint64_t i) { return {5, i}; }
+
+void write(transaction& t, const object_id& id) {
+    entry& e = *t.find(id);
+    e.written = e.will_exist = true;
+    e.fresh = "written";
+}
+
+/// Writes one object after the other, one at a time.
+void write_for_ever(crowd::client& c, const bool& over) {
+    for (unsigned lost = 0; !over;) {
+        static_cast<void>(c.work.begin());
+        const object_id id = nth(c.below(objects));
+        bool done = c.work.open({&id, 1}) == outcome::good;
+        if (done) {
+            write(c.work, id);
+            done = c.work.prepare(true) == outcome::good;
+        }
+        if (done) c.work.commit();
+        lost = done ? 0 : lost + 1;
+        c.pause(std::min(lost, 8u));
+    }
+}
+
+struct ordeal {
+    unsigned attempts = 0;
+    bool done = false;
+    std::uint64_t ended = 0;
+};
+
+/// A transaction that looks at everything, for long, and writes `writes` of it.
+struct long_one {
+    unsigned protected_after = defeats_to_protection;
+    std::int64_t rank = highest_rank;
+    bool waits = true;
+    bool backwards = false;
+    unsigned writes = 1;
+    std::uint64_t step = 300;  ///< between two objects
+};
+
+bool attempt(crowd::client& c, const long_one& how, unsigned lost) {
+    static_cast<void>(c.work.begin());
+    if (lost >= how.protected_after)
+        c.work.behave({.waits = how.waits, .as = {.rank = how.rank, .age = c.hold.age()}, .shield = &c.hold});
+    for (unsigned i = 0; i < objects; ++i) {
+        const object_id id = nth(how.backwards ? objects - 1 - i : i);
+        if (c.work.open({&id, 1}) != outcome::good) return false;
+        c.sleep(how.step);
+    }
+    for (unsigned i = 0; i < how.writes; ++i) write(c.work, nth(i * (objects - 1)));
+    if (c.work.prepare(true) != outcome::good) return false;
+    c.work.commit();
+    return true;
+}
+
+void suffer(crowd::client& c, const long_one& how, ordeal& o) {
+    c.hold.begin_execution();
+    while (!o.done) {
+        o.done = attempt(c, how, o.attempts++);
+        c.hold.release();
+        if (!o.done && !(c.work.is_shielded() && !c.work.was_outranked())) c.pause(std::min(o.attempts, 8u));
+    }
+    o.ended = c.now();
+}
+
+/// Beside two writers on each other node, until `until`.
+ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t seed, moving where = moving::never) {
+    ordeal o;
+    bool over = false;
+    crowd all{3, seed, where};
+    all.add(0, [&](crowd::client& c) {
+        suffer(c, how, o);
+        over = true;
+    });
+    for (unsigned i = 0; i < 4; ++i)
+        all.add(static_cast<node_number>(1 + i % 2), [&over](crowd::client& c) { write_for_ever(c, over); });
+    const bool ended = all.run(until);
+    EXPECT_EQ(ended, o.done);
+    for (node_number n = 0; ended && n < 3; ++n) EXPECT_EQ(all.reserved(n), 0u);
+    return o;
+}
+
+constexpr std::uint64_t some_time = 100'000;
+
+TEST(cluster_starvation, without_protection_there_is_no_bound) {
+    const long_one unprotected{.protected_after = ~0u};
+    const ordeal once = outlast_writers(unprotected, some_time, 1),
+                 twice = outlast_writers(unprotected, 2 * some_time, 1);
+    EXPECT_FALSE(once.done);
+    EXPECT_FALSE(twice.done);
+    EXPECT_GT(once.attempts, 40u);
+    EXPECT_GT(twice.attempts, once.attempts * 3 / 2);
+}
+
+// The first protected attempt may meet a commit that holds an object when it is reserved; no other comes after that.
+constexpr unsigned most_attempts = defeats_to_protection + 2;
+
+TEST(cluster_starvation, with_protection_there_is) {
+    for (std::uint64_t seed = 1; seed <= tutti::support::rounds(50); ++seed) {
+        for (const unsigned writes : {0u, 1u, 2u}) {
+            const ordeal o = outlast_writers({.writes = writes}, 100 * some_time, seed);
+            ASSERT_TRUE(o.done) << seed;
+            ASSERT_LE(o.attempts, most_attempts) << seed;
+        }
+    }
+}
+
+// A commit may take an object away before it is reserved where it is.
+TEST(cluster_starvation, of_objects_that_move_ends_as_well) {
+    for (std::uint64_t seed = 1; seed <= tutti::support::rounds(50); ++seed) {
+        const ordeal o = outlast_writers({}, 100 * some_time, seed, moving::to_writer);
+        ASSERT_TRUE(o.done) << seed;
+        ASSERT_LE(o.attempts, 2 * most_attempts) << seed;
+    }
+}
+
+/// Two on different nodes, over the same objects in opposite orders.
+std::pair<ordeal, ordeal> duel(const long_one& one, const long_one& two, std::uint64_t later = 0) {
+    ordeal first, second;
+    crowd all{2};
+    all.add(0, [&](crowd::client& c) { suffer(c, one, first); });
+    all.add(1, [&](crowd::client& c) {
+        if (later != 0) c.sleep(later);
+        suffer(c, two, second);
+    });
+    all.run(some_time);
+    return {first, second};
+}
+
+constexpr long_one proud{.protected_after = 0, .rank = 0, .waits = false, .writes = 2};
+constexpr long_one backwards{.protected_after = 0, .rank = 0, .waits = false, .backwards = true, .writes = 2};
+
+// Neither waits, and each has reserved what the other wants to write. Both have drawn the same age.
+TEST(cluster_starvation, two_of_one_age_do_not_hinder_each_other_for_ever) {
+    const auto [first, second] = duel(proud, backwards);
+    EXPECT_TRUE(first.done && second.done);
+    EXPECT_EQ(first.attempts, 1u) << "the lower node goes first";
+}
+
+TEST(cluster_starvation, the_older_goes_first) {
+    const auto [first, second] = duel(proud, backwards, 200);
+    EXPECT_TRUE(first.done && second.done);
+    EXPECT_EQ(first.attempts, 1u);
+}
+
+// Though it is younger, and on the higher node.
+TEST(cluster_starvation, the_higher_rank_goes_before_the_older) {
+    long_one urgent = backwards;
+    urgent.rank = 1;
+    const auto [first, second] = duel(proud, urgent, 200);
+    EXPECT_TRUE(first.done && second.done);
+    EXPECT_EQ(second.attempts, 1u);
+    EXPECT_GT(first.attempts, 1u);
+}
+
+TEST(cluster_starvation, who_has_lost_too_often_goes_before_any_rank) {
+    long_one urgent = backwards, senior = proud;
+    urgent.rank = 1'000'000;
+    senior.rank = highest_rank;
+    const auto [first, second] = duel(senior, urgent, 200);
+    EXPECT_TRUE(first.done && second.done);
+    EXPECT_EQ(first.attempts, 1u);
+}
+
+// Whoever is outranked waits for a while, which costs it nothing that it has done.
+TEST(cluster_starvation, who_waits_does_not_start_over) {
+    ordeal o;
+    bool over = false;
+    unsigned attempts = 0, waits = 0;
+    crowd all{2};
+    all.add(0, [&](crowd::client& c) {
+        suffer(c, {.protected_after = 0, .writes = 0, .step = 40}, o);
+        over = true;
+    });
+    all.add(1, [&](crowd::client& c) {
+        c.sleep(200);
+        bool done = false;
+        while (!done) {
+            ++attempts;
+            static_cast<void>(c.work.begin());
+            const object_id id = nth(0);
+            ASSERT_EQ(c.work.open({&id, 1}), outcome::good) << "anybody may look";
+            write(c.work, id);
+            done = c.work.prepare(true) == outcome::good;
+            if (done) c.work.commit();
+            waits += c.work.waits();
+        }
+        EXPECT_TRUE(over);
+    });
+    EXPECT_TRUE(all.run(some_time));
+    EXPECT_EQ(o.attempts, 1u);
+    EXPECT_EQ(attempts, 1u);
+    EXPECT_EQ(waits, 1u);
+}
+
+// All that have lost too often get through, one after the other, on whatever nodes they are.
+TEST(cluster_starvation, many_that_are_protected_all_end) {
+    for (std::uint64_t seed = 1; seed <= tutti::support::rounds(20); ++seed) {
+        constexpr unsigned count = 6;
+        ordeal o[count];
+        unsigned left = count;
+        bool over = false;
+        crowd all{3, seed};
+        for (unsigned i = 0; i < count; ++i) {
+            all.add(static_cast<node_number>(i % 3), [&, i](crowd::client& c) {
+                suffer(c, {.backwards = i % 2 != 0, .writes = 2}, o[i]);
+                over = --left == 0;
+            });
+        }
+        for (node_number n = 0; n < 3; ++n) all.add(n, [&over](crowd::client& c) { write_for_ever(c, over); });
+        ASSERT_TRUE(all.run(100 * some_time)) << seed;
+        for (const ordeal& one : o) EXPECT_LE(one.attempts, most_attempts + 2 * count) << seed;
+    }
+}
+
+#if defined(TUTTI_CLUSTER_FAULTS) && !defined(TUTTI_SANITIZED)
+
+class broken_contention {
+public:
+    explicit broken_contention(fault f) { injected_fault = f; }
+    ~broken_contention() { injected_fault = fault::none; }
+    broken_contention(const broken_contention&) = delete;
+    broken_contention& operator=(const broken_contention&) = delete;
+};
+
+TEST(cluster_contention_fault, a_tie_that_is_not_broken_is_caught) {
+    const broken_contention step{fault::tie_not_broken};
+    EXPECT_GT(duel(proud, backwards).first.attempts, 5u) << "they refuse each other until chance parts them";
+}
+
+TEST(cluster_contention_fault, an_age_that_does_not_travel_is_caught) {
+    const broken_contention step{fault::no_age};
+    EXPECT_GT(duel(proud, backwards, 200).first.attempts, 5u);
+}
+
+TEST(cluster_contention_fault, a_rank_that_does_not_travel_is_caught) {
+    const broken_contention step{fault::priority_not_carried};
+    long_one urgent = backwards;
+    urgent.rank = 1;
+    const auto [first, second] = duel(proud, urgent, 200);
+    EXPECT_TRUE(first.done && second.done);
+    EXPECT_GT(second.attempts, 1u);
+}
+
+TEST(cluster_contention_fault, a_reservation_that_keeps_nobody_out_is_caught) {
+    const broken_contention step{fault::protect_nobody};
+    EXPECT_GT(outlast_writers({}, some_time, 1).attempts, 2 * most_attempts);
+}
+
+#endif
+
+}  // namespace

@@ -1,0 +1,99 @@
+// Simulated clusters whose clients do what a test says, each on a fiber of its own, in virtual time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cluster/protocol/claims.hpp"
+#include "cluster/simulation/mesh.hpp"
+#include "interleaving/fiber.hpp"
+
+namespace tutti::cluster::testing {
+
+class crowd final : private simulation::mesh {
+public:
+    class client;
+    using body = std::function<void(client&)>;
+
+    explicit crowd(node_number nodes, std::uint64_t seed = 1, moving how = moving::never)
+        : mesh{nodes, how, seed, {}}, nodes_{nodes} {}
+
+    /// A thread of that node, which begins at once.
+    void add(node_number at, body what);
+    /// Until nobody has anything to do any more, or `until`. False: somebody had.
+    bool run(std::uint64_t until);
+    [[nodiscard]] std::uint64_t now() noexcept { return network().now(); }
+    [[nodiscard]] store::figures count(node_number at) { return mesh::at(at).objects.count(); }
+    [[nodiscard]] std::size_t reserved(node_number at) { return mesh::at(at).reserved.held(); }
+
+private:
+    void heard_of_change(node_number, const object_id&) override {}
+    void go_wrong(const char* what) override { throw std::logic_error{what}; }
+
+    const node_number nodes_;
+    interleaving::fiber main_;
+    std::vector<std::unique_ptr<client>> clients_;
+};
+
+/// What a body works with: the transaction and the hold of a thread.
+class crowd::client final : public simulation::caller {
+public:
+    client(crowd& in, node_number at, std::uint16_t slot, body what)
+        : caller{in, at},
+          work{in.mesh::at(at), *this, slot},
+          hold{in.mesh::at(at), *this, slot},
+          crowd_{in},
+          what_{std::move(what)},
+          fiber_{std::size_t{128} * 1024} {
+        fiber_.prepare(&start, this);
+    }
+    void resume() override { interleaving::fiber::change(crowd_.main_, fiber_); }
+    void pause(unsigned turn) override { sleep(1 + crowd_.network().below(8 * turn + 8)); }
+    void sleep(std::uint64_t time) {
+        bool over = false;
+        crowd_.network().after(time, [&] {
+            over = true;
+            resume();
+        });
+        while (!over) suspend();
+    }
+    [[nodiscard]] std::uint64_t below(std::uint64_t n) { return crowd_.network().below(n); }
+    [[nodiscard]] std::uint64_t now() { return crowd_.now(); }
+    [[nodiscard]] bool done() const noexcept { return done_; }
+
+    transaction work;
+    claims hold;
+
+private:
+    static void start(void* self) {
+        client& c = *static_cast<client*>(self);
+        c.what_(c);
+        c.done_ = true;
+        interleaving::fiber::leave_for(c.fiber_, c.crowd_.main_);
+    }
+    void suspend() override { interleaving::fiber::change(fiber_, crowd_.main_); }
+
+    crowd& crowd_;
+    const body what_;
+    interleaving::fiber fiber_;
+    bool done_ = false;
+};
+
+inline void crowd::add(node_number at, body what) {
+    const auto slot = static_cast<std::uint16_t>(clients_.size());
+    clients_.push_back(std::make_unique<client>(*this, at, slot, std::move(what)));
+    client* const fresh = clients_.back().get();
+    network().after(1, [fresh] { fresh->resume(); });
+}
+
+inline bool crowd::run(std::uint64_t until) {
+    while (now() < until && network().step()) {}
+    for (const auto& c : clients_) {
+        if (!c->done()) return false;
+    }
+    return true;
+}
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,170 @@
+// Policies of blocks that meet blocks of other nodes: who gets through, and after how many attempts. Nothing here is
+// timed: somebody else writes once in every attempt of a block what it has read, until that is refused.
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/open_nesting.hpp>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/directory/placement.hpp"
+#include "cluster/nodes.hpp"
+#include "cluster/processes.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using cluster::node;
+using cluster::object_id;
+using cluster::ref;
+using cluster::testing::account;
+using cluster::testing::process_cluster;
+using cluster::testing::start_nodes;
+
+constexpr int protected_at = 17;  // after 16 defeats
+constexpr int most_attempts = 40;
+
+object_id at_home(unsigned home, std::uint64_t which = 0) {
+    object_id id{9 + which, 0};
+    while (cluster::home_of(id, 2) != home) ++id.low;
+    return id;
+}
+
+/// Two nodes with an object on each. Blocks of the first are disturbed by blocks of the second.
+class cluster_policies : public ::testing::Test {
+protected:
+    cluster_policies() {
+        atomically([&](tx& t) { here.publish(t, {0}); });
+        atomically([&](tx& t) { there.publish(t, {0}); });
+    }
+    /// Another writes `there`: returns when that is done, or refused.
+    void disturb(const options& how) {
+        const std::uint64_t before = refused();
+        const auto written = std::make_shared<std::atomic<bool>>(false);
+        std::jthread other{[this, how, written] {
+            atomically(how, [&](tx& t) { there_too.write(t).balance += 1; });
+            written->store(true);
+        }};
+        while (!written->load() && refused() == before) std::this_thread::yield();
+        if (!written->load()) kept_out_.push_back(std::move(other));
+    }
+    /// How many attempts a block takes whose every attempt, but for the last one of so many, is disturbed.
+    int attempts_of(const options& how, const options& disturber = {}) {
+        int attempts = 0;
+        atomically(how, [&](tx& t) {
+            ++attempts;
+            const long seen = there.read(t).balance;
+            if (attempts < most_attempts) disturb(disturber);
+            here.write(t).balance = seen;
+        });
+        kept_out_.clear();
+        return attempts;
+    }
+    [[nodiscard]] std::uint64_t refused() const { return nodes[1]->facts().locks_refused; }
+
+    support::watchdog guard{"cluster_policies"};
+    std::vector<std::unique_ptr<node>> nodes = start_nodes(2, cluster::placement::home);
+    const ref<account> here{*nodes[0], at_home(0)}, there{*nodes[0], at_home(1)};
+    const ref<account> there_too{*nodes[1], at_home(1)};
+
+private:
+    std::vector<std::jthread> kept_out_;  // until the block has ended
+};
+
+// Catches a policy that does nothing abroad, and a block that is never protected.
+TEST_F(cluster_policies, bound_the_attempts) {
+    const auto bound = [this](policy p) { return attempts_of({.policy = p}); };
+    EXPECT_EQ(bound(policy::timestamp), 2) << "it draws its age when it has lost";
+    EXPECT_EQ(bound(policy::karma), 2);
+    EXPECT_EQ(bound(policy::aggressive), 1);
+    for (const policy p : {policy::patient, policy::backoff, policy::delay, policy::yield, policy::serialize,
+                           policy::adaptive, policy::priority, policy::deadline})
+        EXPECT_EQ(bound(p), protected_at) << static_cast<int>(p);
+    EXPECT_EQ(bound(policy::suicide), most_attempts) << "it is the baseline, without a bound";
+    EXPECT_GT(nodes[0]->facts().protected_attempts, 0u);
+    EXPECT_GT(nodes[1]->facts().locks_refused, 0u);
+}
+
+// Catches a priority that does not travel, or that holds against one that is higher, or against one that has lost too
+// often.
+TEST_F(cluster_policies, priorities_travel) {
+    const auto with = [](int rank) { return options{.policy = policy::priority, .priority = rank}; };
+    EXPECT_EQ(attempts_of(with(1)), 1);
+    EXPECT_EQ(attempts_of(with(1), with(1)), 1) << "of equals the older";
+    EXPECT_EQ(nodes[1]->facts().given_way, 0u);
+    EXPECT_EQ(attempts_of(with(1), with(2)), protected_at);
+    EXPECT_GE(nodes[1]->facts().given_way, 16u);
+    EXPECT_EQ(attempts_of(with(-1)), protected_at);
+}
+
+TEST_F(cluster_policies, deadlines_travel) {
+    using std::chrono::hours;
+    const auto in = [](int h) {
+        return options{.policy = policy::deadline, .deadline = std::chrono::steady_clock::now() + hours{h}};
+    };
+    EXPECT_EQ(attempts_of(in(2)), 1);
+    EXPECT_EQ(attempts_of(in(2), in(3)), 1);
+    EXPECT_EQ(attempts_of(in(2), in(1)), protected_at);
+}
+
+// Catches an open nested block that is kept out by what the block around it has reserved.
+TEST_F(cluster_policies, a_block_is_in_no_way_of_its_own) {
+    int runs = 0, inner_runs = 0;
+    atomically({.policy = policy::priority, .priority = 1}, [&](tx& t) {
+        ++runs;
+        const long seen = there.read(t).balance;
+        open_nested(
+            t,
+            [&](tx& u) {
+                ++inner_runs;
+                there.write(u).balance = seen + 1;
+            },
+            [&](tx& u) { there.write(u).balance -= 1; });
+    });
+    EXPECT_EQ(inner_runs, runs);
+    EXPECT_EQ(refused(), 0u);
+    EXPECT_EQ(atomically([&](tx& t) { return there_too.read(t).balance; }), 1);
+}
+
+// Catches what a block has reserved, and leaves behind where it ends by an exception, or sleeps in retry: then a writer
+// never gets it.
+TEST_F(cluster_policies, nothing_stays_reserved) {
+    constexpr options urgent{.policy = policy::priority, .priority = 1};
+    EXPECT_THROW(atomically(urgent,
+                            [&](tx& t) {
+                                (void)there.read(t);
+                                throw 1;
+                            }),
+                 int);
+    disturb({});
+    std::jthread sleeper{[&] {
+        atomically(urgent, [&](tx& t) {
+            if (there.read(t).balance < 3) retry(t);
+        });
+    }};
+    disturb({});
+    disturb({});
+    sleeper.join();
+    EXPECT_EQ(atomically([&](tx& t) { return there_too.read(t).balance; }), 3);
+}
+
+// Catches a block of several processes that loses for ever: two others write all the time what it reads.
+TEST(cluster_policies_of_processes, a_long_block_ends) {
+    support::watchdog guard{"a_long_block_ends"};
+    const process_cluster all{3};
+    for (const unsigned n : {1u, 2u}) EXPECT_EQ(all.nodes[n]->ask("storm"), "done");
+    // Each writer may have lost as often, and be older: then it goes first once.
+    EXPECT_LE(std::stol(all.nodes[0]->ask("endure patient")), protected_at + 3);
+    EXPECT_LE(std::stol(all.nodes[0]->ask("endure timestamp")), protected_at + 3);
+    EXPECT_LE(std::stol(all.nodes[0]->ask("endure backoff")), protected_at + 3);
+    const auto told = all.ask();
+    ASSERT_TRUE(told[0].facts && told[1].facts && told[2].facts);
+    EXPECT_GT(told[0].facts->protected_attempts, 0u);
+}
+
+}  // namespace

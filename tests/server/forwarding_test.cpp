@@ -1,0 +1,176 @@
+// Calls that run where their objects are, without a network: what becomes of each where memory runs out, or where
+// another server says what none says.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/calls/forwarding.hpp"
+#include "support/heap.hpp"
+
+namespace tutti::server {
+namespace {
+
+using cluster::forwarded_answer;
+using cluster::forwarded_call;
+using cluster::forwarded_fate;
+
+/// Node 0 of three, all of whose objects are elsewhere.
+class carrier final : public cluster::call_carrier {
+public:
+    cluster::call_handler* whom = nullptr;
+    unsigned owned_by = 1;
+    std::vector<std::pair<unsigned, std::uint64_t>> sent;
+    std::vector<forwarded_answer> answers;
+
+    void hand_calls_to(cluster::call_handler* to) override { whom = to; }
+    [[nodiscard]] unsigned number() const noexcept override { return 0; }
+    [[nodiscard]] unsigned owner(const cluster::object_id&) override { return owned_by; }
+    [[nodiscard]] std::size_t most_bytes() const noexcept override { return 4096; }
+    [[nodiscard]] bool send(unsigned to, std::uint64_t number, const forwarded_call&) override {
+        sent.emplace_back(to, number);
+        return true;
+    }
+    void recall(unsigned, std::uint64_t, bool) override {}
+    void answer(unsigned, std::uint64_t, const forwarded_answer& how) noexcept override {
+        const std::uint64_t refused = std::exchange(support::refuse_after, 0);  // not what is tried here
+        answers.push_back(how);
+        support::refuse_after = refused;
+    }
+};
+
+class hosting final : public call_host {
+public:
+    bool lacks_memory = false;
+    std::function<void(std::string_view, ending)> asked;
+    std::vector<unsigned> recalled;
+
+    void host(const invocation&, std::vector<std::string>, call_origin,
+              std::function<void(std::string_view, ending)> then) override {
+        if (lacks_memory) throw std::bad_alloc{};
+        asked = std::move(then);
+    }
+    void recall(call_origin, bool) noexcept override {}
+    void recall_all_of(unsigned node) noexcept override { recalled.push_back(node); }
+};
+
+/// Takes nothing.
+class no_executor final : public executor {
+public:
+    [[nodiscard]] std::string_view name() const noexcept override { return "none"; }
+    std::size_t submit(std::span<job* const>) override { return 0; }
+    void interrupt(job&) noexcept override {}
+    void interrupt_sleeper(job&) noexcept override {}
+    void end_where_it_stands(job&) noexcept override {}
+    [[nodiscard]] std::uint64_t turn_of(job&) noexcept override { return 0; }
+    [[nodiscard]] const job* current() const noexcept override { return nullptr; }
+    void forget_interruption() noexcept override {}
+    void end_waits() noexcept override {}
+    void drain() override {}
+    [[nodiscard]] load current_load() const override { return {}; }
+};
+
+class waiting_call final : public timed_call {
+public:
+    explicit waiting_call(const entry& of) {
+        what = {.which = &of, .how = {}};
+        arguments = {"1"};
+        due = no_deadline;
+    }
+    int endings = 0;
+
+private:
+    void ended() noexcept override { ++endings; }
+};
+
+struct forwarding_test : ::testing::Test {
+    /// As another server asks.
+    void ask(std::string procedure = "put") {
+        net.whom->run(1, 9, {.procedure = std::move(procedure), .arguments = {"1"}, .about = {1, 1}, .for_good = true});
+    }
+
+    catalog known;
+    carrier net;
+    hosting hosts;
+    no_executor runs;
+    forwarding calls{net, known, runs, hosts};
+    const entry& put = add_put();
+    waiting_call one{put}, two{put}, three{put};
+
+    void SetUp() override { calls.start(); }
+
+private:
+    const entry& add_put() {
+        known.add(
+            "put", {}, [](long) { return 1; },
+            [](long n) { return cluster::object_id{1, static_cast<std::uint64_t>(n)}; });
+        return *known.find("put");
+    }
+};
+
+// Catches a list of those that are lost which takes memory, and one that is broken by what ends a call.
+TEST_F(forwarding_test, no_memory_where_a_node_goes_loses_no_answer) {
+    ASSERT_TRUE(calls.offer(one));
+    net.owned_by = 2;
+    ASSERT_TRUE(calls.offer(two));
+    net.owned_by = 1;
+    ASSERT_TRUE(calls.offer(three));
+    support::refuse_after = 1;
+    net.whom->lose(1);
+    support::refuse_after = 0;
+    for (const waiting_call* c : {&one, &three}) {
+        EXPECT_EQ(c->endings, 1);
+        EXPECT_EQ(c->how_it_ended, ending::unknown);
+        EXPECT_EQ(c->answer.substr(0, 9), "-UNKNOWN ");
+    }
+    EXPECT_EQ(two.endings, 0);
+    EXPECT_EQ(calls.look().awaited, 1u);
+    EXPECT_EQ(hosts.recalled, std::vector<unsigned>{1});
+    net.whom->answered(2, net.sent[1].second, {.fate = forwarded_fate::ran, .answer = ":1\r\n"});
+    EXPECT_EQ(two.endings, 1);
+}
+
+TEST_F(forwarding_test, no_memory_to_take_anothers_call_declines_it) {
+    hosts.lacks_memory = true;
+    EXPECT_NO_THROW(ask());
+    ASSERT_EQ(net.answers.size(), 1u);
+    EXPECT_EQ(net.answers[0].fate, forwarded_fate::declined);
+}
+
+// The call has run: its client has to hear that, or that nobody knows.
+TEST_F(forwarding_test, no_memory_for_the_answer_to_anothers_call_is_said_without_it) {
+    for (const std::size_t length : {std::size_t{1000}, std::size_t{100'000}}) {
+        net.answers.clear();
+        ask();
+        const std::string text(length, 'x');
+        support::refuse_after = 1;
+        EXPECT_NO_THROW(hosts.asked(text, ending::ok));
+        support::refuse_after = 0;
+        ASSERT_EQ(net.answers.size(), 1u);
+        EXPECT_EQ(net.answers[0].fate, forwarded_fate::ran);
+        EXPECT_EQ(net.answers[0].answer, "");
+    }
+    // And by the one who has asked:
+    ASSERT_TRUE(calls.offer(one));
+    net.whom->answered(1, net.sent[0].second, std::move(net.answers[0]));
+    EXPECT_EQ(one.how_it_ended, ending::unknown);
+}
+
+TEST_F(forwarding_test, an_answer_of_another_node_or_to_no_call_is_none) {
+    ASSERT_TRUE(calls.offer(one));
+    const std::uint64_t number = net.sent[0].second;
+    const forwarded_answer ran{.fate = forwarded_fate::ran, .answer = ":1\r\n"};
+    net.whom->answered(2, number, forwarded_answer{ran});
+    net.whom->answered(1, number + 1, forwarded_answer{ran});
+    EXPECT_EQ(one.endings, 0);
+    net.whom->answered(1, number, forwarded_answer{ran});
+    net.whom->answered(1, number, forwarded_answer{ran});
+    EXPECT_EQ(one.endings, 1);
+}
+
+}  // namespace
+}  // namespace tutti::server
