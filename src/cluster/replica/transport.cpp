@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <list>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "cluster/backend/backend.hpp"
@@ -82,8 +83,7 @@ struct transport::body {
 
     raft_uv_transport face{};
     uv_loop_t* loop = nullptr;
-    uv_tcp_t listener{};
-    bool listener_open = false;
+    uv_tcp_t* listener = nullptr;  // gone once it is closed
     self own;
     take_program take;
     say tell;
@@ -123,7 +123,7 @@ struct transport::body {
         });
     }
     void maybe_closed() {
-        if (!closing || listener_open || !halves.empty() || closed == nullptr) return;
+        if (!closing || listener != nullptr || !halves.empty() || closed == nullptr) return;
         raft_uv_transport_close_cb const told = std::exchange(closed, nullptr);
         told(&face);
     }
@@ -155,7 +155,7 @@ struct transport::body {
         uv_tcp_t* const socket = make_socket(loop);
         if (socket == nullptr) return;
         half& h = add(socket);
-        if (::uv_accept(stream(&listener), stream(socket)) != 0 || closing) return end(h, RAFT_NOCONNECTION);
+        if (::uv_accept(stream(listener), stream(socket)) != 0 || closing) return end(h, RAFT_NOCONNECTION);
         ::uv_tcp_nodelay(socket, 1);
         read(h, hello::size);
     }
@@ -275,9 +275,9 @@ transport::transport(uv_loop_t& loop, self who, take_program take, say tell) : b
         body& mine = *static_cast<body*>(t->impl);
         mine.closing = true;
         mine.closed = told;
-        ::uv_close(handle(&mine.listener), [](uv_handle_t* l) {
+        ::uv_close(handle(mine.listener), [](uv_handle_t* l) {
             body& of = *static_cast<body*>(l->data);
-            of.listener_open = false;
+            raft_free(std::exchange(of.listener, nullptr));
             of.maybe_closed();
         });
         for (const auto& h : mine.halves) {
@@ -285,18 +285,18 @@ transport::transport(uv_loop_t& loop, self who, take_program take, say tell) : b
             h->failed = RAFT_CANCELED;  // also where it was ending
         }
     };
-    ::uv_tcp_init(&loop, &b.listener);
-    b.listener.data = &b;
-    b.listener_open = true;
+    b.listener = make_socket(&loop);
+    if (b.listener == nullptr) throw std::bad_alloc{};
+    b.listener->data = &b;
     const sockaddr_in at = number_of(b.own.address);
-    int failed = ::uv_tcp_bind(&b.listener, reinterpret_cast<const sockaddr*>(&at), 0);
-    if (failed == 0)
-        failed = ::uv_listen(stream(&b.listener), 128, [](uv_stream_t* l, int status) {
+    int failed = ::uv_tcp_bind(b.listener, reinterpret_cast<const sockaddr*>(&at), 0);
+    if (failed == 0) {
+        failed = ::uv_listen(stream(b.listener), 128, [](uv_stream_t* l, int status) {
             if (status == 0) static_cast<body*>(l->data)->come();
         });
+    }
     if (failed != 0) {
-        ::uv_close(handle(&b.listener), nullptr);
-        ::uv_run(&loop, UV_RUN_DEFAULT);
+        ::uv_close(handle(b.listener), [](uv_handle_t* l) { raft_free(l); });
         throw backend::refusal{"cannot listen on " + b.own.address + ": " + ::uv_strerror(failed)};
     }
 }

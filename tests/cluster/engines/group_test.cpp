@@ -386,6 +386,12 @@ TEST_F(groups, a_folder_is_one_members) {
     cluster::member_options how;
     how.folder = g.folder_of(0);
     EXPECT_NE(refused(how).find("another process"), std::string::npos) << refused(how);
+    how.folder += "-beside";
+    how.address = g.places()[0];
+    how.founds = true;
+    EXPECT_NE(refused(how).find("cannot listen"), std::string::npos) << refused(how);
+    how.founds = false;
+    how.folder = g.folder_of(0);
     g.at(0).end();
     how.address = "127.0.0.1:1";
     EXPECT_NE(refused(how).find("the others know"), std::string::npos) << refused(how);
