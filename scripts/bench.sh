@@ -37,6 +37,7 @@ usage: ./dev bench [family]... [options]
   --modes <a,b>          deadlines: only these modes of the snapshot
   --seconds <n>          deadlines: length of a run (default: 5)
   --limit <seconds>      a run that takes longer is stopped, and reported so (default: 20)
+  --guest <which>        in a guest that counts instructions, with the kernel's part: module, or scheduler
   --out <folder>         where tables, charts and figures go (default: build/bench/policies, build/bench/deadlines)
 
   growth                 how what an operation costs grows with reads, writes, blocks, threads, elements; 12 minutes
@@ -122,6 +123,7 @@ bench_apart() {
 
 bench_contention() {
     local programs=(tutti-stamp tutti-swarm) build_options=(-DTUTTI_APPS=ON)
+    if is_among --guest "$@"; then packages_bench+=("${packages_kernel[@]}" "${packages_scheduler[@]}"); fi
     bench_apart bench/contention "$1" "$@"
 }
 

@@ -1,6 +1,7 @@
 """Measures the contention managers: the programs after STAMP under each of them, and Swarm's deadlines."""
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -70,15 +71,7 @@ def parse():
     return parser.parse_args()
 
 
-def measure(options):
-    modules, _ = KINDS[options.command]
-    context = {"processors": os.cpu_count()}
-    options.console = None
-    if options.guest is not None:
-        programs = [str((options.bin / name).resolve()) for name in ("tutti-stamp", "tutti-swarm")]
-        options.console = Console([FOLDER / "guest.sh", options.guest, *programs])
-        modules = [module for module in modules if module is not lengths]  # of blocks that nobody disturbs
-        context |= {"processors": 1, "guest": options.guest}
+def measure_cases(options, modules, context):
     cases = [case for module in modules for case in module.cases(options, context)]
     runners = {module.Case: module.runner(options, context) for module in modules}
     rounds = options.rounds or (1 if options.quick else 3)
@@ -89,8 +82,18 @@ def measure(options):
         path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
     campaign.measure(cases, lambda case: runners[type(case)](case), rounds, save)
-    if options.console is not None:
-        options.console.close()
+
+
+def measure(options):
+    modules, _ = KINDS[options.command]
+    if options.guest is None:
+        options.console = None
+        measure_cases(options, modules, {"processors": os.cpu_count()})
+        return
+    programs = [(options.bin / name).resolve() for name in ("tutti-stamp", "tutti-swarm")]
+    with contextlib.closing(Console([FOLDER / "guest.sh", options.guest, *programs])) as options.console:
+        # Lengths are of blocks that nobody disturbs.
+        measure_cases(options, [module for module in modules if module is not lengths], {"processors": 1, "guest": options.guest})
 
 
 def tell(path):

@@ -1,6 +1,8 @@
 """Another machine, as a shell that is told one command a line: a guest of QEMU, for one."""
 
+import os
 import shlex
+import signal
 import subprocess
 
 from programs import Failure
@@ -17,7 +19,7 @@ class Console:
 
     def __init__(self, command):
         self.shell = subprocess.Popen(  # pylint: disable=consider-using-with
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
         self.until(READY)
 
@@ -44,4 +46,9 @@ class Console:
         return output
 
     def close(self):
-        self.shell.communicate("end\n")
+        """The machine ends, whatever it does just now."""
+        try:
+            self.shell.communicate("end\n", timeout=30)
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            os.killpg(self.shell.pid, signal.SIGKILL)
+            self.shell.wait()

@@ -1,8 +1,9 @@
 // The sched_ext program, from a program that it serves: who waits leaves the processor, for no longer than it must;
 // what a transaction is given beyond its slice is paid for; and garbage harms who writes it.
 //
-// Guests of the tests named `scheduler` count instructions in the place of time, so what other work this machine has does
-// not show in them. Those named `processors` need two processors, which have this machine's time: nothing there is timed.
+// Guests of the tests named `scheduler` count instructions in the place of time, so what other work this machine has
+// does not show in them. Those named `processors` need two processors, which have this machine's time: nothing there
+// is timed.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
