@@ -93,7 +93,8 @@ def measure(options):
     programs = [(options.bin / name).resolve() for name in ("tutti-stamp", "tutti-swarm")]
     with contextlib.closing(Console([FOLDER / "guest.sh", options.guest, *programs])) as options.console:
         # Lengths are of blocks that nobody disturbs.
-        measure_cases(options, [module for module in modules if module is not lengths], {"processors": 1, "guest": options.guest})
+        modules = [module for module in modules if module is not lengths]
+        measure_cases(options, modules, {"processors": 1, "guest": options.guest})
 
 
 def tell(path):

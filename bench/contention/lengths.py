@@ -17,14 +17,14 @@ class Case(typing.NamedTuple):
 
 
 def cases(options, context):
-    stamp = Program(options, "tutti-stamp")
+    stamp = Program(options.bin, "tutti-stamp")
     context["modes_of_lengths"] = stamp.choices("--mode", "intruder")
     context["programs"] = chosen(options.programs or PROGRAMS, stamp.listed(), "program")
     return [Case(*c) for c in itertools.product(context["programs"], context["modes_of_lengths"])]
 
 
 def runner(options, context):
-    stamp = Program(options, "tutti-stamp")
+    stamp = Program(options.bin, "tutti-stamp", options.console)
     sizes = stamp.listed()
 
     def run(case):

@@ -35,11 +35,11 @@ class Size(typing.NamedTuple):
 
 
 class Program:
-    def __init__(self, options, name):
-        """`options` say where programs are, and which machine is to run them."""
+    def __init__(self, folder, name, console=None):
+        """`console`: of the machine that is to run it, if it is not this one."""
         self.name = name
-        self.path = options.bin / name
-        self.console = options.console
+        self.path = folder / name
+        self.console = console
         if not os.access(self.path, os.X_OK):
             raise Failure(f"there is no program {self.path}")
 

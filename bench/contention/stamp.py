@@ -20,9 +20,9 @@ class Case(typing.NamedTuple):
 
 
 def cases(options, context):
-    stamp = Program(options, "tutti-stamp")
+    stamp = Program(options.bin, "tutti-stamp")
     # It knows the engine's policies, of which the default comes first, as tutti::available_policies has them.
-    policies = Program(options, "tutti-swarm").choices("--policy")
+    policies = Program(options.bin, "tutti-swarm").choices("--policy")
     context["default"] = policies[0]
     context["programs"] = chosen(options.programs or PROGRAMS, stamp.listed(), "program")
     context["policies"] = chosen(options.policies, policies, "policy")
@@ -34,7 +34,7 @@ def cases(options, context):
 
 
 def runner(options, context):
-    stamp = Program(options, "tutti-stamp")
+    stamp = Program(options.bin, "tutti-stamp", options.console)
     sizes = stamp.listed()
 
     def run(case):

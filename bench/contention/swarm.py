@@ -17,7 +17,7 @@ class Case(typing.NamedTuple):
 
 
 def cases(options, context):
-    swarm = Program(options, "tutti-swarm")
+    swarm = Program(options.bin, "tutti-swarm")
     modes = [mode for mode in swarm.choices("--mode") if mode != "all"]
     context["modes"] = chosen(options.modes, modes, "mode")
     context["policies"] = chosen(options.policies or POLICIES, swarm.choices("--policy"), "policy")
@@ -27,7 +27,7 @@ def cases(options, context):
 
 
 def runner(options, context):
-    swarm = Program(options, "tutti-swarm")
+    swarm = Program(options.bin, "tutti-swarm", options.console)
 
     def run(case):
         arguments = ["--mode", case.mode, "--policy", case.policy, "--threads", case.threads]

@@ -61,7 +61,8 @@ std::string history::judge() const {
     // one that was erased later, where both were forgotten.
     std::map<std::pair<object_id, std::uint64_t>, writer_tag> writers;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
-        if (!attempts_[i].committed) continue;
+        // Of a commit whose answer was lost nobody has heard the version.
+        if (!attempts_[i].committed || attempts_[i].version == 0) continue;
         for (const object_id& id : attempts_[i].writes) writers[{id, attempts_[i].version}] = i + 1;
     }
     const auto writer_of = [&](const seen& s, writer_tag& tag) {
@@ -71,6 +72,7 @@ std::string history::judge() const {
             return std::ranges::find(attempts_[tag - 1].writes, s.id) != attempts_[tag - 1].writes.end();
         }
         tag = 0;
+        if (s.version == 0) return true;
         const auto later = writers.upper_bound({s.id, s.version});
         if (later == writers.begin() || std::prev(later)->first.first != s.id) return true;  // never written
         tag = std::prev(later)->second;
