@@ -28,7 +28,8 @@ void write(transaction& t, const object_id& id) {
 
 /// Writes one object after the other, one at a time.
 void write_for_ever(crowd::client& c, const bool& over) {
-    for (unsigned lost = 0; !over;) {
+    unsigned lost = 0;
+    while (!over) {
         static_cast<void>(c.work.begin());
         const object_id id = nth(c.below(objects));
         bool done = c.work.open({&id, 1}) == outcome::good;

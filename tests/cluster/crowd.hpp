@@ -18,7 +18,7 @@ public:
     using body = std::function<void(client&)>;
 
     explicit crowd(node_number nodes, std::uint64_t seed = 1, moving how = moving::never)
-        : mesh{nodes, how, seed, {}}, nodes_{nodes} {}
+        : mesh{nodes, how, seed, {}} {}
 
     /// A thread of that node, which begins at once.
     void add(node_number at, body what);
@@ -32,7 +32,6 @@ private:
     void heard_of_change(node_number, const object_id&) override {}
     void go_wrong(const char* what) override { throw std::logic_error{what}; }
 
-    const node_number nodes_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
 };

@@ -115,7 +115,6 @@ private:
     std::vector<std::pair<std::unique_ptr<seat>, std::unique_ptr<simulated_io>>> ending_;
     std::string wrong_;
     counts counts_;
-    raft_id led_ = 0;
 };
 
 }  // namespace tutti::cluster::replica::testing

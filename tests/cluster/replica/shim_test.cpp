@@ -45,7 +45,7 @@ protected:
     replica_shim() {
         sit();
         std::vector<member> all;
-        for (const raft_id id : {1, 2, 3}) all.push_back({id, "member" + std::to_string(id)});
+        for (raft_id id = 1; id <= 3; ++id) all.push_back({id, "member" + std::to_string(id)});
         seat_->bootstrap(all);
         seat_->start();
     }

@@ -23,8 +23,8 @@ public:
         struct hand_over {
             bool await_ready() noexcept { return false; }
             std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> ended) noexcept {
-                const std::coroutine_handle<> then = ended.promise().then;
-                return then ? then : std::noop_coroutine();
+                const std::coroutine_handle<> waits = ended.promise().then;
+                return waits ? waits : std::noop_coroutine();
             }
             void await_resume() noexcept {}
         };
