@@ -43,9 +43,12 @@ void write_for_ever(crowd::client& c, const bool& over) {
     }
 }
 
+constexpr std::uint64_t some_time = 100'000;
+
 struct ordeal {
     unsigned attempts = 0;
     bool done = false;
+    bool given_up = false;
     std::uint64_t ended = 0;
 };
 
@@ -76,7 +79,7 @@ bool attempt(crowd::client& c, const long_one& how, unsigned lost) {
 
 void suffer(crowd::client& c, const long_one& how, ordeal& o) {
     c.hold.begin_execution();
-    while (!o.done) {
+    while (!o.done && !o.given_up) {
         o.done = attempt(c, how, o.attempts++);
         c.hold.release();
         if (!o.done && !(c.work.is_shielded() && !c.work.was_outranked())) c.pause(std::min(o.attempts, 8u));
@@ -98,10 +101,12 @@ ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t s
     const bool ended = all.run(until);
     EXPECT_EQ(ended, o.done);
     for (node_number n = 0; ended && n < 3; ++n) EXPECT_EQ(all.reserved(n), 0u);
-    return o;
+    const ordeal found = o;
+    // Whoever is left leaves its stack.
+    over = o.given_up = true;
+    EXPECT_TRUE(all.run(until + some_time));
+    return found;
 }
-
-constexpr std::uint64_t some_time = 100'000;
 
 TEST(cluster_starvation, without_protection_there_is_no_bound) {
     const long_one unprotected{.protected_after = ~0u};
