@@ -112,7 +112,9 @@ std::string authority(const std::string& address) { return address.substr(addres
 
 std::shared_ptr<void> open_shared(const std::string& engine, const std::string& address) {
     if (engine != "etcd") return nullptr;
-    return grpc::CreateChannel(authority(address), grpc::InsecureChannelCredentials());
+    const std::string where = authority(address);
+    const bool many = where.find(',') != std::string::npos;
+    return grpc::CreateChannel(many ? "ipv4:" + where : where, grpc::InsecureChannelCredentials());
 }
 
 std::unique_ptr<hand_written> make_hand_written(const std::string& engine, const std::string& address,
