@@ -75,13 +75,13 @@ guest_files() {
 }
 
 # guest <root> <release> [kernel parameter]...: boots it; what it prints comes to standard output. $machine may hold
-# options of QEMU that say more of it.
+# options of QEMU that say more of it, and $accelerator how it emulates.
 guest() {
     local root=$1 release=$2
     shift 2
     (cd "$root" && find . -print0 | cpio --quiet --null --create --format=newc --owner=0:0) | gzip -1 >"$root.cpio.gz"
     # shellcheck disable=SC2086  # a list of words
-    qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m 768 ${machine:-} -display none -nodefaults -no-reboot -serial stdio \
+    qemu-system-x86_64 -accel "${accelerator:-tcg}" -cpu max -smp 2 -m 768 ${machine:-} -display none -nodefaults -no-reboot -serial stdio \
         -kernel "$kernel_dir/$release/boot/vmlinuz-$release" -initrd "$root.cpio.gz" \
         -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable $*"
 }

@@ -49,6 +49,7 @@ in_guest() {
     done
     cat >"$root/tests"
     machine="-smp $processors"
+    accelerator=tcg,thread=single
     [[ $processors != 1 ]] || machine+=' -icount shift=4,sleep=off'
     # The kernel tests its ciphers as it boots, for as long as all of this takes.
     guest "$root" "$release" cryptomgr.notests=1 </dev/null | tee "$work/output"
