@@ -1,8 +1,12 @@
 // Hard serialization: who sleeps for a winner is woken by its end, whatever that is, and by nothing that lasts longer.
 #include <sched.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "kernel/member.hpp"
@@ -10,22 +14,30 @@
 namespace kernel_test {
 namespace {
 
-void wait_for_waiter(const tutti_transaction& winner) {
-    while (read_once(const_cast<tutti_transaction&>(winner).waiters) == 0) std::this_thread::yield();
-}
-
 /// A thread that sleeps for `winner`'s transaction 1, again until it is over; and what the last call said.
 class sleeper {
 public:
     sleeper(const device& of, unsigned winner, unsigned long ns = longest) {
         thread_ = std::thread{[this, &of, winner, ns] {
             const member me{of};
+            tid_ = ::gettid();
             do {
                 const __u64 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().outlasted);
                 error_ = me.wait_for(winner, 1, ns);
                 woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().outlasted) == outlasted;
             } while (error_ == ETIMEDOUT);
         }};
+    }
+    /// Until the kernel has taken it off its processor: one that has only said that it waits looks once more, and may
+    /// find that it need not.
+    void wait_until_asleep() const {
+        while (tid_ == 0) std::this_thread::yield();
+        const std::string where = "/proc/self/task/" + std::to_string(tid_) + "/wchan";
+        for (std::string function = "0"; function == "0";) {
+            std::this_thread::yield();
+            function.clear();
+            std::ifstream{where} >> function;  // "0" while it runs, nothing once it has ended
+        }
     }
     /// 1: it was told that the transaction is over, and did not find out when it looked by itself. A guest that is
     /// slow may let some find out so: not all.
@@ -38,6 +50,7 @@ public:
 private:
     int error_ = -1;
     bool woken_ = false;
+    std::atomic<pid_t> tid_{0};
     std::thread thread_;
 };
 
@@ -48,8 +61,8 @@ TEST(serialization, ends_with_the_commit) {
     for (int i = 0; i < 10; ++i) {
         winner.begin(1);
         sleeper first{d, winner.number()}, second{d, winner.number()};
-        wait_for_waiter(winner.entry());
-        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        first.wait_until_asleep();
+        second.wait_until_asleep();
         EXPECT_TRUE(winner.end());
         woken += first.woken() + second.woken();
     }
@@ -83,15 +96,18 @@ TEST(serialization, ends_with_the_winners_thread) {
     int woken = 0;
     for (int i = 0; i < 10; ++i) {
         std::atomic<int> number{-1};
+        std::atomic<bool> over{false};
         std::thread winner{[&] {
             member me{d};
             me.begin(1);
             me.abandon();
             number = static_cast<int>(me.number());
-            wait_for_waiter(me.entry());
+            while (!over) std::this_thread::yield();
         }};
         while (number < 0) std::this_thread::yield();
         sleeper loser{d, static_cast<unsigned>(number)};
+        loser.wait_until_asleep();
+        over = true;
         winner.join();
         woken += loser.woken();
     }
@@ -105,7 +121,7 @@ TEST(serialization, ends_when_the_winner_resigns) {
         auto winner = std::make_unique<member>(d);
         winner->begin(1);
         sleeper loser{d, winner->number()};
-        wait_for_waiter(winner->entry());
+        loser.wait_until_asleep();
         winner.reset();
         woken += loser.woken();
     }
@@ -136,7 +152,7 @@ TEST(serialization, ends_with_a_winner_that_is_killed) {
         ASSERT_GT(winner, 0);
         while (v.number < 0) std::this_thread::yield();
         sleeper loser{d, static_cast<unsigned>(v.number)};
-        wait_for_waiter(d.transaction(static_cast<unsigned>(v.number)));
+        loser.wait_until_asleep();
         ASSERT_EQ(::kill(winner, SIGKILL), 0);
         woken += loser.woken();
         int status = 0;
@@ -180,7 +196,7 @@ TEST(serialization, ends_with_a_signal) {
         while (error == ETIMEDOUT);
         over = true;
     }};
-    wait_for_waiter(winner.entry());
+    while (read_once(winner.entry().waiters) == 0) std::this_thread::yield();
     while (!over) {
         ::pthread_kill(loser.native_handle(), SIGUSR1);
         std::this_thread::yield();
