@@ -71,22 +71,23 @@ void print_json(const cluster::group_facts& all) {
                                   {"version", m.version},
                                   {"objects", m.objects},
                                   {"bytes", m.bytes},
-                                  {"programs", m.programs}});
+                                  {"programs", m.programs},
+                                  {"prepared", m.prepared}});
     }
     fmt::print("{}\n", out.dump(2));
 }
 
 void print_rows(const cluster::group_facts& all) {
-    fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8}\n", "member", "address", "is",
-               "term", "log", "applied", "version", "objects", "bytes", "programs");
+    fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8} {:>8}\n", "member", "address", "is",
+               "term", "log", "applied", "version", "objects", "bytes", "programs", "prepared");
     for (const cluster::member_facts& m : all.members) {
         if (m.state.empty()) {
             fmt::print("{:<19}  {:<21} {}\n", m.id, m.address, m.trouble);
             continue;
         }
-        fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8}\n", m.id, m.address,
+        fmt::print("{:<19}  {:<21} {:<9} {:>6} {:>10} {:>10} {:>10} {:>9} {:>11} {:>8} {:>8}\n", m.id, m.address,
                    m.votes ? m.state : "no voter", m.term, m.last_index, m.applied_index, m.version, m.objects, m.bytes,
-                   m.programs);
+                   m.programs, m.prepared);
     }
     for (const cluster::member_facts& m : all.members) {
         if (!m.state.empty() && !m.trouble.empty()) fmt::print("{}: {}\n", m.address, m.trouble);

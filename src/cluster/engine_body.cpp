@@ -1,7 +1,6 @@
 #include "cluster/engine_body.hpp"
 
 #include "cluster/backend/address.hpp"
-#include "cluster/backend/batching.hpp"
 #include "cluster/engine_enlistment.hpp"
 
 namespace tutti::cluster {
@@ -9,8 +8,7 @@ namespace {
 
 std::unique_ptr<backend::engine> connect(const engine_options& how) {
     try {
-        auto e = backend::open_engine(how.address, {how.prefix, how.patience});
-        if (how.batch && e->can().batches) e = std::make_unique<backend::batching>(std::move(e));
+        auto e = backend::open_engine(how.address, {how.prefix, how.patience, how.batch});
         if (how.staleness.count() != 0) e = std::make_unique<backend::caching>(std::move(e), how.staleness);
         return e;
     } catch (const backend::refusal& r) {

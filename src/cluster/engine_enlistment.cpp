@@ -66,7 +66,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
     }
     if (wanted.empty()) return;
     begin_step(entries_.size());
-    const bool first = held_.empty();
+    const backend::snapshot before = held_.empty() ? backend::snapshot{} : snapshot_;
     const bool bound = descriptor_.bound_to_commit();
     if (bound) get_and_reserve(wanted);
     else get(freshness::same, wanted);
@@ -77,7 +77,8 @@ void engine_enlistment::open(std::span<const object_id> ids) {
         index_.emplace(fresh[i], &entries_.back());
     }
     // A get that goes back to the first one's instant leaves the argument for the local reads as it is (E2).
-    if (first || !body_.engine().can().old_versions) stand();
+    const bool back = before.at != 0 && snapshot_.is_of_the_state_of(before);
+    if (!back || !body_.engine().can().old_versions) stand();
 }
 
 void engine_enlistment::acquire(std::span<const named_lock>) {
@@ -169,9 +170,24 @@ void engine_enlistment::get_and_reserve(std::span<const backend::key> wanted) {
         backend::version at = 0;
         body_.count_round_trip();
         said = commit_in_engine(checks, writes, at);
-        for (backend::record& r : found_) r.at = at;
+        if (body_.engine().can().parts == 1) {
+            for (backend::record& r : found_) r.at = at;
+        } else if (said == verdict::good) {
+            said = look_at_reserved(wanted, writes);
+        }
     }
     if (said != verdict::good) body_.refuse_lost(false);
+}
+
+verdict engine_enlistment::look_at_reserved(std::span<const backend::key> wanted,
+                                            std::span<const backend::write> reserved) {
+    get(freshness::now, wanted);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        // Others overwrite it only when the lease is over.
+        if (found_[i].bytes != reserved[i].bytes) return verdict::conflict;
+        static_cast<void>(unwrap(found_[i]));
+    }
+    return verdict::good;
 }
 
 bool engine_enlistment::meets_reservation() {

@@ -74,6 +74,9 @@ private:
     [[nodiscard]] bool is_current();
     /// get, of an irrevocable block.
     void get_and_reserve(std::span<const backend::key> wanted);
+    /// The versions that what it has reserved has got, where a commit has several (B8).
+    [[nodiscard]] backend::verdict look_at_reserved(std::span<const backend::key> wanted,
+                                                    std::span<const backend::write> reserved);
     void take_lease();
     void give_up_lease() noexcept;
     /// Until the lease under which an object was reserved that this block writes is over.

@@ -43,10 +43,11 @@ void fill(member_facts& one, const group::status_answer& from) {
     one.objects = from.records;
     one.bytes = from.bytes;
     one.programs = from.programs;
+    one.prepared = from.prepared;
 }
 
 std::vector<std::string> checked(const std::vector<std::string>& addresses) {
-    std::string all = "//";
+    std::string all;
     for (const std::string& a : addresses) all += (a == addresses.front() ? "" : ",") + a;
     try {
         return group::parse_members(all);

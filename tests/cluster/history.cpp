@@ -13,7 +13,7 @@ std::string name(writer_tag tag, const attempt& a) {
     return (a.committed ? "T" : "t") + std::to_string(tag) + "(client " + std::to_string(a.client) + ")";
 }
 
-enum class dependency : std::uint8_t { session, write_write, write_read, read_write };
+enum class dependency : std::uint8_t { order_in_time, write_write, write_read, read_write };
 
 struct edge_to {
     std::size_t to;
@@ -108,8 +108,11 @@ std::string history::judge() const {
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
         const attempt& a = attempts_[i];
         writer_tag& mine = latest[a.client];
-        edge(mine, i + 1, dependency::session);
+        edge(mine, i + 1, dependency::order_in_time);
         mine = i + 1;
+        for (std::size_t j = 0; j < attempts_.size() && a.begun != 0; ++j) {
+            if (attempts_[j].ended != 0 && attempts_[j].ended < a.begun) edge(j + 1, i + 1, dependency::order_in_time);
+        }
         for (const seen& s : a.reads) {
             writer_tag tag = 0;
             writer_of(s, tag);

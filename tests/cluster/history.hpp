@@ -2,7 +2,8 @@
 //
 // The order is looked for as Adya does ("Weak Consistency", 1999): a graph of who must be before whom, which has no
 // cycle if and only if there is one. Attempts that were rolled back are in it as readers: that makes it a check of
-// opacity, up to the real-time order between nodes, of which the graph has only the order of one client's attempts.
+// opacity. Of the real-time order between clients the graph has what attempts say of when they were; of those that say
+// nothing, the order of one client's attempts.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct attempt {
     std::vector<seen> reads;
     std::vector<object_id> writes;
     std::vector<object_id> erased;
+    std::uint64_t begun = 0, ended = 0;  ///< it was between these; 0: nobody knows
 };
 
 class history {

@@ -71,6 +71,7 @@ struct member_facts {
     std::uint64_t version = 0;  ///< of the last commit that it has applied
     std::uint64_t objects = 0, bytes = 0;
     std::uint64_t programs = 0;  ///< connected to it
+    std::uint64_t prepared = 0;  ///< transactions of several groups that wait here for their decision
 };
 
 struct group_facts {

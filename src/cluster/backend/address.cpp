@@ -4,9 +4,10 @@
 
 #include <charconv>
 
+#include "cluster/backend/batching.hpp"
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/memory.hpp"
-#include "cluster/backend/replicated.hpp"
+#include "cluster/backend/spread.hpp"
 #if defined(TUTTI_CLUSTER_ETCD)
 #include "cluster/backend/etcd.hpp"
 #endif
@@ -25,6 +26,23 @@ bool takes(std::string_view address, std::string_view name, std::string_view& re
     if (!address.starts_with(name) || address.substr(name.size(), 1) != ":") return false;
     rest = address.substr(name.size() + 1);
     return true;
+}
+
+/// REQUIRES: check_address takes it, and it is none of groups.
+std::unique_ptr<engine> open_alone(const std::string& address, const settings& how) {
+    std::string_view rest;
+    if (takes(address, "memory", rest)) return open_memory(std::string{rest});
+#if defined(TUTTI_CLUSTER_ETCD)
+    if (takes(address, "etcd", rest)) return open_etcd(rest, how);
+#endif
+#if defined(TUTTI_CLUSTER_REDIS)
+    if (takes(address, "redis", rest)) return open_redis(rest, how);
+#endif
+#if defined(TUTTI_CLUSTER_POSTGRES)
+    return open_postgres(address, how);
+#else
+    throw refusal{"'" + address + "' means no engine"};  // check_address has said so
+#endif
 }
 
 [[noreturn, maybe_unused]] void refuse_unbuilt(const char* name, const char* packages) {
@@ -69,7 +87,7 @@ void check_address(const std::string& address, const settings& how) {
     if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
     std::string_view rest;
     if (takes(address, "memory", rest)) return;
-    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_members(rest));
+    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_groups(rest));
     if (takes(address, "etcd", rest)) {
 #if !defined(TUTTI_CLUSTER_ETCD)
         refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");
@@ -94,19 +112,10 @@ void check_address(const std::string& address, const settings& how) {
 std::unique_ptr<engine> open_engine(const std::string& address, const settings& how) {
     check_address(address, how);
     std::string_view rest;
-    if (takes(address, "memory", rest)) return open_memory(std::string{rest});
-    if (takes(address, "tutti", rest)) return open_replicated(rest, how);
-#if defined(TUTTI_CLUSTER_ETCD)
-    if (takes(address, "etcd", rest)) return open_etcd(rest, how);
-#endif
-#if defined(TUTTI_CLUSTER_REDIS)
-    if (takes(address, "redis", rest)) return open_redis(rest, how);
-#endif
-#if defined(TUTTI_CLUSTER_POSTGRES)
-    return open_postgres(address, how);
-#else
-    throw refusal{"'" + address + "' means no engine"};  // check_address has said so
-#endif
+    if (takes(address, "tutti", rest)) return open_groups(rest, how);
+    std::unique_ptr<engine> one = open_alone(address, how);
+    if (how.batch && one->can().batches) one = std::make_unique<batching>(std::move(one));
+    return one;
 }
 
 std::vector<std::string> known_engines() {

@@ -8,6 +8,7 @@ namespace tutti::cluster::backend {
 struct settings {
     std::string prefix;
     std::chrono::milliseconds patience{5000};
+    bool batch = false;  ///< requests of threads that meet go together (batching.hpp), where the engine takes several
 };
 
 /// Throws refusal: for an address that means nothing, an engine that this library was built without, one that does not

@@ -16,6 +16,9 @@
 //       version as a snapshot; and `follow` tells of what commits wrote, in that order, and of one commit at once.
 //   B7  Where a cache was asked for (caching.hpp), B2 is less: a get whose snapshot is empty may return an earlier
 //       state; get with freshness `now` and commit are as above.
+//   B8  An engine in parts (`capabilities::parts`) has each record in one of them, whose versions are its own: so what
+//       one commit writes has several, and `request::at` is that of the last write. Whoever holds a version has been
+//       told of it before the call.
 //
 // get, commit, open_feed and follow return within the engine's patience, or not much later.
 //
@@ -31,6 +34,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cluster/backend/pace.hpp"
 
 namespace tutti::cluster::backend {
 
@@ -57,9 +62,22 @@ struct write {
     std::string bytes;
 };
 
+/// A transaction of several groups that one of them has prepared: until it is decided, what it writes cannot be seen
+/// there, nor what it has read be overwritten (spread.hpp).
+struct holder {
+    std::string id;             ///< empty: nobody
+    std::uint64_t decides = 0;  ///< the number of the group that holds the decision
+    [[nodiscard]] explicit operator bool() const noexcept { return !id.empty(); }
+};
+
 /// Which state of the engine the reads of one attempt are of. Empty at first; the engine fills it in.
 struct snapshot {
     version at = 0;
+    std::size_t part = 0;  ///< of an engine in parts: the only one it is of, counted from 1, or 0
+    holder met{};          ///< of a group's conflict: who is in the way, if waiting for it helps
+    [[nodiscard]] bool is_of_the_state_of(const snapshot& other) const noexcept {
+        return at == other.at && part == other.part;
+    }
 };
 
 enum class freshness : std::uint8_t {
@@ -84,6 +102,7 @@ struct capabilities {
     bool durable = false;                  ///< what it has acknowledged survives kill -9 of its processes
     std::size_t most_operations = 100000;  ///< checks, and writes, of one commit
     std::size_t most_bytes = 64u << 20;    ///< keys and values of one commit, together
+    std::size_t parts = 1;                 ///< B8
 };
 
 /// Messages say what to do.
@@ -138,14 +157,19 @@ struct request {
     std::span<const check> checks;
     std::span<const write> writes;
     verdict said = verdict::unreachable;
-    version at = 0;   ///< of what it wrote
+    version at = 0;   ///< of what it wrote (B8)
     std::string why;  ///< it was refused
+    holder met{};     ///< of a group's conflict: who is in the way, if waiting for it helps
 };
 
 class engine {
 public:
     virtual ~engine() = default;
     [[nodiscard]] virtual const capabilities& can() const noexcept = 0;
+    /// Where it has that record, counted from 0 (B8). Commits that touch one part alone cost least.
+    [[nodiscard]] virtual std::size_t part_of(std::string_view) const noexcept { return 0; }
+    /// By which clock its callers wait for it.
+    [[nodiscard]] virtual const backend::pace& pace() const noexcept { return backend::pace::real(); }
 
     /// B2. `found` gets one record for each of `wanted`, in that order. good, conflict or unreachable.
     [[nodiscard]] virtual verdict get(snapshot& of, freshness how, std::span<const check> held,

@@ -124,6 +124,7 @@ void batching::read(std::span<reader* const> all) noexcept {
         auto next = std::make_move_iterator(found.begin());
         for (reader* r : all) {
             r->said = said;
+            r->of->met = together.met;
             if (said != verdict::good) continue;
             const auto end = next + static_cast<std::ptrdiff_t>(r->wanted.size());
             r->found->assign(next, end);

@@ -22,6 +22,8 @@ public:
     explicit batching(std::unique_ptr<engine> of, std::size_t most = 32);
 
     const capabilities& can() const noexcept override { return can_; }
+    std::size_t part_of(std::string_view k) const noexcept override { return engine_->part_of(k); }
+    const backend::pace& pace() const noexcept override { return engine_->pace(); }
     verdict get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
                 std::vector<record>& found) override;
     void commit(request& r) override;

@@ -1,7 +1,9 @@
 #include "cluster/backend/exactly_once.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <random>
 
 #include "cluster/backend/fault.hpp"
@@ -32,16 +34,19 @@ exactly_once::~exactly_once() {
     if (!all.empty()) engine_.forget(all);
 }
 
-exactly_once::mark exactly_once::take() {
+exactly_once::mark exactly_once::take(std::size_t part) {
     {
         const std::lock_guard hold{guard_};
-        if (!free_.empty()) {
-            mark m = std::move(free_.back());
-            free_.pop_back();
+        const auto last = std::ranges::find(free_.rbegin(), free_.rend(), part, &mark::part);
+        if (last != free_.rend()) {
+            mark m = std::move(*last);
+            free_.erase(std::prev(last.base()));
             return m;
         }
     }
-    return {fresh_name()};
+    mark m{fresh_name(), part};
+    while (engine_.part_of(m.of) != part) m.of = fresh_name();
+    return m;
 }
 
 void exactly_once::give_back(mark&& m) {
@@ -50,7 +55,10 @@ void exactly_once::give_back(mark&& m) {
 }
 
 verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& writes, version& at) {
-    mark m = take();
+    std::size_t part = 0;  // M4
+    for (const check& c : checks) part = std::max(part, engine_.part_of(c.of));
+    for (const write& w : writes) part = std::max(part, engine_.part_of(w.of));
+    mark m = take(part);
     ++m.sequence;
     checks.push_back({m.of, m.at});
     writes.push_back({m.of, true, told(m.sequence, true)});
@@ -78,7 +86,7 @@ verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& wri
 }
 
 verdict exactly_once::find_out(mark& m, version& at) {
-    tries all{patience_};
+    tries all{patience_, engine_.pace()};
     std::vector<record> found;
     do {
         snapshot any;

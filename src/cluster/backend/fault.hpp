@@ -8,25 +8,28 @@ namespace tutti::cluster::backend {
 
 enum class fault : std::uint8_t {
     none,
-    stale_read,          ///< get does not look whether what is held is current
-    torn_read,           ///< several records are read at several instants
-    no_check,            ///< commit does not compare versions
-    half_check,          ///< commit compares only what it also writes: write skew
-    torn_write,          ///< the writes take effect one after the other
-    erase_forgets,       ///< an erased record has version 0 again
-    silent_feed,         ///< a feed tells nothing
-    forget_marks,        ///< whether a commit of unknown outcome has happened is not looked up: it is run again
-    no_fence,            ///< it is looked up, but may still happen afterwards
-    lease_ignored,       ///< what somebody holds under a lease is overwritten
-    commit_twice,        ///< a commit to a group whose answer is lost is sent to another member
-    unprotected_reads,   ///< local reads may change while the engine commits
-    cache_backwards,     ///< a cache applies what it is told in the wrong order
-    cache_in_parts,      ///< a cache says that it has got to a commit before it has applied all of it
-    cache_keeps_erased,  ///< a cache goes on showing what was erased
-    cache_outlives,      ///< a cache keeps its copies when it is told no more
-    cache_late_copy,     ///< a cache keeps what it has fetched, although it was told meanwhile that it has changed
-    cache_below_tide,    ///< a cache shows a state before one that the process has been shown
-    cache_ageless,       ///< a cache does not ask how old its state may be
+    stale_read,           ///< get does not look whether what is held is current
+    torn_read,            ///< several records are read at several instants
+    no_check,             ///< commit does not compare versions
+    half_check,           ///< commit compares only what it also writes: write skew
+    torn_write,           ///< the writes take effect one after the other
+    erase_forgets,        ///< an erased record has version 0 again
+    silent_feed,          ///< a feed tells nothing
+    forget_marks,         ///< whether a commit of unknown outcome has happened is not looked up: it is run again
+    no_fence,             ///< it is looked up, but may still happen afterwards
+    lease_ignored,        ///< what somebody holds under a lease is overwritten
+    commit_twice,         ///< a commit to a group whose answer is lost is sent to another member
+    unprotected_reads,    ///< local reads may change while the engine commits
+    cache_backwards,      ///< a cache applies what it is told in the wrong order
+    cache_in_parts,       ///< a cache says that it has got to a commit before it has applied all of it
+    cache_keeps_erased,   ///< a cache goes on showing what was erased
+    cache_outlives,       ///< a cache keeps its copies when it is told no more
+    cache_late_copy,      ///< a cache keeps what it has fetched, although it was told meanwhile that it has changed
+    cache_below_tide,     ///< a cache shows a state before one that the process has been shown
+    cache_ageless,        ///< a cache does not ask how old its state may be
+    decision_unrecorded,  ///< a commit over several groups leaves no record of its decision
+    void_unrecorded,      ///< who gives up waiting for a prepared transaction does not keep it from committing
+    one_look,             ///< a get of several groups does not look again whether the first ones have stayed the same
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

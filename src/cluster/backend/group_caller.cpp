@@ -101,7 +101,6 @@ std::unique_ptr<link> caller::follow(const std::string& request, std::chrono::mi
 }
 
 std::vector<std::string> parse_members(std::string_view where) {
-    if (where.starts_with("//")) where.remove_prefix(2);
     std::vector<std::string> all;
     while (!where.empty()) {
         const std::size_t comma = std::min(where.find(','), where.size());
@@ -115,7 +114,22 @@ std::vector<std::string> parse_members(std::string_view where) {
         }
         all.push_back(host + ":" + std::to_string(port));
     }
-    if (all.empty()) throw refusal{"the group has no address: give tutti://127.0.0.1:7001,127.0.0.1:7002"};
+    if (all.empty()) {
+        throw refusal{
+            "the group has no address: give tutti://127.0.0.1:7001,127.0.0.1:7002, and a semicolon between the "
+            "addresses of two groups"};
+    }
+    return all;
+}
+
+std::vector<std::vector<std::string>> parse_groups(std::string_view where) {
+    if (where.starts_with("//")) where.remove_prefix(2);
+    std::vector<std::vector<std::string>> all;
+    for (std::size_t from = 0; from <= where.size();) {
+        const std::size_t end = std::min(where.find(';', from), where.size());
+        all.push_back(parse_members(where.substr(from, end - from)));
+        from = end + 1;
+    }
     return all;
 }
 

@@ -44,8 +44,10 @@ private:
     links<link> free_;
 };
 
-/// Addresses of an engine: "//host:port,host:port". Throws refusal.
+/// host:port,host:port. Throws refusal.
 [[nodiscard]] std::vector<std::string> parse_members(std::string_view where);
+/// Addresses of an engine: "//host:port,host:port", of one group or, between semicolons, of several. Throws refusal.
+[[nodiscard]] std::vector<std::vector<std::string>> parse_groups(std::string_view where);
 
 /// A change of the group's members: `change` is made, or false and `why`.
 [[nodiscard]] bool ask_for_change(const std::vector<std::string>& addresses, std::uint64_t number, question what,

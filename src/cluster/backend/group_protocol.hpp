@@ -20,7 +20,7 @@
 
 namespace tutti::cluster::backend::group {
 
-inline constexpr std::uint32_t protocol_version = 1;
+inline constexpr std::uint32_t protocol_version = 2;
 inline constexpr std::uint64_t hello_magic = 0x7075'6f72'6769'7474;  // "ttigroup", as its bytes are sent
 inline constexpr std::size_t most_frame = 16u << 20;                 ///< of a request
 inline constexpr std::size_t most_answer = 64u << 20;                ///< of what a member says
@@ -90,6 +90,16 @@ struct held_record {
     }
 };
 
+/// A transaction of several groups, and the number of the one that decides. An empty id: none.
+struct transaction_name {
+    std::string id;
+    std::uint64_t decides = 0;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(decides);
+    }
+};
+
 struct transaction {
     std::vector<seen> checks;
     std::vector<written> writes;
@@ -99,8 +109,8 @@ struct transaction {
     }
 };
 
-enum class question : std::uint8_t { get, commit, forget, follow, status, add, remove };
-[[nodiscard]] constexpr question last(question) noexcept { return question::remove; }
+enum class question : std::uint8_t { get, commit, forget, follow, status, add, remove, prepare, finish };
+[[nodiscard]] constexpr question last(question) noexcept { return question::finish; }
 
 // ---- requests: a question, and one of these
 
@@ -120,6 +130,26 @@ struct commit_request {
     template <class V>
     void fields(V& v) {
         v(all);
+    }
+};
+
+/// A group's part of a transaction of several groups. Answered as a commit of one. Nobody asks for it twice.
+struct prepare_request {
+    transaction_name who;
+    transaction what;
+    template <class V>
+    void fields(V& v) {
+        v(who), v(what);
+    }
+};
+
+/// What has been decided of one that is prepared, or was. Answered as a commit of one.
+struct finish_request {
+    std::string id;
+    bool commits = false;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(commits);
     }
 };
 
@@ -183,18 +213,20 @@ struct get_answer {
     bool current = false;            ///< `held` are as they were said to be, and the version is one that is kept
     std::uint64_t at = 0;            ///< of the state; if it is not current, a version that has what was in its way
     std::vector<held_record> found;  ///< the first of `wanted`, as many as fit an answer, but one at least
+    transaction_name met;            ///< it is not current, or may not be, for as long as this one is prepared
     template <class V>
     void fields(V& v) {
-        v(current), v(at), v(found);
+        v(current), v(at), v(found), v(met);
     }
 };
 
 struct committed {
     bool good = false;
     std::uint64_t at = 0;  ///< of what it wrote; of a conflict, a version that has what was in its way
+    transaction_name met;  ///< of a conflict: in the way for as long as it is prepared
     template <class V>
     void fields(V& v) {
-        v(good), v(at);
+        v(good), v(at), v(met);
     }
 };
 
@@ -240,12 +272,13 @@ struct status_answer {
     std::string state;   ///< leader, follower, candidate
     std::string leader;  ///< its address, or empty
     std::uint64_t term = 0, last_index = 0, applied_index = 0, version = 0, records = 0, bytes = 0, programs = 0;
-    std::string trouble;  ///< empty, or what the operator should look at
+    std::uint64_t prepared = 0;  ///< transactions of several groups that wait here for their decision
+    std::string trouble;         ///< empty, or what the operator should look at
     std::vector<listed_member> members;
     template <class V>
     void fields(V& v) {
         v(id), v(address), v(state), v(leader), v(term), v(last_index), v(applied_index), v(version), v(records),
-            v(bytes), v(programs), v(trouble), v(members);
+            v(bytes), v(programs), v(prepared), v(trouble), v(members);
     }
 };
 

@@ -15,6 +15,8 @@ using namespace group;
 
 record kept(held_record& r) { return {r.exists, r.at, std::move(r.bytes)}; }
 
+holder kept(transaction_name& n) { return {std::move(n.id), n.decides}; }
+
 /// Of a group, however its members are named.
 std::shared_ptr<tide> tide_of(std::uint64_t number) {
     static std::mutex guard;
@@ -63,7 +65,7 @@ private:
     std::atomic<bool> closed_{false};
 };
 
-class replicated final : public engine {
+class replicated final : public group_engine {
 public:
     replicated(std::vector<std::string> addresses, const settings& how)
         : how_{how}, prefix_{how.prefix + "/"}, members_{addresses} {
@@ -88,6 +90,7 @@ public:
             ask.at = of.at;
             held = {};
         }
+        of.met = {};
         std::size_t looked_at = 0;
         do {
             ask.held.clear();
@@ -102,6 +105,7 @@ public:
             if (!wire::decode(said.message, answer) || answer.found.size() > ask.wanted.size())
                 return verdict::unreachable;
             if (!answer.current) {
+                of.met = kept(answer.met);
                 tide_->raise(answer.at);  // who tries again sees what was in the way
                 return verdict::conflict;
             }
@@ -121,30 +125,21 @@ public:
 
     void commit_all(std::span<request*> all) override {
         commit_request ask;
-        for (const request* r : all) {
-            transaction& t = ask.all.emplace_back();
-            for (const check& c : r->checks) t.checks.push_back({prefix_ + c.of, c.at});
-            for (const write& w : r->writes) t.writes.push_back({prefix_ + w.of, w.exists, w.bytes});
-        }
-        const caller::answer said =
-            members_.ask(frame(question::commit, ask), broken(fault::commit_twice), how_.patience);
-        commit_answer answer;
-        const bool heard =
-            said.said == outcome::done && wire::decode(said.message, answer) && answer.all.size() == all.size();
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            request& r = *all[i];
-            if (heard) {
-                r.said = answer.all[i].good ? verdict::good : verdict::conflict;
-                r.at = answer.all[i].at;
-                tide_->raise(r.at);
-            } else if (said.said == outcome::refused) {
-                r.said = verdict::refused;
-                r.why = "tutti: " + can_.name + " takes no such commit: " + said.message;
-            } else {
-                r.said = said.said == outcome::elsewhere ? verdict::unreachable : verdict::unknown;
-            }
-        }
+        for (const request* r : all) ask.all.push_back(sent(*r));
+        settle(members_.ask(frame(question::commit, ask), broken(fault::commit_twice), how_.patience), all);
     }
+
+    void prepare(const holder& who, request& r, std::chrono::milliseconds patience) override {
+        request* one = &r;
+        const prepare_request ask{{who.id, who.decides}, sent(r)};
+        settle(members_.ask(frame(question::prepare, ask), false, patience), {&one, 1});
+    }
+
+    bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) override {
+        return members_.ask(frame(question::finish, finish_request{id, commits}), true, patience).said == outcome::done;
+    }
+
+    std::uint64_t number() const noexcept override { return members_.number(); }
 
     void forget(std::span<const key> all) noexcept override {
         try {
@@ -165,6 +160,32 @@ public:
     backend::tide* tide() noexcept override { return tide_.get(); }
 
 private:
+    [[nodiscard]] transaction sent(const request& r) const {
+        transaction t;
+        for (const check& c : r.checks) t.checks.push_back({prefix_ + c.of, c.at});
+        for (const write& w : r.writes) t.writes.push_back({prefix_ + w.of, w.exists, w.bytes});
+        return t;
+    }
+    void settle(const caller::answer& said, std::span<request* const> all) {
+        commit_answer answer;
+        const bool heard =
+            said.said == outcome::done && wire::decode(said.message, answer) && answer.all.size() == all.size();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            request& r = *all[i];
+            if (heard) {
+                r.said = answer.all[i].good ? verdict::good : verdict::conflict;
+                r.at = answer.all[i].at;
+                r.met = kept(answer.all[i].met);
+                tide_->raise(r.at);
+            } else if (said.said == outcome::refused) {
+                r.said = verdict::refused;
+                r.why = "tutti: " + can_.name + " takes no such commit: " + said.message;
+            } else {
+                r.said = said.said == outcome::elsewhere ? verdict::unreachable : verdict::unknown;
+            }
+        }
+    }
+
     std::unique_ptr<follower> follow_from(const char* from, version after, bool values) {
         const follow_request ask{prefix_ + from, prefix_ + "p", after, values};
         std::unique_ptr<link> l = members_.follow(frame(question::follow, ask), how_.patience);
@@ -180,8 +201,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<engine> open_replicated(std::string_view where, const settings& how) {
-    return std::make_unique<replicated>(parse_members(where), how);
+std::unique_ptr<group_engine> open_group(const std::vector<std::string>& members, const settings& how) {
+    return std::make_unique<replicated>(members, how);
 }
 
 }  // namespace tutti::cluster::backend

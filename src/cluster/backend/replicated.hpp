@@ -1,11 +1,12 @@
-// Groups of members that keep the objects on several disks (src/cluster/replica).
+// Groups of members that keep the objects on several disks (src/cluster/replica): the program's side of one.
 #pragma once
 
 #include "cluster/backend/address.hpp"
+#include "cluster/backend/group_engine.hpp"
 
 namespace tutti::cluster::backend {
 
-/// `where` is //host:port,host:port. Throws refusal.
-[[nodiscard]] std::unique_ptr<engine> open_replicated(std::string_view where, const settings& how);
+/// By the addresses of its members, of which one that answers is enough. Throws refusal.
+[[nodiscard]] std::unique_ptr<group_engine> open_group(const std::vector<std::string>& members, const settings& how);
 
 }  // namespace tutti::cluster::backend

@@ -7,11 +7,8 @@
 namespace tutti::cluster::replica {
 namespace {
 
-enum class kind : std::uint8_t { filler, commit, forget };
-[[nodiscard]] constexpr kind last(kind) noexcept { return kind::forget; }
-
 constexpr std::string_view name = "GE";
-constexpr std::uint8_t format = 1;
+constexpr std::uint8_t format = 2, oldest_format = 1;
 
 std::uint32_t count_of(std::size_t n) noexcept { return static_cast<std::uint32_t>(n); }
 
@@ -20,8 +17,29 @@ std::uint32_t count_of(std::size_t n) noexcept { return static_cast<std::uint32_
 entry::entry() : all_{begin_sealed(name, format)} {}
 
 void entry::add_commit(std::span<const backend::check> checks, std::span<const backend::write> writes) {
+    wire::writer{all_}(kind::commit);
+    add(checks, writes);
+}
+
+void entry::add_prepare(const backend::holder& who, std::span<const backend::check> checks,
+                        std::span<const backend::write> writes) {
     wire::writer out{all_};
-    out(kind::commit);
+    out(kind::prepare);
+    out(who.id);
+    out(who.decides);
+    add(checks, writes);
+}
+
+void entry::add_finish(std::string_view id, bool commits) {
+    wire::writer out{all_};
+    out(kind::finish);
+    out(id);
+    out(commits);
+    ++operations_;
+}
+
+void entry::add(std::span<const backend::check> checks, std::span<const backend::write> writes) {
+    wire::writer out{all_};
     out(count_of(checks.size()));
     for (const backend::check& c : checks) out(check_view{c.of, c.at});
     out(count_of(writes.size()));
@@ -54,7 +72,8 @@ bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string
         return false;
     };
     std::string_view content;
-    switch (open_sealed(bytes, name, format, content)) {
+    std::uint8_t of = 0;
+    switch (open_sealed(bytes, name, oldest_format, format, content, of)) {
         case sealed::sound: break;
         case sealed::no_such_thing: return refuse("these bytes are no entry of a group's log");
         case sealed::other_release:
@@ -67,10 +86,12 @@ bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string
         in(what);
         if (what == kind::filler) continue;
         operation& o = all.emplace_back();
-        o.forgets = what == kind::forget;
-        if (o.forgets) {
-            in(o.forgotten);
-        } else {
+        o.is = what;
+        if (what == kind::forget) in(o.forgotten);
+        if (what == kind::prepare || what == kind::finish) in(o.id);
+        if (what == kind::prepare) in(o.decides);
+        if (what == kind::finish) in(o.commits);
+        if (what == kind::commit || what == kind::prepare) {
             in(o.checks);
             in(o.writes);
         }

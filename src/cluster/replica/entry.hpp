@@ -1,11 +1,14 @@
-// What one entry of a group's log says: commits, in the order in which they are judged, and keys to forget.
+// What one entry of a group's log says: commits, in the order in which they are judged, and keys to forget; and a
+// group's part of a transaction of several groups, prepared and finished.
 //
 //   'G' 'E' version(1)   then, for each operation, its kind (1) and
 //     commit   checks: count (4), each key, version (8); writes: count (4), each key, whether it exists (1), bytes
 //     forget   keys: count (4), each key
+//     prepare  the transaction's id, the number of the group that decides (8); checks and writes as of a commit
+//     finish   the transaction's id, whether it commits (1)
 //   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)
 //
-// A length is 4 bytes in front of its text.
+// A length is 4 bytes in front of its text. Version 1 had no prepare and no finish; what it wrote is read.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +31,17 @@ public:
     entry();
     void add_commit(std::span<const backend::check> checks, std::span<const backend::write> writes);
     void add_forget(std::span<const key> keys);
-    /// Commits, and forgets.
+    void add_prepare(const backend::holder& who, std::span<const backend::check> checks,
+                     std::span<const backend::write> writes);
+    void add_finish(std::string_view id, bool commits);
     [[nodiscard]] std::size_t operations() const noexcept { return operations_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return all_.size(); }
     /// The bytes for the log; the object is empty again.
     [[nodiscard]] std::string finish();
 
 private:
+    void add(std::span<const backend::check> checks, std::span<const backend::write> writes);
+
     std::string all_;
     std::size_t operations_ = 0;
 };
@@ -57,11 +64,17 @@ struct write_view {
         v(of), v(exists), v(bytes);
     }
 };
+enum class kind : std::uint8_t { filler, commit, forget, prepare, finish };
+[[nodiscard]] constexpr kind last(kind) noexcept { return kind::finish; }
+
 struct operation {
-    std::vector<check_view> checks;
+    kind is = kind::commit;
+    std::vector<check_view> checks;  ///< of commit and prepare
     std::vector<write_view> writes;
-    std::vector<std::string_view> forgotten;  ///< then it is no commit
-    bool forgets = false;
+    std::vector<std::string_view> forgotten;
+    std::string_view id;        ///< of prepare and finish
+    std::uint64_t decides = 0;  ///< of prepare: the number of the group that does
+    bool commits = false;       ///< of finish
 };
 
 /// Reads all of it, or nothing: false, and `why`, for bytes that no `entry` has finished.

@@ -8,21 +8,25 @@ namespace tutti::cluster::replica {
 
 enum class fault : std::uint8_t {
     none,
-    no_check,              ///< a commit is applied without its checks
-    half_check,            ///< a commit checks only what it also writes: write skew
-    writes_in_parts,       ///< a commit that conflicts has written its first record by then
-    applied_twice,         ///< an entry is applied twice
-    same_version,          ///< commits of one entry share a version
-    erase_forgets,         ///< an erased record has version 0 again
-    saves_no_versions,     ///< a snapshot of the machine forgets the versions of its records
-    no_barrier,            ///< whoever believes to lead answers reads from its state at once
-    early_answer,          ///< a commit is acknowledged when it is in the leader's log, not when a majority has it
-    lost_is_conflict,      ///< a leader that is deposed says of commits under way that they will never happen
-    old_below_window,      ///< a read of a state whose records were dropped gets newer ones
-    counts_for_old_terms,  ///< a leader counts who has entries of earlier terms
-    more_than_compared,    ///< a follower says that it has what the leader has not compared
-    configuration_stays,   ///< a member goes on with a configuration that was cut off its log
-    changes_out_of_order,  ///< followers are told of the commits of an entry in the wrong order
+    no_check,                ///< a commit is applied without its checks
+    half_check,              ///< a commit checks only what it also writes: write skew
+    writes_in_parts,         ///< a commit that conflicts has written its first record by then
+    applied_twice,           ///< an entry is applied twice
+    same_version,            ///< commits of one entry share a version
+    erase_forgets,           ///< an erased record has version 0 again
+    saves_no_versions,       ///< a snapshot of the machine forgets the versions of its records
+    no_barrier,              ///< whoever believes to lead answers reads from its state at once
+    early_answer,            ///< a commit is acknowledged when it is in the leader's log, not when a majority has it
+    lost_is_conflict,        ///< a leader that is deposed says of commits under way that they will never happen
+    old_below_window,        ///< a read of a state whose records were dropped gets newer ones
+    counts_for_old_terms,    ///< a leader counts who has entries of earlier terms
+    more_than_compared,      ///< a follower says that it has what the leader has not compared
+    configuration_stays,     ///< a member goes on with a configuration that was cut off its log
+    changes_out_of_order,    ///< followers are told of the commits of an entry in the wrong order
+    prepared_holds_nothing,  ///< a transaction that is prepared holds nothing of what it has read and writes
+    prepared_ignored,        ///< a get shows what a prepared transaction is about to write
+    finished_again,          ///< a transaction that is finished can be finished once more
+    prepared_not_saved,      ///< a snapshot of the machine forgets the prepared transactions
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -42,14 +42,18 @@ public:
 private:
     using weight = cluster::member::weight;
     struct round;  // H1
+    struct committing;
 
     void settle_identity(const member_options& how);
     void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
     void serve_get(const std::shared_ptr<session>& from, backend::group::get_request asked);
     void serve_commit(const std::shared_ptr<session>& from, backend::group::commit_request asked);
+    void serve_prepare(const std::shared_ptr<session>& from, backend::group::prepare_request asked);
+    void serve_finish(const std::shared_ptr<session>& from, backend::group::finish_request asked);
     void serve_follow(const std::shared_ptr<session>& from, const backend::group::follow_request& asked);
     void serve_status(const std::shared_ptr<session>& from);
     void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);
+    [[nodiscard]] std::string elsewhere() const;
     void answer_elsewhere(const std::shared_ptr<session>& to);
     /// Takes what is asked into the round that is being gathered.
     [[nodiscard]] std::shared_ptr<round> this_round();

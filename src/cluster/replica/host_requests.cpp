@@ -33,11 +33,20 @@ std::vector<backend::check> checks_of(std::vector<group::seen>& all) {
     return made;
 }
 
+std::vector<backend::write> writes_of(std::vector<group::written>& all) {
+    std::vector<backend::write> made;
+    made.reserve(all.size());
+    for (group::written& w : all) made.push_back({std::move(w.of), w.exists, std::move(w.bytes)});
+    return made;
+}
+
 group::held_record sent(backend::record& r) { return {r.exists, r.at, std::move(r.bytes)}; }
 
+group::transaction_name sent(const backend::holder& h) { return {h.id, h.decides}; }
+
 /// As many as fit; the program asks for the others at the same version.
-group::get_answer answer_of(verdict said, version at, std::vector<backend::record>& found) {
-    group::get_answer all{said == verdict::good, at, {}};
+group::get_answer answer_of(verdict said, version at, const backend::holder& met, std::vector<backend::record>& found) {
+    group::get_answer all{said == verdict::good, at, {}, sent(met)};
     std::size_t bytes = 0;
     for (backend::record& r : found) {
         bytes += r.bytes.size();
@@ -47,7 +56,59 @@ group::get_answer answer_of(verdict said, version at, std::vector<backend::recor
     return all;
 }
 
+/// Whether it is, because it is more than one entry of the log takes.
+bool refuse_large(const std::shared_ptr<session>& from, std::span<const group::transaction> all) {
+    std::size_t bytes = 0;
+    for (const group::transaction& t : all) {
+        for (const group::seen& s : t.checks) bytes += s.of.size() + sizeof s.at;
+        for (const group::written& w : t.writes) bytes += w.of.size() + w.bytes.size();
+    }
+    if (bytes <= group::most_commit_bytes + (group::most_commit_bytes >> 2)) return false;
+    from->answer(text(group::outcome::refused, "a commit of " + std::to_string(bytes) + " bytes is more than " +
+                                                   std::to_string(group::most_commit_bytes)));
+    return true;
+}
+
 }  // namespace
+
+/// The commits of one request: it is answered when the last is.
+struct host::committing : std::enable_shared_from_this<host::committing> {
+    committing(host& of, const std::shared_ptr<session>& from, std::size_t count) : host_{of}, to_{from}, left_{count} {
+        answer_.all.resize(count);
+    }
+    /// What the seat tells of the one at that place.
+    reply_to_commit answer_to(std::size_t i) {
+        return [self = shared_from_this(), i, hold = host_.this_round()](const reply& r) { self->settle(i, r); };
+    }
+
+private:
+    void settle(std::size_t i, const reply& r) {
+        if (r.said == verdict::good || r.said == verdict::conflict) {
+            const bool good = r.said == verdict::good;
+            answer_.all[i] = {good, good ? r.at : host_.seat_->state().latest(), sent(r.met)};
+        } else {
+            // What one of an entry's commits is refused for, or lost with, all of it are; of several entries, one
+            // that is lost decides: then nobody is told that nothing was done.
+            if (!none_ || r.said == verdict::unknown) worst_ = r;
+            none_ = true;
+        }
+        if (--left_ == 0) give(to_, whole());
+    }
+    [[nodiscard]] std::string whole() const {
+        if (!none_) return frame(group::outcome::done, answer_);
+        const bool mixed = std::ranges::any_of(answer_.all, [](const group::committed& c) { return c.at != 0; });
+        if (worst_.said == verdict::unknown || mixed) return text(group::outcome::lost, worst_.why);
+        if (worst_.said == verdict::refused) return text(group::outcome::refused, worst_.why);
+        return host_.elsewhere();
+    }
+
+    host& host_;
+    const std::weak_ptr<session> to_;
+    group::commit_answer answer_;
+    std::size_t left_;
+    reply worst_;  // one that has no verdict
+    bool none_ = false;
+};
 
 void host::serve(const std::shared_ptr<session>& from, group::question what, std::string_view body) {
     const auto with = [&]<class Request>(Request asked, auto&& serve_it) {
@@ -73,12 +134,18 @@ void host::serve(const std::shared_ptr<session>& from, group::question what, std
         case group::question::remove:
             return with(group::change_request{},
                         [&](const group::change_request& r) { serve_change(from, what == group::question::add, r); });
+        case group::question::prepare:
+            return with(group::prepare_request{}, [&](group::prepare_request r) { serve_prepare(from, std::move(r)); });
+        case group::question::finish:
+            return with(group::finish_request{}, [&](group::finish_request r) { serve_finish(from, std::move(r)); });
     }
 }
 
-void host::answer_elsewhere(const std::shared_ptr<session>& to) {
-    to->answer(text(group::outcome::elsewhere, seat_->leads() ? std::string{} : seat_->leader().address));
+std::string host::elsewhere() const {
+    return text(group::outcome::elsewhere, seat_->leads() ? std::string{} : seat_->leader().address);
 }
+
+void host::answer_elsewhere(const std::shared_ptr<session>& to) { to->answer(elsewhere()); }
 
 std::shared_ptr<host::round> host::this_round() {
     if (!gathering_) gathering_ = std::make_shared<round>(*this);
@@ -101,19 +168,19 @@ void host::serve_get(const std::shared_ptr<session>& from, group::get_request as
     std::vector<backend::check> held = checks_of(asked.held);
     // A state that somebody has been shown does not change any more: whoever has applied it may show it.
     if (asked.at != 0 && seat_->state().latest() >= asked.at) {
-        backend::snapshot of{asked.at};
+        backend::snapshot of{.at = asked.at};
         std::vector<backend::record> found;
         const verdict said = seat_->state().get(of, backend::freshness::same, held, asked.wanted, found);
-        return from->answer(frame(group::outcome::done,
-                                  answer_of(said, said == verdict::good ? of.at : seat_->state().latest(), found)));
+        const version at = said == verdict::good ? of.at : seat_->state().latest();
+        return from->answer(frame(group::outcome::done, answer_of(said, at, of.met, found)));
     }
     if (!seat_->leads()) return answer_elsewhere(from);
-    seat_->get({asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
+    seat_->get({.at = asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
                [this, to = std::weak_ptr{from}, hold = this_round()](const reply& r, backend::snapshot of,
                                                                      std::vector<backend::record> found) {
                    if (r.said == verdict::good || r.said == verdict::conflict) {
                        const version at = r.said == verdict::good ? of.at : seat_->state().latest();
-                       return give(to, frame(group::outcome::done, answer_of(r.said, at, found)));
+                       return give(to, frame(group::outcome::done, answer_of(r.said, at, of.met, found)));
                    }
                    if (const auto one = to.lock()) answer_elsewhere(one);
                });
@@ -121,55 +188,27 @@ void host::serve_get(const std::shared_ptr<session>& from, group::get_request as
 
 void host::serve_commit(const std::shared_ptr<session>& from, group::commit_request asked) {
     if (!seat_->leads()) return answer_elsewhere(from);
-    std::size_t bytes = 0;
-    for (const group::transaction& t : asked.all) {
-        for (const group::seen& s : t.checks) bytes += s.of.size() + sizeof s.at;
-        for (const group::written& w : t.writes) bytes += w.of.size() + w.bytes.size();
-    }
-    if (bytes > group::most_commit_bytes + (group::most_commit_bytes >> 2)) {
-        return from->answer(text(group::outcome::refused, "a commit of " + std::to_string(bytes) +
-                                                              " bytes is more than " +
-                                                              std::to_string(group::most_commit_bytes)));
-    }
-    /// Of all transactions of the request: it is answered when the last is.
-    struct waiting {
-        std::weak_ptr<session> to;
-        group::commit_answer answer;
-        std::size_t left = 0;
-        reply worst;  // one that has no verdict
-        bool none = false;
-    };
-    const auto all = std::make_shared<waiting>();
-    all->to = from;
-    all->answer.all.resize(asked.all.size());
-    all->left = asked.all.size();
-    if (asked.all.empty()) return from->answer(frame(group::outcome::done, all->answer));
+    if (refuse_large(from, asked.all)) return;
+    if (asked.all.empty()) return from->answer(frame(group::outcome::done, group::commit_answer{}));
+    const auto all = std::make_shared<committing>(*this, from, asked.all.size());
     for (std::size_t i = 0; i < asked.all.size(); ++i) {
         group::transaction& t = asked.all[i];
-        std::vector<backend::write> writes;
-        writes.reserve(t.writes.size());
-        for (group::written& w : t.writes) writes.push_back({std::move(w.of), w.exists, std::move(w.bytes)});
-        seat_->commit(checks_of(t.checks), std::move(writes), [this, all, i, hold = this_round()](const reply& r) {
-            if (r.said == verdict::good || r.said == verdict::conflict) {
-                all->answer.all[i] = {r.said == verdict::good,
-                                      r.said == verdict::good ? r.at : seat_->state().latest()};
-            } else {
-                // What one of an entry's commits is refused for, or lost with, all of it are; of several entries, one
-                // that is lost decides: then nobody is told that nothing was done.
-                if (!all->none || r.said == verdict::unknown) all->worst = r;
-                all->none = true;
-            }
-            if (--all->left != 0) return;
-            if (!all->none) return give(all->to, frame(group::outcome::done, all->answer));
-            const bool mixed =
-                std::ranges::any_of(all->answer.all, [](const group::committed& c) { return c.at != 0; });
-            if (all->worst.said == verdict::unknown || mixed)
-                return give(all->to, text(group::outcome::lost, all->worst.why));
-            if (all->worst.said == verdict::refused)
-                return give(all->to, text(group::outcome::refused, all->worst.why));
-            if (const auto one = all->to.lock()) answer_elsewhere(one);
-        });
+        seat_->commit(checks_of(t.checks), writes_of(t.writes), all->answer_to(i));
     }
+}
+
+void host::serve_prepare(const std::shared_ptr<session>& from, group::prepare_request asked) {
+    if (!seat_->leads()) return answer_elsewhere(from);
+    if (refuse_large(from, {&asked.what, 1})) return;
+    const auto all = std::make_shared<committing>(*this, from, 1);
+    seat_->prepare({std::move(asked.who.id), asked.who.decides}, checks_of(asked.what.checks),
+                   writes_of(asked.what.writes), all->answer_to(0));
+}
+
+void host::serve_finish(const std::shared_ptr<session>& from, group::finish_request asked) {
+    if (!seat_->leads()) return answer_elsewhere(from);
+    const auto all = std::make_shared<committing>(*this, from, 1);
+    seat_->finish(std::move(asked.id), asked.commits, all->answer_to(0));
 }
 
 void host::serve_follow(const std::shared_ptr<session>& from, const group::follow_request& asked) {
@@ -219,6 +258,7 @@ void host::serve_status(const std::shared_ptr<session>& from) {
     all.records = h.objects;
     all.bytes = h.bytes;
     all.programs = sessions_.count();
+    all.prepared = h.prepared;
     for (const seat::role& r : seat_->members()) all.members.push_back({r.who.id, r.who.address, r.votes});
     if (all.members.empty()) all.trouble = "waits for the group to let it in";
     else if (all.leader.empty()) all.trouble = "knows of no leader";

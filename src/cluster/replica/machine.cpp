@@ -23,11 +23,14 @@ applied machine::apply(std::string_view bytes) {
     }
     said.outcomes.reserve(all.size());
     for (const operation& o : all) {
-        if (o.forgets) {
-            forget(o);
-            said.outcomes.push_back({verdict::good, latest_, {}});
-        } else {
-            said.outcomes.push_back(commit(o));
+        switch (o.is) {
+            case kind::prepare: said.outcomes.push_back(prepare(o)); break;
+            case kind::finish: said.outcomes.push_back(finish(o)); break;
+            case kind::forget:
+                forget(o);
+                said.outcomes.push_back({verdict::good, latest_, {}});
+                break;
+            default: said.outcomes.push_back(commit(o)); break;
         }
     }
     shrink();
@@ -39,9 +42,30 @@ outcome machine::commit(const operation& o) {
         if (broken(fault::writes_in_parts) && !o.writes.empty()) put(o.writes.front(), ++latest_);
         return {verdict::conflict, 0, {}};
     }
+    if (const transaction* const t = prepared_.in_the_way(o.checks, o.writes))
+        return {verdict::conflict, 0, {}, t->who};
     if (o.writes.empty()) return {verdict::good, latest_, {}};
     if (!broken(fault::same_version) || (latest_ % 2) == 0) ++latest_;
     for (const write_view& w : o.writes) put(w, latest_);
+    return {verdict::good, latest_, {}};
+}
+
+outcome machine::prepare(const operation& o) {
+    if (prepared_.find(o.id) != nullptr) return {verdict::good, latest_, {}};
+    if (!passes(o)) return {verdict::conflict, 0, {}};
+    if (const transaction* const t = prepared_.in_the_way(o.checks, o.writes))
+        return {verdict::conflict, 0, {}, t->who};
+    prepared_.add(o, latest_);
+    holds_.prepared = prepared_.count();
+    return {verdict::good, latest_, {}};
+}
+
+outcome machine::finish(const operation& o) {
+    const auto t = prepared_.take(o.id);
+    holds_.prepared = prepared_.count();
+    if (!t || !o.commits || t->writes.empty()) return {verdict::good, latest_, {}};
+    ++latest_;
+    for (const backend::write& w : t->writes) put({w.of, w.exists, w.bytes}, latest_, t->since);
     return {verdict::good, latest_, {}};
 }
 
@@ -67,7 +91,7 @@ void machine::count(std::string_view k, const record& r, bool more) noexcept {
     holds_.bytes += more ? bytes : std::size_t{0} - bytes;
 }
 
-void machine::put(const write_view& w, version at) {
+void machine::put(const write_view& w, version at, version sealed) {
     const auto place = cells_.try_emplace(key{w.of}).first;
     const key& k = place->first;
     cell& c = place->second;
@@ -77,8 +101,8 @@ void machine::put(const write_view& w, version at) {
         const std::size_t bytes = k.size() + c.now.bytes.size();
         order_.push_back({at, k, bytes});
         holds_.kept_bytes += bytes;
-        if (!c.before) c.before = std::make_unique<std::deque<record>>();
-        c.before->push_back(std::move(c.now));
+        if (!c.before) c.before = std::make_unique<std::deque<past>>();
+        c.before->push_back({std::move(c.now), sealed});
     }
     c.now = {w.exists, !w.exists && broken(fault::erase_forgets) ? 0 : at,
              w.exists ? std::string{w.bytes} : std::string{}};
@@ -103,7 +127,7 @@ void machine::shrink() {
             if (const auto at = cells_.find(r.of); at != cells_.end()) {
                 // A record that was forgotten and made again has nothing before it that is so old.
                 cell& c = at->second;
-                while (c.before && (c.before->size() > 1 ? (*c.before)[1].at : c.now.at) <= floor_) {
+                while (c.before && (c.before->size() > 1 ? (*c.before)[1].is.at : c.now.at) <= floor_) {
                     c.before->pop_front();
                     if (c.before->empty()) c.before.reset();
                 }
@@ -115,15 +139,20 @@ void machine::shrink() {
     holds_.kept_writes = order_.size();
 }
 
-const record& machine::as_of(std::string_view k, version at) const {
+machine::shown machine::as_of(std::string_view k, version at) const {
     const auto found = cells_.find(k);
-    if (found == cells_.end()) return never_written;
+    if (found == cells_.end() || found->second.now.at <= at) {
+        const transaction* const by = broken(fault::prepared_ignored) ? nullptr : prepared_.writer_of(k);
+        const bool sealed = by != nullptr && at >= by->since;
+        return {found == cells_.end() ? never_written : found->second.now, sealed ? by : nullptr, sealed};
+    }
     const cell& c = found->second;
-    if (c.now.at <= at) return c.now;
-    if (!c.before) return never_written;
+    if (!c.before) return {never_written};
     // The last that is not newer.
-    auto after = std::ranges::upper_bound(*c.before, at, {}, &record::at);
-    return after == c.before->begin() ? never_written : *--after;
+    auto after = std::ranges::upper_bound(*c.before, at, {}, [](const past& p) { return p.is.at; });
+    if (after == c.before->begin()) return {never_written};
+    --after;
+    return {after->is, nullptr, at >= after->sealed && !broken(fault::prepared_ignored)};
 }
 
 verdict machine::get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
@@ -131,12 +160,22 @@ verdict machine::get(backend::snapshot& of, backend::freshness how, std::span<co
     const version at = how == backend::freshness::same && of.at != 0 ? of.at : latest_;
     // A version that there was not yet is of another group, or of one that has lost its log.
     if ((at < floor_ || at > latest_) && !broken(fault::old_below_window)) return verdict::conflict;
+    const transaction* by = nullptr;
+    bool sealed = false;
+    const auto look = [&](const key& k) -> const record& {
+        const shown s = as_of(k, at);
+        if (s.by != nullptr) by = s.by;
+        sealed |= s.sealed;
+        return s.is;
+    };
     for (const backend::check& c : held) {
-        if (as_of(c.of, at).at != c.at) return verdict::conflict;
+        if (look(c.of).at != c.at) return verdict::conflict;
     }
     found.clear();
     found.reserve(wanted.size());
-    for (const key& k : wanted) found.push_back(as_of(k, at));
+    for (const key& k : wanted) found.push_back(look(k));
+    if (by != nullptr) of.met = by->who;
+    if (sealed) return verdict::conflict;
     of.at = at;
     return verdict::good;
 }
@@ -149,7 +188,7 @@ bool machine::changes_after(version& place, std::size_t most, std::vector<backen
         const version commit = next->by;
         for (; next != order_.end() && next->by == commit; ++next, ++told) {
             // Forgotten, and perhaps made again: nobody holds it any more.
-            if (const record& r = as_of(next->of, commit); r.at == commit) all.push_back({next->of, r});
+            if (const record& r = as_of(next->of, commit).is; r.at == commit) all.push_back({next->of, r});
         }
         place = commit;
     }

@@ -11,6 +11,13 @@
 //   R4  the states of a *window* of versions can still be read (B2): from `floor` to `latest`. What a commit replaces
 //       is kept until the window has grown over its bounds. The window is no part of what members agree on, and not
 //       saved: a member that has loaded begins with an empty one
+//   R5  a *prepared* transaction is one of several groups that this group has judged, and whose decision is in another:
+//       what it has read was current, and stays so, and what it writes is written when it is finished, if it commits.
+//       Until then it holds both (prepared.hpp). A commit that is in its way is refused and told who holds what, and so
+//       is a get of what it writes, in the state that it was prepared in and in later ones: by its decision, which this
+//       group does not know, these may be over
+//   R6  finish does something once: what is not prepared here is not finished, nor prepared again, because nobody
+//       sends a prepare twice. A finished one is a commit of that moment (R1)
 //
 // Thread safety: none; const members may run at once with each other.
 #pragma once
@@ -27,6 +34,7 @@
 
 #include "cluster/backend/backend.hpp"
 #include "cluster/replica/entry.hpp"
+#include "cluster/replica/prepared.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -36,11 +44,12 @@ struct window {
     std::size_t bytes = 64u << 20;  ///< keys and values
 };
 
-/// What became of one operation of an entry; a forget is always good.
+/// What became of one operation of an entry; a forget is always good, and so is a finish.
 struct outcome {
     backend::verdict said = backend::verdict::refused;  ///< good, conflict, or refused
     version at = 0;                                     ///< of what it wrote; of one that wrote nothing, the latest
     std::string why;                                    ///< it was refused
+    backend::holder met{};                              ///< of a conflict: who was in its way (R5), or nobody
 };
 
 struct applied {
@@ -55,6 +64,7 @@ struct holdings {
     std::size_t erased = 0;                       ///< records that are only a version
     std::size_t bytes = 0;                        ///< keys and values of both
     std::size_t kept_writes = 0, kept_bytes = 0;  ///< the window
+    std::size_t prepared = 0;                     ///< transactions that wait to be finished (R5)
 };
 
 class machine {
@@ -66,7 +76,8 @@ public:
     applied apply(std::string_view entry);
 
     /// B2 for the state of `of.at`, if the caller takes that and it is not 0, or else for the latest, which `of` is
-    /// set to. good, or conflict: something held has another version in that state, or the window does not reach it.
+    /// set to. good, or conflict: something held has another version in that state, or the window does not reach it,
+    /// or somebody holds a record of it, who is then named in `of.met` if it is not finished (R5).
     [[nodiscard]] backend::verdict get(backend::snapshot& of, backend::freshness how,
                                        std::span<const backend::check> held, std::span<const key> wanted,
                                        std::vector<backend::record>& found) const;
@@ -87,34 +98,44 @@ public:
     void load(std::string_view saved);
 
 private:
+    /// What a record was before.
+    struct past {
+        backend::record is;
+        version sealed = no_version;  // R5: from that state on, who prepared what replaced it may have been decided
+    };
     /// A record, and what it was before, the oldest first.
     struct cell {
         backend::record now;
-        std::unique_ptr<std::deque<backend::record>> before;  // null: nothing
+        std::unique_ptr<std::deque<past>> before;  // null: nothing
     };
+    static constexpr version no_version = ~version{0};
     struct replaced {
         version by = 0;
         key of;
         std::size_t bytes = 0;
     };
-    struct hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view k) const noexcept { return std::hash<std::string_view>{}(k); }
-    };
-    using cells = std::unordered_map<key, cell, hash, std::equal_to<>>;
+    using cells = std::unordered_map<key, cell, key_hash, std::equal_to<>>;
 
     [[nodiscard]] outcome commit(const operation& o);
+    [[nodiscard]] outcome prepare(const operation& o);
+    [[nodiscard]] outcome finish(const operation& o);
     void forget(const operation& o);
     [[nodiscard]] bool is(const check_view& c) const;
     [[nodiscard]] bool passes(const operation& o) const;
-    void put(const write_view& w, version at);
+    void put(const write_view& w, version at, version sealed = no_version);
     void count(std::string_view k, const backend::record& r, bool more) noexcept;
     void shrink();
+    struct shown {
+        const backend::record& is;
+        const transaction* by = nullptr;  // who holds it, and is not finished
+        bool sealed = false;              // that one, or one that is finished, held it in that state
+    };
     /// As it was in the state `at`. REQUIRES: not below the floor.
-    [[nodiscard]] const backend::record& as_of(std::string_view k, version at) const;
+    [[nodiscard]] shown as_of(std::string_view k, version at) const;
 
     window most_;
     cells cells_;
+    prepared_ones prepared_;
     std::deque<replaced> order_;  // by ascending version
     version latest_ = 1;          // of the empty state: 0 is no snapshot
     version floor_ = 1;

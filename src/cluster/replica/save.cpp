@@ -2,7 +2,11 @@
 //
 //   "tutti-group" version(1)   the count of commits (8)
 //   records: count (8), by ascending keys, each: key, version (8), whether it exists (1), its bytes if it does
+//   prepared transactions: count (8), by ascending ids, each: id, the number of the group that decides (8), the state
+//     that it was prepared in (8), the keys that it only reads: count (4), each key; its writes as in an entry
 //   then the checksum of all that (8)
+//
+// Version 1 had no prepared ones; what it wrote is read.
 #include <algorithm>
 
 #include "cluster/replica/fault.hpp"
@@ -13,7 +17,7 @@ namespace tutti::cluster::replica {
 namespace {
 
 constexpr std::string_view name = "tutti-group";
-constexpr std::uint8_t format = 1;
+constexpr std::uint8_t format = 2, oldest_format = 1;
 
 }  // namespace
 
@@ -33,13 +37,15 @@ std::string machine::save() const {
         out(r.exists);
         if (r.exists) out(r.bytes);
     }
+    prepared_.save(out);
     seal(all);
     return all;
 }
 
 void machine::load(std::string_view saved) {
     std::string_view content;
-    switch (open_sealed(saved, name, format, content)) {
+    std::uint8_t of = 0;
+    switch (open_sealed(saved, name, oldest_format, format, content, of)) {
         case sealed::sound: break;
         case sealed::no_such_thing: throw backend::refusal{"these bytes are no snapshot of a group"};
         case sealed::other_release:
@@ -67,8 +73,11 @@ void machine::load(std::string_view saved) {
         fresh.count(k, r, true);
         if (!fresh.cells_.try_emplace(std::move(k), cell{std::move(r), nullptr}).second) in.refuse();
     }
+    if (of > oldest_format) fresh.prepared_.load(in, fresh.latest_);
+    fresh.holds_.prepared = fresh.prepared_.count();
     if (!in.sound()) throw backend::refusal{"the snapshot of the group says other than it begins to say"};
     cells_ = std::move(fresh.cells_);
+    prepared_ = std::move(fresh.prepared_);
     order_.clear();
     latest_ = fresh.latest_;
     floor_ = fresh.floor_;

@@ -29,12 +29,14 @@ inline void seal(std::string& all) { wire::writer{all}(checksum(all)); }
 
 enum class sealed : std::uint8_t { sound, no_such_thing, other_release, damaged };
 
-/// `content` is what lies between; of `bytes`, if they are sound.
-[[nodiscard]] inline sealed open_sealed(std::string_view bytes, std::string_view name, std::uint8_t format,
-                                        std::string_view& content) noexcept {
+/// `content` is what lies between; of `bytes`, if they are sound. `format` is which of those it has.
+[[nodiscard]] inline sealed open_sealed(std::string_view bytes, std::string_view name, std::uint8_t oldest_format,
+                                        std::uint8_t newest_format, std::string_view& content,
+                                        std::uint8_t& format) noexcept {
     const std::size_t front = name.size() + sizeof format;
     if (bytes.size() < front + seal_bytes || !bytes.starts_with(name)) return sealed::no_such_thing;
-    if (static_cast<std::uint8_t>(bytes[name.size()]) != format) return sealed::other_release;
+    format = static_cast<std::uint8_t>(bytes[name.size()]);
+    if (format < oldest_format || format > newest_format) return sealed::other_release;
     const std::string_view summed = bytes.substr(0, bytes.size() - seal_bytes);
     std::uint64_t sum = 0;
     wire::reader{bytes.substr(summed.size())}(sum);

@@ -112,7 +112,7 @@ int seat::body::restore(raft_fsm* fsm, raft_buffer* saved) {
 }
 
 void seat::body::refuse(std::vector<reply_to_commit>& commits, int status) {
-    const reply r{verdict::unreachable, 0, why(status), status == RAFT_NOTLEADER};
+    const reply r{verdict::unreachable, 0, why(status), status == RAFT_NOTLEADER, {}};
     for (const reply_to_commit& answer : commits) {
         if (answer) answer(r);
     }
@@ -139,7 +139,7 @@ void seat::body::send(entry& e, std::vector<reply_to_commit>& answers, std::vect
     }
     if (broken(fault::early_answer)) {
         for (reply_to_commit& answer : w->commits) {
-            if (answer) answer({verdict::good, of_.machine_.latest() + 1, {}, false});
+            if (answer) answer({verdict::good, of_.machine_.latest() + 1, {}, false, {}});
             answer = nullptr;
         }
     }
@@ -168,24 +168,24 @@ void seat::body::settle_commits(under_way& w, int status, const applied* said) {
         if (!w.commits[i]) continue;
         if (status != 0) {
             w.commits[i](
-                {broken(fault::lost_is_conflict) ? verdict::conflict : verdict::unknown, 0, why(status), false});
+                {broken(fault::lost_is_conflict) ? verdict::conflict : verdict::unknown, 0, why(status), false, {}});
             continue;
         }
         const outcome& o = said->outcomes[i];
-        w.commits[i]({o.said, o.at, o.why, false});
+        w.commits[i]({o.said, o.at, o.why, false, o.met});
     }
 }
 
 void seat::body::settle_gets(std::vector<get_waiting>& gets, int status) {
     for (get_waiting& g : gets) {
         if (status != 0) {
-            g.answer({verdict::unreachable, 0, why(status), status == RAFT_NOTLEADER || status == RAFT_LEADERSHIPLOST},
-                     g.of, {});
+            const bool elsewhere = status == RAFT_NOTLEADER || status == RAFT_LEADERSHIPLOST;
+            g.answer({verdict::unreachable, 0, why(status), elsewhere, {}}, g.of, {});
             continue;
         }
         std::vector<backend::record> found;
         const verdict said = of_.machine_.get(g.of, g.how, g.held, g.wanted, found);
-        g.answer({said, g.of.at, {}, false}, g.of, std::move(found));
+        g.answer({said, g.of.at, {}, false, {}}, g.of, std::move(found));
     }
 }
 
@@ -223,7 +223,25 @@ void seat::close(std::function<void()> done) {
 }
 
 void seat::commit(std::vector<backend::check> checks, std::vector<backend::write> writes, reply_to_commit answer) {
-    body_->commits_.push_back({std::move(checks), std::move(writes), std::move(answer)});
+    body_->commits_.push_back({kind::commit, {}, false, std::move(checks), std::move(writes), std::move(answer)});
+}
+
+void seat::prepare(backend::holder who, std::vector<backend::check> checks, std::vector<backend::write> writes,
+                   reply_to_commit answer) {
+    body_->commits_.push_back(
+        {kind::prepare, std::move(who), false, std::move(checks), std::move(writes), std::move(answer)});
+}
+
+void seat::finish(std::string id, bool commits, reply_to_commit answer) {
+    body_->commits_.push_back({kind::finish, {std::move(id)}, commits, {}, {}, std::move(answer)});
+}
+
+void seat::body::commit_waiting::add_to(entry& e) const {
+    switch (is) {
+        case kind::prepare: return e.add_prepare(who, checks, writes);
+        case kind::finish: return e.add_finish(who.id, commits);
+        default: return e.add_commit(checks, writes);
+    }
 }
 
 void seat::forget(std::vector<key> keys) { body_->forgets_.push_back(std::move(keys)); }
@@ -248,7 +266,7 @@ void seat::flush() {
     std::vector<reply_to_commit> answers;
     for (const body::commit_waiting& c : commits) {
         if (e.operations() != 0 && e.bytes() >= b.how_.most_entry_bytes) b.send(e, answers, nullptr);
-        e.add_commit(c.checks, c.writes);
+        c.add_to(e);
         answers.push_back(c.answer);
     }
     for (const std::vector<key>& keys : forgets) {

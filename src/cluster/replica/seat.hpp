@@ -51,6 +51,7 @@ struct reply {
     version at = 0;          ///< of a commit
     std::string why;         ///< refused, unreachable
     bool elsewhere = false;  ///< unreachable: this member does not lead; nothing was done
+    backend::holder met{};   ///< conflict of a commit or prepare: who was in its way, or nobody
 };
 using reply_to_commit = std::function<void(reply)>;
 using reply_to_get = std::function<void(reply, backend::snapshot, std::vector<backend::record>)>;
@@ -73,6 +74,11 @@ public:
     void close(std::function<void()> done);
 
     void commit(std::vector<backend::check> checks, std::vector<backend::write> writes, reply_to_commit answer);
+    /// R5: this group's part of a transaction of several, which may be prepared, and is not asked for twice.
+    void prepare(backend::holder who, std::vector<backend::check> checks, std::vector<backend::write> writes,
+                 reply_to_commit answer);
+    /// R6: it is decided. Good also where it is not prepared.
+    void finish(std::string id, bool commits, reply_to_commit answer);
     void forget(std::vector<key> keys);
     void get(backend::snapshot of, backend::freshness how, std::vector<backend::check> held, std::vector<key> wanted,
              reply_to_get answer);

@@ -9,9 +9,13 @@ namespace tutti::cluster::replica {
 
 struct seat::body {
     struct commit_waiting {
+        kind is = kind::commit;
+        backend::holder who;   // of prepare and finish
+        bool commits = false;  // of finish
         std::vector<backend::check> checks;
         std::vector<backend::write> writes;
         reply_to_commit answer;
+        void add_to(entry& e) const;
     };
     struct get_waiting {
         backend::snapshot of;

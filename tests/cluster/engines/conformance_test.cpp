@@ -191,9 +191,9 @@ TEST_F(engine, an_exception_leaves_nothing_behind) {
 
 TEST_F(engine, a_connection_that_has_ended_is_replaced) {
     if (!server_) GTEST_SKIP() << "it has no connections";
-    proxy between{server_->place(), 1};
+    proxies between{server_->places_to_reach(), 1};
     cluster::engine_options how = which_.options();
-    how.address = server_->address_by(between.place());
+    how.address = server_->address_by_all(between.places());
     node here{how};
     const ref<account> a{here, "a"};
     atomically([&](tx& t) { a.publish(t, {0}); });
@@ -206,10 +206,10 @@ TEST_F(engine, a_connection_that_has_ended_is_replaced) {
 
 TEST_F(engine, is_not_waited_for_beyond_the_patience) {
     if (!server_) GTEST_SKIP() << "it has no connections";
-    proxy between{server_->place(), 1};
+    proxies between{server_->places_to_reach(), 1};
     cluster::engine_options how = which_.options();
     node near{how};
-    how.address = server_->address_by(between.place());
+    how.address = server_->address_by_all(between.places());
     how.patience = std::chrono::milliseconds{1000};
     node far{how};
     const ref<std::string> text{near, "text"}, text_there{far, "text"};

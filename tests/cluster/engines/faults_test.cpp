@@ -64,8 +64,8 @@ TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
 }
 
 TEST_F(engine_faults, a_network_that_cuts_delays_and_is_silent) {
-    proxy between{server_->place(), 3};
-    siege all{server_->address_by(between.place()), 3};
+    proxies between{server_->places_to_reach(), 3};
+    siege all{server_->address_by_all(between.places()), 3};
     support::random dice{3};
     for (std::size_t i = 0; i < 3 * times(); ++i) {
         between.disturb(i % 2 == 1);

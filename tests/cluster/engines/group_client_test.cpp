@@ -106,7 +106,8 @@ private:
     std::thread thread_;
 };
 
-std::string got() { return group::frame(group::outcome::done, group::get_answer{true, 5, {}}); }
+/// One record: that this group keeps the objects alone.
+std::string got() { return group::frame(group::outcome::done, group::get_answer{true, 5, {{true, 4, "7"}}}); }
 
 /// What a commit comes to.
 verdict commit_to(const std::string& places) {

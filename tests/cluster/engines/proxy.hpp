@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -39,6 +40,31 @@ private:
     std::uint64_t seed_;
     std::thread accepting_;
     std::vector<std::thread> carrying_;  // of the accepting thread
+};
+
+/// One in front of each of several places.
+class proxies {
+public:
+    proxies(const std::vector<std::string>& to, std::uint64_t seed) {
+        for (const std::string& place : to) all_.push_back(std::make_unique<proxy>(place, seed++));
+    }
+    [[nodiscard]] std::vector<std::string> places() const {
+        std::vector<std::string> all;
+        for (const auto& one : all_) all.push_back(one->place());
+        return all;
+    }
+    void disturb(bool on) noexcept {
+        for (const auto& one : all_) one->disturb(on);
+    }
+    void hold(bool on) noexcept {
+        for (const auto& one : all_) one->hold(on);
+    }
+    void cut() noexcept {
+        for (const auto& one : all_) one->cut();
+    }
+
+private:
+    std::vector<std::unique_ptr<proxy>> all_;
 };
 
 }  // namespace tutti::cluster::testing

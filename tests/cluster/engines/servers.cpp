@@ -274,6 +274,36 @@ std::size_t group_server::add() {
     return members_.size() - 1;
 }
 
+groups_server::groups_server(unsigned members) {
+    for (int i = 0; i < 2; ++i) all_.push_back(std::make_unique<group_server>(members));
+}
+
+std::string groups_server::address() const {
+    std::string all;
+    for (const auto& one : all_) all += all.empty() ? one->address() : ";" + one->address().substr(8);  // tutti://
+    return all;
+}
+
+std::string groups_server::address_by(const std::string& at) const {
+    return "tutti://" + at + ";" + all_[1]->address().substr(8);
+}
+
+std::vector<std::string> groups_server::places_to_reach() const { return {all_[0]->place(), all_[1]->place()}; }
+
+std::string groups_server::address_by_all(const std::vector<std::string>& those) const {
+    return "tutti://" + those[0] + ";" + those[1];
+}
+
+void groups_server::start() {
+    for (const auto& one : all_) one->start();
+}
+
+void groups_server::kill() { all_[victim_++ % all_.size()]->kill(); }
+
+void groups_server::send(int signal) {
+    for (const auto& one : all_) one->send(signal);
+}
+
 process::process(const std::vector<std::string>& words, const std::string& log, bool unprivileged) {
     std::vector<char*> arguments;
     for (const std::string& w : words) arguments.push_back(const_cast<char*>(w.c_str()));
@@ -358,6 +388,8 @@ std::unique_ptr<server> make_server(const std::string& engine) {
     else if (engine == "etcd3") made = std::make_unique<etcd_server>(3);
     else if (engine == "tutti") made = std::make_unique<group_server>(1);
     else if (engine == "tutti3") made = std::make_unique<group_server>(3);
+    else if (engine == "groups") made = std::make_unique<groups_server>(1);
+    else if (engine == "groups3") made = std::make_unique<groups_server>(3);
     else if (engine == "redis") made = std::make_unique<redis_server>();
     else if (engine == "postgres") made = std::make_unique<postgres_server>();
     if (made) made->start();

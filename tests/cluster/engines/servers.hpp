@@ -52,6 +52,11 @@ public:
     [[nodiscard]] virtual std::string place() const = 0;
     /// The same by another place, such as a proxy's.
     [[nodiscard]] virtual std::string address_by(const std::string& host_and_port) const = 0;
+    /// The places of all that a program has to reach, and the address by others that stand for them.
+    [[nodiscard]] virtual std::vector<std::string> places_to_reach() const { return {place()}; }
+    [[nodiscard]] virtual std::string address_by_all(const std::vector<std::string>& those) const {
+        return address_by(those.front());
+    }
     /// Starts it, on the data that it has, and returns when it answers. Throws std::runtime_error.
     virtual void start() = 0;
     /// kill -9; of one member, and another each time, where there are several.
@@ -90,6 +95,26 @@ private:
     std::vector<process> members_;
     std::size_t victim_ = 0;
     const int fault_;
+};
+
+/// Two groups that objects are spread over: "groups" of one member each, "groups3" of three.
+class groups_server final : public server {
+public:
+    explicit groups_server(unsigned members);
+    [[nodiscard]] std::string address() const override;
+    [[nodiscard]] std::string place() const override { return all_.front()->place(); }
+    [[nodiscard]] std::string address_by(const std::string& at) const override;
+    [[nodiscard]] std::vector<std::string> places_to_reach() const override;
+    [[nodiscard]] std::string address_by_all(const std::vector<std::string>& those) const override;
+    void start() override;
+    void kill() override;
+    void send(int signal) override;
+
+    [[nodiscard]] group_server& at(std::size_t i) { return *all_[i]; }
+
+private:
+    std::vector<std::unique_ptr<group_server>> all_;
+    std::size_t victim_ = 0;
 };
 
 /// "memory" has none: null. Throws std::runtime_error where the server is not installed.

@@ -83,7 +83,7 @@ task<client::outcome> client::find_out() {
             co_return outcome{verdict::conflict, 0};
         }
         question voids;
-        voids.commits = true;
+        voids.is = question::commit;
         voids.checks = {{mark_, mark_at_}};
         voids.writes = {{mark_, true, told(false)}};
         const answer done = co_await ask(voids);
@@ -137,7 +137,7 @@ task<bool> client::attempt_once() {
     }
     ++sequence_;
     question q;
-    q.commits = true;
+    q.is = question::commit;
     q.checks = held;
     for (const backend::key& k : opened) {
         if (agenda_.chance(40)) continue;

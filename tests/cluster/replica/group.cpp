@@ -113,13 +113,20 @@ void group::answer_question(node& n, question q, const std::function<void(answer
         a.leader = n.sits->leader().id;
         if (!agenda_.chance(how_.lost_of_100)) agenda_.after(delay(), [back, a = std::move(a)] { back(a); });
     };
-    if (q.commits) {
-        n.sits->commit(std::move(q.checks), std::move(q.writes), [tell](reply r) { tell({std::move(r), {}, {}, 0}); });
-    } else {
-        n.sits->get(q.of, q.how, std::move(q.checks), std::move(q.wanted),
-                    [tell](reply r, backend::snapshot of, std::vector<backend::record> found) {
-                        tell({std::move(r), of, std::move(found), 0});
-                    });
+    const auto tell_reply = [tell](reply r) { tell({std::move(r), {}, {}, 0}); };
+    switch (q.is) {
+        case question::commit: n.sits->commit(std::move(q.checks), std::move(q.writes), tell_reply); break;
+        case question::prepare:
+            n.sits->prepare(std::move(q.who), std::move(q.checks), std::move(q.writes), tell_reply);
+            break;
+        case question::finish: n.sits->finish(std::move(q.who.id), q.committed, tell_reply); break;
+        case question::forget: n.sits->forget(std::move(q.wanted)); break;
+        case question::get:
+            n.sits->get(std::move(q.of), q.how, std::move(q.checks), std::move(q.wanted),
+                        [tell](reply r, backend::snapshot of, std::vector<backend::record> found) {
+                            tell({std::move(r), std::move(of), std::move(found), 0});
+                        });
+            break;
     }
     plan_flush(n);
 }
@@ -257,6 +264,14 @@ void group::ask_who_is_in_it() {
     if (by == 0) return;
     for (auto& [id, n] : nodes_) n.in_group = false;
     for (const seat::role& r : nodes_.at(by).sits->members()) nodes_.at(r.who.id).in_group = r.votes;
+}
+
+std::size_t group::prepared() const {
+    std::size_t most = 0;
+    for (const auto& [id, n] : nodes_) {
+        if (n.sits && n.in_group) most = std::max(most, n.sits->state().holds().prepared);
+    }
+    return most;
 }
 
 std::string group::compare() {

@@ -26,7 +26,9 @@ struct conditions {
 };
 
 struct question {
-    bool commits = false;
+    enum kind : std::uint8_t { get, commit, prepare, finish, forget } is = get;
+    backend::holder who{};   ///< of prepare and finish
+    bool committed = false;  ///< of finish: it is to be written
     backend::snapshot of;
     backend::freshness how = backend::freshness::same;
     std::vector<backend::check> checks;
@@ -75,6 +77,8 @@ public:
 
     /// All members run and hold the same, and have applied all; or what is different.
     [[nodiscard]] std::string compare();
+    /// At most, at a member: transactions that wait to be finished.
+    [[nodiscard]] std::size_t prepared() const;
     /// What was noticed while it ran.
     [[nodiscard]] const std::string& wrong() const noexcept { return wrong_; }
 

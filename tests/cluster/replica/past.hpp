@@ -45,6 +45,9 @@ public:
     [[nodiscard]] std::string tell(const std::vector<backend::change>& changes);
     [[nodiscard]] version latest() const noexcept { return latest_; }
 
+    /// All of it.
+    [[nodiscard]] const std::map<version, std::vector<backend::change>>& done() const noexcept { return done_; }
+
     /// The bytes that the attempt's writes begin with: "<number>.".
     [[nodiscard]] std::size_t begin(unsigned client) {
         attempts_.push_back({.client = client, .gets = {}, .checks = {}, .writes = {}, .said = {}});

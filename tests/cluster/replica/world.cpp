@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cluster/replica/troubles.hpp"
+
 namespace tutti::cluster::replica::testing {
 
 plan of_seed(std::uint64_t seed) {
@@ -37,67 +39,10 @@ std::size_t world::sum(std::size_t (client::*of)() const noexcept) const {
     return all;
 }
 
-/// Something goes wrong, or is well again.
-void world::hurt() {
-    const std::vector<raft_id> all = group_.members();
-    const raft_id one = agenda_.chance(40) && group_.leader() != 0 ? group_.leader() : all[agenda_.below(all.size())];
-    const bool may_fall = group_.runs(one) && 2 * (group_.down() + 1) < all.size();
-    const instant long_time = agenda_.between(50, 1500) * ms;
-    switch (agenda_.below(plan_.membership ? 10 : 8)) {
-        case 0:
-        case 1:
-            if (!may_fall) break;
-            group_.kill(one);
-            agenda_.after(long_time, [this, one] { group_.restart(one); });
-            break;
-        case 2:
-            if (may_fall) group_.stop(one, long_time);
-            break;
-        case 3:
-            group_.cut_off({one}, agenda_.chance(30));
-            agenda_.after(long_time, [this] { group_.heal(); });
-            break;
-        case 4: {
-            std::set<raft_id> some;
-            for (const raft_id id : all) {
-                if (agenda_.chance(50)) some.insert(id);
-            }
-            group_.cut_off(some, agenda_.chance(20));
-            agenda_.after(long_time, [this] { group_.heal(); });
-            break;
-        }
-        case 5:
-            // The power of the house: not a minority, and nothing is lost all the same.
-            if (!agenda_.chance(10)) break;
-            for (const raft_id id : all) {
-                if (!group_.has_process(id)) continue;
-                group_.kill(id);
-                agenda_.after(agenda_.below(800 * ms), [this, id] { group_.restart(id); });
-            }
-            break;
-        case 6:
-            if (may_fall) group_.break_disk(one);
-            break;
-        case 7: group_.hand_over(); break;
-        case 8:
-            if (all.size() < 6) group_.let_one_join();
-            break;
-        default:
-            if (all.size() > 3) group_.let_one_leave(one);
-            break;
-    }
-}
-
 void world::trouble() {
     if (agenda_.now() > plan_.trouble) return;
-    hurt();
+    hurt(agenda_, group_, plan_.membership);
     agenda_.after(agenda_.between(50, 900) * ms, [this] { trouble(); });
-}
-
-void world::make_well() {
-    group_.heal();
-    group_.ask_who_is_in_it();
-    for (const raft_id id : group_.members()) group_.restart(id);
 }
 
 bool world::run_until(instant when, const std::function<bool()>& done) {
@@ -115,14 +60,14 @@ std::string world::run() {
     agenda_.after(agenda_.below(600 * ms), [this] { trouble(); });
     bool well = run_until(plan_.trouble + 2000 * ms, ended);
     if (group_.wrong().empty()) {
-        make_well();
+        make_well(group_);
         well = run_until(agenda_.now() + 60000 * ms, ended);
     }
     if (!group_.wrong().empty()) return group_.wrong();
     if (!well) return never_ends;
     // Everything is asked for once more, when it has been quiet.
     (void)run_until(agenda_.now() + 3000 * ms, [] { return false; });
-    make_well();
+    make_well(group_);
     well = read_all();
     if (!group_.wrong().empty()) return group_.wrong();
     if (std::string wrong = past_.judge(); !wrong.empty()) return wrong;

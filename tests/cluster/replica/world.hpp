@@ -33,8 +33,6 @@ public:
 
 private:
     void trouble();
-    void hurt();
-    void make_well();
     [[nodiscard]] bool read_all();
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
 

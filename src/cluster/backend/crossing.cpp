@@ -1,0 +1,83 @@
+#include "cluster/backend/crossing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <random>
+
+#include "cluster/backend/fault.hpp"
+
+namespace tutti::cluster::backend {
+namespace {
+
+std::string fresh_id() {
+    // Two that draw the same 128 bits would take each other's parts for their own.
+    std::random_device dice;
+    std::array<char, 40> text{};
+    std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", dice(), dice(), dice(), dice());
+    return text.data();
+}
+
+}  // namespace
+
+void crossing::commit(request& r, std::vector<share>& shares, std::size_t decides) {
+    const holder who{fresh_id(), parts_[decides].group->number()};
+    const auto begun = others_.by().now();
+    meeting waits{others_};
+    std::vector<std::size_t> prepared;
+    share* own = nullptr;
+    r.said = verdict::good;
+    for (share& s : shares) {
+        if (s.part == decides) {
+            own = &s;
+            continue;
+        }
+        prepared.push_back(s.part);  // also where the answer is lost
+        if (!prepare(r, s, who, waits)) break;
+    }
+    if (r.said == verdict::good) decide(r, *own, who, prepared, waits);
+    // The record says what became of it, to all who meet it.
+    if (r.said == verdict::unknown) return;
+    const bool commits = r.said == verdict::good;
+    bool all = true;
+    for (const std::size_t p : prepared) all &= parts_[p].group->finish(who.id, commits, others_.patience());
+    // Nobody voids one so soon.
+    const bool none = !commits && others_.by().now() - begun < settling::grace / 2;
+    if (all && !none) others_.forget_decision(decides, who.id);
+}
+
+bool crossing::prepare(request& r, const share& s, const holder& who, meeting& waits) {
+    request mine = s.as_request();
+    do {
+        parts_[s.part].group->prepare(who, mine, others_.patience());
+        r.said = mine.said;
+        if (mine.said == verdict::good) return true;
+        if (mine.said == verdict::unknown) r.said = verdict::unreachable;  // X4
+        r.why = mine.why;
+        if (mine.said != verdict::conflict || !mine.met) return false;
+        r.said = verdict::unreachable;
+    } while (waits.wait(mine.met, s.part));
+    return false;
+}
+
+void crossing::decide(request& r, share& s, const holder& who, const std::vector<std::size_t>& prepared,
+                      meeting& waits) {
+    std::vector<std::uint64_t> numbers;
+    for (const std::size_t p : prepared) numbers.push_back(parts_[p].group->number());
+    if (!broken(fault::decision_unrecorded)) {
+        s.checks.push_back({decision::key_of(who.id), 0});
+        s.writes.push_back({decision::key_of(who.id), true, decision::committed(numbers)});
+    }
+    request mine = s.as_request();
+    do {
+        parts_[s.part].asked->commit(mine);
+        r.said = mine.said;
+        r.at = mine.at;
+        r.why = mine.why;
+        if (mine.said != verdict::conflict || !mine.met) return;
+        if (std::ranges::any_of(prepared, [&](std::size_t p) { return p > s.part; })) return;  // X3
+        r.said = verdict::unreachable;
+    } while (waits.wait(mine.met, s.part));
+}
+
+}  // namespace tutti::cluster::backend

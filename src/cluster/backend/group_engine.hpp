@@ -1,0 +1,21 @@
+// A group as one of several that keep the objects of a cluster together: an engine that can also be asked to prepare
+// its part of a transaction (docs/cluster-replication.md, "Several groups").
+#pragma once
+
+#include "cluster/backend/backend.hpp"
+
+namespace tutti::cluster::backend {
+
+class group_engine : public engine {
+public:
+    /// Drawn when the group began; no other has it.
+    [[nodiscard]] virtual std::uint64_t number() const noexcept = 0;
+    /// As a commit, but what it writes is held back, and what it has read is held, until `finish`. What has stayed
+    /// unknown may be prepared later. REQUIRES: this group has never been asked for that id.
+    virtual void prepare(const holder& who, request& r, std::chrono::milliseconds patience) = 0;
+    /// It is written if it `commits`, and holds nothing any more: once, and not at all where it is not prepared. False:
+    /// the group does not answer, and may do so later.
+    [[nodiscard]] virtual bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) = 0;
+};
+
+}  // namespace tutti::cluster::backend

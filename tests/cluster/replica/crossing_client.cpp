@@ -1,0 +1,132 @@
+#include "cluster/replica/crossing_client.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace tutti::cluster::replica::testing {
+
+using backend::freshness;
+using backend::verdict;
+using cluster::testing::writer_tag;
+
+bool crossing_client::kill() {
+    if (!strand_.runs()) return false;
+    strand_.kill();
+    committer_.reset();
+    engine_.reset();
+    return true;
+}
+
+void crossing_client::connect() {
+    std::vector<std::unique_ptr<backend::group_engine>> all;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+        all.push_back(
+            std::make_unique<simulated_group>(agenda_, strand_, *groups_[i], i + 1, pace_, how_.answer, how_.patience));
+    }
+    const std::chrono::milliseconds patience{how_.patience / ms};
+    backend::settings how;
+    how.patience = patience;
+    engine_ = std::make_unique<backend::spread>(std::move(all), how, pace_);
+    committer_ = std::make_unique<backend::exactly_once>(*engine_, patience);
+}
+
+void crossing_client::live() {
+    connect();
+    pause(300 * ms);
+    while (made_ < how_.attempts) {
+        ++made_;
+        attempt_once();
+        pause(150 * ms);
+    }
+}
+
+bool crossing_client::read(writer_tag tag, backend::snapshot& state, freshness how, std::vector<backend::check>& held,
+                           const std::vector<std::uint64_t>& wanted) {
+    std::vector<key> keys;
+    for (const std::uint64_t i : wanted) keys.push_back(name_of(i));
+    std::vector<backend::record> found;
+    if (engine_->get(state, how, held, keys, found) != verdict::good) return false;
+    past_.of(tag).ended = agenda_.now();
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        const std::uint64_t by = found[i].exists ? std::stoull(found[i].bytes) : 0;
+        past_.of(tag).reads.push_back({{0, wanted[i]}, found[i].exists, found[i].at, by});
+        held.push_back({keys[i], found[i].at});
+    }
+    return true;
+}
+
+bool crossing_client::read_some(writer_tag tag, std::vector<backend::check>& held) {
+    std::set<std::uint64_t> opened;
+    backend::snapshot state;
+    for (std::uint64_t steps = agenda_.between(1, 3); steps > 0; --steps) {
+        std::vector<std::uint64_t> wanted;
+        for (std::uint64_t k = agenda_.between(1, 2); k > 0; --k) {
+            const std::uint64_t one = agenda_.below(how_.objects);
+            if (opened.insert(one).second) wanted.push_back(one);
+        }
+        const freshness how = agenda_.chance(20) ? freshness::now : freshness::same;
+        if (!read(tag, state, how, held, wanted)) return false;
+        if (agenda_.chance(25)) pause((agenda_.chance(20) ? 1000 : 40) * ms);
+    }
+    return true;
+}
+
+verdict crossing_client::write(writer_tag tag, std::vector<backend::check> held,
+                               const std::vector<std::uint64_t>& which) {
+    std::vector<backend::write> writes;
+    told t{tag, verdict::unknown, {}};
+    for (const std::uint64_t i : which) {
+        writes.push_back({name_of(i), true, std::to_string(tag)});
+        t.writes.push_back(name_of(i));
+    }
+    std::set<std::size_t> touched;
+    for (const backend::check& c : held) touched.insert(engine_->part_of(c.of));
+    crossings_ += touched.size() > 1 ? 1 : 0;
+    outcomes_.push_back(t);  // it may be killed before it hears more
+    const std::size_t mine = outcomes_.size() - 1;
+    past_.of(tag).ended = 0;
+    backend::version at = 0;
+    const verdict said = committer_->commit(held, writes, at);
+    outcomes_[mine].said = said;
+    if (said != verdict::unknown) past_.of(tag).ended = agenda_.now();
+    return said;
+}
+
+void crossing_client::attempt_once() {
+    // Each for itself: what is unknown may happen after the next one.
+    const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
+    past_.of(tag).begun = agenda_.now();
+    std::vector<backend::check> held;
+    if (!read_some(tag, held) || held.empty() || agenda_.chance(20)) return;
+    std::vector<std::uint64_t> which;
+    for (const cluster::testing::seen& s : std::vector{past_.of(tag).reads}) {
+        if (agenda_.chance(60)) which.push_back(s.id.low);
+    }
+    if (!which.empty()) static_cast<void>(write(tag, std::move(held), which));
+}
+
+void crossing_client::look_last() {
+    connect();
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t i = 0; i < how_.objects; ++i) {
+        all.push_back(i);
+        for (bool done = false; !done;) {
+            const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
+            past_.of(tag).begun = agenda_.now();
+            std::vector<backend::check> held;
+            backend::snapshot state;
+            done = read(tag, state, freshness::now, held, {i}) && write(tag, std::move(held), {i}) == verdict::good;
+            if (!done) pause(100 * ms);
+        }
+    }
+    for (bool done = false; !done;) {
+        const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
+        past_.of(tag).begun = agenda_.now();
+        std::vector<backend::check> held;
+        backend::snapshot state;
+        done = read(tag, state, freshness::now, held, all);
+        if (!done) pause(100 * ms);
+    }
+}
+
+}  // namespace tutti::cluster::replica::testing

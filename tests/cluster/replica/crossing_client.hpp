@@ -1,0 +1,79 @@
+// A program that uses several groups: the code of programs, `spread` and `exactly_once`, over simulated groups. It can
+// be killed wherever it waits, and begins anew then.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/backend/exactly_once.hpp"
+#include "cluster/backend/spread.hpp"
+#include "cluster/history.hpp"
+#include "cluster/replica/simulated_group.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+class crossing_client {
+public:
+    struct habits {
+        unsigned objects = 8;
+        unsigned attempts = 12;
+        instant answer = 300 * ms;     ///< how long for one
+        instant patience = 1500 * ms;  ///< for a get or commit
+    };
+    /// What became of an attempt that was to write, as its program was told.
+    struct told {
+        cluster::testing::writer_tag tag = 0;
+        backend::verdict said = backend::verdict::unknown;
+        std::vector<key> writes;
+    };
+
+    crossing_client(agenda& events, const std::vector<std::unique_ptr<group>>& groups, cluster::testing::history& past,
+                    habits how)
+        : agenda_{events}, groups_{groups}, past_{past}, how_{how}, pace_{events, strand_} {}
+    ~crossing_client() { kill(); }
+    crossing_client(const crossing_client&) = delete;
+    crossing_client& operator=(const crossing_client&) = delete;
+
+    void start() {
+        strand_.start([this] { live(); });
+    }
+    /// Writes each object alone, so that nothing is held any more, and then reads all. Runs until `done`.
+    void start_last_look() {
+        strand_.start([this] { look_last(); });
+    }
+    [[nodiscard]] bool done() const noexcept { return !strand_.runs(); }
+    /// With kill -9: in the middle of whatever it does. False: it does nothing.
+    bool kill();
+
+    [[nodiscard]] const std::vector<told>& outcomes() const noexcept { return outcomes_; }
+    [[nodiscard]] std::size_t crossings() const noexcept { return crossings_; }
+    [[nodiscard]] static key name_of(std::uint64_t i) { return "o" + std::to_string(i); }
+
+private:
+    void live();
+    void look_last();
+    void connect();
+    void attempt_once();
+    /// Opens objects in several steps. False: the attempt is over.
+    bool read_some(cluster::testing::writer_tag tag, std::vector<backend::check>& held);
+    bool read(cluster::testing::writer_tag tag, backend::snapshot& state, backend::freshness how,
+              std::vector<backend::check>& held, const std::vector<std::uint64_t>& wanted);
+    backend::verdict write(cluster::testing::writer_tag tag, std::vector<backend::check> held,
+                           const std::vector<std::uint64_t>& which);
+    void pause(instant most) { pace_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
+
+    agenda& agenda_;
+    const std::vector<std::unique_ptr<group>>& groups_;
+    cluster::testing::history& past_;
+    const habits how_;
+    strand strand_;
+    simulated_pace pace_;
+    std::unique_ptr<backend::spread> engine_;
+    std::unique_ptr<backend::exactly_once> committer_;
+    unsigned made_ = 0;
+    std::size_t crossings_ = 0;
+    std::vector<told> outcomes_;
+};
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,144 @@
+#include "cluster/replica/groups_world.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "cluster/replica/troubles.hpp"
+#include "cluster/replica/world.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+using backend::verdict;
+using cluster::testing::writer_tag;
+
+groups_plan groups_of_seed(std::uint64_t seed) {
+    agenda dice{seed * 0xd1342543de82ef95ULL};
+    groups_plan p;
+    p.seed = seed;
+    p.how = of_seed(seed).how;
+    p.how.members = dice.chance(80) ? 3 : 1;
+    p.groups = static_cast<unsigned>(dice.between(2, 3));
+    p.clients = static_cast<unsigned>(dice.between(2, 5));
+    p.habits.objects = static_cast<unsigned>(dice.between(3, 10));
+    p.habits.attempts = static_cast<unsigned>(dice.between(8, 20));
+    p.habits.answer = dice.between(100, 400) * ms;
+    p.habits.patience = dice.between(300, 2500) * ms;
+    p.kills_of_100 = static_cast<unsigned>(dice.between(10, 80));
+    return p;
+}
+
+groups_world::groups_world(const groups_plan& p) : plan_{p}, agenda_{p.seed} {
+    for (unsigned i = 0; i < p.groups; ++i) {
+        pasts_.push_back(std::make_unique<past>());
+        groups_.push_back(std::make_unique<group>(agenda_, *pasts_.back(), p.how));
+    }
+    for (unsigned i = 0; i <= p.clients; ++i)
+        clients_.push_back(std::make_unique<crossing_client>(agenda_, groups_, history_, p.habits));
+}
+
+std::string groups_world::noticed() const {
+    for (const auto& g : groups_) {
+        if (!g->wrong().empty()) return g->wrong();
+    }
+    return {};
+}
+
+bool groups_world::run_until(instant when, const std::function<bool()>& done) {
+    while (!done() && noticed().empty() && agenda_.now() < when) {
+        if (!agenda_.step()) return false;
+    }
+    return done() && noticed().empty();
+}
+
+void groups_world::trouble() {
+    if (agenda_.now() > plan_.trouble) return;
+    if (agenda_.chance(plan_.kills_of_100)) {
+        crossing_client& one = *clients_[1 + agenda_.below(plan_.clients)];
+        if (one.kill()) {
+            ++killed_;
+            agenda_.after(agenda_.below(400 * ms), [&one] { one.start(); });
+        }
+    } else {
+        hurt(agenda_, *groups_[agenda_.below(groups_.size())], false);
+    }
+    agenda_.after(agenda_.between(20, 500) * ms, [this] { trouble(); });
+}
+
+std::string groups_world::judge_writes() {
+    std::map<writer_tag, std::map<key, unsigned>> done;
+    for (const auto& p : pasts_) {
+        for (const auto& [at, changes] : p->done()) {
+            for (const backend::change& c : changes) {
+                if (c.of.starts_with("o")) ++done[std::stoull(c.is.bytes)][c.of];
+            }
+        }
+    }
+    for (const auto& c : clients_) {
+        for (const crossing_client::told& t : c->outcomes()) {
+            const std::map<key, unsigned>& its = done[t.tag];
+            const std::string name = "attempt " + std::to_string(t.tag);
+            if (std::ranges::any_of(its, [](const auto& one) { return one.second > 1; }))
+                return name + " was written twice";
+            if (!its.empty() && its.size() != t.writes.size())
+                return name + " happened by halves: " + std::to_string(its.size()) + " of " +
+                       std::to_string(t.writes.size()) + " objects";
+            if (t.said == verdict::good && its.empty()) return name + " was acknowledged, and is lost";
+            if ((t.said == verdict::conflict || t.said == verdict::unreachable) && !its.empty())
+                return name + " was said to have had no effect, and has had one";
+            cluster::testing::attempt& a = history_.of(t.tag);
+            a.committed = !its.empty();
+            if (!a.committed) continue;
+            for (const key& k : t.writes) a.writes.push_back({0, std::stoull(k.substr(1))});
+        }
+    }
+    return history_.judge();
+}
+
+std::string groups_world::run() {
+    const auto ended = [this] {
+        return std::all_of(clients_.begin() + 1, clients_.end(), [](const auto& c) { return c->done(); });
+    };
+    for (std::size_t i = 1; i < clients_.size(); ++i) clients_[i]->start();
+    agenda_.after(agenda_.below(300 * ms), [this] { trouble(); });
+    // A program that was killed begins anew, so being done is no end before the troubles are over.
+    (void)run_until(plan_.trouble + 2000 * ms, [] { return false; });
+    for (const auto& g : groups_) make_well(*g);
+    bool well = run_until(agenda_.now() + 120000 * ms, ended);
+    if (well) {
+        clients_.front()->start_last_look();
+        well = run_until(agenda_.now() + 120000 * ms, [this] { return clients_.front()->done(); });
+    }
+    if (std::string wrong = noticed(); !wrong.empty()) return wrong;
+    if (std::string wrong = judge_writes(); !wrong.empty()) return wrong;
+    if (!well) return never_ends;
+    (void)run_until(agenda_.now() + 2000 * ms, [] { return false; });
+    for (const auto& g : groups_) {
+        if (g->prepared() != 0) return left_prepared;
+        if (std::string differs = g->compare(); !differs.empty() && !differs.starts_with(never_ends)) return differs;
+    }
+    return noticed();
+}
+
+groups_world::counts groups_world::happened() const {
+    counts all;
+    all.attempts = history_.attempts().size();
+    all.killed = killed_;
+    for (const auto& c : clients_) {
+        all.crossings += c->crossings();
+        for (const crossing_client::told& t : c->outcomes()) {
+            all.good += t.said == verdict::good ? 1 : 0;
+            all.conflicts += t.said == verdict::conflict ? 1 : 0;
+            all.unreachable += t.said == verdict::unreachable ? 1 : 0;
+            all.unknown += t.said == verdict::unknown ? 1 : 0;
+        }
+    }
+    for (const auto& g : groups_) {
+        const group::counts c = g->happened();
+        all.groups.kills += c.kills;
+        all.groups.elections += c.elections;
+        all.groups.installs += c.installs;
+    }
+    return all;
+}
+
+}  // namespace tutti::cluster::replica::testing

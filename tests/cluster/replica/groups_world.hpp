@@ -1,0 +1,56 @@
+// Several groups, the programs that use them, and what happens to them in the meantime: all from one seed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/replica/crossing_client.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+struct groups_plan {
+    std::uint64_t seed = 1;
+    conditions how;
+    unsigned groups = 2;
+    unsigned clients = 3;
+    crossing_client::habits habits;
+    instant trouble = 3000 * ms;  ///< for so long something goes wrong now and then
+    unsigned kills_of_100 = 40;   ///< troubles that are a program's kill -9
+};
+
+[[nodiscard]] groups_plan groups_of_seed(std::uint64_t seed);
+
+/// What says that a transaction was left as it was begins so.
+inline constexpr const char* left_prepared = "a transaction is still prepared";
+
+class groups_world {
+public:
+    explicit groups_world(const groups_plan& p);
+
+    /// What is wrong with the run, or nothing.
+    [[nodiscard]] std::string run();
+
+    struct counts {
+        std::size_t attempts = 0, good = 0, conflicts = 0, unreachable = 0, unknown = 0, crossings = 0, killed = 0;
+        group::counts groups;
+    };
+    [[nodiscard]] counts happened() const;
+
+private:
+    void trouble();
+    [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
+    [[nodiscard]] std::string noticed() const;
+    /// Of what each attempt has written in all groups: all or nothing, once, and as it was said.
+    [[nodiscard]] std::string judge_writes();
+
+    const groups_plan plan_;
+    agenda agenda_;
+    std::vector<std::unique_ptr<past>> pasts_;
+    std::vector<std::unique_ptr<group>> groups_;
+    cluster::testing::history history_;
+    std::vector<std::unique_ptr<crossing_client>> clients_;
+    std::size_t killed_ = 0;
+};
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,95 @@
+#include "cluster/replica/simulated_group.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+using backend::verdict;
+
+void simulated_pace::pause(std::chrono::milliseconds how_long) const {
+    strand_.await<bool>([&](const std::function<void(bool)>& over) {
+        agenda_.after(static_cast<instant>(how_long.count()) * ms, [over] { over(true); });
+    });
+}
+
+simulated_group::simulated_group(agenda& events, strand& by, group& of, std::uint64_t number, const backend::pace& pace,
+                                 instant patience, instant for_all)
+    : agenda_{events}, strand_{by}, group_{of}, number_{number}, pace_{pace}, patience_{patience}, for_all_{for_all} {
+    can_.name = "the group at " + std::to_string(number);
+    can_.old_versions = true;
+}
+
+answer simulated_group::ask(const question& q, bool twice) {
+    answer a;
+    const instant late = agenda_.now() + for_all_;
+    do {
+        a = strand_.await<answer>([&](const std::function<void(answer)>& back) {
+            agenda_.after(patience_, [back] { back({}); });
+            group_.ask(leader_, q, back);
+        });
+        if (a.said.said == verdict::good || a.said.said == verdict::conflict) return a;
+        const bool answered = a.said.said == verdict::unreachable && !a.said.why.empty();
+        if (!answered && !twice) {
+            a.said.said = verdict::unknown;
+            return a;
+        }
+        const std::vector<raft_id> all = group_.members();
+        leader_ = a.leader != 0 && agenda_.chance(80) ? a.leader : all[agenda_.below(all.size())];
+        pace_.pause(std::chrono::milliseconds{agenda_.below(50)});
+    } while (agenda_.now() < late);
+    a.said.said = verdict::unreachable;
+    return a;
+}
+
+verdict simulated_group::get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
+                             std::span<const key> wanted, std::vector<backend::record>& found) {
+    question q;
+    q.of.at = of.at;
+    q.how = how;
+    if (how == backend::freshness::now || of.at == 0) q.checks.assign(held.begin(), held.end());
+    q.wanted.assign(wanted.begin(), wanted.end());
+    answer a = ask(q, true);
+    of.met = a.of.met;
+    if (a.said.said != verdict::good) return a.said.said;
+    of.at = a.of.at;
+    found = std::move(a.found);
+    return verdict::good;
+}
+
+void simulated_group::settle(backend::request& r, question q) {
+    q.checks.assign(r.checks.begin(), r.checks.end());
+    q.writes.assign(r.writes.begin(), r.writes.end());
+    const answer a = ask(q, false);
+    r.said = a.said.said;
+    r.at = a.said.at;
+    r.met = a.said.met;
+}
+
+void simulated_group::commit(backend::request& r) {
+    question q;
+    q.is = question::commit;
+    settle(r, std::move(q));
+}
+
+void simulated_group::prepare(const backend::holder& who, backend::request& r, std::chrono::milliseconds) {
+    question q;
+    q.is = question::prepare;
+    q.who = who;
+    settle(r, std::move(q));
+}
+
+bool simulated_group::finish(const std::string& id, bool commits, std::chrono::milliseconds) {
+    question q;
+    q.is = question::finish;
+    q.who.id = id;
+    q.committed = commits;
+    return ask(q, true).said.said == verdict::good;
+}
+
+void simulated_group::forget(std::span<const key> all) noexcept {
+    if (!strand_.runs()) return;  // killed
+    question q;
+    q.is = question::forget;
+    q.wanted.assign(all.begin(), all.end());
+    group_.ask(leader_, std::move(q), [](const answer&) {});
+}
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,60 @@
+// A group of a simulation as a program's code sees it: asked as `caller` and `replicated` ask a real one, but by the
+// clock of the simulation, and on a strand.
+#pragma once
+
+#include <string>
+
+#include "cluster/backend/group_engine.hpp"
+#include "cluster/replica/group.hpp"
+#include "cluster/replica/strand.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+/// The simulation's time.
+class simulated_pace final : public backend::pace {
+public:
+    simulated_pace(agenda& events, strand& of) : agenda_{events}, strand_{of} {}
+    [[nodiscard]] clock::time_point now() const override {
+        return clock::time_point{std::chrono::microseconds{agenda_.now()}};
+    }
+    void pause(std::chrono::milliseconds how_long) const override;
+
+private:
+    agenda& agenda_;
+    strand& strand_;
+};
+
+class simulated_group final : public backend::group_engine {
+public:
+    /// `patience`: for one answer, and for all tries.
+    simulated_group(agenda& events, strand& by, group& of, std::uint64_t number, const backend::pace& pace,
+                    instant patience, instant for_all);
+
+    const backend::capabilities& can() const noexcept override { return can_; }
+    const backend::pace& pace() const noexcept override { return pace_; }
+    backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
+                         std::span<const key> wanted, std::vector<backend::record>& found) override;
+    void commit(backend::request& r) override;
+    /// Nobody waits for it, so it may be lost.
+    void forget(std::span<const key> all) noexcept override;
+    std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
+    std::uint64_t number() const noexcept override { return number_; }
+    void prepare(const backend::holder& who, backend::request& r, std::chrono::milliseconds patience) override;
+    bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) override;
+
+private:
+    /// What may not be asked twice is unknown as soon as an answer does not come.
+    answer ask(const question& q, bool twice);
+    void settle(backend::request& r, question q);
+
+    agenda& agenda_;
+    strand& strand_;
+    group& group_;
+    const std::uint64_t number_;
+    const backend::pace& pace_;
+    const instant patience_, for_all_;
+    backend::capabilities can_;
+    raft_id leader_ = 1;
+};
+
+}  // namespace tutti::cluster::replica::testing

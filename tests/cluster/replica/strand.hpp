@@ -1,0 +1,71 @@
+// A client of a simulation that runs the code of a program, which waits for answers where it stands: on a stack of its
+// own, which it leaves while it waits.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "interleaving/fiber.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+class strand {
+public:
+    strand() : stack_{256u << 10} {}
+
+    /// Runs `body` until it waits for something. REQUIRES: it does not run.
+    void start(std::function<void()> body) {
+        body_ = std::move(body);
+        runs_ = true;
+        stack_.prepare(enter, this);
+        interleaving::fiber::change(outside_, stack_);
+    }
+    /// As kill -9 does, but that what is on its stack is destroyed.
+    void kill() {
+        if (!runs_) return;
+        killed_ = true;
+        interleaving::fiber::change(outside_, stack_);
+        killed_ = false;
+    }
+    [[nodiscard]] bool runs() const noexcept { return runs_; }
+
+    /// In the body: what `begin` is answered, who answers later or at once, and more than once if it must.
+    template <class T>
+    T await(const std::function<void(std::function<void(T)>)>& begin) {
+        const auto got = std::make_shared<std::optional<T>>();
+        begin([this, weak = std::weak_ptr{got}](T value) {
+            const auto mine = weak.lock();  // gone: nobody waits any more
+            if (!mine || *mine) return;
+            *mine = std::move(value);
+            if (waits_for_ == mine.get()) interleaving::fiber::change(outside_, stack_);
+        });
+        if (!*got) {
+            waits_for_ = got.get();
+            interleaving::fiber::change(stack_, outside_);
+            waits_for_ = nullptr;
+            if (killed_) throw killed{};
+        }
+        return std::move(**got);
+    }
+
+private:
+    struct killed {};
+    static void enter(void* of) {
+        strand& self = *static_cast<strand*>(of);
+        try {
+            self.body_();
+        } catch (const killed&) {  // its stack is empty
+        }
+        self.runs_ = false;
+        interleaving::fiber::leave_for(self.stack_, self.outside_);
+    }
+
+    interleaving::fiber outside_, stack_;
+    std::function<void()> body_;
+    const void* waits_for_ = nullptr;
+    bool runs_ = false, killed_ = false;
+};
+
+}  // namespace tutti::cluster::replica::testing

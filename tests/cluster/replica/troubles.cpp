@@ -1,0 +1,61 @@
+#include "cluster/replica/troubles.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+void hurt(agenda& events, group& of, bool membership) {
+    const std::vector<raft_id> all = of.members();
+    const raft_id one = events.chance(40) && of.leader() != 0 ? of.leader() : all[events.below(all.size())];
+    const bool may_fall = of.runs(one) && 2 * (of.down() + 1) < all.size();
+    const instant long_time = events.between(50, 1500) * ms;
+    switch (events.below(membership ? 10 : 8)) {
+        case 0:
+        case 1:
+            if (!may_fall) break;
+            of.kill(one);
+            events.after(long_time, [&of, one] { of.restart(one); });
+            break;
+        case 2:
+            if (may_fall) of.stop(one, long_time);
+            break;
+        case 3:
+            of.cut_off({one}, events.chance(30));
+            events.after(long_time, [&of] { of.heal(); });
+            break;
+        case 4: {
+            std::set<raft_id> some;
+            for (const raft_id id : all) {
+                if (events.chance(50)) some.insert(id);
+            }
+            of.cut_off(some, events.chance(20));
+            events.after(long_time, [&of] { of.heal(); });
+            break;
+        }
+        case 5:
+            // The power of the house: not a minority, and nothing is lost all the same.
+            if (!events.chance(10)) break;
+            for (const raft_id id : all) {
+                if (!of.has_process(id)) continue;
+                of.kill(id);
+                events.after(events.below(800 * ms), [&of, id] { of.restart(id); });
+            }
+            break;
+        case 6:
+            if (may_fall) of.break_disk(one);
+            break;
+        case 7: of.hand_over(); break;
+        case 8:
+            if (all.size() < 6) of.let_one_join();
+            break;
+        default:
+            if (all.size() > 3) of.let_one_leave(one);
+            break;
+    }
+}
+
+void make_well(group& of) {
+    of.heal();
+    of.ask_who_is_in_it();
+    for (const raft_id id : of.members()) of.restart(id);
+}
+
+}  // namespace tutti::cluster::replica::testing
