@@ -17,8 +17,9 @@ namespace tutti::cluster {
 
 struct engine_options {
     /// `memory:` (of this node), `memory:name` (shared by the nodes of this process that say so),
-    /// `tutti://host:port,host:port` (members of a group: docs/cluster-replication.md), `etcd://host:port,host:port`,
-    /// `postgres://…` as libpq takes it, `redis://host:port` or `redis:/path/of/socket`.
+    /// `tutti://host:port,host:port` (members of a group: docs/cluster-replication.md; with semicolons between them, of
+    /// several groups that the objects are spread over), `etcd://host:port,host:port`, `postgres://…` as libpq takes
+    /// it, `redis://host:port` or `redis:/path/of/socket`.
     /// Only loopback addresses and Unix sockets are taken, because nothing is encrypted.
     std::string address = "memory:";
     /// In front of every key, so that clusters share an engine: letters, digits, `-` and `_`.

@@ -35,7 +35,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/backend/pace.hpp"
+#include "cluster/backend/surroundings.hpp"
 
 namespace tutti::cluster::backend {
 
@@ -168,8 +168,8 @@ public:
     [[nodiscard]] virtual const capabilities& can() const noexcept = 0;
     /// Where it has that record, counted from 0 (B8). Commits that touch one part alone cost least.
     [[nodiscard]] virtual std::size_t part_of(std::string_view) const noexcept { return 0; }
-    /// By which clock its callers wait for it.
-    [[nodiscard]] virtual const backend::pace& pace() const noexcept { return backend::pace::real(); }
+    /// By whose clock its callers wait for it.
+    [[nodiscard]] virtual const surroundings& around() const noexcept { return surroundings::real(); }
 
     /// B2. `found` gets one record for each of `wanted`, in that order. good, conflict or unreachable.
     [[nodiscard]] virtual verdict get(snapshot& of, freshness how, std::span<const check> held,

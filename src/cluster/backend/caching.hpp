@@ -44,7 +44,7 @@ public:
 
     const capabilities& can() const noexcept override { return engine_->can(); }
     std::size_t part_of(std::string_view k) const noexcept override { return engine_->part_of(k); }
-    const backend::pace& pace() const noexcept override { return engine_->pace(); }
+    const backend::surroundings& around() const noexcept override { return engine_->around(); }
     verdict get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
                 std::vector<record>& found) override;
     void commit(request& r) override;

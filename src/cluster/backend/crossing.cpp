@@ -1,27 +1,23 @@
 #include "cluster/backend/crossing.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <random>
+#include <csignal>
 
 #include "cluster/backend/fault.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
 
-std::string fresh_id() {
-    // Two that draw the same 128 bits would take each other's parts for their own.
-    std::random_device dice;
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", dice(), dice(), dice(), dice());
-    return text.data();
+/// A test has the program end here, or stand still.
+void come_to(fault step, int signal) {
+    if (broken(step)) static_cast<void>(::raise(signal));
 }
 
 }  // namespace
 
 void crossing::commit(request& r, std::vector<share>& shares, std::size_t decides) {
-    const holder who{fresh_id(), parts_[decides].group->number()};
+    // Two that draw the same name would take each other's parts for their own.
+    const holder who{others_.by().draw_name(), parts_[decides].group->number()};
     const auto begun = others_.by().now();
     meeting waits{others_};
     std::vector<std::size_t> prepared;
@@ -35,7 +31,12 @@ void crossing::commit(request& r, std::vector<share>& shares, std::size_t decide
         prepared.push_back(s.part);  // also where the answer is lost
         if (!prepare(r, s, who, waits)) break;
     }
-    if (r.said == verdict::good) decide(r, *own, who, prepared, waits);
+    if (r.said == verdict::good) {
+        come_to(fault::killed_when_prepared, SIGKILL);
+        come_to(fault::stopped_when_prepared, SIGSTOP);
+        decide(r, *own, who, prepared, waits);
+        come_to(fault::killed_when_decided, SIGKILL);
+    }
     // The record says what became of it, to all who meet it.
     if (r.said == verdict::unknown) return;
     const bool commits = r.said == verdict::good;

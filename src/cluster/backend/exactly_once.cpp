@@ -1,24 +1,13 @@
 #include "cluster/backend/exactly_once.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iterator>
-#include <random>
 
 #include "cluster/backend/fault.hpp"
 #include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend {
 namespace {
-
-key fresh_name() {
-    // Two programs that draw the same 128 bits would only refuse each other's commits.
-    std::random_device dice;
-    std::array<char, 40> text{};
-    std::snprintf(text.data(), text.size(), "m%08x%08x%08x%08x", dice(), dice(), dice(), dice());
-    return text.data();
-}
 
 std::string told(std::uint64_t sequence, bool happened) {
     return std::to_string(sequence) + (happened ? " done" : " void");
@@ -44,8 +33,9 @@ exactly_once::mark exactly_once::take(std::size_t part) {
             return m;
         }
     }
-    mark m{fresh_name(), part};
-    while (engine_.part_of(m.of) != part) m.of = fresh_name();
+    // Two programs that draw the same name would only refuse each other's commits.
+    mark m{"m" + engine_.around().draw_name(), part};
+    while (engine_.part_of(m.of) != part) m.of = "m" + engine_.around().draw_name();
     return m;
 }
 
@@ -86,7 +76,7 @@ verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& wri
 }
 
 verdict exactly_once::find_out(mark& m, version& at) {
-    tries all{patience_, engine_.pace()};
+    tries all{patience_, engine_.around()};
     std::vector<record> found;
     do {
         snapshot any;

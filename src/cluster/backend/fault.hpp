@@ -8,6 +8,11 @@ namespace tutti::cluster::backend {
 
 enum class fault : std::uint8_t {
     none,
+    // Where a program is killed or stopped, in the middle of a commit over several groups.
+    killed_when_prepared,
+    stopped_when_prepared,
+    killed_when_decided,
+    // Steps left out.
     stale_read,           ///< get does not look whether what is held is current
     torn_read,            ///< several records are read at several instants
     no_check,             ///< commit does not compare versions

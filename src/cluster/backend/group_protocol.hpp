@@ -213,7 +213,7 @@ struct get_answer {
     bool current = false;            ///< `held` are as they were said to be, and the version is one that is kept
     std::uint64_t at = 0;            ///< of the state; if it is not current, a version that has what was in its way
     std::vector<held_record> found;  ///< the first of `wanted`, as many as fit an answer, but one at least
-    transaction_name met;            ///< it is not current, or may not be, for as long as this one is prepared
+    transaction_name met{};          ///< it is not current, or may not be, for as long as this one is prepared
     template <class V>
     void fields(V& v) {
         v(current), v(at), v(found), v(met);
@@ -222,8 +222,8 @@ struct get_answer {
 
 struct committed {
     bool good = false;
-    std::uint64_t at = 0;  ///< of what it wrote; of a conflict, a version that has what was in its way
-    transaction_name met;  ///< of a conflict: in the way for as long as it is prepared
+    std::uint64_t at = 0;    ///< of what it wrote; of a conflict, a version that has what was in its way
+    transaction_name met{};  ///< of a conflict: in the way for as long as it is prepared
     template <class V>
     void fields(V& v) {
         v(good), v(at), v(met);

@@ -1,6 +1,6 @@
-// Which groups keep the objects of a prefix, and in which order: a record in each of them says so. Objects are spread by
-// a hash over the groups in their order, so a program that knew of others, or of fewer, would look for an object where
-// it is not.
+// Which groups keep the objects of a prefix, and in which order: a record in each of them says so. Objects are spread
+// by a hash over the groups in their order, so a program that knew of others, or of fewer, would look for an object
+// where it is not.
 #pragma once
 
 #include <memory>

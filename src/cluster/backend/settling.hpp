@@ -28,7 +28,7 @@ class settling {
 public:
     static constexpr std::chrono::milliseconds look_after{20}, grace{500};
 
-    settling(std::span<const part> parts, std::chrono::milliseconds patience, const pace& by)
+    settling(std::span<const part> parts, std::chrono::milliseconds patience, const surroundings& by)
         : parts_{parts}, patience_{patience}, by_{by} {}
     /// Forgets the decisions that are still to be forgotten.
     ~settling();
@@ -41,7 +41,7 @@ public:
     void forget_decision(std::size_t decides, std::string_view id);
 
     [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return patience_; }
-    [[nodiscard]] const pace& by() const noexcept { return by_; }
+    [[nodiscard]] const surroundings& by() const noexcept { return by_; }
 
 private:
     /// How long this process has known of it.
@@ -55,9 +55,9 @@ private:
 
     const std::span<const part> parts_;
     const std::chrono::milliseconds patience_;
-    const pace& by_;
+    const surroundings& by_;
     std::mutex guard_;
-    std::map<std::string, pace::clock::time_point> since_;
+    std::map<std::string, surroundings::clock::time_point> since_;
     std::map<std::size_t, std::vector<key>> forgettable_;
 };
 

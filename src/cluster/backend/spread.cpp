@@ -37,7 +37,7 @@ std::vector<part> parts_of(std::vector<std::unique_ptr<group_engine>> groups, bo
 
 }  // namespace
 
-spread::spread(std::vector<std::unique_ptr<group_engine>> groups, const settings& how, const backend::pace& by)
+spread::spread(std::vector<std::unique_ptr<group_engine>> groups, const settings& how, const backend::surroundings& by)
     : parts_{parts_of(std::move(groups), how.batch)}, others_{parts_, how.patience, by}, crossing_{parts_, others_} {
     can_ = parts_.front().asked->can();
     can_.name = "the groups at";
@@ -73,35 +73,48 @@ std::vector<share> spread::shares_of(std::span<const check> checks, std::span<co
     return all;
 }
 
+std::optional<std::size_t> spread::only_part(std::span<const check> checks, std::span<const write> writes,
+                                             std::span<const key> wanted) const noexcept {
+    std::optional<std::size_t> only;
+    const auto is_there = [&](std::string_view k) {
+        const std::size_t one = part_of(k);
+        return one == only.value_or(one) && (only = one, true);
+    };
+    const bool one = std::ranges::all_of(checks, is_there, &check::of) &&
+                     std::ranges::all_of(writes, is_there, &write::of) && std::ranges::all_of(wanted, is_there);
+    return one ? std::optional{only.value_or(0)} : std::nullopt;
+}
+
 verdict spread::get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
                     std::vector<record>& found) {
-    std::vector<share> shares = shares_of(held, {}, wanted);
+    const std::optional<std::size_t> only = only_part(held, {}, wanted);
+    std::vector<share> shares;
+    if (!only) shares = shares_of(held, {}, wanted);
     meeting waits{others_};
     while (true) {
-        found.assign(wanted.size(), {});
         of.met = {};
-        std::size_t where = 0;
-        const verdict said = try_get(of, how, shares, found, where);
+        std::size_t where = only.value_or(0);
+        const verdict said =
+            only ? look_at_one(of, how, where, held, wanted, found) : look_at_all(of, shares, found, where);
         if (said != verdict::conflict || !of.met) return said;
         if (!waits.wait(of.met, where)) return verdict::unreachable;
     }
 }
 
-verdict spread::try_get(snapshot& of, freshness how, std::vector<share>& shares, std::vector<record>& found,
-                        std::size_t& where) {
-    if (shares.empty()) return verdict::good;
-    if (shares.size() > 1) return look_over(of, shares, found, where);
-    const share& s = shares.front();
-    where = s.part;
-    const bool back = how == freshness::same && of.at != 0 && of.part == s.part + 1;  // S1
+verdict spread::look_at_one(snapshot& of, freshness how, std::size_t where, std::span<const check> held,
+                            std::span<const key> wanted, std::vector<record>& found) {
+    const bool back = how == freshness::same && of.at != 0 && of.part == where + 1;  // S1
     snapshot there{.at = back ? of.at : 0};
-    const verdict said = parts_[s.part].asked->get(there, back ? how : freshness::now, s.checks, s.wanted, found);
+    const verdict said = parts_[where].asked->get(there, back ? how : freshness::now, held, wanted, found);
     of.met = there.met;
-    if (said == verdict::good) of = {there.at, s.part + 1, {}};
+    if (said == verdict::good) of = {there.at, where + 1, {}};
     return said;
 }
 
-verdict spread::look_over(snapshot& of, std::vector<share>& shares, std::vector<record>& found, std::size_t& where) {
+verdict spread::look_at_all(snapshot& of, std::vector<share>& shares, std::vector<record>& found, std::size_t& where) {
+    std::size_t wanted_in_all = 0;
+    for (const share& s : shares) wanted_in_all += s.wanted.size();
+    found.assign(wanted_in_all, {});
     const auto ask = [&](share& s, std::span<const key> wanted, std::vector<record>& got) {
         snapshot there;
         where = s.part;
@@ -131,21 +144,19 @@ verdict spread::look_over(snapshot& of, std::vector<share>& shares, std::vector<
 }
 
 void spread::commit(request& r) {
+    if (const auto only = only_part(r.checks, r.writes, {})) return commit_in_one(r, *only);
     std::vector<share> shares = shares_of(r.checks, r.writes, {});
-    if (shares.size() > 1) {
-        const std::size_t decides = r.writes.empty() ? shares.back().part : part_of(r.writes.back().of);
-        return crossing_.commit(r, shares, decides);
-    }
-    const std::size_t where = shares.empty() ? 0 : shares.front().part;
+    const std::size_t decides = r.writes.empty() ? shares.back().part : part_of(r.writes.back().of);
+    crossing_.commit(r, shares, decides);
+}
+
+void spread::commit_in_one(request& r, std::size_t where) {
     meeting waits{others_};
-    while (true) {
+    do {
         parts_[where].asked->commit(r);
         if (r.said != verdict::conflict || !r.met) return;
-        if (!waits.wait(r.met, where)) {
-            r.said = verdict::unreachable;
-            return;
-        }
-    }
+        r.said = verdict::unreachable;
+    } while (waits.wait(r.met, where));
 }
 
 void spread::forget(std::span<const key> all) noexcept {
@@ -170,7 +181,7 @@ std::unique_ptr<engine> open_groups(std::string_view where, const settings& how)
     for (const std::vector<std::string>& members : group::parse_groups(where))
         groups.push_back(open_group(members, how));
     settle_layout(groups, how.prefix);
-    if (groups.size() > 1) return std::make_unique<spread>(std::move(groups), how, pace::real());
+    if (groups.size() > 1) return std::make_unique<spread>(std::move(groups), how, surroundings::real());
     if (how.batch) return std::make_unique<batching>(std::move(groups.front()));
     return std::move(groups.front());
 }

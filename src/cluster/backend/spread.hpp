@@ -13,6 +13,8 @@
 // Thread safety: as engine's.
 #pragma once
 
+#include <optional>
+
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/crossing.hpp"
 
@@ -21,11 +23,11 @@ namespace tutti::cluster::backend {
 class spread final : public engine {
 public:
     /// Two groups or more, in the order of their layout (layout.hpp).
-    spread(std::vector<std::unique_ptr<group_engine>> groups, const settings& how, const backend::pace& by);
+    spread(std::vector<std::unique_ptr<group_engine>> groups, const settings& how, const backend::surroundings& by);
 
     const capabilities& can() const noexcept override { return can_; }
     std::size_t part_of(std::string_view k) const noexcept override;
-    const backend::pace& pace() const noexcept override { return others_.by(); }
+    const backend::surroundings& around() const noexcept override { return others_.by(); }
     verdict get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
                 std::vector<record>& found) override;
     void commit(request& r) override;
@@ -33,14 +35,18 @@ public:
     std::unique_ptr<feed> open_feed() override;
 
 private:
+    /// Where all of it is, if it is in one part.
+    [[nodiscard]] std::optional<std::size_t> only_part(std::span<const check> checks, std::span<const write> writes,
+                                                       std::span<const key> wanted) const noexcept;
     /// What each part has of it, by ascending parts.
     [[nodiscard]] std::vector<share> shares_of(std::span<const check> checks, std::span<const write> writes,
                                                std::span<const key> wanted) const;
-    /// One try of a get: `where` is the part that somebody is in the way at, if one is.
-    [[nodiscard]] verdict try_get(snapshot& of, freshness how, std::vector<share>& shares, std::vector<record>& found,
-                                  std::size_t& where);
-    [[nodiscard]] verdict look_over(snapshot& of, std::vector<share>& shares, std::vector<record>& found,
-                                    std::size_t& where);
+    // Each is one try of a get, and says in `of.met` and `where` who is in the way, and at which part, if one is.
+    [[nodiscard]] verdict look_at_one(snapshot& of, freshness how, std::size_t where, std::span<const check> held,
+                                      std::span<const key> wanted, std::vector<record>& found);
+    [[nodiscard]] verdict look_at_all(snapshot& of, std::vector<share>& shares, std::vector<record>& found,
+                                      std::size_t& where);
+    void commit_in_one(request& r, std::size_t where);
 
     std::vector<part> parts_;
     capabilities can_;

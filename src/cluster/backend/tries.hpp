@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <chrono>
 
-#include "cluster/backend/pace.hpp"
+#include "cluster/backend/surroundings.hpp"
 
 namespace tutti::cluster::backend {
 
 class tries {
 public:
-    using clock = pace::clock;
-    explicit tries(std::chrono::milliseconds patience, const pace& by = pace::real())
+    using clock = surroundings::clock;
+    explicit tries(std::chrono::milliseconds patience, const surroundings& by = surroundings::real())
         : by_{by}, late_{by.now() + patience} {}
 
     [[nodiscard]] clock::time_point late() const noexcept { return late_; }
@@ -29,7 +29,7 @@ public:
     }
 
 private:
-    const pace& by_;
+    const surroundings& by_;
     const clock::time_point late_;
     std::chrono::milliseconds pause_{1};
 };

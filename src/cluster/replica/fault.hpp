@@ -26,6 +26,7 @@ enum class fault : std::uint8_t {
     prepared_holds_nothing,  ///< a transaction that is prepared holds nothing of what it has read and writes
     prepared_ignored,        ///< a get shows what a prepared transaction is about to write
     finished_again,          ///< a transaction that is finished can be finished once more
+    prepared_uncounted,      ///< a state has the same version before and after a transaction is prepared
     prepared_not_saved,      ///< a snapshot of the machine forgets the prepared transactions
 };
 

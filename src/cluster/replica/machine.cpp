@@ -55,6 +55,7 @@ outcome machine::prepare(const operation& o) {
     if (!passes(o)) return {verdict::conflict, 0, {}};
     if (const transaction* const t = prepared_.in_the_way(o.checks, o.writes))
         return {verdict::conflict, 0, {}, t->who};
+    if (!broken(fault::prepared_uncounted)) ++latest_;
     prepared_.add(o, latest_);
     holds_.prepared = prepared_.count();
     return {verdict::good, latest_, {}};

@@ -2,8 +2,8 @@
 // that have applied the same entries are equal, byte for byte of `save`.
 //
 //   R1  the version of a record is the number of the commit that wrote it last. Commits that wrote something are
-//       counted from 2 on, the empty state being 1, so versions ascend in the order of the log, also within one entry,
-//       and never come again: a save carries the count (B1, B6)
+//       counted from 2 on, the empty state being 1, and with them what is prepared (R5), so versions ascend in the
+//       order of the log, also within one entry, and never come again: a save carries the count (B1, B6)
 //   R2  a commit is judged against the state that everything before it has left, within its entry, too; it writes all
 //       of it, or nothing (B3)
 //   R3  an erased record stays as its version, without bytes, until `forget`: else a program that has read "absent"
@@ -15,7 +15,8 @@
 //       what it has read was current, and stays so, and what it writes is written when it is finished, if it commits.
 //       Until then it holds both (prepared.hpp). A commit that is in its way is refused and told who holds what, and so
 //       is a get of what it writes, in the state that it was prepared in and in later ones: by its decision, which this
-//       group does not know, these may be over
+//       group does not know, these may be over. That state has a version of its own, so whoever has a state of that
+//       version knows who was prepared in it
 //   R6  finish does something once: what is not prepared here is not finished, nor prepared again, because nobody
 //       sends a prepare twice. A finished one is a commit of that moment (R1)
 //

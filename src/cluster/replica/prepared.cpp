@@ -1,6 +1,6 @@
 #include "cluster/replica/prepared.hpp"
 
-#include <algorithm>
+#include <unordered_set>
 
 #include "cluster/replica/fault.hpp"
 
@@ -44,8 +44,10 @@ const transaction* prepared_ones::in_the_way(const std::vector<check_view>& chec
 
 void prepared_ones::add(const operation& o, version since) {
     transaction t{{std::string{o.id}, o.decides}, since, {}, writes_of(o.writes)};
+    std::unordered_set<std::string_view> written;
+    for (const write_view& w : o.writes) written.insert(w.of);
     for (const check_view& c : o.checks) {
-        if (std::ranges::find(o.writes, c.of, &write_view::of) == o.writes.end()) t.reads.emplace_back(c.of);
+        if (!written.contains(c.of)) t.reads.emplace_back(c.of);
     }
     static_cast<void>(add(std::move(t)));
 }

@@ -44,6 +44,15 @@ three() { [[ $("$tutti" member status --group "$b" | grep -c -E 'leader|follower
 until_well three
 says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.3
 
+# Objects over two groups.
+d=$home:7005
+"$tutti" member run --folder "$folder/g" --listen "$d" --new-group >"$folder/g.log" 2>&1 &
+pids+=($!)
+until_well "$tutti" member status --group "$d"
+says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c;$d" --workload bank --objects 50 --seconds 0.3
+says 0 " prepared" "$tutti" member status --group "$d"
+says 0 '"prepared": 0' "$tutti" member status --group "$d" --json
+
 # The first one is killed: another leads, and the status says what is the matter.
 kill -9 "${pids[0]}"
 led() { [[ $("$tutti" member status --group "$b" || true) == *" leader "* ]]; }

@@ -18,7 +18,7 @@ public:
         return of_->get(at, how, held, wanted, found);
     }
     std::size_t part_of(std::string_view k) const noexcept override { return of_->part_of(k); }
-    const backend::pace& pace() const noexcept override { return of_->pace(); }
+    const backend::surroundings& around() const noexcept override { return of_->around(); }
     void commit(backend::request& r) override { of_->commit(r); }
     void forget(std::span<const backend::key> all) noexcept override { of_->forget(all); }
     std::unique_ptr<backend::feed> open_feed() override { return of_->open_feed(); }

@@ -20,13 +20,13 @@ bool crossing_client::kill() {
 void crossing_client::connect() {
     std::vector<std::unique_ptr<backend::group_engine>> all;
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-        all.push_back(
-            std::make_unique<simulated_group>(agenda_, strand_, *groups_[i], i + 1, pace_, how_.answer, how_.patience));
+        all.push_back(std::make_unique<simulated_group>(agenda_, strand_, *groups_[i], i + 1, around_, how_.answer,
+                                                        how_.patience));
     }
     const std::chrono::milliseconds patience{how_.patience / ms};
     backend::settings how;
     how.patience = patience;
-    engine_ = std::make_unique<backend::spread>(std::move(all), how, pace_);
+    engine_ = std::make_unique<backend::spread>(std::move(all), how, around_);
     committer_ = std::make_unique<backend::exactly_once>(*engine_, patience);
 }
 

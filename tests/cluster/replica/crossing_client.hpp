@@ -30,7 +30,7 @@ public:
 
     crossing_client(agenda& events, const std::vector<std::unique_ptr<group>>& groups, cluster::testing::history& past,
                     habits how)
-        : agenda_{events}, groups_{groups}, past_{past}, how_{how}, pace_{events, strand_} {}
+        : agenda_{events}, groups_{groups}, past_{past}, how_{how}, around_{events, strand_} {}
     ~crossing_client() { kill(); }
     crossing_client(const crossing_client&) = delete;
     crossing_client& operator=(const crossing_client&) = delete;
@@ -61,14 +61,14 @@ private:
               std::vector<backend::check>& held, const std::vector<std::uint64_t>& wanted);
     backend::verdict write(cluster::testing::writer_tag tag, std::vector<backend::check> held,
                            const std::vector<std::uint64_t>& which);
-    void pause(instant most) { pace_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
+    void pause(instant most) { around_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
 
     agenda& agenda_;
     const std::vector<std::unique_ptr<group>>& groups_;
     cluster::testing::history& past_;
     const habits how_;
     strand strand_;
-    simulated_pace pace_;
+    simulated_surroundings around_;
     std::unique_ptr<backend::spread> engine_;
     std::unique_ptr<backend::exactly_once> committer_;
     unsigned made_ = 0;

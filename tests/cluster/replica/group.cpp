@@ -45,10 +45,11 @@ void group::start(node& n, bool first) {
 void group::heard(node& n) {
     std::vector<backend::change> all;
     const machine& m = n.sits->state();
+    const version reached = std::exchange(reached_, std::max(reached_, m.latest()));
     if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) {
         // A snapshot has replaced its state, or its window is small. Others have told of what is missing.
         ++counts_.installs;
-        if (m.floor() > past_.latest()) wrong_ = "a member holds what none has applied";
+        if (m.floor() > reached) wrong_ = "a member holds what none has applied";
         n.place = m.floor();
         all.clear();
         if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) wrong_ = "a member's window is of no use";
@@ -122,6 +123,13 @@ void group::answer_question(node& n, question q, const std::function<void(answer
         case question::finish: n.sits->finish(std::move(q.who.id), q.committed, tell_reply); break;
         case question::forget: n.sits->forget(std::move(q.wanted)); break;
         case question::get:
+            // As a member's process does: who has a state that somebody was shown may show it, leader or not.
+            if (q.how == backend::freshness::same && q.of.at != 0 && n.sits->state().latest() >= q.of.at) {
+                reply r;
+                std::vector<backend::record> found;
+                r.said = n.sits->state().get(q.of, q.how, q.checks, q.wanted, found);
+                return tell({std::move(r), std::move(q.of), std::move(found), 0});
+            }
             n.sits->get(std::move(q.of), q.how, std::move(q.checks), std::move(q.wanted),
                         [tell](reply r, backend::snapshot of, std::vector<backend::record> found) {
                             tell({std::move(r), std::move(of), std::move(found), 0});
@@ -293,10 +301,10 @@ std::string group::compare() {
         if (!n.sits) return std::string{never_ends} + ": member " + std::to_string(id) + " does not run";
         if (!n.sits->broken_by().empty())
             return std::string{never_ends} + ": member " + std::to_string(id) + " gave up: " + n.sits->broken_by();
-        if (n.sits->state().latest() != past_.latest()) {
+        if (n.sits->state().latest() != reached_) {
             const member leads = n.sits->leader();
             return std::string{never_ends} + ": member " + std::to_string(id) + " has applied " +
-                   std::to_string(n.sits->state().latest()) + " of " + std::to_string(past_.latest()) +
+                   std::to_string(n.sits->state().latest()) + " of " + std::to_string(reached_) +
                    " commits, and takes " + std::to_string(leads.id) + " for the leader";
         }
         if (first != nullptr && first->state().save() != n.sits->state().save())

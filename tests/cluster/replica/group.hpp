@@ -117,6 +117,7 @@ private:
     std::set<std::pair<raft_id, raft_id>> cut_;
     std::map<std::pair<raft_id, raft_id>, instant> last_;  // a connection keeps the order
     std::vector<std::pair<std::unique_ptr<seat>, std::unique_ptr<simulated_io>>> ending_;
+    version reached_ = 1;  // by any member
     std::string wrong_;
     counts counts_;
 };

@@ -48,19 +48,23 @@ TEST(replica_groups_simulation, one_order_explains_every_attempt) {
         all.unknown += c.unknown;
         all.crossings += c.crossings;
         all.killed += c.killed;
+        all.voided += c.voided;
+        all.finished_by_others += c.finished_by_others;
         all.groups.kills += c.groups.kills;
         all.groups.elections += c.groups.elections;
         all.groups.installs += c.groups.installs;
     }
     std::printf(
-        "%zu attempts: %zu committed, %zu conflicts, %zu unreachable, %zu unknown; %zu of several groups; %zu programs "
+        "%zu attempts: %zu committed, %zu conflicts, %zu unreachable, %zu unknown; %zu of several groups; %zu "
+        "voided, %zu brought to an end by others; %zu programs "
         "killed, %zu members, %zu elections, %zu snapshots loaded\n",
-        all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.killed,
-        all.groups.kills, all.groups.elections, all.groups.installs);
+        all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
+        all.finished_by_others, all.killed, all.groups.kills, all.groups.elections, all.groups.installs);
     // Of a few seeds nobody can ask for everything.
     if (seeds < 100) return;
-    for (const std::size_t n : {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.killed,
-                                all.groups.kills, all.groups.elections, all.groups.installs})
+    for (const std::size_t n :
+         {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided, all.finished_by_others,
+          all.killed, all.groups.kills, all.groups.elections, all.groups.installs})
         EXPECT_GT(n, 0u);
     EXPECT_GT(all.crossings, all.attempts / 4);
     EXPECT_GT(all.good, all.attempts / 4);
@@ -104,6 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::one_look, member_fault::none, "one_look"},
                       broken_step{fault::none, member_fault::prepared_holds_nothing, "prepared_holds_nothing"},
                       broken_step{fault::none, member_fault::prepared_ignored, "prepared_ignored"},
+                      broken_step{fault::none, member_fault::prepared_uncounted, "prepared_uncounted"},
                       broken_step{fault::none, member_fault::finished_again, "finished_again"},
                       broken_step{fault::none, member_fault::prepared_not_saved, "prepared_not_saved"}),
     [](const auto& step) { return std::string{step.param.name}; });

@@ -130,7 +130,13 @@ groups_world::counts groups_world::happened() const {
             all.conflicts += t.said == verdict::conflict ? 1 : 0;
             all.unreachable += t.said == verdict::unreachable ? 1 : 0;
             all.unknown += t.said == verdict::unknown ? 1 : 0;
+            // Its program has not heard of it any more.
+            all.finished_by_others += t.said == verdict::unknown && history_.attempts()[t.tag - 1].committed ? 1 : 0;
         }
+    }
+    for (const auto& p : pasts_) {
+        for (const auto& [at, changes] : p->done())
+            all.voided += std::ranges::any_of(changes, [](const auto& c) { return c.is.bytes == "void"; }) ? 1 : 0;
     }
     for (const auto& g : groups_) {
         const group::counts c = g->happened();

@@ -32,7 +32,8 @@ public:
     [[nodiscard]] std::string run();
 
     struct counts {
-        std::size_t attempts = 0, good = 0, conflicts = 0, unreachable = 0, unknown = 0, crossings = 0, killed = 0;
+        std::size_t attempts = 0, good = 0, conflicts = 0, unreachable = 0, unknown = 0, crossings = 0, killed = 0,
+                    voided = 0, finished_by_others = 0;
         group::counts groups;
     };
     [[nodiscard]] counts happened() const;

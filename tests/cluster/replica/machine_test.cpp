@@ -419,14 +419,16 @@ TEST(replica_machine, states_in_which_it_was_prepared_do_not_show_what_it_overwr
     ASSERT_EQ(prepare(m, "t", {}, {{"a", true, "2"}}).said, verdict::good);
     const version after = commit(m, {}, {{"b", true, "3"}}).at;
     EXPECT_EQ(met_by_get(m, {}, {"a"}, before), "");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, between), "t");  // of that state, or of the end of it
+    EXPECT_EQ(met_by_get(m, {}, {"a"}, between), "");
+    EXPECT_EQ(met_by_get(m, {}, {"a"}, between + 1), "t");
     EXPECT_EQ(met_by_get(m, {}, {"a"}, after), "t");
     EXPECT_EQ(met_by_get(m, {}, {"b"}, after), "");
     machine let_go;
     let_go.load(m.save());
     const version written = finish(m, "t", true).at;
     EXPECT_EQ(met_by_get(m, {}, {"a"}, before), "");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, between), "conflict");
+    EXPECT_EQ(met_by_get(m, {}, {"a"}, between), "");
+    EXPECT_EQ(met_by_get(m, {}, {"a"}, between + 1), "conflict");
     EXPECT_EQ(met_by_get(m, {}, {"a"}, after), "conflict");
     EXPECT_EQ(met_by_get(m, {}, {"a"}, written), "");
     finish(let_go, "t", false);

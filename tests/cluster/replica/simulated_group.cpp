@@ -4,15 +4,21 @@ namespace tutti::cluster::replica::testing {
 
 using backend::verdict;
 
-void simulated_pace::pause(std::chrono::milliseconds how_long) const {
+void simulated_surroundings::pause(std::chrono::milliseconds how_long) const {
     strand_.await<bool>([&](const std::function<void(bool)>& over) {
         agenda_.after(static_cast<instant>(how_long.count()) * ms, [over] { over(true); });
     });
 }
 
-simulated_group::simulated_group(agenda& events, strand& by, group& of, std::uint64_t number, const backend::pace& pace,
-                                 instant patience, instant for_all)
-    : agenda_{events}, strand_{by}, group_{of}, number_{number}, pace_{pace}, patience_{patience}, for_all_{for_all} {
+simulated_group::simulated_group(agenda& events, strand& by, group& of, std::uint64_t number,
+                                 const backend::surroundings& around, instant patience, instant for_all)
+    : agenda_{events},
+      strand_{by},
+      group_{of},
+      number_{number},
+      around_{around},
+      patience_{patience},
+      for_all_{for_all} {
     can_.name = "the group at " + std::to_string(number);
     can_.old_versions = true;
 }
@@ -33,7 +39,7 @@ answer simulated_group::ask(const question& q, bool twice) {
         }
         const std::vector<raft_id> all = group_.members();
         leader_ = a.leader != 0 && agenda_.chance(80) ? a.leader : all[agenda_.below(all.size())];
-        pace_.pause(std::chrono::milliseconds{agenda_.below(50)});
+        around_.pause(std::chrono::milliseconds{agenda_.below(50)});
     } while (agenda_.now() < late);
     a.said.said = verdict::unreachable;
     return a;

@@ -11,13 +11,16 @@
 namespace tutti::cluster::replica::testing {
 
 /// The simulation's time.
-class simulated_pace final : public backend::pace {
+class simulated_surroundings final : public backend::surroundings {
 public:
-    simulated_pace(agenda& events, strand& of) : agenda_{events}, strand_{of} {}
+    simulated_surroundings(agenda& events, strand& of) : agenda_{events}, strand_{of} {}
     [[nodiscard]] clock::time_point now() const override {
         return clock::time_point{std::chrono::microseconds{agenda_.now()}};
     }
     void pause(std::chrono::milliseconds how_long) const override;
+    [[nodiscard]] std::string draw_name() const override {
+        return std::to_string(agenda_.below(~std::uint64_t{0})) + "." + std::to_string(agenda_.below(1u << 30));
+    }
 
 private:
     agenda& agenda_;
@@ -27,11 +30,11 @@ private:
 class simulated_group final : public backend::group_engine {
 public:
     /// `patience`: for one answer, and for all tries.
-    simulated_group(agenda& events, strand& by, group& of, std::uint64_t number, const backend::pace& pace,
+    simulated_group(agenda& events, strand& by, group& of, std::uint64_t number, const backend::surroundings& around,
                     instant patience, instant for_all);
 
     const backend::capabilities& can() const noexcept override { return can_; }
-    const backend::pace& pace() const noexcept override { return pace_; }
+    const backend::surroundings& around() const noexcept override { return around_; }
     backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
                          std::span<const key> wanted, std::vector<backend::record>& found) override;
     void commit(backend::request& r) override;
@@ -51,7 +54,7 @@ private:
     strand& strand_;
     group& group_;
     const std::uint64_t number_;
-    const backend::pace& pace_;
+    const backend::surroundings& around_;
     const instant patience_, for_all_;
     backend::capabilities can_;
     raft_id leader_ = 1;

@@ -1,0 +1,33 @@
+// What code that asks engines takes from around it, time and chance: the machine's, or that of a simulation.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <thread>
+
+namespace tutti::cluster::backend {
+
+class surroundings {
+public:
+    using clock = std::chrono::steady_clock;
+    virtual ~surroundings() = default;
+    [[nodiscard]] virtual clock::time_point now() const { return clock::now(); }
+    virtual void pause(std::chrono::milliseconds how_long) const { std::this_thread::sleep_for(how_long); }
+    /// 128 random bits as hexadecimal digits, which nobody else draws.
+    [[nodiscard]] virtual std::string draw_name() const {
+        std::random_device dice;
+        std::array<char, 40> text{};
+        std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", dice(), dice(), dice(), dice());
+        return text.data();
+    }
+
+    [[nodiscard]] static const surroundings& real() noexcept {
+        static const surroundings one;
+        return one;
+    }
+};
+
+}  // namespace tutti::cluster::backend

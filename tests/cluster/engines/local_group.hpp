@@ -1,0 +1,132 @@
+// A group in memory: the state machine of a member, without a log, a network or others. What it is asked for is
+// counted, and answers are lost if a test says so.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/backend/group_engine.hpp"
+#include "cluster/replica/machine.hpp"
+
+namespace tutti::cluster::testing {
+
+/// What several programs go to.
+struct local_store {
+    explicit local_store(std::uint64_t of) : number{of} {}
+    const std::uint64_t number;
+    std::mutex guard;
+    std::condition_variable changed;
+    replica::machine records;
+
+    [[nodiscard]] std::size_t prepared() {
+        const std::lock_guard hold{guard};
+        return records.holds().prepared;
+    }
+    replica::outcome apply(replica::entry e) {
+        const std::lock_guard hold{guard};
+        replica::outcome said = records.apply(e.finish()).outcomes.at(0);
+        changed.notify_all();
+        return said;
+    }
+};
+
+class local_group final : public backend::group_engine {
+public:
+    explicit local_group(std::shared_ptr<local_store> at) : at_{std::move(at)} {
+        can_.name = "the group at " + std::to_string(at_->number);
+        can_.old_versions = can_.batches = true;
+    }
+    const backend::capabilities& can() const noexcept override { return can_; }
+    std::uint64_t number() const noexcept override { return at_->number; }
+    backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
+                         std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
+        ++gets;
+        const std::lock_guard hold{at_->guard};
+        return at_->records.get(of, how, held, wanted, found);
+    }
+    void commit(backend::request& r) override {
+        ++commits;
+        replica::entry e;
+        e.add_commit(r.checks, r.writes);
+        settle(r, std::move(e), lose_commit);
+    }
+    void prepare(const backend::holder& who, backend::request& r, std::chrono::milliseconds) override {
+        ++prepares;
+        replica::entry e;
+        e.add_prepare(who, r.checks, r.writes);
+        settle(r, std::move(e), lose_prepare);
+    }
+    bool finish(const std::string& id, bool commits_it, std::chrono::milliseconds) override {
+        if (lose_finish) return false;
+        replica::entry e;
+        e.add_finish(id, commits_it);
+        static_cast<void>(at_->apply(std::move(e)));
+        return true;
+    }
+    void forget(std::span<const backend::key> all) noexcept override {
+        replica::entry e;
+        e.add_forget(all);
+        static_cast<void>(at_->apply(std::move(e)));
+    }
+    std::unique_ptr<backend::feed> open_feed() override { return std::make_unique<told>(at_); }
+
+    /// What becomes of the next one: its answer is lost, and it happens, or not, or when `late` is called.
+    enum class loss : std::uint8_t { none, after, before, late };
+    loss lose_commit = loss::none, lose_prepare = loss::none;
+    bool lose_finish = false;
+    std::function<void()> late;
+    std::atomic<unsigned> gets{0}, commits{0}, prepares{0};
+
+private:
+    class told final : public backend::feed {
+    public:
+        explicit told(std::shared_ptr<local_store> at) : at_{std::move(at)} {
+            const std::lock_guard hold{at_->guard};
+            place_ = at_->records.latest();
+        }
+        bool next(std::vector<backend::key>& written) override {
+            std::unique_lock hold{at_->guard};
+            at_->changed.wait(hold, [this] { return closed_ || at_->records.latest() > place_; });
+            std::vector<backend::change> all;
+            if (closed_ || !at_->records.changes_after(place_, 1000, all)) return false;
+            for (const backend::change& c : all) written.push_back(c.of);
+            return true;
+        }
+        void close() noexcept override {
+            const std::lock_guard hold{at_->guard};
+            closed_ = true;
+            at_->changed.notify_all();
+        }
+
+    private:
+        const std::shared_ptr<local_store> at_;
+        backend::version place_ = 0;
+        bool closed_ = false;
+    };
+    void settle(backend::request& r, replica::entry e, loss& lost) {
+        const loss how = std::exchange(lost, loss::none);
+        r.said = backend::verdict::unknown;
+        if (how == loss::before) return;
+        if (how == loss::late) {
+            late = [this, kept = std::make_shared<replica::entry>(std::move(e))] {
+                static_cast<void>(at_->apply(std::move(*kept)));
+            };
+            return;
+        }
+        const replica::outcome said = at_->apply(std::move(e));
+        if (how == loss::after) return;
+        r.said = said.said;
+        r.at = said.at;
+        r.met = said.met;
+    }
+
+    const std::shared_ptr<local_store> at_;
+    backend::capabilities can_;
+};
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,315 @@
+// Commits, reads and feeds over several groups, in one process: who is asked for what, what becomes of lost answers,
+// and threads that meet.
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster/backend/exactly_once.hpp"
+#include "cluster/backend/fault.hpp"
+#include "cluster/backend/group_caller.hpp"
+#include "cluster/backend/layout.hpp"
+#include "cluster/backend/spread.hpp"
+#include "cluster/engines/local_group.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tutti;
+using namespace tutti::cluster::testing;
+namespace backend = cluster::backend;
+using backend::check;
+using backend::freshness;
+using backend::key;
+using backend::record;
+using backend::verdict;
+using backend::write;
+using loss = local_group::loss;
+
+/// Groups that programs share.
+struct stores {
+    std::vector<std::shared_ptr<local_store>> all{std::make_shared<local_store>(11), std::make_shared<local_store>(12)};
+};
+
+/// One program's engine over them.
+struct program {
+    explicit program(const stores& at, std::chrono::milliseconds patience = 20s) {
+        std::vector<std::unique_ptr<backend::group_engine>> groups;
+        for (const auto& one : at.all) {
+            groups.push_back(std::make_unique<local_group>(one));
+            parts.push_back(static_cast<local_group*>(groups.back().get()));
+        }
+        backend::settings how;
+        how.patience = patience;
+        engine = std::make_unique<backend::spread>(std::move(groups), how, backend::surroundings::real());
+        committer = std::make_unique<backend::exactly_once>(*engine, patience);
+    }
+    /// The n-th key in that part.
+    [[nodiscard]] key in(std::size_t part, unsigned n = 0) const {
+        for (unsigned i = 0;; ++i) {
+            const key k = "o" + std::to_string(i);
+            if (engine->part_of(k) == part && n-- == 0) return k;
+        }
+    }
+    record look(const key& k) const {
+        backend::snapshot any;
+        std::vector<record> found;
+        EXPECT_EQ(engine->get(any, freshness::now, {}, {&k, 1}, found), verdict::good);
+        return found.at(0);
+    }
+    verdict put(const std::vector<key>& keys, const std::string& bytes, bool once = true) const {
+        std::vector<check> checks;
+        std::vector<write> writes;
+        for (const key& k : keys) {
+            checks.push_back({k, look(k).at});
+            writes.push_back({k, true, bytes});
+        }
+        backend::version at = 0;
+        if (once) return committer->commit(checks, writes, at);
+        backend::request r;
+        r.checks = checks;
+        r.writes = writes;
+        engine->commit(r);
+        return r.said;
+    }
+    std::vector<local_group*> parts;
+    std::unique_ptr<backend::spread> engine;
+    std::unique_ptr<backend::exactly_once> committer;
+};
+
+class engine_spread : public ::testing::Test {
+protected:
+    void TearDown() override { backend::injected_fault = backend::fault::none; }
+    support::watchdog guard_{"spread", 60s};
+    stores at_;
+};
+
+TEST_F(engine_spread, keys_are_where_they_were_in_every_release) {
+    const program p{at_};
+    std::string where;
+    for (int i = 0; i < 16; ++i) where += std::to_string(p.engine->part_of("o" + std::to_string(i)));
+    EXPECT_EQ(where, "1011001100010011");
+    std::size_t ones = 0;
+    for (int i = 0; i < 10000; ++i) ones += p.engine->part_of("o" + std::to_string(i));
+    EXPECT_NEAR(static_cast<double>(ones), 5000, 300);
+}
+
+TEST_F(engine_spread, what_is_in_one_group_is_asked_of_it_alone_and_once) {
+    const program p{at_};
+    const key a = p.in(1, 0), b = p.in(1, 1);
+    ASSERT_EQ(p.put({a, b}, "1"), verdict::good);
+    EXPECT_EQ(p.parts[1]->commits, 1u);
+    EXPECT_EQ(p.parts[0]->commits + p.parts[0]->gets + p.parts[0]->prepares + p.parts[1]->prepares, 0u);
+    // A block goes on in the state that it began with, whatever others commit.
+    const unsigned before = p.parts[1]->gets;
+    backend::snapshot state;
+    std::vector<record> found;
+    ASSERT_EQ(p.engine->get(state, freshness::same, {}, {&a, 1}, found), verdict::good);
+    const check held{a, found[0].at};
+    ASSERT_EQ(program{at_}.put({b}, "2"), verdict::good);
+    const backend::snapshot first = state;
+    ASSERT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&b, 1}, found), verdict::good);
+    EXPECT_EQ(found[0].bytes, "1");
+    EXPECT_TRUE(state.is_of_the_state_of(first));
+    EXPECT_EQ(p.parts[1]->gets, before + 2);
+    // An object of another group: all of it is of now.
+    const key c = p.in(0);
+    ASSERT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&c, 1}, found), verdict::good);
+    EXPECT_FALSE(state.is_of_the_state_of(first));
+    ASSERT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&b, 1}, found), verdict::good);
+    EXPECT_EQ(found[0].bytes, "2");
+}
+
+TEST_F(engine_spread, a_commit_over_two_groups_is_in_both_or_in_none) {
+    const program p{at_};
+    const std::vector<key> both{p.in(0), p.in(1)};
+    ASSERT_EQ(p.put(both, "1"), verdict::good);
+    EXPECT_EQ(p.parts[0]->prepares, 1u);
+    EXPECT_EQ(p.parts[1]->prepares, 0u);
+    for (const key& old : both) {
+        std::vector<check> checks;
+        for (const key& k : both) checks.push_back({k, k == old ? 0 : p.look(k).at});
+        std::vector<write> writes{{both[0], true, "2"}, {both[1], true, "2"}};
+        backend::version at = 0;
+        EXPECT_EQ(p.committer->commit(checks, writes, at), verdict::conflict);
+    }
+    for (const key& k : both) EXPECT_EQ(p.look(k).bytes, "1");
+    EXPECT_EQ(at_.all[0]->prepared() + at_.all[1]->prepared(), 0u);
+}
+
+TEST_F(engine_spread, lost_answers_leave_nothing_by_halves) {
+    const std::vector<key> both{program{at_}.in(0), program{at_}.in(1)};
+    const program reads{at_};
+    unsigned round = 0;
+    for (const auto& [prepare, decide, finish, expected] :
+         {std::tuple{loss::before, loss::none, false, verdict::unreachable},
+          std::tuple{loss::after, loss::none, false, verdict::unreachable},
+          std::tuple{loss::late, loss::none, false, verdict::unreachable},
+          std::tuple{loss::none, loss::before, false, verdict::conflict},
+          std::tuple{loss::none, loss::after, false, verdict::good},
+          std::tuple{loss::none, loss::late, false, verdict::conflict},
+          std::tuple{loss::none, loss::none, true, verdict::good}}) {
+        const std::string bytes = std::to_string(++round), was = round == 1 ? "" : reads.look(both[0]).bytes;
+        program p{at_};
+        p.parts[0]->lose_prepare = prepare;
+        p.parts[1]->lose_commit = decide;
+        p.parts[0]->lose_finish = finish;
+        EXPECT_EQ(p.put(both, bytes), expected) << round;
+        for (local_group* const g : p.parts) {
+            if (g->late) g->late();
+        }
+        for (const key& k : both) EXPECT_EQ(reads.look(k).bytes, expected == verdict::good ? bytes : was) << round;
+        EXPECT_EQ(at_.all[0]->prepared() + at_.all[1]->prepared(), 0u) << round;
+    }
+}
+
+/// A transaction of that program stays prepared in the first group, undecided.
+void leave_prepared(program& p, const std::vector<key>& keys) {
+    for (local_group* const g : p.parts) g->lose_commit = loss::before;
+    p.parts[0]->lose_finish = true;
+    EXPECT_EQ(p.put(keys, "left", false), verdict::unknown);
+}
+
+TEST_F(engine_spread, one_that_waits_holds_nothing_behind_what_it_waits_for) {
+    program gone{at_};
+    const key a = gone.in(0), b = gone.in(1);
+    ASSERT_EQ(gone.put({a, b}, "1"), verdict::good);
+    leave_prepared(gone, {a, b});
+    ASSERT_EQ(at_.all[0]->prepared(), 1u);
+    // The last write is in the first group, so this one prepares in the second first, and does not wait in the first.
+    const program p{at_};
+    backend::request r;
+    const std::vector<write> writes{{b, true, "2"}, {a, true, "2"}};
+    r.writes = writes;
+    p.engine->commit(r);
+    EXPECT_EQ(r.said, verdict::conflict);
+    EXPECT_EQ(at_.all[1]->prepared(), 0u);
+    EXPECT_EQ(at_.all[0]->prepared(), 1u);
+    // In the usual order it waits, and settles what was left.
+    EXPECT_EQ(p.put({a, b}, "2"), verdict::good);
+    EXPECT_EQ(at_.all[0]->prepared(), 0u);
+}
+
+TEST_F(engine_spread, whoever_has_little_patience_gives_up_and_whoever_comes_later_does_not) {
+    program gone{at_};
+    const key a = gone.in(0), b = gone.in(1);
+    ASSERT_EQ(gone.put({a, b}, "1"), verdict::good);
+    leave_prepared(gone, {a, b});
+    const program hasty{at_, 50ms};
+    backend::snapshot any;
+    std::vector<record> found;
+    EXPECT_EQ(hasty.engine->get(any, freshness::now, {}, {&a, 1}, found), verdict::unreachable);
+    // It remembers since when it has seen that one.
+    verdict said = verdict::unreachable;
+    while (said == verdict::unreachable) said = hasty.engine->get(any, freshness::now, {}, {&a, 1}, found);
+    EXPECT_EQ(said, verdict::good);
+    EXPECT_EQ(found[0].bytes, "1");
+    EXPECT_EQ(at_.all[0]->prepared(), 0u);
+}
+
+TEST_F(engine_spread, money_moves_between_threads_and_is_always_all_there) {
+    constexpr unsigned accounts = 6;
+    const std::size_t rounds = support::rounds(60);
+    std::vector<key> keys;
+    for (unsigned i = 0; i < accounts; ++i) keys.push_back("o" + std::to_string(i));
+    for (const key& k : keys) ASSERT_EQ(program{at_}.put({k}, "100"), verdict::good);
+    std::atomic<unsigned> moving{3};
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 3; ++t) {
+        threads.emplace_back([&, t] {
+            const program p{at_};
+            support::random dice{t};
+            for (std::size_t done = 0; done < rounds;) {
+                const key from = keys[dice.below(accounts)], to = keys[dice.below(accounts)];
+                if (from == to) continue;
+                const record there = p.look(to), here = p.look(from);
+                std::vector<check> checks{{from, here.at}, {to, there.at}};
+                std::vector<write> writes{{from, true, std::to_string(std::stol(here.bytes) - 1)},
+                                          {to, true, std::to_string(std::stol(there.bytes) + 1)}};
+                backend::version at = 0;
+                if (p.committer->commit(checks, writes, at) == verdict::good) ++done;
+            }
+            --moving;
+        });
+    }
+    const program p{at_};
+    for (bool last = false; !last;) {
+        last = moving == 0;
+        backend::snapshot any;
+        std::vector<record> found;
+        const verdict said = p.engine->get(any, freshness::now, {}, keys, found);
+        if (said != verdict::good) continue;
+        long sum = 0;
+        for (const record& r : found) sum += std::stol(r.bytes);
+        ASSERT_EQ(sum, 100 * static_cast<long>(accounts));
+    }
+    for (std::thread& t : threads) t.join();
+    EXPECT_EQ(at_.all[0]->prepared() + at_.all[1]->prepared(), 0u);
+}
+
+TEST_F(engine_spread, a_feed_tells_of_all_groups) {
+    const program p{at_};
+    const auto feed = p.engine->open_feed();
+    const std::vector<key> both{p.in(0), p.in(1)};
+    ASSERT_EQ(p.put(both, "1"), verdict::good);
+    std::vector<key> told;
+    const auto has = [&](const key& k) { return std::ranges::find(told, k) != told.end(); };
+    while (!has(both[0]) || !has(both[1])) ASSERT_TRUE(feed->next(told));
+    std::thread closes{[&] { feed->close(); }};
+    while (feed->next(told)) {}
+    closes.join();
+}
+
+/// The order that groups come to have, or what is said against it.
+std::string laid_out(const std::vector<std::shared_ptr<local_store>>& named) {
+    std::vector<std::unique_ptr<backend::group_engine>> groups;
+    for (const auto& one : named) groups.push_back(std::make_unique<local_group>(one));
+    try {
+        backend::settle_layout(groups, "p");
+    } catch (const backend::refusal& r) {
+        return r.what();
+    }
+    std::string order;
+    for (const auto& g : groups) order += std::to_string(g->number()) + " ";
+    return order;
+}
+
+TEST_F(engine_spread, the_first_program_says_which_groups_there_are) {
+    const auto a = std::make_shared<local_store>(5), b = std::make_shared<local_store>(3),
+               c = std::make_shared<local_store>(9);
+    EXPECT_EQ(laid_out({a, b}), "5 3 ");
+    EXPECT_EQ(laid_out({b, a}), "5 3 ");
+    for (const auto& others : {std::vector{a}, std::vector{b}, std::vector{a, c}, std::vector{c, b},
+                               std::vector{a, b, c}, std::vector{c, b, a}}) {
+        const std::string said = laid_out(others);
+        EXPECT_NE(said.find("in other groups than those that are named"), std::string::npos) << said;
+        EXPECT_NE(said.find("5 3"), std::string::npos) << said;
+    }
+    EXPECT_NE(laid_out({a, a}).find("name it once"), std::string::npos);
+    EXPECT_EQ(laid_out({a, b}), "5 3 ");
+}
+
+TEST_F(engine_spread, programs_that_begin_at_once_agree) {
+    for (int round = 0; round < 50; ++round) {
+        const auto a = std::make_shared<local_store>(5), b = std::make_shared<local_store>(3);
+        std::string one, two;
+        std::thread first{[&] { one = laid_out({a, b}); }}, second{[&] { two = laid_out({b, a}); }};
+        first.join();
+        second.join();
+        ASSERT_EQ(one, two);
+    }
+}
+
+TEST_F(engine_spread, addresses_of_groups) {
+    using all = std::vector<std::vector<std::string>>;
+    EXPECT_EQ(backend::group::parse_groups("//127.0.0.1:1,127.0.0.1:2;localhost:3"),
+              (all{{"127.0.0.1:1", "127.0.0.1:2"}, {"127.0.0.1:3"}}));
+    for (const char* const none : {"//", "//127.0.0.1:1;", "//;127.0.0.1:1", "//127.0.0.1:1;;127.0.0.1:2"})
+        EXPECT_THROW(static_cast<void>(backend::group::parse_groups(none)), backend::refusal) << none;
+}
+
+}  // namespace
