@@ -111,36 +111,34 @@ verdict spread::look_at_one(snapshot& of, freshness how, std::size_t where, std:
     return said;
 }
 
-verdict spread::look_at_all(snapshot& of, std::vector<share>& shares, std::vector<record>& found, std::size_t& where) {
+verdict spread::look_at_all(snapshot& of, const std::vector<share>& shares, std::vector<record>& found,
+                            std::size_t& where) {
     std::size_t wanted_in_all = 0;
     for (const share& s : shares) wanted_in_all += s.wanted.size();
     found.assign(wanted_in_all, {});
-    const auto ask = [&](share& s, std::span<const key> wanted, std::vector<record>& got) {
+    std::vector<record> got;
+    const auto ask = [&](std::size_t part, std::span<const check> held, std::span<const key> wanted) {
         snapshot there;
-        where = s.part;
-        const verdict said = parts_[s.part].asked->get(there, freshness::now, s.checks, wanted, got);
+        where = part;
+        const verdict said = parts_[part].asked->get(there, freshness::now, held, wanted, got);
         of.met = there.met;
         return said;
     };
-    share* last = nullptr;
-    std::vector<record> got;
-    for (share& s : shares) {
+    const share* last = nullptr;
+    for (const share& s : shares) {
         if (s.wanted.empty()) continue;
         last = &s;
-        if (const verdict said = ask(s, s.wanted, got); said != verdict::good) return said;
-        for (std::size_t i = 0; i < s.wanted.size(); ++i) {
-            s.checks.push_back({s.wanted[i], got[i].at});
-            found[s.places[i]] = std::move(got[i]);
-        }
+        if (const verdict said = ask(s.part, s.checks, s.wanted); said != verdict::good) return said;
+        for (std::size_t i = 0; i < s.wanted.size(); ++i) found[s.places[i]] = std::move(got[i]);
     }
-    verdict said = verdict::good;
-    for (share& s : shares) {
-        if (&s == last || said != verdict::good || (!s.wanted.empty() && broken(fault::one_look))) continue;
-        said = ask(s, {}, got);
+    for (const share& s : shares) {
+        if (&s == last || (!s.wanted.empty() && broken(fault::one_look))) continue;
+        std::vector<check> said_before = s.checks;
+        for (std::size_t i = 0; i < s.wanted.size(); ++i) said_before.push_back({s.wanted[i], found[s.places[i]].at});
+        if (const verdict said = ask(s.part, said_before, {}); said != verdict::good) return said;
     }
-    for (share& s : shares) s.checks.resize(s.checks.size() - s.wanted.size());  // for another try
-    if (said == verdict::good) of = {looked_.fetch_add(1, std::memory_order_relaxed) + 1, 0, {}};
-    return said;
+    of = {looked_.fetch_add(1, std::memory_order_relaxed) + 1, 0, {}};
+    return verdict::good;
 }
 
 void spread::commit(request& r) {

@@ -44,7 +44,7 @@ private:
     // Each is one try of a get, and says in `of.met` and `where` who is in the way, and at which part, if one is.
     [[nodiscard]] verdict look_at_one(snapshot& of, freshness how, std::size_t where, std::span<const check> held,
                                       std::span<const key> wanted, std::vector<record>& found);
-    [[nodiscard]] verdict look_at_all(snapshot& of, std::vector<share>& shares, std::vector<record>& found,
+    [[nodiscard]] verdict look_at_all(snapshot& of, const std::vector<share>& shares, std::vector<record>& found,
                                       std::size_t& where);
     void commit_in_one(request& r, std::size_t where);
 

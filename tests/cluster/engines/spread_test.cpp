@@ -167,10 +167,9 @@ TEST_F(engine_spread, lost_answers_leave_nothing_by_halves) {
     }
 }
 
-/// A transaction of that program stays prepared in the first group, undecided.
+/// A transaction of that program stays prepared, undecided, in the groups that do not have the last of the keys.
 void leave_prepared(program& p, const std::vector<key>& keys) {
     for (local_group* const g : p.parts) g->lose_commit = loss::before;
-    p.parts[0]->lose_finish = true;
     EXPECT_EQ(p.put(keys, "left", false), verdict::unknown);
 }
 
@@ -209,6 +208,28 @@ TEST_F(engine_spread, whoever_has_little_patience_gives_up_and_whoever_comes_lat
     EXPECT_EQ(said, verdict::good);
     EXPECT_EQ(found[0].bytes, "1");
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
+}
+
+TEST_F(engine_spread, a_get_that_has_waited_takes_everything_anew) {
+    program gone{at_};
+    const key a = gone.in(0), b = gone.in(1), other = gone.in(0, 1);
+    for (const key& k : {a, b, other}) ASSERT_EQ(gone.put({k}, "1"), verdict::good);
+    leave_prepared(gone, {b, other});
+    ASSERT_EQ(at_.all[1]->prepared(), 1u);
+    const program p{at_};
+    std::vector<record> found;
+    verdict said{};
+    std::thread reads{[&] {
+        backend::snapshot any;
+        const std::vector<key> both{a, b};
+        said = p.engine->get(any, freshness::now, {}, both, found);
+    }};
+    while (p.parts[1]->gets == 0) std::this_thread::yield();
+    ASSERT_EQ(program{at_}.put({a}, "2"), verdict::good);
+    reads.join();
+    EXPECT_EQ(said, verdict::good);
+    EXPECT_EQ(found.at(0).bytes, "2");
+    EXPECT_EQ(found.at(1).bytes, "1");
 }
 
 TEST_F(engine_spread, money_moves_between_threads_and_is_always_all_there) {

@@ -12,6 +12,7 @@ using cluster::testing::writer_tag;
 bool crossing_client::kill() {
     if (!strand_.runs()) return false;
     strand_.kill();
+    commits_ = false;
     committer_.reset();
     engine_.reset();
     return true;
@@ -86,7 +87,9 @@ verdict crossing_client::write(writer_tag tag, std::vector<backend::check> held,
     const std::size_t mine = outcomes_.size() - 1;
     past_.of(tag).ended = 0;
     backend::version at = 0;
+    commits_ = true;
     const verdict said = committer_->commit(held, writes, at);
+    commits_ = false;
     outcomes_[mine].said = said;
     if (said != verdict::unknown) past_.of(tag).ended = agenda_.now();
     return said;

@@ -30,7 +30,7 @@ public:
 
     crossing_client(agenda& events, const std::vector<std::unique_ptr<group>>& groups, cluster::testing::history& past,
                     habits how)
-        : agenda_{events}, groups_{groups}, past_{past}, how_{how}, around_{events, strand_} {}
+        : agenda_{events}, groups_{groups}, past_{past}, how_{how}, strand_{events}, around_{events, strand_} {}
     ~crossing_client() { kill(); }
     crossing_client(const crossing_client&) = delete;
     crossing_client& operator=(const crossing_client&) = delete;
@@ -43,8 +43,10 @@ public:
         strand_.start([this] { look_last(); });
     }
     [[nodiscard]] bool done() const noexcept { return !strand_.runs(); }
+    [[nodiscard]] bool commits() const noexcept { return commits_; }
     /// With kill -9: in the middle of whatever it does. False: it does nothing.
     bool kill();
+    void stop_until(instant when) noexcept { strand_.stop_until(when); }
 
     [[nodiscard]] const std::vector<told>& outcomes() const noexcept { return outcomes_; }
     [[nodiscard]] std::size_t crossings() const noexcept { return crossings_; }
@@ -72,6 +74,7 @@ private:
     std::unique_ptr<backend::spread> engine_;
     std::unique_ptr<backend::exactly_once> committer_;
     unsigned made_ = 0;
+    bool commits_ = false;
     std::size_t crossings_ = 0;
     std::vector<told> outcomes_;
 };

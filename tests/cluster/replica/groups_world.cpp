@@ -50,11 +50,22 @@ bool groups_world::run_until(instant when, const std::function<bool()>& done) {
     return done() && noticed().empty();
 }
 
+/// Where it hurts, as a rule: in the middle of a commit.
+crossing_client& groups_world::a_client() {
+    crossing_client* one = nullptr;
+    for (unsigned tries = 0; tries < 4 && (one == nullptr || !one->commits()); ++tries)
+        one = clients_[1 + agenda_.below(plan_.clients)].get();
+    return *one;
+}
+
 void groups_world::trouble() {
     if (agenda_.now() > plan_.trouble) return;
     if (agenda_.chance(plan_.kills_of_100)) {
-        crossing_client& one = *clients_[1 + agenda_.below(plan_.clients)];
-        if (one.kill()) {
+        crossing_client& one = a_client();
+        if (agenda_.chance(40)) {
+            ++stopped_;
+            one.stop_until(agenda_.now() + agenda_.between(50, 2500) * ms);
+        } else if (one.kill()) {
             ++killed_;
             agenda_.after(agenda_.below(400 * ms), [&one] { one.start(); });
         }
@@ -123,6 +134,7 @@ groups_world::counts groups_world::happened() const {
     counts all;
     all.attempts = history_.attempts().size();
     all.killed = killed_;
+    all.stopped = stopped_;
     for (const auto& c : clients_) {
         all.crossings += c->crossings();
         for (const crossing_client::told& t : c->outcomes()) {

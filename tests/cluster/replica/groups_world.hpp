@@ -16,7 +16,7 @@ struct groups_plan {
     unsigned clients = 3;
     crossing_client::habits habits;
     instant trouble = 3000 * ms;  ///< for so long something goes wrong now and then
-    unsigned kills_of_100 = 40;   ///< troubles that are a program's kill -9
+    unsigned kills_of_100 = 40;   ///< troubles that are a program's: kill -9, or SIGSTOP for a while
 };
 
 [[nodiscard]] groups_plan groups_of_seed(std::uint64_t seed);
@@ -33,13 +33,14 @@ public:
 
     struct counts {
         std::size_t attempts = 0, good = 0, conflicts = 0, unreachable = 0, unknown = 0, crossings = 0, killed = 0,
-                    voided = 0, finished_by_others = 0;
+                    stopped = 0, voided = 0, finished_by_others = 0;
         group::counts groups;
     };
     [[nodiscard]] counts happened() const;
 
 private:
     void trouble();
+    crossing_client& a_client();
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
     [[nodiscard]] std::string noticed() const;
     /// Of what each attempt has written in all groups: all or nothing, once, and as it was said.
@@ -51,7 +52,7 @@ private:
     std::vector<std::unique_ptr<group>> groups_;
     cluster::testing::history history_;
     std::vector<std::unique_ptr<crossing_client>> clients_;
-    std::size_t killed_ = 0;
+    std::size_t killed_ = 0, stopped_ = 0;
 };
 
 }  // namespace tutti::cluster::replica::testing

@@ -435,6 +435,23 @@ TEST(replica_machine, states_in_which_it_was_prepared_do_not_show_what_it_overwr
     EXPECT_EQ(met_by_get(let_go, {}, {"a"}, after), "");
 }
 
+/// Whether a member that has not heard of a prepared transaction claims to have the state that it was prepared in.
+bool claims_to_know() {
+    machine ahead, behind;
+    for (machine* const one : {&ahead, &behind}) commit(*one, {}, {{"a", true, "1"}});
+    prepare(ahead, "t", {}, {{"a", true, "2"}});
+    return behind.latest() >= ahead.latest() && met_by_get(behind, {}, {"a"}, ahead.latest()).empty();
+}
+
+TEST(replica_machine, nobody_shows_a_state_without_knowing_who_was_prepared_in_it) {
+    EXPECT_FALSE(claims_to_know());
+#if defined(TUTTI_CLUSTER_FAULTS)
+    replica::injected_fault = replica::fault::prepared_uncounted;
+    EXPECT_TRUE(claims_to_know());
+    replica::injected_fault = replica::fault::none;
+#endif
+}
+
 TEST(replica_machine, a_snapshot_has_the_prepared_transactions) {
     machine m;
     const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;

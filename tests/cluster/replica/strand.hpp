@@ -7,13 +7,14 @@
 #include <optional>
 #include <utility>
 
+#include "cluster/replica/agenda.hpp"
 #include "interleaving/fiber.hpp"
 
 namespace tutti::cluster::replica::testing {
 
 class strand {
 public:
-    strand() : stack_{256u << 10} {}
+    explicit strand(agenda& events) : agenda_{events}, stack_{256u << 10} {}
 
     /// Runs `body` until it waits for something. REQUIRES: it does not run.
     void start(std::function<void()> body) {
@@ -30,6 +31,8 @@ public:
         killed_ = false;
     }
     [[nodiscard]] bool runs() const noexcept { return runs_; }
+    /// As SIGSTOP, and SIGCONT later: what it is answered meanwhile it finds then.
+    void stop_until(instant when) noexcept { stopped_until_ = when; }
 
     /// In the body: what `begin` is answered, who answers later or at once, and more than once if it must.
     template <class T>
@@ -39,7 +42,7 @@ public:
             const auto mine = weak.lock();  // gone: nobody waits any more
             if (!mine || *mine) return;
             *mine = std::move(value);
-            if (waits_for_ == mine.get()) interleaving::fiber::change(outside_, stack_);
+            wake(weak);
         });
         if (!*got) {
             waits_for_ = got.get();
@@ -52,6 +55,15 @@ public:
 
 private:
     struct killed {};
+    void wake(const std::weak_ptr<const void>& answered) {
+        const auto mine = answered.lock();
+        if (!mine || waits_for_ != mine.get()) return;
+        if (agenda_.now() < stopped_until_) {
+            agenda_.at(stopped_until_, [this, answered] { wake(answered); });
+        } else {
+            interleaving::fiber::change(outside_, stack_);
+        }
+    }
     static void enter(void* of) {
         strand& self = *static_cast<strand*>(of);
         try {
@@ -62,10 +74,12 @@ private:
         interleaving::fiber::leave_for(self.stack_, self.outside_);
     }
 
+    agenda& agenda_;
     interleaving::fiber outside_, stack_;
     std::function<void()> body_;
     const void* waits_for_ = nullptr;
     bool runs_ = false, killed_ = false;
+    instant stopped_until_ = 0;
 };
 
 }  // namespace tutti::cluster::replica::testing
