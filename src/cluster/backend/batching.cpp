@@ -107,24 +107,26 @@ verdict batching::get(snapshot& of, freshness how, std::span<const check> held, 
 }
 
 void batching::read(std::span<reader* const> all) noexcept {
-    if (all.size() == 1) {
-        reader& one = *all.front();
+    const auto read_alone = [this](reader& one) {
         try {
             one.said = engine_->get(*one.of, freshness::now, {}, one.wanted, *one.found);
         } catch (...) {  // no memory: as if there were no engine
         }
-        return;
-    }
+    };
+    if (all.size() == 1) return read_alone(*all.front());
     try {
         snapshot together;
         std::vector<key> keys;
         std::vector<record> found;
         for (const reader* r : all) keys.insert(keys.end(), r->wanted.begin(), r->wanted.end());
         const verdict said = engine_->get(together, freshness::now, {}, keys, found);
+        if (said == verdict::conflict) {  // somebody holds a record that one of them wants; the others need not wait
+            for (reader* r : all) read_alone(*r);
+            return;
+        }
         auto next = std::make_move_iterator(found.begin());
         for (reader* r : all) {
             r->said = said;
-            r->of->met = together.met;
             if (said != verdict::good) continue;
             const auto end = next + static_cast<std::ptrdiff_t>(r->wanted.size());
             r->found->assign(next, end);

@@ -16,6 +16,11 @@ void come_to(fault step, int signal) {
 }  // namespace
 
 void crossing::commit(request& r, std::vector<share>& shares, std::size_t decides) {
+    tries all{others_.patience(), others_.by()};
+    while (!try_commit(r, shares, decides) && all.again()) {}
+}
+
+bool crossing::try_commit(request& r, std::vector<share>& shares, std::size_t decides) {
     // Two that draw the same name would take each other's parts for their own.
     const holder who{others_.by().draw_name(), parts_[decides].group->number()};
     const auto begun = others_.by().now();
@@ -31,20 +36,24 @@ void crossing::commit(request& r, std::vector<share>& shares, std::size_t decide
         prepared.push_back(s.part);  // also where the answer is lost
         if (!prepare(r, s, who, waits)) break;
     }
-    if (r.said == verdict::good) {
+    const bool asked = r.said == verdict::good;
+    if (asked) {
         come_to(fault::killed_when_prepared, SIGKILL);
         come_to(fault::stopped_when_prepared, SIGSTOP);
         decide(r, *own, who, prepared, waits);
         come_to(fault::killed_when_decided, SIGKILL);
     }
+    const bool lost = r.said == verdict::unknown && !asked;
+    if (lost) r.said = verdict::unreachable;
     // The record says what became of it, to all who meet it.
-    if (r.said == verdict::unknown) return;
+    if (r.said == verdict::unknown) return true;
     const bool commits = r.said == verdict::good;
     bool all = true;
     for (const std::size_t p : prepared) all &= parts_[p].group->finish(who.id, commits, others_.patience());
     // Nobody voids one so soon.
     const bool none = !commits && others_.by().now() - begun < settling::grace / 2;
     if (all && !none) others_.forget_decision(decides, who.id);
+    return !lost;
 }
 
 bool crossing::prepare(request& r, const share& s, const holder& who, meeting& waits) {
@@ -53,7 +62,6 @@ bool crossing::prepare(request& r, const share& s, const holder& who, meeting& w
         parts_[s.part].group->prepare(who, mine, others_.patience());
         r.said = mine.said;
         if (mine.said == verdict::good) return true;
-        if (mine.said == verdict::unknown) r.said = verdict::unreachable;  // X4
         r.why = mine.why;
         if (mine.said != verdict::conflict || !mine.met) return false;
         r.said = verdict::unreachable;

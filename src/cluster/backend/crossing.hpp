@@ -8,7 +8,8 @@
 //   X3  groups are asked in the order of their numbers, the one that decides last of all if the last write is in the
 //       last of them, as that of exactly_once is. So whoever waits for another holds parts below the one that it waits
 //       at, and nobody waits in a circle; where the order is another, nobody waits
-//   X4  a group is asked to prepare once. Who has no answer lets the transaction go, and never has it decided
+//   X4  a group is asked to prepare a transaction once. If no answer comes, that one is let go, and never decided, and
+//       another is begun in its place, with an id of its own
 //
 // Thread safety: every member.
 #pragma once
@@ -25,7 +26,9 @@ public:
     void commit(request& r, std::vector<share>& shares, std::size_t decides);
 
 private:
-    /// Judges one share: good, or what `r` is to say.
+    /// False: an answer was lost before the decision (X4).
+    [[nodiscard]] bool try_commit(request& r, std::vector<share>& shares, std::size_t decides);
+    /// Judges one share: good, unknown, or what `r` is to say.
     [[nodiscard]] bool prepare(request& r, const share& s, const holder& who, meeting& waits);
     void decide(request& r, share& s, const holder& who, const std::vector<std::size_t>& prepared, meeting& waits);
 

@@ -2,6 +2,8 @@
 // counted, and answers are lost if a test says so.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -46,6 +48,8 @@ public:
     backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
                          std::span<const backend::key> wanted, std::vector<backend::record>& found) override {
         ++gets;
+        if (hides_decisions && std::ranges::any_of(wanted, [](const backend::key& k) { return k.starts_with("t"); }))
+            return backend::verdict::unreachable;
         const std::lock_guard hold{at_->guard};
         return at_->records.get(of, how, held, wanted, found);
     }
@@ -59,6 +63,7 @@ public:
         ++prepares;
         replica::entry e;
         e.add_prepare(who, r.checks, r.writes);
+        if (loses_all_prepares) lose_prepare = loss::after;
         settle(r, std::move(e), lose_prepare);
     }
     bool finish(const std::string& id, bool commits_it, std::chrono::milliseconds) override {
@@ -78,7 +83,8 @@ public:
     /// What becomes of the next one: its answer is lost, and it happens, or not, or when `late` is called.
     enum class loss : std::uint8_t { none, after, before, late };
     loss lose_commit = loss::none, lose_prepare = loss::none;
-    bool lose_finish = false;
+    bool loses_all_prepares = false, lose_finish = false;
+    std::atomic<bool> hides_decisions{false};
     std::function<void()> late;
     std::atomic<unsigned> gets{0}, commits{0}, prepares{0};
 

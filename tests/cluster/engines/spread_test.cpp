@@ -146,9 +146,9 @@ TEST_F(engine_spread, lost_answers_leave_nothing_by_halves) {
     const program reads{at_};
     unsigned round = 0;
     for (const auto& [prepare, decide, finish, expected] :
-         {std::tuple{loss::before, loss::none, false, verdict::unreachable},
-          std::tuple{loss::after, loss::none, false, verdict::unreachable},
-          std::tuple{loss::late, loss::none, false, verdict::unreachable},
+         {std::tuple{loss::before, loss::none, false, verdict::good},
+          std::tuple{loss::after, loss::none, false, verdict::good},
+          std::tuple{loss::late, loss::none, false, verdict::good},
           std::tuple{loss::none, loss::before, false, verdict::conflict},
           std::tuple{loss::none, loss::after, false, verdict::good},
           std::tuple{loss::none, loss::late, false, verdict::conflict},
@@ -165,6 +165,16 @@ TEST_F(engine_spread, lost_answers_leave_nothing_by_halves) {
         for (const key& k : both) EXPECT_EQ(reads.look(k).bytes, expected == verdict::good ? bytes : was) << round;
         EXPECT_EQ(at_.all[0]->prepared() + at_.all[1]->prepared(), 0u) << round;
     }
+}
+
+TEST_F(engine_spread, a_group_that_prepares_and_never_says_so_is_waited_for_until_the_patience_is_over) {
+    const program p{at_, 60ms};
+    p.parts[0]->loses_all_prepares = true;
+    const std::vector<key> both{p.in(0), p.in(1)};
+    EXPECT_EQ(p.put(both, "1"), verdict::unreachable);
+    EXPECT_GT(p.parts[0]->prepares, 1u);
+    EXPECT_EQ(at_.all[0]->prepared(), 0u);
+    for (const key& k : both) EXPECT_FALSE(program{at_}.look(k).exists);
 }
 
 /// A transaction of that program stays prepared, undecided, in the groups that do not have the last of the keys.
@@ -217,6 +227,7 @@ TEST_F(engine_spread, a_get_that_has_waited_takes_everything_anew) {
     leave_prepared(gone, {b, other});
     ASSERT_EQ(at_.all[1]->prepared(), 1u);
     const program p{at_};
+    p.parts[0]->hides_decisions = true;
     std::vector<record> found;
     verdict said{};
     std::thread reads{[&] {
@@ -225,7 +236,8 @@ TEST_F(engine_spread, a_get_that_has_waited_takes_everything_anew) {
         said = p.engine->get(any, freshness::now, {}, both, found);
     }};
     while (p.parts[1]->gets == 0) std::this_thread::yield();
-    ASSERT_EQ(program{at_}.put({a}, "2"), verdict::good);
+    EXPECT_EQ(program{at_}.put({a}, "2"), verdict::good);
+    p.parts[0]->hides_decisions = false;
     reads.join();
     EXPECT_EQ(said, verdict::good);
     EXPECT_EQ(found.at(0).bytes, "2");
