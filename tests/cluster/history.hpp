@@ -31,7 +31,7 @@ struct attempt {
     std::vector<seen> reads;
     std::vector<object_id> writes;
     std::vector<object_id> erased;
-    std::uint64_t begun = 0, ended = 0;  ///< it was between these; 0: nobody knows
+    std::uint64_t begun = 0, ended = 0;  ///< it was between these; 0: not known
 };
 
 class history {

@@ -17,8 +17,8 @@
 //   B7  Where a cache was asked for (caching.hpp), B2 is less: a get whose snapshot is empty may return an earlier
 //       state; get with freshness `now` and commit are as above.
 //   B8  An engine in parts (`capabilities::parts`) has each record in one of them, whose versions are its own: so what
-//       one commit writes has several, and `request::at` is that of the last write. Whoever holds a version has been
-//       told of it before the call.
+//       one commit writes has several, and `request::at` is that of the last write. A caller that names a
+//       version has been told of it before the call.
 //
 // get, commit, open_feed and follow return within the engine's patience, or not much later.
 //
@@ -65,7 +65,7 @@ struct write {
 /// A transaction of several groups that one of them has prepared: until it is decided, what it writes cannot be seen
 /// there, nor what it has read be overwritten (spread.hpp).
 struct holder {
-    std::string id;             ///< empty: nobody
+    std::string id;             ///< empty: none
     std::uint64_t decides = 0;  ///< the number of the group that holds the decision
     [[nodiscard]] explicit operator bool() const noexcept { return !id.empty(); }
 };
@@ -74,7 +74,7 @@ struct holder {
 struct snapshot {
     version at = 0;
     std::size_t part = 0;  ///< of an engine in parts: the only one it is of, counted from 1, or 0
-    holder met{};          ///< of a group's conflict: who is in the way, if waiting for it helps
+    holder met{};          ///< of a group's conflict: the transaction in the way, if waiting for it helps
     [[nodiscard]] bool is_of_the_state_of(const snapshot& other) const noexcept {
         return at == other.at && part == other.part;
     }
@@ -159,7 +159,7 @@ struct request {
     verdict said = verdict::unreachable;
     version at = 0;   ///< of what it wrote (B8)
     std::string why;  ///< it was refused
-    holder met{};     ///< of a group's conflict: who is in the way, if waiting for it helps
+    holder met{};     ///< of a group's conflict: the transaction in the way, if waiting for it helps
 };
 
 class engine {

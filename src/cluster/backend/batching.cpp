@@ -120,7 +120,8 @@ void batching::read(std::span<reader* const> all) noexcept {
         std::vector<record> found;
         for (const reader* r : all) keys.insert(keys.end(), r->wanted.begin(), r->wanted.end());
         const verdict said = engine_->get(together, freshness::now, {}, keys, found);
-        if (said == verdict::conflict) {  // somebody holds a record that one of them wants; the others need not wait
+        if (said ==
+            verdict::conflict) {  // a transaction holds a record that one of them wants; the others need not wait
             for (reader* r : all) read_alone(*r);
             return;
         }

@@ -45,12 +45,12 @@ bool crossing::try_commit(request& r, std::vector<share>& shares, std::size_t de
     }
     const bool lost = r.said == verdict::unknown && !asked;
     if (lost) r.said = verdict::unreachable;
-    // The record says what became of it, to all who meet it.
+    // Programs that meet a part of it read the record, and finish it.
     if (r.said == verdict::unknown) return true;
     const bool commits = r.said == verdict::good;
     bool all = true;
     for (const std::size_t p : prepared) all &= parts_[p].group->finish(who.id, commits, others_.patience());
-    // Nobody voids one so soon.
+    // No program voids one so soon.
     const bool none = !commits && others_.by().now() - begun < settling::grace / 2;
     if (all && !none) others_.forget_decision(decides, who.id);
     return !lost;

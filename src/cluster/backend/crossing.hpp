@@ -6,8 +6,8 @@
 //   finish    the others write what they have held back, or let it go
 //
 //   X3  groups are asked in the order of their numbers, the one that decides last of all if the last write is in the
-//       last of them, as that of exactly_once is. So whoever waits for another holds parts below the one that it waits
-//       at, and nobody waits in a circle; where the order is another, nobody waits
+//       last of them, as that of exactly_once is. So a transaction that waits for another holds parts below the
+//       one that it waits at, and none waits in a circle; where the order is another, it does not wait
 //   X4  a group is asked to prepare a transaction once. If no answer comes, that one is let go, and never decided, and
 //       another is begun in its place, with an id of its own
 //

@@ -33,8 +33,8 @@ enum class fault : std::uint8_t {
     cache_below_tide,     ///< a cache shows a state before one that the process has been shown
     cache_ageless,        ///< a cache does not ask how old its state may be
     decision_unrecorded,  ///< a commit over several groups leaves no record of its decision
-    void_unrecorded,      ///< who gives up waiting for a prepared transaction does not keep it from committing
-    one_look,             ///< a get of several groups does not look again whether the first ones have stayed the same
+    void_unrecorded,  ///< a program that gives up waiting for a prepared transaction does not keep it from committing
+    one_look,         ///< a get of several groups does not look again whether the first ones have stayed the same
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -133,7 +133,7 @@ struct commit_request {
     }
 };
 
-/// A group's part of a transaction of several groups. Answered as a commit of one. Nobody asks for it twice.
+/// A group's part of a transaction of several groups. Answered as a commit of one. No program asks for it twice.
 struct prepare_request {
     transaction_name who;
     transaction what;

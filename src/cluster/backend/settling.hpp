@@ -1,13 +1,14 @@
-// Transactions of several groups that somebody else has prepared, and that are in the way: they are waited for, and
-// those whose program has gone are brought to an end (docs/cluster-replication.md, "Several groups").
+// Transactions of several groups that another program has prepared, and that are in the way: a program waits for them,
+// and brings those to an end whose own program has gone (docs/cluster-replication.md, "Several groups").
 //
-//   X1  whoever meets one waits a moment: most are finished by then. Then it looks for the decision, and does what is
-//       left to be done of it
-//   X2  one that has not been decided for `grace` is voided: the record of its decision says so before anything of it
-//       is let go. If it commits meanwhile, that record is there already, and the commit stands; if not, its commit
-//       checks that there is none, and fails. So a wrong guess costs the transaction another try, and no more
+//   X1  a program that meets one waits a moment: most are finished by then. Then it looks for the decision, and does
+//       what is left to be done of it
+//   X2  one that has not been decided for `grace` is voided: the program writes so into the record of its decision
+//       before it lets anything of it go. If it was committed meanwhile, that record is there already, and the commit
+//       stands; if not, its own commit checks that there is none, and fails. So a wrong guess costs the transaction
+//       another try, and no more
 //
-// Nobody compares clocks: a waiter measures by its own how long it has seen the same one.
+// No clocks are compared: a program measures by its own how long it has seen the same transaction.
 //
 // Thread safety: every member of settling; a meeting belongs to one call.
 #pragma once
@@ -37,7 +38,7 @@ public:
 
     /// X1 and X2: what can be done about one that `where` has prepared.
     void settle(const holder& met, std::size_t where);
-    /// The decision is for nobody any more: it goes with others (forget, of backend.hpp).
+    /// No program asks for that decision any more: its record goes with others (forget, of backend.hpp).
     void forget_decision(std::size_t decides, std::string_view id);
 
     [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return patience_; }

@@ -4,7 +4,7 @@
 // A get of several groups has an instant, too (B2). It asks those that something is wanted of, one after the other, and
 // then all but the last of them once more, whether what they have said is current, as it asks those of which something
 // is only held. What was current when it was read, and is when it is looked at again, was so in between, because
-// versions do not come again, and because nobody prepares it unseen: a group shows no record that a prepared
+// versions do not come again, and because nothing is prepared unseen: a group shows no record that a prepared
 // transaction writes. So all was current when the last of them answered.
 //
 //   S1  a block whose reads are all in one group goes on in the state that it began with there. The first that is in
@@ -41,7 +41,7 @@ private:
     /// What each part has of it, by ascending parts.
     [[nodiscard]] std::vector<share> shares_of(std::span<const check> checks, std::span<const write> writes,
                                                std::span<const key> wanted) const;
-    // Each is one try of a get, and says in `of.met` and `where` who is in the way, and at which part, if one is.
+    // Each is one try of a get. If a transaction is in the way, `of.met` names it, and `where` the part that it is in.
     [[nodiscard]] verdict look_at_one(snapshot& of, freshness how, std::size_t where, std::span<const check> held,
                                       std::span<const key> wanted, std::vector<record>& found);
     [[nodiscard]] verdict look_at_all(snapshot& of, const std::vector<share>& shares, std::vector<record>& found,

@@ -16,7 +16,7 @@ public:
     virtual ~surroundings() = default;
     [[nodiscard]] virtual clock::time_point now() const { return clock::now(); }
     virtual void pause(std::chrono::milliseconds how_long) const { std::this_thread::sleep_for(how_long); }
-    /// 128 random bits as hexadecimal digits, which nobody else draws.
+    /// 128 random bits as hexadecimal digits: no other program draws the same.
     [[nodiscard]] virtual std::string draw_name() const {
         std::random_device dice;
         std::array<char, 40> text{};

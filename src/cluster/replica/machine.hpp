@@ -13,12 +13,12 @@
 //       saved: a member that has loaded begins with an empty one
 //   R5  a *prepared* transaction is one of several groups that this group has judged, and whose decision is in another:
 //       what it has read was current, and stays so, and what it writes is written when it is finished, if it commits.
-//       Until then it holds both (prepared.hpp). A commit that is in its way is refused and told who holds what, and so
+//       Until then it holds both (prepared.hpp). A commit that is in its way is refused and told its id, and so
 //       is a get of what it writes, in the state that it was prepared in and in later ones: by its decision, which this
-//       group does not know, these may be over. That state has a version of its own, so whoever has a state of that
-//       version knows who was prepared in it
-//   R6  finish does something once: what is not prepared here is not finished, nor prepared again, because nobody
-//       sends a prepare twice. A finished one is a commit of that moment (R1)
+//       group does not know, these may be over. That state has a version of its own, so a member that has a state of
+//       that version knows what was prepared in it
+//   R6  finish does something once: what is not prepared here is not finished, nor prepared again, because no
+//       program sends a prepare twice. A finished one is a commit of that moment (R1)
 //
 // Thread safety: none; const members may run at once with each other.
 #pragma once
@@ -50,7 +50,7 @@ struct outcome {
     backend::verdict said = backend::verdict::refused;  ///< good, conflict, or refused
     version at = 0;                                     ///< of what it wrote; of one that wrote nothing, the latest
     std::string why;                                    ///< it was refused
-    backend::holder met{};                              ///< of a conflict: who was in its way (R5), or nobody
+    backend::holder met{};  ///< of a conflict: the transaction that was in its way (R5), or none
 };
 
 struct applied {
@@ -78,7 +78,7 @@ public:
 
     /// B2 for the state of `of.at`, if the caller takes that and it is not 0, or else for the latest, which `of` is
     /// set to. good, or conflict: something held has another version in that state, or the window does not reach it,
-    /// or somebody holds a record of it, who is then named in `of.met` if it is not finished (R5).
+    /// or a transaction holds a record of it, which is named in `of.met` if it is not finished (R5).
     [[nodiscard]] backend::verdict get(backend::snapshot& of, backend::freshness how,
                                        std::span<const backend::check> held, std::span<const key> wanted,
                                        std::vector<backend::record>& found) const;
@@ -102,7 +102,8 @@ private:
     /// What a record was before.
     struct past {
         backend::record is;
-        version sealed = no_version;  // R5: from that state on, who prepared what replaced it may have been decided
+        version sealed =
+            no_version;  // R5: from that state on, the prepared write that replaced it may have been decided
     };
     /// A record, and what it was before, the oldest first.
     struct cell {
@@ -128,7 +129,7 @@ private:
     void shrink();
     struct shown {
         const backend::record& is;
-        const transaction* by = nullptr;  // who holds it, and is not finished
+        const transaction* by = nullptr;  // which holds it, and is not finished
         bool sealed = false;              // that one, or one that is finished, held it in that state
     };
     /// As it was in the state `at`. REQUIRES: not below the floor.

@@ -34,13 +34,13 @@ class prepared_ones {
 public:
     [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
     [[nodiscard]] const transaction* find(std::string_view id) const;
-    /// Who writes it, or null.
+    /// The one that writes it, or null.
     [[nodiscard]] const transaction* writer_of(std::string_view k) const;
-    /// Whom one with these checks and writes would have to wait for, or null: who writes what it checks or writes, or
-    /// has read what it writes. O(operations), and nothing where none is prepared.
+    /// One that a commit with these checks and writes would have to wait for, or null: it writes what that checks or
+    /// writes, or has read what that writes. O(operations), and nothing where none is prepared.
     [[nodiscard]] const transaction* in_the_way(const std::vector<check_view>& checks,
                                                 const std::vector<write_view>& writes) const;
-    /// REQUIRES: nobody is in its way, and none has its id.
+    /// REQUIRES: none is in its way, and none has its id.
     void add(const operation& o, version since);
     /// It holds nothing any more. Nothing where there is none.
     std::optional<transaction> take(std::string_view id);

@@ -51,7 +51,7 @@ struct reply {
     version at = 0;          ///< of a commit
     std::string why;         ///< refused, unreachable
     bool elsewhere = false;  ///< unreachable: this member does not lead; nothing was done
-    backend::holder met{};   ///< conflict of a commit or prepare: who was in its way, or nobody
+    backend::holder met{};   ///< conflict of a commit or prepare: the transaction that was in its way, or none
 };
 using reply_to_commit = std::function<void(reply)>;
 using reply_to_get = std::function<void(reply, backend::snapshot, std::vector<backend::record>)>;

@@ -65,7 +65,7 @@ long sum(const node& n) {
     });
 }
 
-/// Whoever writes an object meets whatever still holds it.
+/// A block that writes an object meets the transaction that still holds it, if one does.
 void touch_all(const node& n, std::uint64_t programs) {
     for (std::uint64_t i = 0; i < accounts; ++i) atomically([&](tx& t) { account_of(n, i).write(t).balance += 0; });
     for (std::uint64_t i = 0; i < programs; ++i) atomically([&](tx& t) { count_of(n, i).write(t).balance += 0; });

@@ -1,5 +1,5 @@
-// Commits, reads and feeds over several groups, in one process: who is asked for what, what becomes of lost answers,
-// and threads that meet.
+// Commits, reads and feeds over several groups, in one process: which group is asked for what, what becomes of lost
+// answers, and threads that meet.
 #include <atomic>
 #include <thread>
 #include <vector>

@@ -123,7 +123,7 @@ void group::answer_question(node& n, question q, const std::function<void(answer
         case question::finish: n.sits->finish(std::move(q.who.id), q.committed, tell_reply); break;
         case question::forget: n.sits->forget(std::move(q.wanted)); break;
         case question::get:
-            // As a member's process does: who has a state that somebody was shown may show it, leader or not.
+            // As a member's process does: every member that has applied a state may show it, leader or not.
             if (q.how == backend::freshness::same && q.of.at != 0 && n.sits->state().latest() >= q.of.at) {
                 reply r;
                 std::vector<backend::record> found;

@@ -356,7 +356,7 @@ replica::outcome finish(machine& m, const std::string& id, bool commits) {
     return m.apply(e.finish()).outcomes.at(0);
 }
 
-/// Who is in the way of a get of the latest state, or "" where it is answered, or "conflict".
+/// The transaction in the way of a get, or "" where it is answered, or "conflict".
 std::string met_by_get(const machine& m, const checks& held, const keys& wanted, version at = 0) {
     backend::snapshot of{.at = at};
     std::vector<backend::record> found;
@@ -382,7 +382,7 @@ TEST(replica_machine, what_is_prepared_is_held_until_it_is_finished) {
         EXPECT_EQ(said.met.decides, 7u);
         EXPECT_EQ(prepare(m, "u", c, w).met.id, "t");
     }
-    // Waiting does not help who has read something old.
+    // Waiting does not help a block that has read something old.
     EXPECT_FALSE(commit(m, {{"a", one - 1}}, {{"a", true, "3"}}).met);
     EXPECT_FALSE(prepare(m, "u", {{"a", one - 1}}, {{"a", true, "3"}}).met);
     // Readers share.

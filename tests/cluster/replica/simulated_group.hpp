@@ -38,7 +38,7 @@ public:
     backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
                          std::span<const key> wanted, std::vector<backend::record>& found) override;
     void commit(backend::request& r) override;
-    /// Nobody waits for it, so it may be lost.
+    /// No program waits for it, so it may be lost.
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
     std::uint64_t number() const noexcept override { return number_; }

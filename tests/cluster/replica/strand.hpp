@@ -34,12 +34,12 @@ public:
     /// As SIGSTOP, and SIGCONT later: what it is answered meanwhile it finds then.
     void stop_until(instant when) noexcept { stopped_until_ = when; }
 
-    /// In the body: what `begin` is answered, who answers later or at once, and more than once if it must.
+    /// In the body: what `begin` is answered, later or at once; further answers are dropped.
     template <class T>
     T await(const std::function<void(std::function<void(T)>)>& begin) {
         const auto got = std::make_shared<std::optional<T>>();
         begin([this, weak = std::weak_ptr{got}](T value) {
-            const auto mine = weak.lock();  // gone: nobody waits any more
+            const auto mine = weak.lock();  // gone: the body waits no more
             if (!mine || *mine) return;
             *mine = std::move(value);
             wake(weak);
