@@ -9,40 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "cluster/replica/fault.hpp"
+#include "cluster/replica/machine_helpers.hpp"
 #include "cluster/replica/sealed.hpp"
 #include "support/effort.hpp"
 
 namespace {
 
 using namespace tutti::cluster;
-using backend::freshness;
-using backend::verdict;
-using replica::applied;
-using replica::entry;
-using replica::machine;
-using replica::version;
-using checks = std::vector<backend::check>;
-using writes = std::vector<backend::write>;
-using keys = std::vector<backend::key>;
-
-std::string commit_of(const checks& c, const writes& w) {
-    entry e;
-    e.add_commit(c, w);
-    return e.finish();
-}
-
-replica::outcome commit(machine& m, const checks& c, const writes& w) {
-    const applied said = m.apply(commit_of(c, w));
-    EXPECT_TRUE(said.readable) << said.why;
-    return said.outcomes.at(0);
-}
-
-std::vector<backend::record> read(const machine& m, const keys& wanted, version at = 0) {
-    backend::snapshot of{at};
-    std::vector<backend::record> found;
-    EXPECT_EQ(m.get(of, at == 0 ? freshness::now : freshness::same, {}, wanted, found), verdict::good);
-    return found;
-}
+using namespace tutti::cluster::replica::testing;
 
 TEST(replica_machine, a_commit_writes_all_or_nothing_and_checks_what_it_has_read) {
     machine m;
@@ -340,157 +314,6 @@ TEST(replica_machine, a_snapshot_that_nobody_has_saved_is_refused_and_changes_no
     other.load(good);
     EXPECT_EQ(other.save(), good);
     EXPECT_EQ(other.floor(), other.latest());
-}
-
-// ---- transactions of several groups (R5, R6)
-
-replica::outcome prepare(machine& m, const std::string& id, const checks& c, const writes& w) {
-    entry e;
-    e.add_prepare({id, 7}, c, w);
-    return m.apply(e.finish()).outcomes.at(0);
-}
-
-replica::outcome finish(machine& m, const std::string& id, bool commits) {
-    entry e;
-    e.add_finish(id, commits);
-    return m.apply(e.finish()).outcomes.at(0);
-}
-
-/// The transaction in the way of a get, or "" where it is answered, or "conflict".
-std::string met_by_get(const machine& m, const checks& held, const keys& wanted, version at = 0) {
-    backend::snapshot of{.at = at};
-    std::vector<backend::record> found;
-    if (m.get(of, freshness::same, held, wanted, found) == verdict::good) return {};
-    return of.met ? of.met.id : "conflict";
-}
-
-TEST(replica_machine, what_is_prepared_is_held_until_it_is_finished) {
-    machine m;
-    const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}, {"c", true, "1"}}).at;
-    ASSERT_EQ(prepare(m, "t", {{"a", one}, {"b", one}}, {{"a", true, "2"}}).said, verdict::good);
-    EXPECT_EQ(m.holds().prepared, 1u);
-    // What it writes is not seen, and not overwritten; what it has only read may be read, but not overwritten.
-    EXPECT_EQ(met_by_get(m, {}, {"a"}), "t");
-    EXPECT_EQ(met_by_get(m, {{"a", one}}, {}), "t");
-    EXPECT_EQ(met_by_get(m, {{"b", one}}, {"b", "c"}), "");
-    for (const auto& [c, w] :
-         {std::pair{checks{{"a", one}}, writes{{"c", true, "3"}}}, std::pair{checks{}, writes{{"a", true, "3"}}},
-          std::pair{checks{{"b", one}}, writes{{"b", true, "3"}}}}) {
-        const replica::outcome said = commit(m, c, w);
-        EXPECT_EQ(said.said, verdict::conflict);
-        EXPECT_EQ(said.met.id, "t");
-        EXPECT_EQ(said.met.decides, 7u);
-        EXPECT_EQ(prepare(m, "u", c, w).met.id, "t");
-    }
-    // Waiting does not help a block that has read something old.
-    EXPECT_FALSE(commit(m, {{"a", one - 1}}, {{"a", true, "3"}}).met);
-    EXPECT_FALSE(prepare(m, "u", {{"a", one - 1}}, {{"a", true, "3"}}).met);
-    // Readers share.
-    ASSERT_EQ(prepare(m, "u", {{"b", one}}, {{"d", true, "1"}}).said, verdict::good);
-    const version two = commit(m, {{"b", one}}, {{"c", true, "2"}}).at;
-    ASSERT_GT(two, one);
-    EXPECT_GT(finish(m, "t", true).at, two);
-    EXPECT_EQ(read(m, {"a"})[0].bytes, "2");
-    EXPECT_EQ(commit(m, {}, {{"b", true, "2"}}).met.id, "u");
-    finish(m, "u", false);
-    EXPECT_EQ(m.holds().prepared, 0u);
-    EXPECT_FALSE(read(m, {"d"})[0].exists);
-    EXPECT_EQ(commit(m, {{"b", one}}, {{"b", true, "2"}}).said, verdict::good);
-}
-
-TEST(replica_machine, what_is_finished_is_finished_once) {
-    machine m;
-    ASSERT_EQ(prepare(m, "t", {}, {{"a", true, "1"}}).said, verdict::good);
-    const version first = finish(m, "t", true).at;
-    const version second = commit(m, {{"a", first}}, {{"a", true, "2"}}).at;
-    for (const bool commits : {true, false}) {
-        EXPECT_EQ(finish(m, "t", commits).said, verdict::good);
-        EXPECT_EQ(read(m, {"a"})[0].at, second);
-    }
-    EXPECT_EQ(finish(m, "never prepared", true).said, verdict::good);
-    EXPECT_EQ(m.latest(), second);
-}
-
-// By its decision, which is in another group, it may have been over when these states were current.
-TEST(replica_machine, states_in_which_it_was_prepared_do_not_show_what_it_overwrote) {
-    machine m;
-    const version before = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
-    const version between = commit(m, {}, {{"b", true, "2"}}).at;
-    ASSERT_EQ(prepare(m, "t", {}, {{"a", true, "2"}}).said, verdict::good);
-    const version after = commit(m, {}, {{"b", true, "3"}}).at;
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, before), "");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, between), "");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, between + 1), "t");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, after), "t");
-    EXPECT_EQ(met_by_get(m, {}, {"b"}, after), "");
-    machine let_go;
-    let_go.load(m.save());
-    const version written = finish(m, "t", true).at;
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, before), "");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, between), "");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, between + 1), "conflict");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, after), "conflict");
-    EXPECT_EQ(met_by_get(m, {}, {"a"}, written), "");
-    finish(let_go, "t", false);
-    EXPECT_EQ(met_by_get(let_go, {}, {"a"}, after), "");
-}
-
-/// Whether a member that has not heard of a prepared transaction claims to have the state that it was prepared in.
-bool claims_to_know() {
-    machine ahead, behind;
-    for (machine* const one : {&ahead, &behind}) commit(*one, {}, {{"a", true, "1"}});
-    prepare(ahead, "t", {}, {{"a", true, "2"}});
-    return behind.latest() >= ahead.latest() && met_by_get(behind, {}, {"a"}, ahead.latest()).empty();
-}
-
-TEST(replica_machine, nobody_shows_a_state_without_knowing_who_was_prepared_in_it) {
-    EXPECT_FALSE(claims_to_know());
-#if defined(TUTTI_CLUSTER_FAULTS)
-    replica::injected_fault = replica::fault::prepared_uncounted;
-    EXPECT_TRUE(claims_to_know());
-    replica::injected_fault = replica::fault::none;
-#endif
-}
-
-TEST(replica_machine, a_snapshot_has_the_prepared_transactions) {
-    machine m;
-    const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
-    ASSERT_EQ(prepare(m, "t", {{"b", one}}, {{"a", true, "2"}, {"c", false, ""}}).said, verdict::good);
-    ASSERT_EQ(prepare(m, "s", {{"b", one}}, {}).said, verdict::good);
-    machine other;
-    other.load(m.save());
-    EXPECT_EQ(other.save(), m.save());
-    EXPECT_EQ(other.holds().prepared, 2u);
-    EXPECT_EQ(met_by_get(other, {}, {"a"}), "t");
-    EXPECT_EQ(commit(other, {}, {{"c", true, "1"}}).met.id, "t");
-    for (machine* const one_of : {&m, &other}) {
-        finish(*one_of, "t", true);
-        EXPECT_TRUE(commit(*one_of, {}, {{"b", true, "2"}}).met);
-        finish(*one_of, "s", true);
-    }
-    EXPECT_EQ(other.save(), m.save());
-    EXPECT_EQ(read(other, {"a"})[0].bytes, "2");
-}
-
-TEST(replica_machine, what_releases_without_prepared_transactions_wrote_is_read) {
-    machine m;
-    commit(m, {}, {{"a", true, "1"}});
-    const auto of_format_1 = [](std::string bytes, std::size_t format_at, std::size_t left_out) {
-        bytes.resize(bytes.size() - 8 - left_out);
-        bytes[format_at] = 1;
-        replica::seal(bytes);
-        return bytes;
-    };
-    machine other;
-    other.load(of_format_1(m.save(), 11, 8));
-    EXPECT_EQ(other.save(), m.save());
-    ASSERT_TRUE(other.apply(of_format_1(commit_of({}, {{"a", true, "2"}}), 2, 0)).readable);
-    EXPECT_EQ(read(other, {"a"})[0].bytes, "2");
-    std::string newer = m.save();
-    newer.resize(newer.size() - 8);
-    newer[11] = 3;
-    replica::seal(newer);
-    EXPECT_THROW(other.load(newer), backend::refusal);
 }
 
 // Each of these is noticed by the simulation, too; here it is seen which rule of the machine it breaks.
