@@ -45,7 +45,7 @@ END
     instructions)
         machine='-smp 1 -icount shift=0,sleep=off'
         accelerator=tcg,thread=single # else QEMU counts nothing
-        echo "TUTTI_TEST_ICOUNT=1 $program --gtest_filter=instructions.*" >"$work/root/tests"
+        echo "TUTTI_TEST_ICOUNT=1 $program --gtest_filter=instructions.*:extension.*" >"$work/root/tests"
         ;;
     preemption)
         cat >"$work/root/tests" <<END
