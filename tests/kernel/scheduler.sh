@@ -53,13 +53,16 @@ in_guest() {
 programs=("$@")
 case $what in
     works)
+        increments="env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=30 --gtest_filter=*increment"
         in_guest 1 no_fault <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=scheduler.*
 END
         in_guest 2 no_fault <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=processors.*
 sh /serve.sh no_fault well sh /workloads.sh ${*:2}
-sh /serve.sh no_fault left env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=30 --gtest_filter=*increment
+sh /serve.sh no_fault killed $increments
+sh /serve.sh no_fault less $increments
+sh /serve.sh no_fault more $increments
 END
         ;;
     faults)
