@@ -57,7 +57,7 @@ seen run_transactions(const device& d, const std::atomic<bool>& stop) {
 TEST_F(extension, is_enough_for_a_short_transaction) {
     const device d;
     seen s;
-    share(1s, [&](const std::atomic<bool>& stop) { s = run_transactions(d, stop); }, spin);
+    share(500ms, [&](const std::atomic<bool>& stop) { s = run_transactions(d, stop); }, spin);
     EXPECT_GT(s.transactions, 10'000u);
     EXPECT_GT(s.extended, 30u);
     EXPECT_LE(s.left_inside * 10, s.extended);
@@ -69,7 +69,7 @@ TEST_F(extension, gains_nothing) {
     std::chrono::nanoseconds longest{0};
     __u64 extended = 0;
     const double part = share(
-        1500ms,
+        800ms,
         [&](const std::atomic<bool>& stop) {
             const member me{d};
             me.begin(1);
@@ -95,7 +95,7 @@ TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
     std::vector<std::chrono::nanoseconds> late;
     __u64 extended = 0;
     share(
-        500ms,
+        300ms,
         [&](const std::atomic<bool>& stop) {
             const member me{d};
             me.begin(1);
@@ -111,7 +111,7 @@ TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
                 late.push_back(now() - due);
             }
         });
-    ASSERT_GT(late.size(), 300u);
+    ASSERT_GT(late.size(), 200u);
     EXPECT_GT(extended, 100u);
     EXPECT_LT(*std::ranges::max_element(late), std::chrono::nanoseconds{TUTTI_LONGER_NS} + 60us);
 }

@@ -5,7 +5,8 @@
 # comes.
 build=$1 expected=$2
 shift 2
-"/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" &
+trap 'cat /tmp/said >&2' EXIT
+"/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" 2>/tmp/said &
 scheduler=$!
 until [ -e /run/tutti/scheduler ]; do
     kill -0 $scheduler || exit 1
@@ -26,14 +27,19 @@ case $expected in
             more) echo 1 >$second ;;
         esac
         # Once more with the kernel's own scheduler, to which it goes back when it has buried the one that was killed.
-        until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do usleep 20000; done
+        looks=0
+        until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do
+            usleep 20000
+            looks=$((looks + 1))
+            [ $looks -lt 3000 ] || exit 1
+        done
         wait $scheduler
         status=$?
         : >/tmp/gone
         wait $program || exit 1
         [ "$expected" = killed ] && rm /run/tutti/scheduler && exit
-        # Who was made to leave says so by its status, and leaves nothing behind.
-        [ $status = 1 ] && [ ! -e /run/tutti/scheduler ]
+        # Who was made to leave says why, and leaves nothing behind.
+        [ $status = 1 ] && [ ! -e /run/tutti/scheduler ] && grep -q 'ended the scheduler: .*cpu 1 going' /tmp/said
         exit
         ;;
 esac
