@@ -91,19 +91,26 @@ struct customer_row {
     text<500> data;
 };
 
+/// What was loaded, and how much of it is there: programs that load one database together agree by it.
+struct load_record {
+    std::int32_t warehouses = 0, seed = 0, shrink = 0;
+    std::uint32_t parts = 0, loaded = 0;
+};
+
 /// Customers of one last name, by ascending first name.
 using namesakes = std::vector<customer_id>;
 
 /// Finds rows by their keys, whether they exist or not. Copies are cheap.
 class tables {
 public:
-    explicit tables(const tutti::cluster::node& of) noexcept : node_{&of} {}
+    /// `items`: which copy of ITEM, which nobody writes: so each node may have one of its own (clause 1.4.7).
+    explicit tables(const tutti::cluster::node& of, int items = 0) noexcept : node_{&of}, items_{items} {}
     [[nodiscard]] const tutti::cluster::node& node() const noexcept { return *node_; }
 
     template <class T>
     using ref = tutti::cluster::ref<T>;
 
-    [[nodiscard]] ref<item> item_at(item_id i) const { return at<item>(1, 0, 0, number(i)); }
+    [[nodiscard]] ref<item> item_at(item_id i) const { return at<item>(1, items_, 0, number(i)); }
     [[nodiscard]] ref<warehouse_row> warehouse_at(warehouse_id w) const { return at<warehouse_row>(2, w, 0, 0); }
     [[nodiscard]] ref<year_to_date> ytd_of(warehouse_id w) const { return at<year_to_date>(3, w, 0, 0); }
     [[nodiscard]] ref<district_row> district_at(warehouse_id w, district_id d) const {
@@ -137,6 +144,7 @@ public:
     [[nodiscard]] ref<history> history_at(warehouse_id w, district_id d, std::int32_t n) const {
         return at<history>(14, w, d, number(n));
     }
+    [[nodiscard]] ref<load_record> record() const { return at<load_record>(15, 0, 0, 0); }
 
 private:
     static std::uint64_t number(std::int32_t of) { return static_cast<std::uint32_t>(of); }
@@ -146,6 +154,7 @@ private:
     }
 
     const tutti::cluster::node* node_;
+    int items_;
 };
 
 /// Names of rows of any tables, to be opened in one round trip.
