@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <tutti/cluster/member.hpp>
 
@@ -41,7 +42,10 @@ int be_member(const member_command_options& options) {
                          say};
     signals.serve();
     starter->ready();
-    starter->keep_informed([] { return true; });
+    starter->keep_informed([&here, last = std::uint64_t{0}]() mutable {
+        const std::uint64_t before = std::exchange(last, here.turns());
+        return last != before;
+    });
     const std::jthread ending{[&](const std::stop_token& over) {
         while (!over.stop_requested() && !signals.asked()) std::this_thread::sleep_for(std::chrono::milliseconds{20});
         if (signals.asked()) here.stop();

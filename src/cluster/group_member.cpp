@@ -119,6 +119,8 @@ void member::run() {
 
 void member::stop() noexcept { body_->here.stop(); }
 
+std::uint64_t member::turns() const noexcept { return body_->here.turns(); }
+
 #else
 
 struct member::body {};
@@ -131,6 +133,7 @@ member::member(const member_options&, say) {
 
 void member::run() {}
 void member::stop() noexcept {}
+std::uint64_t member::turns() const noexcept { return 0; }
 
 #endif
 

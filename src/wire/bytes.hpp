@@ -38,10 +38,12 @@ public:
         to_.resize(at + sizeof value);
         std::memcpy(to_.data() + at, &value, sizeof value);
     }
-    void operator()(const std::string& bytes) {
+    /// REQUIRES: shorter than 4 GiB.
+    void operator()(std::string_view bytes) {
         (*this)(static_cast<std::uint32_t>(bytes.size()));
         to_.append(bytes);
     }
+    void operator()(const std::string& bytes) { (*this)(std::string_view{bytes}); }
     void operator()(const cluster::object_id& id) {
         (*this)(id.high);
         (*this)(id.low);
@@ -87,10 +89,16 @@ public:
         if (byte > 1) refuse();
     }
     void operator()(std::string& bytes) {
+        std::string_view part;
+        (*this)(part);
+        bytes.assign(part);
+    }
+    /// A part of what is read, which has to outlive it.
+    void operator()(std::string_view& bytes) noexcept {
         std::uint32_t length = 0;
         (*this)(length);
         if (!has(length)) length = 0;
-        bytes.assign(rest_.substr(0, length));
+        bytes = rest_.substr(0, length);
         rest_.remove_prefix(length);
     }
     void operator()(cluster::object_id& id) noexcept {
@@ -111,6 +119,15 @@ public:
         value.fields(*this);
     }
 
+    /// What was read makes no sense: as if something were missing.
+    void refuse() noexcept {
+        sound_ = false;
+        rest_ = {};
+    }
+    /// Whether nothing was missing so far.
+    [[nodiscard]] bool good() const noexcept { return sound_; }
+    /// Whether more follows. None does once something is missing.
+    [[nodiscard]] bool has_more() const noexcept { return !rest_.empty(); }
     /// Whether everything was there, and nothing is left.
     [[nodiscard]] bool sound() const noexcept { return sound_ && rest_.empty(); }
 
@@ -118,10 +135,6 @@ private:
     bool has(std::size_t bytes) noexcept {
         if (bytes > rest_.size()) refuse();
         return sound_;
-    }
-    void refuse() noexcept {
-        sound_ = false;
-        rest_ = {};
     }
 
     std::string_view rest_;

@@ -13,23 +13,10 @@
 
 namespace tutti::strangers {
 
-/// A port of loopback that nobody listens on.
-inline std::uint16_t free_port() {
-    const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    if (::bind(s, reinterpret_cast<sockaddr*>(&at), size) != 0) std::abort();
-    ::getsockname(s, reinterpret_cast<sockaddr*>(&at), &size);
-    ::close(s);
-    return ntohs(at.sin_port);
-}
-
 class stranger {
 public:
     /// Calls whoever listens there, as soon as somebody does.
-    static stranger that_calls(std::uint16_t port) {
+    static stranger that_calls(int port) {
         for (;;) {
             const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
             const sockaddr_in to = loopback(port);
@@ -78,10 +65,10 @@ private:
         ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
         ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     }
-    static sockaddr_in loopback(std::uint16_t port) {
+    static sockaddr_in loopback(int port) {
         sockaddr_in at{};
         at.sin_family = AF_INET;
-        at.sin_port = htons(port);
+        at.sin_port = htons(static_cast<std::uint16_t>(port));
         at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         return at;
     }
@@ -96,7 +83,7 @@ private:
 /// Listens where a node should. It is closed with this.
 class strange_listener {
 public:
-    explicit strange_listener(std::uint16_t port) {
+    explicit strange_listener(int port) {
         const sockaddr_in at = stranger::loopback(port);
         const int on = 1;
         ::setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);

@@ -12,6 +12,7 @@
 #include <tutti/tutti.hpp>
 
 #include "certificates.hpp"
+#include "cli/port.hpp"
 #include "stranger.hpp"
 #include "support/watchdog.hpp"
 #include "wire/bytes.hpp"
@@ -42,12 +43,12 @@ const certificates& theirs() {
 
 /// A cluster of two on loopback, of which a test starts what it wants.
 struct two_addresses {
-    std::uint16_t ports[2] = {strangers::free_port(), strangers::free_port()};
+    const int ports[2] = {cli::free_port(), cli::free_port()};
 
     [[nodiscard]] node_options of(unsigned self) const {
         node_options how;
         how.self = self;
-        for (const std::uint16_t p : ports) how.addresses.push_back("127.0.0.1:" + std::to_string(p));
+        for (const int p : ports) how.addresses.push_back("127.0.0.1:" + std::to_string(p));
         how.tls = ours().options(self);
         return how;
     }

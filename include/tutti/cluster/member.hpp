@@ -52,6 +52,8 @@ public:
     void run();
     /// Any thread: `run` hands the lead over, if it has it, and returns.
     void stop() noexcept;
+    /// Any thread, for a watchdog: grows, several times a second, while `run` does its work.
+    [[nodiscard]] std::uint64_t turns() const noexcept;
 
 private:
     struct body;

@@ -251,12 +251,12 @@ struct status_answer {
 
 // ---- frames
 
-template <class Head, class Body>
-[[nodiscard]] std::string frame(Head head, const Body& body) {
+/// Of all of them, one after the other.
+template <class... Parts>
+[[nodiscard]] std::string frame(const Parts&... parts) {
     std::string all(4, '\0');
     wire::writer to{all};
-    to(head);
-    to(body);
+    (to(parts), ...);
     const auto length = static_cast<std::uint32_t>(all.size() - 4);
     std::memcpy(all.data(), &length, 4);
     return all;

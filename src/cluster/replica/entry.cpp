@@ -1,82 +1,49 @@
 #include "cluster/replica/entry.hpp"
 
+#include <utility>
+
+#include "cluster/replica/sealed.hpp"
+
 namespace tutti::cluster::replica {
 namespace {
 
-enum class kind : std::uint8_t { filler = 0, commit = 1, forget = 2 };
+enum class kind : std::uint8_t { filler, commit, forget };
+[[nodiscard]] constexpr kind last(kind) noexcept { return kind::forget; }
 
-constexpr std::string_view begins = "GE";
+constexpr std::string_view name = "GE";
 constexpr std::uint8_t format = 1;
-constexpr std::size_t header_bytes = 3, checksum_bytes = 8;
 
-void begin(writer& out) {
-    for (const char c : begins) out.number8(static_cast<std::uint8_t>(c));
-    out.number8(format);
-}
-
-operation read_commit(reader& in) {
-    operation o;
-    o.checks.resize(in.count(4 + 8));
-    for (check_view& c : o.checks) {
-        c.of = in.text();
-        c.at = in.number64();
-    }
-    o.writes.resize(in.count(4 + 1 + 4));
-    for (write_view& w : o.writes) {
-        w.of = in.text();
-        const std::uint8_t exists = in.number8();
-        if (exists > 1) in.fail();
-        w.exists = exists == 1;
-        w.bytes = in.text();
-    }
-    return o;
-}
-
-operation read_forget(reader& in) {
-    operation o{.forgets = true, .checks = {}, .writes = {}};
-    o.writes.resize(in.count(4));
-    for (write_view& w : o.writes) w.of = in.text();
-    return o;
-}
+std::uint32_t count_of(std::size_t n) noexcept { return static_cast<std::uint32_t>(n); }
 
 }  // namespace
 
-entry::entry() { begin(out_); }
+entry::entry() : all_{begin_sealed(name, format)} {}
 
 void entry::add_commit(std::span<const backend::check> checks, std::span<const backend::write> writes) {
-    out_.number8(static_cast<std::uint8_t>(kind::commit));
-    out_.number32(static_cast<std::uint32_t>(checks.size()));
-    for (const backend::check& c : checks) {
-        out_.text(c.of);
-        out_.number64(c.at);
-    }
-    out_.number32(static_cast<std::uint32_t>(writes.size()));
-    for (const backend::write& w : writes) {
-        out_.text(w.of);
-        out_.number8(w.exists ? 1 : 0);
-        out_.text(w.bytes);
-    }
+    wire::writer out{all_};
+    out(kind::commit);
+    out(count_of(checks.size()));
+    for (const backend::check& c : checks) out(check_view{c.of, c.at});
+    out(count_of(writes.size()));
+    for (const backend::write& w : writes) out(write_view{w.of, w.exists, w.bytes});
     ++operations_;
 }
 
 void entry::add_forget(std::span<const key> keys) {
-    out_.number8(static_cast<std::uint8_t>(kind::forget));
-    out_.number32(static_cast<std::uint32_t>(keys.size()));
-    for (const key& k : keys) out_.text(k);
+    wire::writer out{all_};
+    out(kind::forget);
+    out(count_of(keys.size()));
+    for (const key& k : keys) out(k);
     ++operations_;
 }
 
 std::string entry::finish() {
     // libuv's raft_io takes for granted that entries are whole words: of others it stores a part, with a checksum that
     // says that they are damaged.
-    while ((out_.size() + checksum_bytes) % sizeof(std::uint64_t) != 0)
-        out_.number8(static_cast<std::uint8_t>(kind::filler));
-    out_.number64(checksum(out_.written()));
-    std::string bytes = out_.take();
-    out_ = {};
-    begin(out_);
+    while ((all_.size() + seal_bytes) % sizeof(std::uint64_t) != 0) wire::writer{all_}(kind::filler);
+    seal(all_);
     operations_ = 0;
-    return bytes;
+    return std::exchange(all_, begin_sealed(name, format));
 }
 
 bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string& why) {
@@ -86,23 +53,29 @@ bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string
         why = what;
         return false;
     };
-    if (bytes.size() < header_bytes + checksum_bytes || !bytes.starts_with(begins))
-        return refuse("these bytes are no entry of a group's log");
-    if (static_cast<std::uint8_t>(bytes[begins.size()]) != format)
-        return refuse("an entry of the log is of another release: have all members run the same one");
-    const std::string_view summed = bytes.substr(0, bytes.size() - checksum_bytes);
-    if (reader{bytes.substr(summed.size())}.number64() != checksum(summed))
-        return refuse("an entry of the log was damaged: its checksum is another");
-    reader in{summed.substr(header_bytes)};
-    while (in.left() != 0) {
-        switch (static_cast<kind>(in.number8())) {
-            case kind::filler: break;
-            case kind::commit: all.push_back(read_commit(in)); break;
-            case kind::forget: all.push_back(read_forget(in)); break;
-            default: in.fail();
+    std::string_view content;
+    switch (open_sealed(bytes, name, format, content)) {
+        case sealed::sound: break;
+        case sealed::no_such_thing: return refuse("these bytes are no entry of a group's log");
+        case sealed::other_release:
+            return refuse("an entry of the log is of another release: have all members run the same one");
+        case sealed::damaged: return refuse("an entry of the log was damaged: its checksum is another");
+    }
+    wire::reader in{content};
+    while (in.has_more()) {
+        kind what{};
+        in(what);
+        if (what == kind::filler) continue;
+        operation& o = all.emplace_back();
+        o.forgets = what == kind::forget;
+        if (o.forgets) {
+            in(o.forgotten);
+        } else {
+            in(o.checks);
+            in(o.writes);
         }
     }
-    if (!in.good()) return refuse("an entry of the log says less than it begins to say");
+    if (!in.sound()) return refuse("an entry of the log says less than it begins to say");
     return true;
 }
 

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/replica/bytes.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -31,12 +30,12 @@ public:
     void add_forget(std::span<const key> keys);
     /// Commits, and forgets.
     [[nodiscard]] std::size_t operations() const noexcept { return operations_; }
-    [[nodiscard]] std::size_t bytes() const noexcept { return out_.size(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return all_.size(); }
     /// The bytes for the log; the object is empty again.
     [[nodiscard]] std::string finish();
 
 private:
-    writer out_;
+    std::string all_;
     std::size_t operations_ = 0;
 };
 
@@ -44,16 +43,25 @@ private:
 struct check_view {
     std::string_view of;
     version at = 0;
+    template <class V>
+    void fields(V& v) {
+        v(of), v(at);
+    }
 };
 struct write_view {
     std::string_view of;
     bool exists = false;
     std::string_view bytes;
+    template <class V>
+    void fields(V& v) {
+        v(of), v(exists), v(bytes);
+    }
 };
 struct operation {
-    bool forgets = false;  ///< `writes` name what is forgotten
     std::vector<check_view> checks;
     std::vector<write_view> writes;
+    std::vector<std::string_view> forgotten;  ///< then it is no commit
+    bool forgets = false;
 };
 
 /// Reads all of it, or nothing: false, and `why`, for bytes that no `entry` has finished.

@@ -4,6 +4,7 @@
 
 #include "base/without_sigpipe.hpp"
 #include "cluster/backend/group_link.hpp"
+#include "cluster/backend/tries.hpp"
 #include "cluster/replica/host_round.hpp"
 
 namespace tutti::cluster::replica {
@@ -81,15 +82,13 @@ void host::settle_identity(const member_options& how) {
     } else {
         // A member that is busy, or is being started, is asked again.
         std::string why;
-        const auto late = group::link::clock::now() + 10s;
-        while (who_.group == 0 && group::link::clock::now() < late) {
-            for (const std::string& address : how.joins) {
-                if (const auto to = group::link::open(address, 0, late, why); to) who_.group = to->group();
-                if (who_.group != 0) break;
-            }
-            if (who_.group == 0) std::this_thread::sleep_for(200ms);
-        }
-        if (who_.group == 0) throw backend::refusal{"nobody of the group answers that is to be joined: " + why};
+        backend::tries all{10s};
+        const auto ask = [&](const std::string& address) {
+            if (const auto to = group::link::open(address, 0, all.late(), why); to) who_.group = to->group();
+            return who_.group != 0;
+        };
+        while (std::ranges::none_of(how.joins, ask) && all.again()) {}
+        if (who_.group == 0) throw backend::refusal{"no member of the group that is to be joined answers: " + why};
     }
     home_->write(who_);
 }
@@ -103,6 +102,7 @@ void host::run() {
 void host::stop() noexcept { loop_.call(); }
 
 void host::look_at_clock() {
+    turns_.fetch_add(1, std::memory_order_relaxed);
     transport_->look_at_clock();
     sessions_.look_at_clock();
     const bool leads = seat_->leads();

@@ -7,6 +7,7 @@
 //   H3  a member whose disk refuses a write ends. What it has not stored it has not promised; the others go on
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,6 +36,8 @@ public:
     void run();
     /// Any thread.
     void stop() noexcept;
+    /// Any thread: grows by twenty a second while `run` does its work.
+    [[nodiscard]] std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }
 
 private:
     using weight = cluster::member::weight;
@@ -72,7 +75,8 @@ private:
     bool ending_ = false;
     std::string ended_by_;   // empty: by stop
     std::string disk_says_;  // H3
-    loop loop_;              // what is on it goes before what it is part of
+    std::atomic<std::uint64_t> turns_{0};
+    loop loop_;  // what is on it goes before what it is part of
     std::jthread joining_;
 };
 

@@ -1,5 +1,7 @@
 // What programs ask a member for.
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "cluster/backend/group_caller.hpp"
@@ -238,16 +240,20 @@ void host::serve_change(const std::shared_ptr<session>& from, bool add, const gr
 
 void host::join(const std::vector<std::string>& addresses, const std::stop_token& over) {
     using namespace std::chrono_literals;
+    std::mutex guard;
+    std::condition_variable_any ended;
     std::string said;
     while (!over.stop_requested()) {
         std::string why;
-        if (group::ask_for_change(addresses, who_.group, group::question::add, {who_.id, who_.address}, 30s, why)) {
+        // The change goes on where it was begun; a member that is told to end does not wait for it.
+        if (group::ask_for_change(addresses, who_.group, group::question::add, {who_.id, who_.address}, 2s, why)) {
             tell_(weight::info, "the group has let this member in, as a voter");
             return;
         }
         if (why != said) tell_(weight::warning, "not let in yet: " + why);
         said = why;
-        for (int i = 0; i < 10 && !over.stop_requested(); ++i) std::this_thread::sleep_for(50ms);
+        std::unique_lock hold{guard};
+        ended.wait_for(hold, over, 500ms, [] { return false; });
     }
 }
 

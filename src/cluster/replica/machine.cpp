@@ -86,8 +86,8 @@ void machine::put(const write_view& w, version at) {
 }
 
 void machine::forget(const operation& o) {
-    for (const write_view& w : o.writes) {
-        const auto at = cells_.find(w.of);
+    for (const std::string_view k : o.forgotten) {
+        const auto at = cells_.find(k);
         if (at == cells_.end()) continue;
         count(at->first, at->second.now, false);
         cells_.erase(at);  // the window drops what it knows of it when its turn comes

@@ -1,8 +1,28 @@
 #include "cluster/replica/raft_loop.hpp"
 
+#include <memory>
 #include <new>
+#include <utility>
 
 namespace tutti::cluster::replica {
+
+bool write(uv_tcp_t& to, std::string bytes, std::function<void()> sent) {
+    struct outgoing {
+        uv_write_t request{};
+        std::string bytes;
+        std::function<void()> sent;
+    };
+    auto mine = std::make_unique<outgoing>(outgoing{{}, std::move(bytes), std::move(sent)});
+    mine->request.data = mine.get();
+    const uv_buf_t all = ::uv_buf_init(mine->bytes.data(), static_cast<unsigned>(mine->bytes.size()));
+    const int failed = ::uv_write(&mine->request, stream(&to), &all, 1, [](uv_write_t* w, int) {
+        const std::unique_ptr<outgoing> gone{static_cast<outgoing*>(w->data)};
+        if (gone->sent) gone->sent();
+    });
+    if (failed != 0) return false;
+    static_cast<void>(mine.release());
+    return true;
+}
 
 loop::loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn, std::function<void()> called)
     : clock_{std::move(clock)}, turn_{std::move(turn)}, called_{std::move(called)} {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <functional>
+#include <string>
 
 #include <uv.h>
 
@@ -16,6 +17,11 @@ extern "C" {
 }
 
 namespace tutti::cluster::replica {
+
+[[nodiscard]] inline uv_stream_t* stream(uv_tcp_t* s) noexcept { return reinterpret_cast<uv_stream_t*>(s); }
+
+/// Sends bytes; `sent` is called when they have gone, or the connection has ended. False: they do not go.
+[[nodiscard]] bool write(uv_tcp_t& to, std::string bytes, std::function<void()> sent = {});
 
 class loop {
 public:

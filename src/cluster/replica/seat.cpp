@@ -49,8 +49,13 @@ std::string seat::body::why(int status) {
 int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
     seat& self = *static_cast<seat*>(fsm->data);
     body& b = *self.body_;
-    b.last_ = self.machine_.apply(view(*bytes));
-    if (broken(fault::applied_twice)) b.last_ = self.machine_.apply(view(*bytes));
+    try {
+        b.last_ = self.machine_.apply(view(*bytes));
+        if (broken(fault::applied_twice)) b.last_ = self.machine_.apply(view(*bytes));
+    } catch (const std::bad_alloc&) {
+        self.unreadable_ = "there is no memory for what an entry of the log writes";  // a part of it may be written
+        return RAFT_NOMEM;
+    }
     *result = &b.last_;
     if (!b.last_.readable) {
         // Going on would be to differ from members that could read it.
@@ -97,6 +102,9 @@ int seat::body::restore(raft_fsm* fsm, raft_buffer* saved) {
     } catch (const backend::refusal& r) {
         self.unreadable_ = r.what();
         return RAFT_MALFORMED;
+    } catch (const std::bad_alloc&) {
+        self.unreadable_ = "there is no memory for a snapshot of the group";
+        return RAFT_NOMEM;
     }
     raft_free(saved->base);  // ours, once it is loaded
     if (self.told_) self.told_();

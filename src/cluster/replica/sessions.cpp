@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cluster/replica/raft.hpp"
+#include "cluster/replica/raft_loop.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -12,15 +12,6 @@ using namespace backend::group;
 constexpr std::size_t most_waiting = most_answer;  // bytes that a follower has not taken
 constexpr std::size_t read_at_once = 65536;
 constexpr std::size_t most_sessions = 4096;
-
-uv_stream_t* stream(uv_tcp_t* s) { return reinterpret_cast<uv_stream_t*>(s); }
-
-std::string sign() {
-    std::string all(4, '\0');
-    all[0] = 1;
-    all.push_back(static_cast<char>(outcome::alive));
-    return all;
-}
 
 }  // namespace
 
@@ -47,23 +38,12 @@ void session::end() {
 }
 
 bool session::send(std::string bytes) {
-    struct outgoing {
-        uv_write_t request{};
-        std::string bytes;
-        std::weak_ptr<session> of;
+    const std::size_t size = bytes.size();
+    const auto sent = [of = weak_from_this(), size] {
+        if (const auto one = of.lock()) one->waiting_bytes_ -= size;
     };
-    auto mine = std::make_unique<outgoing>();
-    mine->bytes = std::move(bytes);
-    mine->of = weak_from_this();
-    mine->request.data = mine.get();
-    uv_buf_t all = ::uv_buf_init(mine->bytes.data(), static_cast<unsigned>(mine->bytes.size()));
-    const int failed = ::uv_write(&mine->request, stream(socket_), &all, 1, [](uv_write_t* w, int) {
-        const std::unique_ptr<outgoing> sent{static_cast<outgoing*>(w->data)};
-        if (const auto one = sent->of.lock()) one->waiting_bytes_ -= sent->bytes.size();
-    });
-    if (failed != 0) return false;
-    waiting_bytes_ += mine->bytes.size();
-    static_cast<void>(mine.release());
+    if (!write(*socket_, std::move(bytes), sent)) return false;
+    waiting_bytes_ += size;
     return true;
 }
 
@@ -124,9 +104,13 @@ void sessions::take(uv_tcp_t* socket) {
 }
 
 void sessions::look_at_clock() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_sign_) return;
+    next_sign_ = now + sign_of_life;
     for (auto next = all_.begin(); next != all_.end();) {
         const std::shared_ptr<session> one = *next++;
-        if ((one->asked_ || one->follows) && one->waiting_bytes_ == 0) static_cast<void>(one->tell(sign()));
+        if ((one->asked_ || one->follows) && one->waiting_bytes_ == 0)
+            static_cast<void>(one->tell(frame(outcome::alive, nothing{})));
     }
 }
 

@@ -6,6 +6,7 @@
 // Thread safety: none; the loop's thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -61,7 +62,7 @@ public:
 
     /// A connection that has been welcomed; closes and frees it.
     void take(uv_tcp_t* socket);
-    /// A sign of life to those that wait (P2).
+    /// Now and then: a sign of life to those that wait (P2).
     void look_at_clock();
     template <class F>
     void each_follower(F&& what) {
@@ -76,6 +77,7 @@ public:
 private:
     friend class session;
     serve serve_;
+    std::chrono::steady_clock::time_point next_sign_{};
     std::list<std::shared_ptr<session>> all_;
 };
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cluster/replica/bytes.hpp"
 #include "cluster/replica/fault.hpp"
+#include "wire/bytes.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
@@ -20,17 +20,22 @@ std::string encoded(const raft_configuration& c) {
 }
 
 /// As raft_configuration_encode has made it: format (1), count (8), each server's number (8), address up to a zero, and
-/// role (1).
+/// role (1); then zeros, up to a whole word.
 int decode(std::string_view bytes, raft_configuration& into) {
     raft_configuration_init(&into);
-    reader in{bytes};
-    if (in.number8() != 1) return RAFT_MALFORMED;
-    const std::uint64_t servers = in.number64();
+    wire::reader in{bytes};
+    std::uint8_t format = 0;
+    std::uint64_t servers = 0;
+    in(format);
+    in(servers);
+    if (format != 1) return RAFT_MALFORMED;
     for (std::uint64_t i = 0; i < servers && in.good(); ++i) {
-        const raft_id id = in.number64();
+        raft_id id = 0;
         std::string address;
-        for (std::uint8_t c = in.number8(); c != 0; c = in.number8()) address.push_back(static_cast<char>(c));
-        const int role = in.number8();
+        std::uint8_t role = 0;
+        in(id);
+        for (char c = 0; in(c), c != 0;) address.push_back(c);
+        in(role);
         if (!in.good()) return RAFT_MALFORMED;
         if (const int failed = raft_configuration_add(&into, id, address.c_str(), role); failed != 0) return failed;
     }

@@ -17,7 +17,6 @@ using namespace backend::group;
 constexpr std::uint64_t patience_ms = 2000;  // with a hello, and with its answer
 
 uv_handle_t* handle(uv_tcp_t* s) { return reinterpret_cast<uv_handle_t*>(s); }
-uv_stream_t* stream(uv_tcp_t* s) { return reinterpret_cast<uv_stream_t*>(s); }
 
 uv_tcp_t* make_socket(uv_loop_t* loop) {
     auto* const made = static_cast<uv_tcp_t*>(raft_malloc(sizeof(uv_tcp_t)));
@@ -32,32 +31,6 @@ sockaddr_in number_of(const std::string& address) {
     sockaddr_in to{};
     if (parse_member_address(address, host, port)) ::uv_ip4_addr(host.c_str(), port, &to);
     return to;
-}
-
-/// Bytes that are on their way; goes when they are sent, or the connection has ended.
-struct outgoing {
-    uv_write_t request{};
-    std::string bytes;
-
-    static bool send(uv_tcp_t* to, std::string bytes) {
-        auto mine = std::make_unique<outgoing>();
-        mine->bytes = std::move(bytes);
-        mine->request.data = mine.get();
-        uv_buf_t all = ::uv_buf_init(mine->bytes.data(), static_cast<unsigned>(mine->bytes.size()));
-        if (::uv_write(&mine->request, stream(to), &all, 1,
-                       [](uv_write_t* w, int) { delete static_cast<outgoing*>(w->data); }) != 0)
-            return false;
-        static_cast<void>(mine.release());
-        return true;
-    }
-};
-
-std::string welcome_frame(const welcome& w) {
-    std::string all(4, '\0');
-    wire::writer{all}(w);
-    const auto length = static_cast<std::uint32_t>(all.size() - 4);
-    std::memcpy(all.data(), &length, 4);
-    return all;
 }
 
 }  // namespace
@@ -171,7 +144,7 @@ struct transport::body {
         answer.self = own.id;
         answer.text = refusal_of(said);
         answer.refused = answer.text.empty() ? 0 : 1;
-        if (!outgoing::send(h.socket, welcome_frame(answer))) return end(h, RAFT_NOCONNECTION);
+        if (!write(*h.socket, frame(answer))) return end(h, RAFT_NOCONNECTION);
         if (answer.refused != 0) {
             if (said.who == speaker::member) complain(said.self, address + " was refused: it " + answer.text);
             h.over = true;
@@ -226,7 +199,7 @@ struct transport::body {
         ours.self = own.id;
         ours.meant = h.meant;
         ours.text_length = static_cast<std::uint32_t>(own.address.size());
-        if (!outgoing::send(h.socket, wire::encode(ours) + own.address)) return end(h, RAFT_NOCONNECTION);
+        if (!write(*h.socket, wire::encode(ours) + own.address)) return end(h, RAFT_NOCONNECTION);
         read(h, 4);
     }
     void hear_welcome(half& h) {

@@ -13,8 +13,9 @@ fail() {
     tail -n 5 "$folder"/*.log >&2 || true
     exit 1
 }
-# free_port: nobody's, for now
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# An address of loopback that no other process uses, since none other has this one's number: the kernel cannot give its
+# ports away before a member listens there.
+home=127.$((1 + ($$ >> 16))).$(($$ >> 8 & 255)).$(($$ & 255))
 # says <status> <text> <command>...
 says() {
     local status=0 text
@@ -31,7 +32,7 @@ until_well() {
     fail "never: $* $(cat "$folder/out")"
 }
 
-a=127.0.0.1:$(free_port) b=127.0.0.1:$(free_port) c=127.0.0.1:$(free_port)
+a=$home:7001 b=$home:7002 c=$home:7003
 "$tutti" member run --folder "$folder/a" --listen "$a" --new-group >"$folder/a.log" 2>&1 &
 pids+=($!)
 until_well "$tutti" member status --group "$a"
@@ -51,13 +52,21 @@ says 1 "cannot be reached" "$tutti" member status --group "$b,$c"
 says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.3
 says 2 "is no member" "$tutti" member remove 127.0.0.1:1 --group "$b"
 says 0 "is a member no more" "$tutti" member remove "$a" --group "$b"
-says 0 '"leader": "127.0.0.1' "$tutti" member status --group "$c" --json
+says 0 '"leader": "127.' "$tutti" member status --group "$c" --json
 
 # SIGTERM ends a member in good order.
 kill -TERM "${pids[2]}"
 wait "${pids[2]}" || fail "status $? after SIGTERM"
 grep -q '"ended"\|ended' "$folder/c.log" || fail "it does not say that it has ended"
 says 1 "which is no majority" "$tutti" member status --group "$b"
+
+# One that nobody can let in ends all the same.
+"$tutti" member run --folder "$folder/e" --listen "$home:7004" --join "$b" >"$folder/e.log" 2>&1 &
+pids+=($!)
+joins() { grep -q "not let in yet" "$folder/e.log"; }
+until_well joins
+kill -TERM "${pids[-1]}"
+timeout 20 tail --pid="${pids[-1]}" -f /dev/null || fail "it does not end while it waits to be let in"
 
 says 1 "say whether" "$tutti" member run --folder "$folder/d" --listen 127.0.0.1:1
 says 1 "loopback" "$tutti" member run --folder "$folder/d" --listen 10.0.0.1:7001 --new-group

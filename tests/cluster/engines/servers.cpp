@@ -311,6 +311,8 @@ bool process::has_ended() const { return id_ == 0 || is_gone(id_); }
 
 void process::send(int signal) const {
     for (const pid_t p : all()) ::kill(p, signal);
+    int how = 0;
+    while (signal == SIGSTOP && ::waitpid(id_, &how, WUNTRACED) == id_ && !WIFSTOPPED(how)) {}
 }
 
 void process::end() {

@@ -24,6 +24,7 @@ public:
         std::swap(id_, other.id_);
         return *this;
     }
+    /// SIGSTOP: returns when no thread of it runs any more, which is some time after the signal.
     void send(int signal) const;
     /// kill -9, and waits for it.
     void end();

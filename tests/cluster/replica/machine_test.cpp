@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/replica/fault.hpp"
+#include "cluster/replica/sealed.hpp"
 #include "support/effort.hpp"
 
 namespace {
@@ -283,9 +284,7 @@ TEST(replica_machine, hostile_entries_are_judged_alike) {
         for (std::uint64_t n = 1 + dice() % 4; n > 0; --n)
             bytes[3 + dice() % (bytes.size() - 3)] = static_cast<char>(dice());
         if (dice() % 3 == 0) bytes.resize(3 + dice() % bytes.size());
-        replica::writer sum;
-        sum.number64(replica::checksum(bytes));
-        bytes += sum.written();
+        replica::seal(bytes);
         machine one, two;
         commit(one, {}, {{"a", true, "1"}});
         commit(two, {}, {{"a", true, "1"}});
@@ -316,9 +315,8 @@ TEST(replica_machine, a_snapshot_that_nobody_has_saved_is_refused_and_changes_no
     }
     // With a checksum that fits: a count that promises more, versions of the future, a record twice.
     const auto summed = [](std::string bytes) {
-        replica::writer sum;
-        sum.number64(replica::checksum(bytes));
-        return bytes + sum.written();
+        replica::seal(bytes);
+        return bytes;
     };
     const std::string body = good.substr(0, good.size() - 8);
     const std::size_t records = 12 + 8;

@@ -239,7 +239,7 @@ def check_owner_stopped(arguments):
         at_three = next(i for i in range(ACCOUNTS) if there[i] == 2)
         asleep = Asking(one, "await_there", at_three, 10**9)
         until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
-        three.process.send_signal(signal.SIGSTOP)
+        three.stop()
         asked = [Asking(s, "put", at_three, 1) for s in (one, two) for _ in range(4)]
         for a in [asleep, *asked]:
             text = str(a.end())
@@ -270,7 +270,7 @@ def check_caller_stopped(arguments):
         asleep = Asking(one, "await_there", at_two[0], 10**9)
         until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
         before = two.client().info()["procedure_await_there"]["GONE"]
-        one.process.send_signal(signal.SIGSTOP)
+        one.stop()
         asked = [Asking(one, "put", at_two[1], 1) for _ in range(4)]
         until("its call ends there", lambda: two.client().info()["procedure_await_there"]["GONE"] == before + 1)
         demand(int(three.call("where", at_two[0])) == 1, "the others do not serve each other any more")

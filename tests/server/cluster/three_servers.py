@@ -77,6 +77,11 @@ class Server:
     def call(self, *words):
         return self.client().execute_command("CALL", *words)
 
+    def stop(self):
+        """Until SIGCONT. Its threads go on for some time after the signal, and not after the kernel has told us."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
+
     def end(self, how):
         self.process.send_signal(how)
         return self.process.wait(PATIENCE)
@@ -200,8 +205,7 @@ def run(servers, executor):
     look()
 
     # What each server can have while the last node does not answer.
-    three.process.send_signal(signal.SIGSTOP)
-    os.waitpid(three.process.pid, os.WUNTRACED)  # its threads go on for some time after the signal
+    three.stop()
     answers = {}
 
     def ask(i):
