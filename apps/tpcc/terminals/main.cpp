@@ -23,7 +23,7 @@ load::address address_of(const std::string& given) {
     return {given.substr(0, colon), given.substr(colon + 1)};
 }
 
-std::variant<wanted_run, cli::help_text> parse_command_line(int argc, const char* const* argv) {
+std::variant<wanted_run, cli::help_text> plan_of(int argc, const char* const* argv) {
     CLI::App app{"Terminals of TPC-C at servers that are nodes of a cluster: the standard mix, without think times; and\n"
                  "whether what was acknowledged is there, and the consistency conditions hold.",
                  "tutti-tpcc-terminals"};
@@ -106,6 +106,6 @@ int run_terminals(wanted_run options) {
 
 int main(int argc, char** argv) {
     return cli::run_program(
-        "tutti-tpcc-terminals", "give less to --terminals", [&] { return parse_command_line(argc, argv); },
+        "tutti-tpcc-terminals", "give less to --terminals", [&] { return plan_of(argc, argv); },
         [](const wanted_run& options) { return run_terminals(options); });
 }
