@@ -31,7 +31,7 @@ enum class moment {
 };
 
 /// Compares everything, by scanning every table; about a second for ten warehouses.
-/// @param among  of these warehouses alone, after a loss; empty: of all. A customer whose row is gone has no id
+/// @param among  of these warehouses alone, after a loss; empty: of all
 /// REQUIRES: no transaction runs on the database.
 [[nodiscard]] std::vector<verdict> check_consistency(const database& db, moment when,
                                                      std::span<const warehouse_id> among = {});

@@ -66,15 +66,19 @@ void client::pause(unsigned turn) {
 
 void client::live() {
     while (!tally_.over) {
-        reads_ = dice_.below(100) < plan_.reads;
+        reads_ = dice_.below(100) < pattern_.reads_of_100().value_or(plan_.reads);
         operations_.clear();
         for (unsigned i = 0; i < plan_.inner; ++i) operations_.push_back(dice_.next());
         const std::uint64_t began = mesh_.network().now();
         // Each open operation is a transaction by itself; of the others all are one.
         const std::size_t together = plan_.nesting == nesting::open ? 1 : operations_.size();
-        for (std::size_t first = 0; first < operations_.size() && !tally_.over; first += together) {
-            for (unsigned turn = 1; !attempt_once(first, first + together) && !tally_.over; ++turn) pause(turn);
+        const unsigned parts = pattern_.parts(dice{operations_.front()}, reads_);
+        for (part_ = 0; part_ < parts; ++part_) {
+            for (std::size_t first = 0; first < operations_.size() && !tally_.over; first += together) {
+                for (unsigned turn = 1; !attempt_once(first, first + together) && !tally_.over; ++turn) pause(turn);
+            }
         }
+        if (tally_.counts) tally_.parts += parts - 1;
         if (tally_.counts) tally_.latencies.push_back(mesh_.network().now() - began);
     }
 }
@@ -104,7 +108,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
             marks_.resize(i - first);
             marks_.push_back(mark_here());
             try {
-                pattern_.run(block_, dice{operations_[i]}, reads_);
+                pattern_.run_part(block_, dice{operations_[i]}, reads_, part_);
             } catch (const overtaken&) {
                 good = false;
             }

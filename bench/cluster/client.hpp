@@ -17,6 +17,7 @@ namespace bench::cluster {
 struct tally {
     bool counts = false, over = false;
     std::uint64_t attempts = 0, rewinds = 0, round_trips = 0;
+    std::uint64_t parts = 0;               ///< beyond the first of each operation that is several transactions
     std::vector<std::uint64_t> latencies;  ///< one for each transaction
 };
 
@@ -68,6 +69,7 @@ private:
     block block_;
     dice dice_;
     bool reads_ = false;                     // the transaction that runs
+    unsigned part_ = 0;                      // of its operation
     std::vector<std::uint64_t> operations_;  // what each of its operations draws from
     std::vector<mark> marks_;
 };

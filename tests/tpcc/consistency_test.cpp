@@ -153,7 +153,8 @@ TEST_F(tpcc_consistency, condition_13_sees_stock_that_nobody_took) {
 }
 
 TEST_F(tpcc_consistency, condition_13_sees_a_line_that_took_nothing) {
-    new_order_input in{.warehouse = 1, .district = 3, .customer = 5, .entered = 1, .line_count = 5, .all_local = false};
+    new_order_input in{
+        .warehouse = 1, .district = 3, .customer = 5, .entered = 1, .line_count = 5, .all_local = false, .lines = {}};
     for (int l = 0; l < 5; ++l) in.lines[static_cast<std::size_t>(l)] = {l + 1, l == 4 ? 2 : 1, 2};
     ASSERT_TRUE(new_order(*db, in).result);
     EXPECT_EQ(violated(*db), conditions{});
@@ -177,11 +178,8 @@ TEST_F(tpcc_consistency, after_a_loss_looks_at_what_is_left) {
         return which;
     };
     db->warehouse_at(2).ytd.store(5);
-    c.id = 0;
+    EXPECT_EQ(left_violated(), conditions{}) << "of a warehouse that is gone";
     c.ytd_payment.store(c.ytd_payment.load() + 1);
-    EXPECT_EQ(left_violated(), conditions{}) << "of a warehouse, and of a customer, that is gone";
-    customer& there = db->customer_at(1, 3, 6);
-    there.ytd_payment.store(there.ytd_payment.load() + 1);
     EXPECT_EQ(left_violated(), conditions{12});
 }
 

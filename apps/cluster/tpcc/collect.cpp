@@ -1,5 +1,4 @@
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include <tutti/tutti.hpp>
@@ -21,7 +20,7 @@ struct district_copy {
     district_id district = 0;
     order_id next = 0;
     tpcc::remote::payments booked;
-    std::vector<std::optional<customer_copy>> customers;
+    std::vector<customer_copy> customers;
     std::vector<std::pair<order_id, order_row>> orders;
     std::vector<std::vector<std::pair<int, line_row>>> lines;  // of each of them
     std::vector<new_order_row> new_orders;
@@ -40,7 +39,8 @@ void read_counts(tx& t, const tables& from, std::vector<warehouse_copy>& all) {
     wanted rows;
     for (const warehouse_copy& w : all) {
         rows << from.ytd_of(w.id);
-        for (const district_copy& d : w.districts) rows << from.numbers_of(w.id, d.district) << from.payments_of(w.id, d.district);
+        for (const district_copy& d : w.districts)
+            rows << from.numbers_of(w.id, d.district) << from.payments_of(w.id, d.district);
     }
     rows.open(t, from);
     for (warehouse_copy& w : all) {
@@ -84,13 +84,14 @@ void read_orders(tx& t, const tables& from, std::vector<warehouse_copy>& all) {
     });
 }
 
-/// The rows that other warehouses write, too.
-void read_shared(tx& t, const tables& from, const scale& size, std::vector<warehouse_copy>& all) {
+/// Rows whose number the load has fixed.
+void read_fixed(tx& t, const tables& from, const scale& size, std::vector<warehouse_copy>& all) {
     wanted rows;
     for (const warehouse_copy& w : all) {
         for (item_id i = 1; i <= size.items; ++i) rows << from.stock_at(w.id, i);
         for (const district_copy& d : w.districts) {
-            for (customer_id c = 1; c <= size.customers_per_district; ++c) rows << from.customer_at(w.id, d.district, c);
+            for (customer_id c = 1; c <= size.customers_per_district; ++c)
+                rows << from.customer_at(w.id, d.district, c);
         }
     }
     rows.open(t, from);
@@ -99,21 +100,9 @@ void read_shared(tx& t, const tables& from, const scale& size, std::vector<wareh
         for (district_copy& d : w.districts) {
             for (customer_id c = 1; c <= size.customers_per_district; ++c) {
                 const customer_row& row = from.customer_at(w.id, d.district, c).read(t);
-                d.customers.push_back(customer_copy{row.balance, row.ytd_payment});
+                d.customers.push_back({row.balance, row.ytd_payment});
             }
         }
-    }
-}
-
-/// None where the customer is gone.
-std::optional<customer_copy> read_customer(const tables& from, warehouse_id w, district_id d, customer_id c) {
-    try {
-        return tutti::atomically({.name = "collect customer"}, [&](tx& t) {
-            const customer_row& row = from.customer_at(w, d, c).read(t);
-            return customer_copy{row.balance, row.ytd_payment};
-        });
-    } catch (const tutti::cluster::node_lost&) {
-        return std::nullopt;
     }
 }
 
@@ -131,13 +120,12 @@ void fill(district& to, const district_copy& from) {
     to.ytd.store(from.booked.ytd);
     to.next_order.store(from.next);
     for (std::size_t i = 0; i < from.customers.size(); ++i) {
-        if (!from.customers[i]) continue;
         customer& c = to.customers[i];
         c.id = static_cast<customer_id>(i + 1);
         c.district = to.id;
         c.warehouse = to.warehouse;
-        c.balance.store(from.customers[i]->balance);
-        c.ytd_payment.store(from.customers[i]->ytd_payment);
+        c.balance.store(from.customers[i].balance);
+        c.ytd_payment.store(from.customers[i].ytd_payment);
     }
     for (std::size_t i = 0; i < from.orders.size(); ++i) {
         const auto& [number, row] = from.orders[i];
@@ -183,33 +171,17 @@ std::unique_ptr<database> database_of(const std::vector<warehouse_copy>& all, co
 }  // namespace
 
 std::unique_ptr<database> collect(const tables& from, const scale& size, int warehouses,
-                                  const nurand_constants& constants) {
-    std::vector<warehouse_id> which(static_cast<std::size_t>(warehouses));
-    std::iota(which.begin(), which.end(), 1);
+                                  const nurand_constants& constants, std::span<const warehouse_id> which) {
+    std::vector<warehouse_id> every(which.empty() ? static_cast<std::size_t>(warehouses) : 0);
+    std::iota(every.begin(), every.end(), 1);
+    if (which.empty()) which = every;
     const auto all = tutti::atomically({.name = "collect", .read_only = true}, [&](tx& t) {
         std::vector<warehouse_copy> copies = copies_of(which);
         read_counts(t, from, copies);
-        read_shared(t, from, size, copies);
+        read_fixed(t, from, size, copies);
         read_orders(t, from, copies);
         return copies;
     });
-    return database_of(all, size, warehouses, constants);
-}
-
-std::unique_ptr<database> collect_left(const tables& from, const scale& size, int warehouses,
-                                       const nurand_constants& constants, std::span<const warehouse_id> which) {
-    auto all = tutti::atomically({.name = "collect"}, [&](tx& t) {
-        std::vector<warehouse_copy> copies = copies_of(which);
-        read_counts(t, from, copies);
-        read_orders(t, from, copies);
-        return copies;
-    });
-    for (warehouse_copy& w : all) {
-        for (district_copy& d : w.districts) {
-            for (customer_id c = 1; c <= size.customers_per_district; ++c)
-                d.customers.push_back(read_customer(from, w.id, d.district, c));
-        }
-    }
     return database_of(all, size, warehouses, constants);
 }
 

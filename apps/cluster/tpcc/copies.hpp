@@ -13,20 +13,15 @@ namespace tpcc::remote {
 /// work. REQUIRES: no other transaction runs on `from`.
 void publish(const database& from, const tables& to, unsigned part = 0, unsigned of = 1);
 
-/// The same of all items, and of these warehouses with all that belongs to them: where objects move to who writes them,
-/// these are then together.
-void publish_here(const database& from, const tables& to, std::span<const warehouse_id> warehouses);
+/// The same of all items, and of these warehouses with all that belongs to them.
+void publish_warehouses(const database& from, const tables& to, std::span<const warehouse_id> which);
 
 /// All that the consistency conditions look at, read in one block, so at one instant. Rows are looked for a little
 /// beyond the numbers that there should be, too.
+/// @param which  warehouses, where the rows of others are gone; empty: all
+/// @throws tutti::cluster::node_lost  when a row of them is gone
 [[nodiscard]] std::unique_ptr<database> collect(const tables& from, const scale& size, int warehouses,
-                                                const nurand_constants& constants);
-
-/// Of these warehouses what is left when nodes are gone: all but the stock, and customers unless they are gone, whose
-/// copies then have no id. For moment::after_loss. Several blocks: nothing else may run.
-/// @throws tutti::cluster::node_lost  when something else of them is gone
-[[nodiscard]] std::unique_ptr<database> collect_left(const tables& from, const scale& size, int warehouses,
-                                                     const nurand_constants& constants,
-                                                     std::span<const warehouse_id> which);
+                                                const nurand_constants& constants,
+                                                std::span<const warehouse_id> which = {});
 
 }  // namespace tpcc::remote

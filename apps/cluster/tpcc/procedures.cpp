@@ -9,8 +9,7 @@
 // A call is about its warehouse, so it runs on the server that has it, whichever was asked. What it touches of other
 // warehouses, the stock of remote order lines and customers who pay elsewhere, it commits across nodes.
 //
-// Settings: warehouses (as many as servers), seed, shrink (100). With `placement = "writer"` the rows of a warehouse are
-// together on the server that has loaded it; with "home" they are anywhere.
+// Settings: warehouses (as many as servers), seed, shrink (100).
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -43,7 +42,8 @@ std::tuple<long, long, cents> counts_of(const tables& rows, warehouse_id w) {
     return tutti::atomically({.name = "counts"}, [&](tutti::tx& t) {
         wanted all;
         all << rows.ytd_of(w);
-        for (district_id d = 1; d <= districts_per_warehouse; ++d) all << rows.numbers_of(w, d) << rows.payments_of(w, d);
+        for (district_id d = 1; d <= districts_per_warehouse; ++d)
+            all << rows.numbers_of(w, d) << rows.payments_of(w, d);
         all.open(t, rows);
         long orders = 0, paid = 0;
         for (district_id d = 1; d <= districts_per_warehouse; ++d) {
@@ -58,11 +58,9 @@ using shown_verdict = std::tuple<int, std::uint64_t, std::uint64_t, std::string>
 
 std::vector<shown_verdict> check(const database_here& db, const std::vector<warehouse_id>& left) {
     const scale& size = db.size.size;
-    const auto copies = left.empty() ? collect(db.rows, size, db.size.warehouses, db.constants)
-                                     : collect_left(db.rows, size, db.size.warehouses, db.constants, left);
+    const auto copies = collect(db.rows, size, db.size.warehouses, db.constants, left);
     std::vector<shown_verdict> all;
-    for (const verdict& v :
-         check_consistency(*copies, left.empty() ? moment::after_run : moment::after_loss, left)) {
+    for (const verdict& v : check_consistency(*copies, left.empty() ? moment::after_run : moment::after_loss, left)) {
         all.emplace_back(v.condition, v.compared, v.violated, v.first_violation);
     }
     return all;
@@ -84,19 +82,18 @@ void inject(const registry& /*from*/) {}
 void add_procedures(registry& server) {
     const tutti::cluster::node& n = server.cluster();
     inject(server);
-    const served::extent how = served::extent::of(server, {.warehouses = static_cast<int>(n.nodes()), .shrink = 100, .size = {}});
-    const auto db = std::make_shared<database_here>(tables{n, static_cast<int>(n.number())}, how,
+    const served::extent how =
+        served::extent::of(server, {.warehouses = static_cast<int>(n.nodes()), .shrink = 100, .size = {}});
+    const auto db = std::make_shared<database_here>(tables{n, spread::by_warehouse}, how,
                                                     nurand_constants::from_seed(static_cast<std::uint64_t>(how.seed)));
     load_together(db->rows, how);
     const reader read{how.size, how.warehouses};
-    // W_NAME and its like are written once, by whoever loads the warehouse: so this object stays there.
     const auto at = [rows = db->rows](int w) { return rows.warehouse_at(w).id(); };
 
     server.add(
         "new_order", {.priority = of_new_order},
         [db, read](int w, int d, int c, const std::vector<int>& lines) {
-            const auto done =
-                db->counts.count(profile::new_order, new_order(db->rows, read.order(w, d, c, lines)));
+            const auto done = db->counts.count(profile::new_order, new_order(db->rows, read.order(w, d, c, lines)));
             using shown = std::pair<order_id, cents>;
             return done ? std::optional<shown>{{done->order, done->total}} : std::nullopt;
         },
@@ -137,8 +134,8 @@ void add_procedures(registry& server) {
         for (const int w : left) static_cast<void>(read.warehouse(w));
         return check(*db, left);
     });
-    server.add("counts", {.priority = of_payment}, [db, read](int w) { return counts_of(db->rows, read.warehouse(w)); },
-               at);
+    server.add(
+        "counts", {.priority = of_payment}, [db, read](int w) { return counts_of(db->rows, read.warehouse(w)); }, at);
     server.add("place", {.priority = of_payment}, [&n](int) { return n.number(); }, at);
 }
 

@@ -131,10 +131,10 @@ void publish(const database& from, const tables& to, unsigned part, unsigned of)
     all.flush();
 }
 
-void publish_here(const database& from, const tables& to, std::span<const warehouse_id> warehouses) {
+void publish_warehouses(const database& from, const tables& to, std::span<const warehouse_id> which) {
     loader all{to, 0, 1};
     add_items(all, from, to);
-    for (const warehouse_id w : warehouses) add_warehouse(all, from.warehouse_at(w), to);
+    for (const warehouse_id w : which) add_warehouse(all, from.warehouse_at(w), to);
     all.flush();
 }
 

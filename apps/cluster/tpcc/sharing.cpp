@@ -63,7 +63,7 @@ std::vector<warehouse_id> warehouses_of(const tutti::cluster::node& n, int of) {
 void load_together(const tables& to, const served::extent& how) {
     if (claim(to, how)) {
         const auto rows = populate(how.size, how.warehouses, static_cast<std::uint64_t>(how.seed), 1);
-        publish_here(*rows, to, warehouses_of(to.node(), how.warehouses));
+        publish_warehouses(*rows, to, warehouses_of(to.node(), how.warehouses));
         tutti::atomically({.name = "loaded"}, [&](tx& t) { ++to.record().write(t).loaded; });
     }
     await_all(to);

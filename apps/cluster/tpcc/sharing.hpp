@@ -8,7 +8,7 @@
 
 namespace tpcc::remote {
 
-/// The warehouses that a server loads: where objects move to their writers, and calls to the objects, they stay with it.
+/// The warehouses that a server loads: those that spread::by_warehouse gives its node.
 [[nodiscard]] std::vector<warehouse_id> warehouses_of(const tutti::cluster::node& n, int of);
 
 /// Loads this server's part, and returns when the parts of all servers are there. Over an engine, which keeps what it

@@ -24,9 +24,10 @@ load::address address_of(const std::string& given) {
 }
 
 std::variant<wanted_run, cli::help_text> plan_of(int argc, const char* const* argv) {
-    CLI::App app{"Terminals of TPC-C at servers that are nodes of a cluster: the standard mix, without think times; and\n"
-                 "whether what was acknowledged is there, and the consistency conditions hold.",
-                 "tutti-tpcc-terminals"};
+    CLI::App app{
+        "Terminals of TPC-C at servers that are nodes of a cluster: the standard mix, without think times; and\n"
+        "whether what was acknowledged is there, and the consistency conditions hold.",
+        "tutti-tpcc-terminals"};
     app.footer("Exit status: 0 all is well, 1 a condition is broken or something went wrong, 2 bad usage.");
     wanted_run options;
     plan& how = options.how;
@@ -47,10 +48,12 @@ std::variant<wanted_run, cli::help_text> plan_of(int argc, const char* const* ar
 }
 
 /// By warehouse, the server whose node runs its calls.
-std::vector<std::size_t> nearest_of(const std::vector<server_report>& servers, const std::vector<std::uint64_t>& places) {
+std::vector<std::size_t> nearest_of(const std::vector<server_report>& servers,
+                                    const std::vector<std::uint64_t>& places) {
     std::vector<std::size_t> all;
     for (const std::uint64_t node : places) {
-        const auto at = std::ranges::find_if(servers, [node](const server_report& s) { return s.before->node == node; });
+        const auto at =
+            std::ranges::find_if(servers, [node](const server_report& s) { return s.before->node == node; });
         if (at == servers.end())
             throw cli::command_line_error{fmt::format("a warehouse is on node {}: name its server, too", node)};
         all.push_back(static_cast<std::size_t>(at - servers.begin()));
@@ -64,7 +67,6 @@ bool inspect(const plan& how, const result& r, const std::vector<server_report>&
     const auto after = count_rows(how.servers, static_cast<int>(before.size()));
     const comparison made = compare(r, before, after);
     fmt::print("\n{}", made.text);
-    // Where a node is gone, rows of any warehouse may be: it may have written them last.
     const bool lost = std::ranges::any_of(servers, [](const auto& s) { return s.after && s.after->nodes_lost != 0; });
     std::vector<warehouse_id> left;
     for (std::size_t i = 0; i < after.size() && lost; ++i) {
