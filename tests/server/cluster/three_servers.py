@@ -54,10 +54,13 @@ class Server:
                         self.path("port"), "--executor", executor, "--workers", "1" if executor == "preemptive" else "4",
                         "--metrics-port", "0", *options]
         self.process = subprocess.Popen(self.command, stdout=open(self.path("out"), "ab"), stderr=subprocess.STDOUT,
-                                        env={**os.environ, "TUTTI_CLUSTER_SELF": str(number)})
+                                        env={**os.environ, **self.environment()})
 
     def configured(self, addresses):
         return f"nodes = [{addresses}]\npatience = {NODE_PATIENCE_MS}\nconnect-within = 30000\n{self.configuration}\n"
+
+    def environment(self):
+        return {"TUTTI_CLUSTER_SELF": str(self.number)}
 
     def path(self, what):
         return os.path.join(self.folder, f"server-{self.number}.{what}")
