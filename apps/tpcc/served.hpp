@@ -27,8 +27,8 @@ enum priority : int { of_delivery = 1, of_stock_level = 2, of_new_order = 3, of_
 template <class N>
 N within(N value, std::type_identity_t<N> low, std::type_identity_t<N> high, const char* what) {
     if (value < low || value > high) {
-        throw bad_argument{std::string{what} + " is from " + std::to_string(low) + " to " + std::to_string(high) + ", not " +
-                           std::to_string(value)};
+        throw bad_argument{std::string{what} + " is from " + std::to_string(low) + " to " + std::to_string(high) +
+                           ", not " + std::to_string(value)};
     }
     return value;
 }

@@ -25,7 +25,7 @@ client::client(tutti::cluster::simulation::mesh& in, node_number at, std::uint16
       main_{main},
       fiber_{stack_bytes},
       work_{in.at(at), *this, slot},
-      block_{work_, [this](std::size_t objects) { work(objects * plan_.each.object); }},
+      block_{work_, how.singly, [this](std::size_t objects) { work(objects * plan_.each.object); }},
       dice_{how.seed * 0x10001 + number() + 1} {
     fiber_.prepare(&start, this);
 }
@@ -94,7 +94,10 @@ bool client::attempt_once(std::size_t first, std::size_t last) {
 
 bool client::commit() {
     if (!work_.writes()) return true;
-    if (work_.prepare(true) != outcome::good) return false;
+    if (work_.prepare(true) != outcome::good) {
+        tally_.at_commit += tally_.counts;
+        return false;
+    }
     work_.commit();
     return true;
 }
@@ -120,6 +123,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
             ++i;
             continue;
         }
+        count_conflict(first, std::min(i, last - 1));
         const auto to = way_back(first, std::min(i, last - 1));
         if (!to || ++rewinds > most_rewinds) return false;
         go_back(marks_[*to - first]);
@@ -127,6 +131,12 @@ bool client::run_operations(std::size_t first, std::size_t last) {
         i = *to;
     }
     return true;
+}
+
+void client::count_conflict(std::size_t first, std::size_t at) {
+    if (!tally_.counts) return;
+    ++tally_.running;
+    if (work_.standing() && marks_[at - first].opened <= *work_.standing()) ++tally_.inside;
 }
 
 std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) const {

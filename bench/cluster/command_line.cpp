@@ -29,6 +29,7 @@ std::variant<plan, cli::help_text> parse(int argc, const char* const* argv) {
                                           {"closed", nesting::closed},
                                           {"checkpoint", nesting::checkpoint},
                                           {"open", nesting::open}}));
+    app.add_flag("--singly", p.singly, "Objects are opened one after the other, and not in one trip");
     app.add_flag("--move", p.moves, "Objects move to the node that writes them");
     double milliseconds = 50, warm_up = 5;
     number("--milliseconds", milliseconds, 0.001, 1e6, "Of virtual time, that count");

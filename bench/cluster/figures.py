@@ -118,12 +118,12 @@ class Charts:
             ]
 
         panels = [
-            Panel(f"{title}{what}", "nodes", lines(warehouses), value)
+            Panel(f"{title}: {what}", "nodes", lines(warehouses), value, value == "per_second")
             for title, warehouses in (("1 warehouse", lambda n: 1), ("a warehouse a node", lambda n: n))
             for what, value in (
-                ("", "per_second"),
-                (": aborted attempts by transactions", "aborts"),
-                (": round trips a transaction", "round_trips"),
+                ("transactions/s", "per_second"),
+                ("aborts by transactions", "aborts"),
+                ("round trips", "round_trips"),
             )
         ]
         return Chart("6.8", "Figure 6.8: flat, TPC-C, a hundredth of its rows", "", panels)

@@ -107,6 +107,9 @@ private:
         const std::uint64_t due = (plan_.nesting == nesting::open ? f.operations : f.transactions) + tally_.parts;
         f.aborts = each(tally_.attempts - std::min(tally_.attempts, due));
         f.rewinds = each(tally_.rewinds);
+        f.at_commit = each(tally_.at_commit);
+        f.running = each(tally_.running);
+        f.inside = each(tally_.inside);
         f.round_trips = each(tally_.round_trips);
         f.messages = each(messages_);
         f.bytes = each(bytes_);

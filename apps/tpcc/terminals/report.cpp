@@ -38,9 +38,9 @@ std::string within(std::string_view what, std::uint64_t acknowledged, std::uint6
 }  // namespace
 
 std::string profile_table(const result& r, const std::vector<server_report>& servers) {
-    std::string out = fmt::format("{:<14}{:>10}{:>13}{:>9}{:>11}{:>11}{:>11}{:>11}{:>18}\n", "profile", "answered",
-                                  "rolled back", "errors", "mean us", "p50 us", "p99 us", "p99.9 us",
-                                  "restarts by calls");
+    std::string out =
+        fmt::format("{:<14}{:>10}{:>13}{:>9}{:>11}{:>11}{:>11}{:>11}{:>18}\n", "profile", "answered", "rolled back",
+                    "errors", "mean us", "p50 us", "p99 us", "p99.9 us", "restarts by calls");
     std::uint64_t answered = 0;
     std::map<std::string, std::uint64_t> errors;
     for (std::size_t p = 0; p < profile_count; ++p) {
@@ -65,21 +65,21 @@ std::string profile_table(const result& r, const std::vector<server_report>& ser
 }
 
 std::string server_table(const std::vector<server_report>& servers) {
-    std::string out = fmt::format("{:<24}{:>6}{:>11}{:>10}{:>10}{:>9}{:>10}{:>9}{:>12}\n", "server", "node", "forwarded",
-                                  "received", "declined", "unknown", "commits", "aborts", "round trips");
+    std::string out = fmt::format("{:<24}{:>6}{:>11}{:>10}{:>10}{:>9}{:>10}{:>9}{:>12}\n", "server", "node",
+                                  "forwarded", "received", "declined", "unknown", "commits", "aborts", "round trips");
     for (const server_report& s : servers) {
         if (!s.after) {
             out += fmt::format("{:<24}  gone\n", s.at.text());
             continue;
         }
-        const auto grew = [&s](std::uint64_t server_figures::*f) {
+        const auto grew = [&s](std::uint64_t server_figures::* f) {
             return (*s.after).*f - (s.before ? (*s.before).*f : 0);
         };
-        out += fmt::format("{:<24}{:>6}{:>11}{:>10}{:>10}{:>9}{:>10}{:>9}{:>12}\n", s.at.text(), s.after->node,
-                           grew(&server_figures::forwarded), grew(&server_figures::received),
-                           grew(&server_figures::declined), grew(&server_figures::unknown),
-                           grew(&server_figures::commits), grew(&server_figures::aborts),
-                           grew(&server_figures::round_trips));
+        out +=
+            fmt::format("{:<24}{:>6}{:>11}{:>10}{:>10}{:>9}{:>10}{:>9}{:>12}\n", s.at.text(), s.after->node,
+                        grew(&server_figures::forwarded), grew(&server_figures::received),
+                        grew(&server_figures::declined), grew(&server_figures::unknown), grew(&server_figures::commits),
+                        grew(&server_figures::aborts), grew(&server_figures::round_trips));
     }
     const std::uint64_t calls = growth(servers, [](const server_figures& f) {
         std::uint64_t all = 0;
@@ -115,7 +115,8 @@ comparison compare(const result& r, const std::vector<std::optional<warehouse_co
         all.payments += l.payments, all.unknown_payments += l.unknown_payments;
         there.orders += grew.orders, there.payments += grew.payments;
     }
-    if (!gone.empty()) made.text += fmt::format("rows of warehouses {} are gone with their server\n", fmt::join(gone, ", "));
+    if (!gone.empty())
+        made.text += fmt::format("rows of warehouses {} are gone with their server\n", fmt::join(gone, ", "));
     if (gone.size() == after.size()) return made;
     bool unused = true;
     made.text += within("New-Orders", all.orders, all.unknown_orders, there.orders, unused);

@@ -18,9 +18,9 @@ namespace {
 using clock = std::chrono::steady_clock;
 using instant = clock::time_point;
 
-constexpr std::chrono::milliseconds rest{10};      // after an error
-constexpr std::chrono::seconds patience{60};       // for answers, after the end
-constexpr const char* unknown_outcome = "UNKNOWN"; // as servers answer it
+constexpr std::chrono::milliseconds rest{10};       // after an error
+constexpr std::chrono::seconds patience{60};        // for answers, after the end
+constexpr const char* unknown_outcome = "UNKNOWN";  // as servers answer it
 
 struct terminal {
     terminal(const load::address& server, warehouse_id home, district_id at)
@@ -62,7 +62,8 @@ public:
 
     result go() {
         const instant begin = clock::now();
-        const instant end = begin + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{how_.seconds});
+        const instant end =
+            begin + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{how_.seconds});
         for (instant now = begin; now < end && lives(); now = clock::now()) {
             for (terminal& t : all_) {
                 if (t.wire && !t.waits && t.rests_until <= now) send(t);

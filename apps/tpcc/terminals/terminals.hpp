@@ -27,7 +27,7 @@ struct plan {
 /// What became of the calls of one profile.
 struct tally {
     std::uint64_t answered = 0;
-    std::uint64_t rolled_back = 0;  ///< of these: New-Orders of an item that does not exist
+    std::uint64_t rolled_back = 0;                ///< of these: New-Orders of an item that does not exist
     std::map<std::string, std::uint64_t> errors;  ///< by code
     std::uint64_t nanoseconds = 0;                ///< of those that were answered
     cli::histogram turnaround;
