@@ -13,7 +13,7 @@ namespace tpcc::remote {
 /// work. REQUIRES: no other transaction runs on `from`.
 void publish(const database& from, const tables& to, unsigned part = 0, unsigned of = 1);
 
-/// The same of all items, and of these warehouses with all that belongs to them.
+/// The same of these warehouses with all that belongs to them, and of all items that are this node's to load.
 void publish_warehouses(const database& from, const tables& to, std::span<const warehouse_id> which);
 
 /// All that the consistency conditions look at, read in one block, so at one instant. Rows are looked for a little

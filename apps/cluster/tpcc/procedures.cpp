@@ -9,7 +9,8 @@
 // A call is about its warehouse, so it runs on the server that has it, whichever was asked. What it touches of other
 // warehouses, the stock of remote order lines and customers who pay elsewhere, it commits across nodes.
 //
-// Settings: warehouses (as many as servers), seed, shrink (100).
+// Settings: warehouses (as many as servers), seed, shrink (100), spread (by-warehouse, or anywhere: each row has its home
+// where its key is hashed to, which shows what it is worth that the rows of a warehouse are together).
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -79,12 +80,19 @@ void inject(const registry& from) {
 void inject(const registry& /*from*/) {}
 #endif
 
+spread spread_of(const registry& from) {
+    const std::string name = from.setting("spread", "by-warehouse");
+    if (name == "by-warehouse") return spread::by_warehouse;
+    if (name == "anywhere") return spread::anywhere;
+    throw bad_argument{"spread is by-warehouse or anywhere, not '" + name + "'"};
+}
+
 void add_procedures(registry& server) {
     const tutti::cluster::node& n = server.cluster();
     inject(server);
     const served::extent how =
         served::extent::of(server, {.warehouses = static_cast<int>(n.nodes()), .shrink = 100, .size = {}});
-    const auto db = std::make_shared<database_here>(tables{n, spread::by_warehouse}, how,
+    const auto db = std::make_shared<database_here>(tables{n, spread_of(server)}, how,
                                                     nurand_constants::from_seed(static_cast<std::uint64_t>(how.seed)));
     load_together(db->rows, how);
     const reader read{how.size, how.warehouses};

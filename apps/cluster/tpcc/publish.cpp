@@ -133,7 +133,7 @@ void publish(const database& from, const tables& to, unsigned part, unsigned of)
 
 void publish_warehouses(const database& from, const tables& to, std::span<const warehouse_id> which) {
     loader all{to, 0, 1};
-    add_items(all, from, to);
+    if (to.loads_items()) add_items(all, from, to);
     for (const warehouse_id w : which) add_warehouse(all, from.warehouse_at(w), to);
     all.flush();
 }

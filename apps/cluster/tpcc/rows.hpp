@@ -112,6 +112,8 @@ public:
     explicit tables(const tutti::cluster::node& of, spread how = spread::anywhere) noexcept
         : node_{&of}, spread_{how} {}
     [[nodiscard]] const tutti::cluster::node& node() const noexcept { return *node_; }
+    /// Whether ITEM is this node's to load.
+    [[nodiscard]] bool loads_items() const noexcept { return spread_ == spread::by_warehouse || node_->number() == 0; }
 
     template <class T>
     using ref = tutti::cluster::ref<T>;

@@ -29,7 +29,7 @@ class Server:
         command = [options.bin / "tutti", "serve", options.bin / "tpcc-cluster-procedures.so", "--cluster", configuration]
         command += ["--port", "0", "--port-file", self.port_file, "--executor", options.executor]
         command += ["--workers", str(options.workers)] if options.workers else []
-        for name in ("warehouses", "shrink", "seed"):
+        for name in ("warehouses", "shrink", "seed", "spread"):
             command += ["--set", f"{name}={getattr(options, name)}"]
         with self.log.open("w", encoding="utf-8") as log:
             self.process = subprocess.Popen(list(map(str, command)), stdout=log, stderr=subprocess.STDOUT)
@@ -88,6 +88,8 @@ def parse_arguments():
     parser.add_argument("--seed", type=natural(0, 10**9), default=7, help="of rows and inputs (7)")
     parser.add_argument("--terminals", type=natural(1, 1000), default=10, help="of each warehouse (10)")
     parser.add_argument("--seconds", type=float, default=5.0, help="that they ask (5)")
+    parser.add_argument("--spread", choices=("by-warehouse", "anywhere"), default="by-warehouse",
+                        help="rows of a warehouse are together, or where their keys are hashed to (by-warehouse)")
     parser.add_argument("--near", action="store_true", help="each asks the server that has its warehouse")
     parser.add_argument("--kill", type=natural(0, 63), help="kill -9 this server half-way")
     parser.add_argument("--stop", type=natural(0, 63), help="end this server half-way in good order (SIGTERM)")
