@@ -1,4 +1,4 @@
-// The consistency conditions of clause 3.3.2, and one more: the specification says nothing of stock, so a New-Order that
+// The consistency conditions of clause 3.3.2, and one more: the specification's say nothing of stock, so a New-Order that
 // takes nothing out of it would go unseen.
 #pragma once
 

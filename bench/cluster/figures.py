@@ -61,7 +61,7 @@ class Charts:
         # falls behind slowly. A quick run sees neither.
         self.aged, self.settled = (5, 5) if quick else (1000, 60)
         # Its transactions are long, and its rows many: so all move by then, and a point has some hundreds at least.
-        self.long = 20 if quick else 200
+        self.long = 20 if quick else 60
         flat = {"6.1": "bank", "6.2": "list", "6.3": "skiplist", "6.4": "tree", "6.5": "hash"}
         flat |= {"6.6": "vacation", "6.7": "loan"}
         nested = {"6.9": ("bank", 200), "6.10": ("list", 50), "6.11": ("skiplist", 50), "6.12": ("hash", 300)}

@@ -9,7 +9,7 @@
 // A call is about its warehouse, so it runs on the server that has it, whichever was asked. What it touches of other
 // warehouses, the stock of remote order lines and customers who pay elsewhere, it commits across nodes.
 //
-// Settings: warehouses (as many as servers), seed, shrink (100), spread (by-warehouse, or anywhere: each row has its home
+// Settings: warehouses (as many as servers), seed, shrink (100), spread (by-warehouse; anywhere: each row has its home
 // where its key is hashed to, which shows what it is worth that the rows of a warehouse are together).
 #include <algorithm>
 #include <memory>

@@ -46,7 +46,7 @@ class OverEngine(Cluster):
 
 class EngineServer(Server):
     def configured(self, _):
-        return f"[engine]\naddress = 'tutti://{self.configuration}'\nprefix = 'tpcc'\n"
+        return f"[engine]\naddress = 'tutti://{self.configuration}'\nprefix = 'tpcc'\npatience = 60000\n"
 
     def environment(self):
         return {}
