@@ -1,5 +1,5 @@
-// The consistency conditions of clause 3.3.2, and one more: the specification's say nothing of stock, so a New-Order that
-// takes nothing out of it would go unseen.
+// The consistency conditions of clause 3.3.2, and one more: the specification says nothing of stock, so an order that
+// takes none would go unseen.
 #pragma once
 
 #include <cstdint>
