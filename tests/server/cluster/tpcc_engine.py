@@ -58,9 +58,9 @@ def check(tutti, procedures, terminals, engine):
         demand(status == 0, f"status {status}: {text}")
         demand(forwarded_share(text) == 0, f"calls over an engine were forwarded: {text}")
         demand_all_hold(text, CONDITIONS)
-        asking = cluster.terminals(2)
+        asking = cluster.terminals(3)
         last = cluster.servers[2]
-        until_busy(last)
+        until_busy(last, 1)
         last.end(signal.SIGKILL)
         status, text = ended(asking)
         demand(status == 0, f"status {status}: {text}")
