@@ -60,8 +60,8 @@ inline constexpr int spin_turns = 64;
 /// For how long to look before sleeping: 4 us at 2.5 GHz, about what a sleep costs with the fence before it and the
 /// wake-up.
 inline constexpr std::uint64_t spin_ticks = 10'000;
-/// For how long to wait for a short transaction before it is disturbed.
-inline constexpr std::uint64_t asking_ticks = 500;
+/// For how long to wait for short transactions before they are disturbed: 2 us at 2.5 GHz.
+inline constexpr std::uint64_t asking_ticks = 5'000;
 /// For how long to sleep at first, without the heavy fence that makes sure of the wake-up: that interrupts the very
 /// thread that is waited for. The wake-up is lost only if the thread passes within some nanoseconds, and then costs
 /// this much.

@@ -29,7 +29,7 @@ void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& 
     try {
         send(static_cast<node_number>(to), wire::kind::ran, number, wire::encode(how));
     } catch (const std::bad_alloc&) {
-        // Whoever waits for it has to hear something: that this node is gone.
+        // The node that waits for the answer has to hear something: that this one is gone.
         sockets_->give_up(static_cast<node_number>(to));
     }
 }

@@ -64,12 +64,14 @@ struct alignas(128) activity {
     /// times it has shown it; see core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> asked{0};
     detail::shared<std::uint32_t> answered{0};
-    std::uint32_t id = 0;
     /// The version of the commit that is publishing or waits in quiescence, a bound below that of one that is about to,
     /// or 0; see core/privatization/quiescence.hpp. On a line of its own: readers of plain memory look at it, and only
     /// updates write it.
     alignas(128) detail::shared<word> privatizing{0};
-    /// Membership of those that quiescence concerns; see core/privatization/quiescence_set.hpp.
+    /// Membership of those that quiescence concerns; see core/privatization/quiescence_set.hpp. On a line that nobody
+    /// writes for long: a walker has the links of all members at hand, and the processor fetches what they show side by
+    /// side, and not each line when the one before it has come.
+    alignas(128) std::uint32_t id = 0;
     detail::shared<std::uint32_t> enlisted{0};
     detail::shared<activity*> next_enlisted{nullptr};
     word swept_at = 0;  // the sequence at the latest sweep; under the lock of the set

@@ -6,6 +6,7 @@
 
 #include "algorithms/version_clock.hpp"
 #include "core/lifecycle/registry.hpp"
+#include "core/privatization/quiescence.hpp"
 #include "core/privatization/quiescence_set.hpp"
 #include "core/state/attention.hpp"
 #include "core/tokens/serial_token.hpp"
@@ -56,6 +57,7 @@ void reset(descriptor& d, clock_state clock) {
 
 void make_engine_pristine(clock_state clock) {
     // Time 2 and the mode in bit 0.
+    tutti::core::settled_up_to.reset(0);
     word_of_the_clock()->now.reset(clock == clock_state::deferred ? 5 : 4);
     version_clock::forget_what_deferring_cost();
     // The pool is a stack: taken all at once and given back in order, the descriptors will be handed out by number.

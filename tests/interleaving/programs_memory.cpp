@@ -115,6 +115,18 @@ std::vector<program> memory_programs() {
               });
               take_over(me, is_private);
           }}},
+        // What it has read is written again, by a transaction that makes nothing private.
+        {"hand_over_to_a_block_that_is_overtaken",
+         {publish_x, use_p_q_while_public, take_over_by_a_block,
+          [](actor& me) {
+              me.transact({.privatization = tutti::privatization::waived}, [](block& b) {
+                  if (b.written(x)) b.write(x);
+              });
+          }}},
+        // The first block looks at who quiesces, and the second one relies on what it found.
+        {"hand_over_to_a_block_that_need_not_look",
+         {publish_x, use_p_q_while_public, [](actor& me) { me.transact([](block& b) { b.read(x); }); },
+          take_over_by_a_block}},
         {"hand_over_to_a_load", {publish_x, use_p_q_while_public, [](actor& me) { take_over(me, me.load(x) != 0); }}},
         {"hand_over_to_a_block_that_is_cancelled",
          {publish_x, use_p_q_while_public,

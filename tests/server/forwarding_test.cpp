@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "server/calls/forwarding.hpp"
+#include "server/idle_executor.hpp"
 #include "support/heap.hpp"
 
 namespace tutti::server {
@@ -58,22 +59,6 @@ public:
     void recall_all_of(unsigned node) noexcept override { recalled.push_back(node); }
 };
 
-/// Takes nothing.
-class no_executor final : public executor {
-public:
-    [[nodiscard]] std::string_view name() const noexcept override { return "none"; }
-    std::size_t submit(std::span<job* const>) override { return 0; }
-    void interrupt(job&) noexcept override {}
-    void interrupt_sleeper(job&) noexcept override {}
-    void end_where_it_stands(job&) noexcept override {}
-    [[nodiscard]] std::uint64_t turn_of(job&) noexcept override { return 0; }
-    [[nodiscard]] const job* current() const noexcept override { return nullptr; }
-    void forget_interruption() noexcept override {}
-    void end_waits() noexcept override {}
-    void drain() override {}
-    [[nodiscard]] load current_load() const override { return {}; }
-};
-
 class waiting_call final : public timed_call {
 public:
     explicit waiting_call(const entry& of) {
@@ -96,7 +81,7 @@ struct forwarding_test : ::testing::Test {
     catalog known;
     carrier net;
     hosting hosts;
-    no_executor runs;
+    idle_executor runs;
     forwarding calls{net, known, runs, hosts};
     const entry& put = add_put();
     waiting_call one{put}, two{put}, three{put};

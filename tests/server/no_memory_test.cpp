@@ -6,6 +6,7 @@
 #include "server/calls/invocation.hpp"
 #include "server/calls/thread_pool.hpp"
 #include "server/client.hpp"
+#include "server/idle_executor.hpp"
 #include "server/net/io_thread.hpp"
 #include "server/program_calls.hpp"
 #include "support/heap.hpp"
@@ -14,27 +15,17 @@ namespace tutti::server {
 namespace {
 
 /// Refuses what it does not take; then memory, too, once on the thread that asked.
-class full_executor final : public executor {
+class full_executor final : public idle_executor {
 public:
     std::atomic<bool> takes{false}, spoils_memory{false};
     job* taken = nullptr;
 
-    [[nodiscard]] std::string_view name() const noexcept override { return "full"; }
     std::size_t submit(std::span<job* const> jobs) override {
         if (spoils_memory) support::refuse_after = 1;
         if (!takes) return 0;
         taken = jobs.front();
         return 1;
     }
-    void interrupt(job&) noexcept override {}
-    void interrupt_sleeper(job&) noexcept override {}
-    void end_where_it_stands(job&) noexcept override {}
-    [[nodiscard]] std::uint64_t turn_of(job&) noexcept override { return 0; }
-    [[nodiscard]] const job* current() const noexcept override { return nullptr; }
-    void forget_interruption() noexcept override {}
-    void end_waits() noexcept override {}
-    void drain() override {}
-    [[nodiscard]] load current_load() const override { return {}; }
 };
 
 TEST(no_memory, a_pool_that_cannot_have_its_threads_ends_those_it_has) {

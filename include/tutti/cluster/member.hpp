@@ -75,12 +75,12 @@ struct member_facts {
 
 struct group_facts {
     std::uint64_t group = 0;
-    std::string leader;   ///< its address; empty: nobody leads
+    std::string leader;   ///< its address; empty: the group has none now
     std::string trouble;  ///< none of the addresses has answered
     std::vector<member_facts> members;
 };
 
-/// Asks one of `addresses` who the members are, and then each of them, none for longer than `within`.
+/// Asks one of `addresses` who the members are, and then each of them; waits for each answer for `within` at most.
 [[nodiscard]] TUTTI_EXPORT group_facts ask_group(const std::vector<std::string>& addresses,
                                                        std::chrono::milliseconds within);
 

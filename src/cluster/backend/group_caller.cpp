@@ -80,7 +80,7 @@ caller::answer caller::ask_by(std::unique_ptr<link>& by, const std::string& requ
         }
         if (said == outcome::done) return {said, std::string{rest}};
         if (said == outcome::refused || (said == outcome::lost && !twice)) return {said, words.text};
-        why = said == outcome::lost ? words.text : asked + " does not lead, and knows of nobody who does";
+        why = said == outcome::lost ? words.text : asked + " does not lead, and knows no leader";
         free_.give_back(std::move(by));
         if (words.text.empty() || !turn_to(words.text)) turn_from(asked);
     } while (all.again());
@@ -121,7 +121,7 @@ std::vector<std::string> parse_members(std::string_view where) {
 
 bool ask_for_change(const std::vector<std::string>& addresses, std::uint64_t number, question what,
                     const change_request& change, std::chrono::milliseconds patience, std::string& why) {
-    // A change that is made twice is made once: who is in is not let in again, who has gone does not go again.
+    // A change that is made twice is made once: a member is let in once, and goes once.
     caller::answer said = caller{addresses, number}.ask(frame(what, change), true, patience);
     why = std::move(said.message);
     return said.said == outcome::done;

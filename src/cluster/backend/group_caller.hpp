@@ -1,4 +1,4 @@
-// Questions to whoever leads a group: found by asking one member after the other, and where one of them says.
+// Questions to the leader of a group. The caller asks one member after the other, and goes where one of them points.
 //
 // Thread safety: every member.
 #pragma once
@@ -17,15 +17,14 @@ public:
     caller(std::vector<std::string> addresses, std::uint64_t number = 0);
 
     struct answer {
-        outcome said =
-            outcome::elsewhere;  ///< done; refused; lost; or elsewhere: nobody could be asked, nothing is done
-        std::string message;     ///< the answer's bytes behind its outcome; otherwise why
+        outcome said = outcome::elsewhere;  ///< done; refused; lost; or elsewhere: no leader was found, nothing is done
+        std::string message;                ///< the answer's bytes behind its outcome; otherwise why
     };
     /// What may not be asked twice is lost as soon as its answer is.
     [[nodiscard]] answer ask(const std::string& request, bool twice, std::chrono::milliseconds patience);
     /// The same, for what goes on after its first answer: the connection, or null.
     [[nodiscard]] std::unique_ptr<link> follow(const std::string& request, std::chrono::milliseconds patience);
-    /// 0 until somebody has answered.
+    /// 0 until a member has answered.
     [[nodiscard]] std::uint64_t number() const;
 
 private:

@@ -4,8 +4,8 @@
 //       version of the protocol, so that members of another version can say so. A hello of a member makes the
 //       connection one of C-Raft's; that of a program is followed by frames: a length of four bytes, and a message.
 //   P2  One request is under way on a connection. Until it is answered, and while something is followed, the member
-//       says now and then that it is there: who hears nothing for `silence` knows that the process is stopped, or cut
-//       off, and not merely waiting for its disk.
+//       sends a sign of life every `sign_of_life`. A program that hears nothing for `silence` knows by this that the
+//       member is stopped, or cut off, and not merely waiting for its disk.
 //   P3  What is answered with `elsewhere` was not done and never will be; with `lost`, it may be done later (B4).
 #pragma once
 
@@ -38,13 +38,13 @@ struct hello {
     speaker who = speaker::program;
     std::uint64_t group = 0;        ///< 0: whichever answers
     std::uint64_t self = 0;         ///< of a member: its id
-    std::uint64_t meant = 0;        ///< of a member: whom it wants to reach
+    std::uint64_t wanted = 0;       ///< of a member: the id of the member that it calls
     std::uint32_t text_length = 0;  ///< of a member: its address follows
     static constexpr std::size_t size = 44;
 
     template <class V>
     void fields(V& v) {
-        v(magic), v(version), v(who), v(group), v(self), v(meant), v(text_length);
+        v(magic), v(version), v(who), v(group), v(self), v(wanted), v(text_length);
     }
 };
 

@@ -82,7 +82,7 @@ public:
                 std::vector<record>& found) override {
         found.clear();
         get_request ask;
-        // Whoever goes back holds what is of that state already.
+        // A block that goes back to a snapshot holds only records of it: they need no check.
         const bool back = how == freshness::same && of.at != 0;
         if (back) {
             ask.at = of.at;
@@ -102,7 +102,7 @@ public:
             if (!wire::decode(said.message, answer) || answer.found.size() > ask.wanted.size())
                 return verdict::unreachable;
             if (!answer.current) {
-                tide_->raise(answer.at);  // who tries again sees what was in the way
+                tide_->raise(answer.at);  // so that the next attempt sees what was in the way
                 return verdict::conflict;
             }
             if (answer.found.empty() && !ask.wanted.empty()) return verdict::unreachable;

@@ -7,7 +7,7 @@ namespace tutti::cluster {
 
 store::spare store::kind_of(const object_id& id, const object& o) const noexcept {
     if (o.here) return o.exists ? spare::no : spare::erased;
-    // Everybody who knows nothing else asks the home.
+    // A node that has no pointer of its own asks the home.
     const bool at_home = home_of(id, nodes_) == self_ && !broken(fault::forget_at_home);
     return at_home ? spare::no : spare::pointer;
 }
@@ -53,8 +53,8 @@ void store::drop_pointers(shard& s) {
     }
 }
 
-/// Many at a time: whoever has read that an object of the shard is not there, and looks again after that, finds another
-/// version, and starts over.
+/// Many at a time: a block that has read the absence of an object of this shard finds another version when it validates
+/// after that, and starts over.
 void store::drop_erased(shard& s) {
     if (s.erased.size() <= limits_.erased) return;
     if (s.changes_until_look != 0) {

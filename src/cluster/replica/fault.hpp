@@ -15,11 +15,11 @@ enum class fault : std::uint8_t {
     same_version,          ///< commits of one entry share a version
     erase_forgets,         ///< an erased record has version 0 again
     saves_no_versions,     ///< a snapshot of the machine forgets the versions of its records
-    no_barrier,            ///< whoever believes to lead answers reads from its state at once
+    no_barrier,            ///< a member that believes to lead answers reads from its state at once
     early_answer,          ///< a commit is acknowledged when it is in the leader's log, not when a majority has it
     lost_is_conflict,      ///< a leader that is deposed says of commits under way that they will never happen
     old_below_window,      ///< a read of a state whose records were dropped gets newer ones
-    counts_for_old_terms,  ///< a leader counts who has entries of earlier terms
+    counts_for_old_terms,  ///< a leader counts acknowledgements of entries of earlier terms
     more_than_compared,    ///< a follower says that it has what the leader has not compared
     configuration_stays,   ///< a member goes on with a configuration that was cut off its log
     changes_out_of_order,  ///< followers are told of the commits of an entry in the wrong order

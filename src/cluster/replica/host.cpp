@@ -124,14 +124,15 @@ void host::begin_to_end(std::string why) {
     ended_by_ = std::move(why);
     joining_.request_stop();
     const auto handed = [this] {
-        tell_(weight::info, seat_->leads() ? "nobody has taken the lead over in time" : "has handed the lead over");
+        tell_(weight::info,
+              seat_->leads() ? "no other member has taken the lead over in time" : "has handed the lead over");
         finish_ending();
     };
     if (!ended_by_.empty() || !seat_->hand_over(handed)) finish_ending();
 }
 
 void host::finish_ending() {
-    // What was asked is answered first; who is in the middle of a frame is cut off.
+    // The member answers what it was asked first; a program in the middle of a frame is cut off.
     seat_->close([this] {
         sessions_.end_all();
         loop_.close();

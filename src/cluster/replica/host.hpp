@@ -1,8 +1,8 @@
 // A process that is a member: its seat in the group, its disk, its port, on one loop.
 //
-//   H1  what comes while two rounds are under way waits for one of them, and then goes out together (S4): so the disk's
-//       and the network's time is shared by all who wait
-//   H2  only the leader tells of changes; when it does not lead any more, whoever follows is cut off, and looks for the
+//   H1  what comes while two rounds are under way waits for one of them, and then goes out together (S4): so all
+//       requests that wait share the time of the disk and of the network
+//   H2  only the leader tells of changes; when it does not lead any more, it cuts its followers off, which look for the
 //       leader again (B5)
 //   H3  a member whose disk refuses a write ends. What it has not stored it has not promised; the others go on
 #pragma once

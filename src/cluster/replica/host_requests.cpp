@@ -86,7 +86,7 @@ std::shared_ptr<host::round> host::this_round() {
 }
 
 void host::flush() {
-    // One that does not lead is answered at once, and so are forgets, which nobody waits for.
+    // One that does not lead is answered at once, and so are forgets, whose answer no program waits for.
     if (gathering_ && rounds_ >= most_rounds && seat_->leads()) return;
     if (const auto now = std::exchange(gathering_, nullptr); now) {
         now->sent = true;
@@ -99,7 +99,7 @@ void host::flush() {
 
 void host::serve_get(const std::shared_ptr<session>& from, group::get_request asked) {
     std::vector<backend::check> held = checks_of(asked.held);
-    // A state that somebody has been shown does not change any more: whoever has applied it may show it.
+    // A state that a program has been shown does not change any more: every member that has applied it may show it.
     if (asked.at != 0 && seat_->state().latest() >= asked.at) {
         backend::snapshot of{asked.at};
         std::vector<backend::record> found;
@@ -155,7 +155,7 @@ void host::serve_commit(const std::shared_ptr<session>& from, group::commit_requ
                                       r.said == verdict::good ? r.at : seat_->state().latest()};
             } else {
                 // What one of an entry's commits is refused for, or lost with, all of it are; of several entries, one
-                // that is lost decides: then nobody is told that nothing was done.
+                // that is lost decides: the program must not be told that nothing was done.
                 if (!all->none || r.said == verdict::unknown) all->worst = r;
                 all->none = true;
             }

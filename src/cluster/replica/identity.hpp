@@ -1,7 +1,7 @@
 // Who a member is, in a file of its folder: its id, drawn when the folder is made, and its group's number.
 //
-//   I1  an id belongs to one folder. Who has lost it, and what it has promised by its votes, is another member, which
-//       the group does not know: the others do not talk to it under the old id (transport.hpp)
+//   I1  an id belongs to one folder. A member that has lost it, and what it has promised by its votes, is another
+//       one, which the group does not know: the others do not talk to it under the old id (transport.hpp)
 //   I2  one process uses a folder at a time
 #pragma once
 
@@ -25,7 +25,7 @@ public:
     home(const home&) = delete;
     home& operator=(const home&) = delete;
 
-    /// Whether somebody lives here already; throws backend::refusal for a file that nobody has written.
+    /// Whether a member lives here already; throws backend::refusal for a file that no member has written.
     [[nodiscard]] bool known(identity& who) const;
     /// Is on the disk when it returns. Throws backend::refusal.
     void write(const identity& who) const;

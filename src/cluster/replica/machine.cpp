@@ -148,7 +148,7 @@ bool machine::changes_after(version& place, std::size_t most, std::vector<backen
     while (next != order_.end() && told < most) {
         const version commit = next->by;
         for (; next != order_.end() && next->by == commit; ++next, ++told) {
-            // Forgotten, and perhaps made again: nobody holds it any more.
+            // Forgotten, and perhaps made again: no program holds it any more.
             if (const record& r = as_of(next->of, commit); r.at == commit) all.push_back({next->of, r});
         }
         place = commit;

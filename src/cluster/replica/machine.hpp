@@ -49,7 +49,7 @@ struct applied {
     std::vector<outcome> outcomes;
 };
 
-/// Counts, for whoever operates it.
+/// Counts, for the operator.
 struct holdings {
     std::size_t objects = 0;
     std::size_t erased = 0;                       ///< records that are only a version

@@ -37,7 +37,7 @@ loop::loop(unsigned clock_ms, std::function<void()> clock, std::function<void()>
 }
 
 loop::~loop() {
-    // Where something was refused, what was begun is on it still. Nobody hears of its end.
+    // Where something was refused, what was begun is on it still. No caller hears of its end.
     ::uv_walk(
         &loop_,
         [](uv_handle_t* h, void*) {

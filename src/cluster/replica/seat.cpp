@@ -216,7 +216,7 @@ void seat::close(std::function<void()> done) {
     body_->closed_ = std::move(done);
     flush();
     raft_close(&body_->raft_, [](raft* r) {
-        // Whoever is told may delete the seat.
+        // The callback may delete the seat.
         const auto told = std::move(static_cast<seat*>(r->fsm->data)->body_->closed_);
         told();
     });

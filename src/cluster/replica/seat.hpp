@@ -80,9 +80,9 @@ public:
     void flush();
 
     [[nodiscard]] bool leads() const noexcept;
-    /// Whom this member takes for the leader; id 0: nobody.
+    /// The member that this one takes for the leader; id 0: none.
     [[nodiscard]] member leader() const;
-    /// What is applied here; may be behind (S2). For followers of changes, and for who operates it.
+    /// What is applied here; may be behind (S2). For followers of changes, and for operators.
     [[nodiscard]] const machine& state() const noexcept { return machine_; }
     /// Called after entries have changed the state, or a snapshot has replaced it.
     void on_change(std::function<void()> told) { told_ = std::move(told); }

@@ -74,7 +74,7 @@ void session::cut_frame() {
     std::uint32_t length = 0;
     if (input_.size() < sizeof length) return;
     std::memcpy(&length, input_.data(), sizeof length);
-    if (follows || length == 0) return end();  // who follows has nothing more to ask
+    if (follows || length == 0) return end();  // a follower has nothing more to ask
     if (length > most_frame) {
         static_cast<void>(send(
             frame(outcome::refused, text_answer{"a request of " + std::to_string(length) + " bytes is more than the " +

@@ -22,7 +22,7 @@ namespace tutti::cluster::replica {
 
 class sessions;
 
-/// One program's connection. Goes when it ends: whoever answers later holds it by a weak pointer.
+/// One program's connection. Goes when it ends: answers that come later hold it by a weak pointer.
 class session : public std::enable_shared_from_this<session> {
 public:
     /// The answer to its request; reads on.

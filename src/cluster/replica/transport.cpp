@@ -48,7 +48,7 @@ struct transport::body {
         std::list<std::unique_ptr<half>>::iterator place;
         // of one that we have made
         raft_uv_connect* asked = nullptr;
-        std::uint64_t meant = 0;
+        std::uint64_t wanted = 0;
         std::string address;
         uv_connect_t connecting{};
         int failed = 0;  // RAFT_…, once it is being closed
@@ -122,7 +122,7 @@ struct transport::body {
         if (failed != 0) end(h, RAFT_NOCONNECTION);
     }
 
-    // ---- whoever comes
+    // ---- connections that come
 
     void come() {
         uv_tcp_t* const socket = make_socket(loop);
@@ -161,8 +161,8 @@ struct transport::body {
                    " version " + std::to_string(protocol_version) + ": run the same release on both sides";
         if (said.group != 0 && said.group != own.group)
             return "belongs to another group than " + own.address + ": look at the addresses";
-        if (said.who == speaker::member && said.meant != own.id)
-            return "wants member " + std::to_string(said.meant) + ", and at " + own.address + " there is member " +
+        if (said.who == speaker::member && said.wanted != own.id)
+            return "wants member " + std::to_string(said.wanted) + ", and at " + own.address + " there is member " +
                    std::to_string(own.id) +
                    ": if that one's disk was lost, remove the old member and let the new one join";
         if (said.who == speaker::member && (accept == nullptr || said.self == 0)) return "comes too early";
@@ -177,7 +177,7 @@ struct transport::body {
         if (socket == nullptr) return RAFT_NOMEM;
         half& h = add(socket);
         h.asked = request;
-        h.meant = id;
+        h.wanted = id;
         h.address = address;
         h.connecting.data = &h;
         const sockaddr_in to = number_of(h.address);
@@ -197,7 +197,7 @@ struct transport::body {
         ours.who = speaker::member;
         ours.group = own.group;
         ours.self = own.id;
-        ours.meant = h.meant;
+        ours.wanted = h.wanted;
         ours.text_length = static_cast<std::uint32_t>(own.address.size());
         if (!write(*h.socket, wire::encode(ours) + own.address)) return end(h, RAFT_NOCONNECTION);
         read(h, 4);
@@ -210,10 +210,10 @@ struct transport::body {
         welcome said;
         if (!wire::decode(std::string_view{h.input}.substr(4), said)) return end(h, RAFT_MALFORMED);
         if (said.refused != 0) {
-            complain(h.meant, h.address + " refuses this member: it " + said.text);
+            complain(h.wanted, h.address + " refuses this member: it " + said.text);
             return end(h, RAFT_NOCONNECTION);
         }
-        complained.erase(h.meant);
+        complained.erase(h.wanted);
         uv_tcp_t* const socket = h.socket;
         raft_uv_connect* const asked = h.asked;
         drop(h);

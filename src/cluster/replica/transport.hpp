@@ -1,7 +1,7 @@
-// The one port of a member: whoever connects says hello, and is then a connection of C-Raft's, or a program's.
+// The one port of a member: a connection begins with a hello, and is then one of C-Raft's, or a program's.
 //
-// C-Raft has a transport of its own, which takes whoever comes for the member that it says it is. Here both sides say
-// which group they are of, and a member is asked for by its id: one that has lost its disk has another id
+// C-Raft has a transport of its own, which believes every caller that it is the member that it says. Here both sides
+// say which group they are of, and a member is asked for by its id: one that has lost its disk has another id
 // (identity.hpp), and is not taken for the one that it was.
 //
 // Thread safety: none; the loop's thread.

@@ -68,7 +68,7 @@ void finish_slowly(descriptor& d, privacy owed) {
     d.serial = false;  // handlers may run transactions, which others do not wait for
     release_abstract_locks(d);
     pay_debts(d);  // its own among them; before a wait for all numbers, of which one may be its own
-    if (owed == privacy::received) await_quiescence(d);
+    if (owed == privacy::received) await_quiescence(d, d.quiescing.latest_read);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
     if (d.limbo.due()) [[unlikely]]
         d.limbo.collect(d);

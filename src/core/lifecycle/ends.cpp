@@ -92,7 +92,8 @@ void execution_give_up(descriptor& d, abort_cause cause) noexcept {
     attempt_end(d, cause);
     execution_fail(d);
     // Also what was cancelled has told its caller what is private.
-    if (d.algorithm->privatizes_by_waiting && plain_memory_is_used()) await_quiescence(d);
+    if (d.algorithm->privatizes_by_waiting && plain_memory_is_used())
+        await_quiescence(d, d.snapshot_bound | memory::writer_mask);
 }
 
 void attempt_fail(descriptor& d, abort_cause cause) noexcept {

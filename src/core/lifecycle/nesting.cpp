@@ -17,6 +17,7 @@ namespace {
 
 void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.landing = f.stack;
+    d.quiescing.rewound = d.own_sequence;
     if (!broken(fault::keep_nested_writes)) d.algorithm->rewind(d, f.mark);
     take_back_retry_calls(d, f.mark.waits);
     d.landing = 0;

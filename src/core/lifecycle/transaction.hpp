@@ -122,7 +122,7 @@ public:
             const bool receiving = receives(d);
             attempt_close_committed(d);
             if (receiving) [[unlikely]]
-                await_quiescence(d);
+                await_quiescence(d, d.quiescing.latest_read);
             return true;
         }
         if (!prepare(d)) return false;
@@ -253,9 +253,10 @@ private:
                d.run.how->privatization == privatization::safe && !broken(fault::privatize_without_waiting);
     }
     /// Whether what it read may have been made private for it. A serial transaction has waited for all others.
-    static bool receives(const descriptor& d) noexcept {
+    static bool receives(descriptor& d) noexcept {
         return A::privatizes_by_waiting && plain_memory_is_used() && d.snapshot_bound > d.quiescing.received_up_to &&
-               !d.serial && d.run.how->privatization == privatization::safe && !broken(fault::receive_without_waiting);
+               !d.serial && d.run.how->privatization == privatization::safe &&
+               !broken(fault::receive_without_waiting) && has_read_unsettled(d);
     }
 
     TUTTI_NOINLINE static bool commit_slowly(descriptor& d) {

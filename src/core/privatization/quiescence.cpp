@@ -1,8 +1,11 @@
 #include "core/privatization/quiescence.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "base/fence.hpp"
+#include "base/futex.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/fault.hpp"
@@ -45,26 +48,86 @@ void for_each_publisher(descriptor& self, bool settled, F&& f) {
     }
 }
 
-/// Waits until no commit quiesces that has published a version up to `bound`. True: none can publish one any more.
-bool await_up_to(descriptor& self, word bound) noexcept {
+/// What members showed that a walk is interested in. A walk notes it without a branch, so that the processor fetches
+/// the lines of all members side by side: behind a branch on what one of them shows, which is beyond prediction, it
+/// would fetch the next line when that one has come.
+class sightings {
+public:
+    struct sighting {
+        descriptor* who;
+        word shown;
+        std::uint32_t asked;
+    };
+    void note(sighting of, bool counts) noexcept {
+        all_[count_] = of;
+        count_ += static_cast<std::size_t>(counts);
+    }
+    template <class Keep>
+    void filter(Keep&& keep) noexcept {
+        const std::size_t before = std::exchange(count_, 0);
+        for (std::size_t i = 0; i < before; ++i) note(all_[i], keep(all_[i]));
+    }
+    [[nodiscard]] bool full() const noexcept { return count_ == std::size(all_); }
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+    [[nodiscard]] std::span<const sighting> all() const noexcept { return {all_, count_}; }
+    void clear() noexcept { count_ = 0; }
+
+private:
+    sighting all_[32];
+    std::size_t count_ = 0;
+};
+
+/// Waits until those transactions have ended or shown that their reads are current.
+void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
+    // A preemption layer switches instead: one of those may be suspended on this very thread.
+    const bool spins = self.hooks == nullptr;
+    for (const std::uint64_t start = base::ticks(); spins && base::ticks() - start < base::asking_ticks;
+         base::spin_turn()) {
+        of.filter([](const sightings::sighting& s) { return !is_over(*s.who, s.shown); });
+        if (of.empty()) return;
+    }
+    for (const sightings::sighting& s : of.all()) wait_for_current_reads(self, *s.who, s.shown, s.asked);
+    of.clear();
+}
+
+/// Waits until no commit quiesces that has published a version up to `bound`. Returns up to where none does, nor will,
+/// which is `known` at least and the snapshot's bound at most.
+word await_up_to(descriptor& self, word bound, word known) noexcept {
     // Before it looks: a commit that did not see that plain memory is used had put its bound up before the fence of the
     // context that raised this bit, and the look sees it. Acquire: partner is the release in use_plain_memory.
     const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
-    bool all_have_published = settled;
+    word first_left = self.snapshot_bound + 1;
+    sightings quiescing;
+    const auto wait = [&] {
+        for (const sightings::sighting& s : quiescing.all()) {
+            const bool published = (s.shown & unpublished) == 0;
+            if (published && s.shown <= bound) wait_for_quiescence(self, *s.who, s.shown);
+            else if (published || !broken(fault::overlook_the_unpublished))
+                first_left = std::min(first_left, s.shown & memory::time_mask);
+        }
+        quiescing.clear();
+    };
     for_each_publisher(self, settled, [&](descriptor& other) {
         const word shown = other.privatizing.load(std::memory_order_seq_cst);
-        if (shown == 0 || (shown & ~unpublished) > bound) return;
-        if ((shown & unpublished) == 0) wait_for_quiescence(self, other, shown);
-        else if (!broken(fault::overlook_the_unpublished)) all_have_published = false;
+        quiescing.note({&other, shown, 0}, shown != 0);
+        if (quiescing.full()) [[unlikely]]
+            wait();
     });
-    return all_have_published;
+    wait();
+    return settled && first_left != 0 ? std::max(known, first_left - 1) : known;
 }
 
-/// The same, or later where it cannot wait now. True: it has waited, and no commit can publish one any more.
-bool await_or_owe(descriptor& self, word bound) noexcept {
-    if (!is_encumbered(self)) return await_up_to(self, bound);
-    self.quiescing.owes_up_to = std::max(self.quiescing.owes_up_to, bound);
-    return false;
+/// The same, or later where it cannot wait now.
+void await_or_owe(descriptor& self, word bound) noexcept {
+    word& known = self.quiescing.received_up_to;
+    if (is_encumbered(self)) {
+        self.quiescing.owes_up_to = std::max(self.quiescing.owes_up_to, bound);
+        return;
+    }
+    if (broken(fault::settle_before_waiting)) settled_up_to.store(self.snapshot_bound, std::memory_order_release);
+    known = await_up_to(self, bound, known);
+    // Of two stores the lesser may come last: it is true as well. Release: partner in has_read_unsettled.
+    if (known > settled_up_to.load(std::memory_order_relaxed)) settled_up_to.store(known, std::memory_order_release);
 }
 
 }  // namespace
@@ -95,12 +158,17 @@ void quiesce(descriptor& self) noexcept {
         self.quiescing.announced = false;  // it is owed from here on
         return;
     }
+    sightings running;
     for_each_member(self, [&](descriptor& other) {
-        if (other.plain.load(std::memory_order_seq_cst) == 0) return;
+        const bool plain = other.plain.load(std::memory_order_seq_cst) != 0;
         // seq_cst, as above: partners are the exchanges in enter_plain and open_plainly, the fence in attempt_start.
         const word state = other.state.load(std::memory_order_seq_cst);
-        if (memory::is_running(state)) wait_for_current_reads(self, other, state);
+        const std::uint32_t asked = other.asked.load(std::memory_order_seq_cst);
+        running.note({&other, state, asked}, plain & memory::is_running(state));
+        if (running.full()) [[unlikely]]
+            wait_for_current_reads(self, running);
     });
+    wait_for_current_reads(self, running);
     end_publication(self);
 }
 
@@ -114,13 +182,25 @@ void pay_debts(descriptor& self) noexcept {
     }
 }
 
-void await_quiescence(descriptor& self) noexcept {
-    if (self.snapshot_bound <= self.quiescing.received_up_to) return;
+bool has_read_unsettled(descriptor& self) noexcept {
+    word& latest = self.quiescing.latest_read;
     // A bound that is the count of a sequence lock has none of these bits.
-    if (await_or_owe(self, self.snapshot_bound | memory::writer_mask))
-        self.quiescing.received_up_to = self.snapshot_bound;
+    latest = self.snapshot_bound | memory::writer_mask;
+    if (!self.logging || !self.kept.values.empty() || self.quiescing.rewound == self.own_sequence) return true;
+    word seen = 0;
+    for (const memory::orec* const* r = self.read_begin; r != self.read_next_; ++r) {
+        const word now = (*r)->load(std::memory_order_relaxed);
+        if (now <= self.snapshot_bound) seen = std::max(seen, now);
+        else if (!broken(fault::trust_overwritten_reads)) return true;
+    }
+    latest = seen | memory::writer_mask;
+    word& known = self.quiescing.received_up_to;
+    if (latest > known) known = std::max(known, settled_up_to.load(std::memory_order_acquire));
+    return latest > known;
 }
 
-void await_all_quiescence(descriptor& self) noexcept { (void)await_or_owe(self, memory::no_version); }
+void await_quiescence(descriptor& self, word bound) noexcept { await_or_owe(self, bound); }
+
+void await_all_quiescence(descriptor& self) noexcept { await_or_owe(self, memory::no_version); }
 
 }  // namespace tutti::core

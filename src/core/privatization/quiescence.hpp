@@ -38,26 +38,31 @@
 // of one, may touch the memory directly at once, while the commit still waits. So a reader waits as well:
 //
 //   a commit:                                   privatizing = its version; publish; wait as above; privatizing = 0
-//   what read and did not publish, when it ends: wait for every version that is up and that its snapshot admits
+//   what read and did not publish, when it ends: wait for every version that is up, up to the latest that it has read
 //
 // The commit enters the set before that, so the reader, which has acquired an orec that the commit released in
 // publishing, finds the version, or that it is down.
-// A version beyond the snapshot is of a commit that it cannot have read from. An update waits for itself, and that
+// A version beyond all that it has read is of a commit that has handed nothing over to it, directly or through others:
+// a commit that has read what another one published has a later version than that. An update waits for itself, and that
 // covers what was handed to it.
 //
-// A reader looks only once for one snapshot, because looking is expensive where others commit, and snapshots last:
+// The reader asks its log what it has read. An orec in it that is locked now, or has a version beyond the snapshot, was
+// overwritten since and no longer tells; and the log does not tell what a nested block read under an orec of its own
+// and then took back. Then the reader has to go by its snapshot's bound.
+//
+// What a reader has found holds for all readers, because looking is expensive where others commit, and most of what
+// they read is older than the latest look:
 //
 //   a commit, before it draws its version: privatizing = a bound below it, `unpublished`; light fence; is plain memory
 //                                          used? then it enters the set, if it has to, and fences
 //   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at privatizing
 //
 // The clock that the reader sampled had moved since the draw, so the commit's fence came before the sample (both
-// seq_cst), and the reader finds the bound, or the version. So once the reader has looked and found no such bound, no
-// commit is left that quiesces for a version of that snapshot, and none will come: a transaction that has waited begins
-// with a later snapshot. The context that raises attention_plain fences heavily, and enlists every descriptor that has
-// a bound or a version up; only then it raises attention_plain_settled. A commit that missed the bit has put its bound
-// up before that fence. A reader that misses attention_plain_settled looks at all descriptors, and does not rely on
-// having looked.
+// seq_cst), and the reader finds the bound, or the version. So after the look no commit quiesces, or will, for a
+// version of that snapshot that is older than all bounds, and all versions not waited for, that the reader has found.
+// The context that raises attention_plain fences heavily, and enlists every descriptor that has a bound or a version
+// up; only then it raises attention_plain_settled. A commit that missed the bit has put its bound up before that fence.
+// A reader that misses attention_plain_settled looks at all descriptors, and does not rely on having looked.
 //
 // No reader waits for a bound: no transaction has read what is unpublished, and its commit may be asking participants
 // or running at_commit actions, which may wait for the reader. The version replaces it before the commit releases the
@@ -97,6 +102,9 @@ enum class privacy : std::uint8_t {
     return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
 }
 
+/// No commit that published a version up to it quiesces any more: what the looks of all readers have found.
+alignas(128) inline constinit detail::shared<word> settled_up_to{0};
+
 /// In `privatizing`: a version from here on may come, but nothing is published yet.
 inline constexpr word unpublished = memory::locked_bit;
 
@@ -135,9 +143,13 @@ void quiesce(descriptor& self) noexcept;
 /// it owe, unless what is around self is still in the way.
 void pay_debts(descriptor& self) noexcept;
 
-/// After a transaction that only read and is over: waits until no commit quiesces that published what its snapshot
-/// admits.
-void await_quiescence(descriptor& self) noexcept;
+/// Before the end of a transaction that only reads: whether a commit that it has read from, directly or through others,
+/// may still quiesce. Leaves in `latest_read` up to which version.
+[[nodiscard]] bool has_read_unsettled(descriptor& self) noexcept;
+
+/// After a transaction that only read and is over: waits until no commit quiesces that published a version up to
+/// `bound`.
+void await_quiescence(descriptor& self, word bound) noexcept;
 
 /// After a load outside of all transactions, which has no snapshot.
 void await_all_quiescence(descriptor& self) noexcept;

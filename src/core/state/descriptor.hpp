@@ -148,6 +148,8 @@ struct algorithm_state {
 struct quiescing_state {
     bool announced = false;          // `privatizing` is up for the attempt in progress
     word received_up_to = 0;         // no commit that published up to it quiesces any more
+    word latest_read = 0;            // of the transaction that ends: nothing that it has read is of a later version
+    word rewound = 0;                // the latest attempt that took a part of itself back
     word owes_up_to = 0;             // it owes the wait for what it received under this bound; 0: none
     std::uint32_t steps_walked = 0;  // in the quiescence set, since its latest sweep
 };
@@ -256,9 +258,11 @@ public:
     using tx::unlogged_bound_;
 
     // --- the snapshot
-    word snapshot_bound = 0;  // versions up to it belong to the snapshot
-    bool logging = true;      // reads are recorded; else the attempt is read-only and restarts where it would extend
-    word slot = 0;            // this reader's bit in marked orecs; 0 while its reads are invisible
+    // Aligned, or the compiler would put it and what follows on the last line of `activity`, which others walk over
+    // while this context writes here at each begin.
+    alignas(128) word snapshot_bound = 0;  // versions up to it belong to the snapshot
+    bool logging = true;  // reads are recorded; else the attempt is read-only and restarts where it would extend
+    word slot = 0;        // this reader's bit in marked orecs; 0 while its reads are invisible
 
     // --- what it did
     const memory::orec** read_begin = nullptr;  // the read log is [read_begin, tx::read_next_)

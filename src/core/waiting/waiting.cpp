@@ -124,13 +124,14 @@ void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base
     wait_until(self, other, seen, until, [&] { return is_over(other, seen) || ends_here(self); });
 }
 
-void wait_for_current_reads(descriptor& self, descriptor& other, word seen) noexcept {
-    for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::asking_ticks; base::spin_turn()) {
-        if (is_over(other, seen)) return;
+void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept {
+    if (is_over(other, seen)) return;
+    // seq_cst: after what self has published. So is a request that somebody else has made meanwhile.
+    std::uint32_t asked = other.asked.load(std::memory_order_seq_cst);
+    if (asked == asked_before) {
+        asked = other.asked.fetch_add(1, std::memory_order_seq_cst) + 1;
+        other.close_bounds();
     }
-    // seq_cst: after what self has published.
-    const std::uint32_t asked = other.asked.fetch_add(1, std::memory_order_seq_cst) + 1;
-    other.close_bounds();
     const auto has_answered = [&] {
         return static_cast<std::int32_t>(other.answered.load(std::memory_order_acquire) - asked) >= 0;
     };

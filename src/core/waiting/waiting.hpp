@@ -14,8 +14,9 @@ namespace tutti::core {
 void wait_for(descriptor& self, descriptor& other, word seen,
               std::optional<base::deadline> until = std::nullopt) noexcept;
 
-/// The same, but after a while asks `other` to show that its reads are current, and returns as well when it has.
-void wait_for_current_reads(descriptor& self, descriptor& other, word seen) noexcept;
+/// The same, but asks `other` to show that its reads are current, and returns as well when it has. `asked_before` is
+/// what `other.asked` was when self had published.
+void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept;
 
 /// The same, but returns as well when `other` lets self pass: for a self that met `other` as a whole.
 void wait_for_passage(descriptor& self, descriptor& other, word seen,

@@ -1,0 +1,151 @@
+// Promotions, and the terms that they begin. Catches
+//   - a leader that goes on after another was promoted, or forgets that it has not told the former one
+//   - a term that a follower hears of before it is on the disk
+//   - a log that is fed another one's entries after the two went different ways (diverged)
+#include <gtest/gtest.h>
+
+#include "server/client.hpp"
+#include "server/durability/faulty_disk.hpp"
+#include "server/journal/stream.hpp"
+#include "server/replication/proxy.hpp"
+#include "server/replication/servers.hpp"
+
+namespace tutti::server {
+namespace {
+
+class terms : public servers {};
+
+TEST_F(terms, end_the_former_leader) {
+    {
+        bank leader{with_log("a")};
+        write(leader, 3);
+        bank follower{following("b", leader.serves.port())};
+        until_same(leader, follower);
+        EXPECT_EQ(follower.serves.promote(), "");
+        // It lives, and is told by the one that was promoted.
+        until([&] { return leader.says("takes_writes:0\r\n"); });
+        const std::string refused = leader({"CALL", "put", "1", "1"});
+        EXPECT_EQ(refused.find("-READONLY put: this server leads no more"), 0U) << refused;
+        EXPECT_EQ(leader({"CALL", "get", "0"}), "3");
+        EXPECT_THROW(leader.serves.call<void>("put", {}, 1, 7).get(), call_error);
+        write(follower, 1, 4);
+    }
+    const std::string why = why_not(with_log("a"));
+    EXPECT_NE(why.find("of term 1, and another server leads in term 2: start this one with --follow"),
+              std::string::npos)
+        << why;
+    bank now{with_log("b")};
+    bank old{following("a", now.serves.port())};
+    until_same(now, old);
+    EXPECT_EQ(old.state->cells[0].load(), 4U);
+}
+
+// The former leader is away when another is promoted, and comes back when that one has been started again.
+TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
+    settings how = with_log("a");
+    how.password = "secret";
+    bank leader{how};
+    proxy between{leader.serves.port()};
+    how = following("b", between.port());
+    how.follow.password = "secret";
+    {
+        bank follower{how};
+        between.away = true;
+        until([&] { return between.idle.load(); });
+        EXPECT_EQ(follower.serves.promote(), "");
+    }
+    between.away = false;
+    {
+        bank again{with_log("b")};
+        until([&] {
+            return was_told("cannot be told that it leads no more: the leader 127.0.0.1:" +
+                            std::to_string(between.port()) + " refuses: NOAUTH");
+        });
+    }
+    EXPECT_TRUE(leader.says("takes_writes:1\r\n"));
+    how = with_log("b");
+    how.follow.password = "secret";
+    {
+        bank again{how};
+        until([&] { return was_told("knows that it leads no more"); });
+        EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
+    }
+    EXPECT_TRUE(journal::store{file("b")}.former_leaders().empty()) << "it is not told again";
+}
+
+// Catches an answer that a later term was heard of, although a start would not know of it.
+TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
+    const std::string version = std::to_string(journal::stream_version);
+    {
+        bank leader{with_log("a")};
+        write(leader, 1);
+        client other{leader.serves.port()};
+        faulty_disk::is_full = true;
+        for (int i = 0; i < 2; ++i) EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}).front(), '-');
+        EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
+        faulty_disk::repair();
+        EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}), "OK");
+    }
+    const std::string why = why_not(with_log("a"));
+    EXPECT_NE(why.find("another server leads in term 7"), std::string::npos) << why;
+}
+
+// Catches a server that neither leads nor follows.
+TEST_F(terms, a_promotion_that_fails_leaves_a_follower) {
+    bank leader{with_log("a")};
+    bank follower{following("b", leader.serves.port())};
+    write(leader, 1);
+    until_same(leader, follower);
+    faulty_disk::is_full = true;
+    EXPECT_NE(follower.serves.promote().find("this server cannot lead"), std::string::npos);
+    faulty_disk::repair();
+    write(leader, 1, 2);
+    until_same(leader, follower);
+    until([&] { return follower.says("leader_connected:1\r\n"); });
+    EXPECT_EQ(follower.serves.promote(), "");
+}
+
+TEST_F(terms, a_promoted_one_follows_no_older_one) {
+    bank leader{with_log("a")};
+    {
+        bank follower{following("b", leader.serves.port())};
+        EXPECT_EQ(follower.serves.promote(), "");
+    }
+    const std::string why = why_not(following("b", leader.serves.port()));
+    EXPECT_NE(why.find("STALE"), std::string::npos) << why;
+    EXPECT_NE(why.find("start it without --follow"), std::string::npos) << why;
+}
+
+TEST_F(terms, diverged) {
+    bank one{with_log("a")};
+    std::vector<std::uint64_t> own;
+    {
+        bank other{with_log("b")};
+        write(other, 2);
+        own = other.cells();
+    }
+    EXPECT_NE(why_not(following("b", one.serves.port())).find("DIVERGED"), std::string::npos);
+    bank other{with_log("b")};
+    EXPECT_EQ(other.cells(), own) << "nothing of it was touched";
+}
+
+// A follower that has more of a branch than the one that was promoted.
+TEST_F(terms, diverged_by_a_tail) {
+    auto leader = std::make_unique<bank>(with_log("a"));
+    proxy between{leader->serves.port()};
+    bank follower{following("b", between.port())};
+    write(*leader, 2);
+    until_same(*leader, follower);
+    between.away = true;
+    until([&] { return between.idle.load(); });
+    write(*leader, 1, 3);
+    leader.reset();
+    EXPECT_EQ(follower.serves.promote(), "");
+    const std::string why = why_not(following("a", follower.serves.port()));
+    EXPECT_NE(why.find("DIVERGED its log has calls up to 3 of term 1, and this server's has them up to 2"),
+              std::string::npos)
+        << why;
+}
+
+}  // namespace
+}  // namespace tutti::server
