@@ -2,12 +2,14 @@
 #pragma once
 
 #include "cluster/backend/backend.hpp"
+#include "cluster/backend/group_credentials.hpp"
 
 namespace tutti::cluster::backend {
 
 struct settings {
     std::string prefix;
     std::chrono::milliseconds patience{5000};
+    group::tls_settings tls{};  ///< of groups alone: other engines are spoken to in the clear
 };
 
 /// Throws refusal: for an address that means nothing, an engine that this library was built without, one that does not

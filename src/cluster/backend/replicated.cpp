@@ -66,7 +66,7 @@ private:
 class replicated final : public engine {
 public:
     replicated(std::vector<std::string> addresses, const settings& how)
-        : how_{how}, prefix_{how.prefix + "/"}, members_{addresses} {
+        : how_{how}, prefix_{how.prefix + "/"}, members_{addresses, credentials::of(how.tls, speaker::program)} {
         can_.name = "the group at";
         for (const std::string& a : addresses) can_.name += (a == addresses.front() ? " " : ", ") + a;
         can_.old_versions = can_.batches = can_.durable = can_.follows = true;
@@ -181,7 +181,7 @@ private:
 }  // namespace
 
 std::unique_ptr<engine> open_replicated(std::string_view where, const settings& how) {
-    return std::make_unique<replicated>(parse_members(where), how);
+    return std::make_unique<replicated>(parse_members(where, how.tls.files.wanted()), how);
 }
 
 }  // namespace tutti::cluster::backend
