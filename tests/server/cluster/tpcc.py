@@ -96,10 +96,16 @@ def check_all_there(arguments):
         cluster.end(cluster.servers)
 
 
-def until_busy(server, commits):
+def until_busy(server, commits, terminals):
     """It runs calls of the terminals, which have just started: few enough that a slow machine is not done before."""
     before = server.client().info()["cluster_commits"]  # loading commits, too
-    until("calls run on the server that will go", lambda: server.client().info()["cluster_commits"] >= before + commits)
+
+    def has_run_some():
+        if terminals.poll() is not None:
+            raise Violated(f"the terminals ended before that: {terminals.stdout.read()[-600:]}")
+        return server.client().info()["cluster_commits"] >= before + commits
+
+    until("calls run on the server that will go", has_run_some)
 
 
 def check_one_goes(arguments, how):
@@ -107,7 +113,7 @@ def check_one_goes(arguments, how):
     with Cluster(*arguments) as cluster:
         last = cluster.servers[2]
         terminals = cluster.terminals(3)
-        until_busy(last, 20)
+        until_busy(last, 20, terminals)
         last.end(how)
         status, text = ended(terminals)
         demand(status == 0, f"status {status}: {text}")
