@@ -178,9 +178,18 @@ static int __init start(void)
 	int bad;
 
 	preempt_notifier_inc();
+	bad = tutti_begin_extensions();
+	if (bad)
+		goto no_extensions;
 	bad = misc_register(&device);
 	if (bad)
-		preempt_notifier_dec();
+		goto no_device;
+	return 0;
+
+no_device:
+	tutti_end_extensions();
+no_extensions:
+	preempt_notifier_dec();
 	return bad;
 }
 
@@ -188,6 +197,7 @@ static void __exit end(void)
 {
 	misc_deregister(&device);
 	tutti_end_burials();
+	tutti_end_extensions();
 	preempt_notifier_dec();
 }
 

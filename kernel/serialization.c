@@ -250,6 +250,7 @@ long tutti_release(struct tutti_file *file)
 	WRITE_ONCE(m->entry->waiters, 0);
 	smp_mb();	/* partner: the lock of the queue, in prepare_to_wait */
 	let_losers_go(file, m->number);
+	tutti_pay_back(m);
 	return 0;
 }
 
@@ -277,6 +278,7 @@ static void end_member(struct tutti_member *m)
 	let_losers_go(file, m->number);
 	/* Not under the lock, which it takes. */
 	cancel_delayed_work_sync(&m->relief);
+	hrtimer_cancel(&m->extension);
 	put_task_struct(m->task);
 	kfree_rcu(m, rcu);
 	tutti_file_put(file);
@@ -299,6 +301,7 @@ static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
 	struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
 
 	WRITE_ONCE(m->cpu, -1);
+	tutti_end_turn(m);
 	if (READ_ONCE(current->__state) == TASK_DEAD)
 		tutti_call_for_burial(&m->corpse);
 }
@@ -307,6 +310,27 @@ static struct preempt_ops sched_ops = {
 	.sched_in = on_sched_in,
 	.sched_out = on_sched_out,
 };
+
+struct tutti_member *tutti_may_extend(void)
+{
+	struct preempt_notifier *n;
+	struct tutti_member *found = NULL;
+
+	if (current->policy != SCHED_NORMAL && current->policy != SCHED_BATCH)
+		return NULL;
+	/* Only the thread itself changes the list, and not in user mode. */
+	hlist_for_each_entry(n, &current->preempt_notifiers, link) {
+		struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
+
+		if (n->ops != &sched_ops)
+			continue;
+		if (m->extended)
+			return NULL;
+		if (READ_ONCE(m->entry->running) && m->file->mm == current->mm && !READ_ONCE(m->file->closed))
+			found = m;
+	}
+	return found;
+}
 
 /* REQUIRES: file->lock */
 static long find_entry(struct tutti_file *file)
@@ -346,6 +370,7 @@ long tutti_enrol(struct tutti_file *file, u32 __user *number)
 	m->task = get_task_struct(current);
 	m->corpse.bury = bury;
 	INIT_DELAYED_WORK(&m->relief, on_relief);
+	tutti_prepare_extension(m);
 	preempt_notifier_init(&m->scheduled, &sched_ops);
 	__module_get(THIS_MODULE);
 	kref_get(&file->ref);
@@ -366,8 +391,10 @@ long tutti_resign(struct tutti_file *file)
 
 	if (!m)
 		return -ESRCH;
+	tutti_pay_back(m);
 	preempt_disable();
 	preempt_notifier_unregister(&m->scheduled);
+	tutti_end_turn(m);
 	preempt_enable();
 	end_member(m);
 	module_put(THIS_MODULE);	/* not the last: the caller has one, as it has the file */

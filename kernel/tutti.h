@@ -89,11 +89,24 @@ struct tutti_member {
 	u64 defers_to;				/* members, a bit each; 0: it does not defer */
 	int nice, lowered_to;			/* what it was before that, and what was made of it */
 	struct delayed_work relief;		/* for when it has deferred for too long */
+	/* The thread's and its processor's interrupts', extension.c: */
+	bool extended;				/* its turn on the processor has been, */
+	bool owes;				/* and is not over */
+	struct hrtimer extension;		/* ends it */
 	struct tutti_corpse corpse;
 	struct rcu_head rcu;
 };
 
 void tutti_file_put(struct tutti_file *file);
+
+/* extension.c. For the calling thread. */
+int tutti_begin_extensions(void);
+void tutti_end_extensions(void);
+void tutti_prepare_extension(struct tutti_member *m);
+/* The thread leaves its processor as soon as it may, if its turn has been extended. */
+void tutti_pay_back(struct tutti_member *m);
+/* It leaves its processor. Interrupts are off, or its notifier no longer linked. */
+void tutti_end_turn(struct tutti_member *m);
 
 /* ticks.c. All but tutti_kick for the calling thread. REQUIRES: file->lock, but for tutti_kick. */
 int tutti_join(struct tutti_file *file, struct tutti_join *how);
@@ -111,6 +124,9 @@ void tutti_end_burials(void);
 unsigned int tutti_notifiers(const struct preempt_ops *ops);
 
 /* serialization.c. All for the calling thread, and with the file's lock free. */
+/* A member inside a transaction, of the program that the thread is, whose turn has not been extended; NULL: none. To be
+ * called by an interrupt of user mode. */
+struct tutti_member *tutti_may_extend(void);
 void tutti_prepare_queues(struct tutti_file *file);
 long tutti_enrol(struct tutti_file *file, u32 __user *number);
 long tutti_resign(struct tutti_file *file);

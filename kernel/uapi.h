@@ -24,6 +24,9 @@
  * That interrupt is the loser's fence and the winner's, which has none of its own. So either the loser finds that the
  * transaction is over, or the winner finds that it has waiters; a switch of tasks fences for a winner that does not run.
  * A winner that ends with its entry as it was, by exit or by a signal, releases its waiters, too.
+ *
+ * A thread that would have to leave its processor inside a transaction stays for TUTTI_LONGER_NS, or until it has called
+ * TUTTI_RELEASE, which `waiters` tells it to.
  */
 #ifndef TUTTI_UAPI_H
 #define TUTTI_UAPI_H
@@ -33,7 +36,7 @@
 
 #define TUTTI_DEVICE "/dev/tutti"
 /* Changes whenever anything below does. */
-#define TUTTI_ABI 2
+#define TUTTI_ABI 3
 
 #define TUTTI_THREADS 64
 #define TUTTI_DEVICES 4 /* that a thread may have joined at a time */
@@ -44,6 +47,8 @@
 #define TUTTI_LONGEST_NS 1000000000
 /* Nothing that a winner does, or fails to do, holds its losers for longer. Longer times are refused. */
 #define TUTTI_LONGEST_WAIT_NS 100000000
+/* Who is inside a transaction where the time of its turn is over has its processor for so much longer, once a turn. */
+#define TUTTI_LONGER_NS 50000
 /* By how much who defers gets nicer, as nice(2) counts. */
 #define TUTTI_NICER 10
 
@@ -79,11 +84,12 @@ struct tutti_transaction {
 	__s32 priority;		/* of the transaction; for tools that look, the module does not */
 	__u64 deadline_ns;	/* CLOCK_MONOTONIC: TUTTI_AWAIT ends then; 0: none */
 	/* The module writes, and clears it in TUTTI_RELEASE: */
-	__u32 waiters;		/* some may wait for the end of `running` */
+	__u32 waiters;		/* some may wait for the end of `running`, or for the processor of its thread */
 	/* The module writes: */
 	__u32 deferring;	/* the thread runs at a lower weight */
 	__u64 slept;		/* counts: calls of TUTTI_AWAIT that slept, */
-	__u64 outlasted;	/* and of those, the ones that no wake-up ended, but the time */
+	__u64 outlasted;	/* and of those, the ones that no wake-up ended, but the time; */
+	__u64 extended;		/* turns on a processor that were longer for a transaction */
 };
 
 /* [begin, end): code that may be interrupted. */
@@ -134,7 +140,10 @@ struct tutti_join {
 #define TUTTI_DEFER _IO('T', 8)
 /* Ends that at once. What others have made of the thread's weight meanwhile stays. */
 #define TUTTI_RESUME _IO('T', 9)
-/* After the thread has cleared `running`, if `waiters` is not 0: wakes those, and ends their deferring to it. */
+/*
+ * After the thread has cleared `running`, if `waiters` is not 0: wakes those, and ends their deferring to it; and leaves
+ * the processor to others where the thread's turn there was longer for its transaction.
+ */
 #define TUTTI_RELEASE _IO('T', 10)
 
 #endif

@@ -89,6 +89,8 @@ struct member_command_options {
     std::string which;               ///< to remove: its number or address
     double within = 1;               ///< seconds
     bool json = false;
+    std::string name = "tutti";  ///< of the group, as certificates have it
+    tls_files tls;               ///< without them, in the clear
 };
 
 struct run_options {

@@ -21,6 +21,10 @@ namespace {
 using server::severity;
 using weight = cluster::member::weight;
 
+cluster::tls_options tls_of(const member_command_options& options) {
+    return {.certificate = options.tls.certificate, .key = options.tls.key, .authority = options.tls.authority};
+}
+
 std::chrono::milliseconds milliseconds(double seconds) {
     return std::chrono::milliseconds{static_cast<long long>(seconds * 1000)};
 }
@@ -33,12 +37,15 @@ int be_member(const member_command_options& options) {
     };
     std::optional<supervisor> starter{std::in_place};  // before there is another thread
     operator_signals signals{operators,
-                             "SIGHUP changes nothing: a member has no configuration that could be read anew"};
+                             "SIGHUP changes nothing: a member has no configuration that could be read anew, and reads "
+                             "certificates that have changed before the next connection"};
     cluster::member here{{.folder = options.folder,
                           .address = options.address,
                           .founds = options.founds,
                           .joins = options.group,
-                          .election = milliseconds(options.election)},
+                          .election = milliseconds(options.election),
+                          .tls = tls_of(options),
+                          .group_name = options.name},
                          say};
     signals.serve();
     starter->ready();
@@ -72,6 +79,7 @@ void print_json(const cluster::group_facts& all) {
                                   {"objects", m.objects},
                                   {"bytes", m.bytes},
                                   {"programs", m.programs},
+                                  {"turned_away", m.turned_away},
                                   {"prepared", m.prepared}});
     }
     fmt::print("{}\n", out.dump(2));
@@ -101,8 +109,12 @@ void print_rows(const cluster::group_facts& all) {
     else if (all.leader.empty()) fmt::print("nobody leads; a majority answers, so somebody will\n");
 }
 
+cluster::group_facts ask(const member_command_options& options) {
+    return cluster::ask_group(options.group, milliseconds(options.within), tls_of(options), options.name);
+}
+
 int show_status(const member_command_options& options) {
-    const cluster::group_facts all = cluster::ask_group(options.group, milliseconds(options.within));
+    const cluster::group_facts all = ask(options);
     if (!all.trouble.empty()) throw std::runtime_error{all.trouble};
     if (options.json) print_json(all);
     else print_rows(all);
@@ -113,7 +125,7 @@ int show_status(const member_command_options& options) {
 }
 
 int remove(const member_command_options& options) {
-    const cluster::group_facts all = cluster::ask_group(options.group, milliseconds(options.within));
+    const cluster::group_facts all = ask(options);
     if (!all.trouble.empty()) throw std::runtime_error{all.trouble};
     const auto named = [&](const cluster::member_facts& m) {
         return m.address == options.which || std::to_string(m.id) == options.which;
@@ -127,7 +139,8 @@ int remove(const member_command_options& options) {
         throw cli::command_line_error{
             fmt::format("'{}' is the address of several members: name one by its number", options.which)};
     }
-    cluster::remove_member(options.group, found->id, milliseconds(std::max(options.within, 10.0)));
+    cluster::remove_member(options.group, found->id, milliseconds(std::max(options.within, 10.0)), tls_of(options),
+                           options.name);
     fmt::print("{} at {} is a member no more\n", found->id, found->address);
     return cli::all_is_well;
 }

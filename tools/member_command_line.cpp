@@ -14,6 +14,21 @@ struct words {
     std::string group;
 };
 
+/// The same words as of nodes, whose variables of the environment they are, too.
+void add_tls(CLI::App& to, words& said, const char* whose) {
+    const auto file = [&to](const char* name, const char* variable, std::string& value, const std::string& help) {
+        to.add_option(name, value, help)->type_name("FILE")->envname(variable);
+    };
+    file("--certificate", "TUTTI_CLUSTER_CERTIFICATE", said.options.tls.certificate,
+         std::string{"Speak TLS, and show this certificate (PEM), made for "} + whose);
+    file("--key", "TUTTI_CLUSTER_KEY", said.options.tls.key, "Its key (PEM)");
+    file("--authority", "TUTTI_CLUSTER_AUTHORITY", said.options.tls.authority,
+         "Whoever has signed the certificates of all members and programs (PEM)");
+    to.add_option("--name", said.options.name, "Of the group, as its certificates have it")
+        ->envname("TUTTI_CLUSTER_NAME")
+        ->capture_default_str();
+}
+
 void add_group(CLI::App& to, words& said) {
     to.add_option("--group", said.group, "Addresses of members, with commas between; one that is up is enough")
         ->required()
@@ -34,7 +49,9 @@ subcommand add_member(CLI::App& to) {
     run->add_option("--folder", said->options.folder, "Log, snapshots, and who the member is; made if it is not there")
         ->required()
         ->type_name("FOLDER");
-    run->add_option("--listen", said->options.address, "Of a new member: host:port of loopback")->type_name("ADDRESS");
+    run->add_option("--listen", said->options.address,
+                    "Of a new member: host:port, the host a number that others reach it by; without TLS, of loopback")
+        ->type_name("ADDRESS");
     CLI::Option* const founds = run->add_flag("--new-group", said->options.founds, "A new member begins a group");
     run->add_option("--join", said->group, "A new member joins the group of these members, with commas between")
         ->excludes(founds)
@@ -43,15 +60,18 @@ subcommand add_member(CLI::App& to) {
                     "Seconds without the leader after which another is chosen, or up to twice as many")
         ->check(CLI::Range(0.05, 60.0))
         ->capture_default_str();
+    add_tls(*run, *said, "member.NAME");
     run->add_flag("--json", said->options.json, "Say what is said in lines of JSON: time, level, message");
     CLI::App* const status = member->add_subcommand(
         "status", "Ask the members, and show a row for each; ends with 1 if one does not answer or is no voter yet");
     add_group(*status, *said);
+    add_tls(*status, *said, "program.NAME or member.NAME");
     status->add_flag("--json", said->options.json, "All that they say, as JSON");
     CLI::App* const remove =
         member->add_subcommand("remove", "Take a member out of its group, which need not be up for it");
     remove->add_option("member", said->options.which, "Its number, or its address")->required();
     add_group(*remove, *said);
+    add_tls(*remove, *said, "member.NAME");
     return {member, [=] {
                 member_command_options all = said->options;
                 all.group = at_commas(said->group);

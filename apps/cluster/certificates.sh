@@ -1,26 +1,40 @@
 #!/usr/bin/env bash
-# certificates.sh <folder> <nodes> [<name of the cluster>]
+# certificates.sh <folder> <count> [<name of the cluster, or group> [node|member]]
 #
-# Makes, in that folder, an authority (ca.pem, ca.key) and for each node a certificate and its key (node-<n>.pem,
-# node-<n>.key), by the commands of docs/cluster.md. For trials and tests: a real authority keeps its key elsewhere.
+# Makes, in that folder, an authority (ca.pem, ca.key), and for each of <count> nodes a certificate and its key
+# (node-<n>.pem, node-<n>.key), by the commands of docs/cluster.md; or for each member of a group (member-<n>), and one
+# for programs (program), by those of docs/cluster-replication.md. For trials and tests: a real authority keeps its key
+# elsewhere.
 set -euo pipefail
 
 (($# >= 2)) || {
-    printf 'usage: certificates.sh <folder> <nodes> [<name of the cluster>]\n' >&2
+    printf 'usage: certificates.sh <folder> <count> [<name of the cluster, or group> [node|member]]\n' >&2
     exit 2
 }
-folder=$1 nodes=$2 cluster=${3:-tutti}
+folder=$1 count=$2 name=${3:-tutti} kind=${4:-node}
 mkdir -p "$folder"
 cd "$folder"
 
-openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 3650 -subj "/CN=$cluster authority" \
+# sign <file> <DNS name>
+sign() {
+    openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -subj "/CN=$2" \
+        -keyout "$1.key" -out "$1.csr" 2>openssl.log
+    openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 -out "$1.pem" \
+        -extfile <(printf 'subjectAltName=DNS:%s\nextendedKeyUsage=serverAuth,clientAuth\n' "$2") 2>openssl.log
+    rm "$1.csr"
+}
+
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 3650 -subj "/CN=$name authority" \
     -addext keyUsage=critical,keyCertSign -keyout ca.key -out ca.pem 2>openssl.log
-for ((n = 0; n < nodes; ++n)); do
-    openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -subj "/CN=node-$n.$cluster" \
-        -keyout "node-$n.key" -out "node-$n.csr" 2>openssl.log
-    openssl x509 -req -in "node-$n.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 365 -out "node-$n.pem" \
-        -extfile <(printf 'subjectAltName=DNS:node-%s.%s\nextendedKeyUsage=serverAuth,clientAuth\n' "$n" "$cluster") \
-        2>openssl.log
-    rm "node-$n.csr"
-done
+case $kind in
+    node) for ((n = 0; n < count; ++n)); do sign "node-$n" "node-$n.$name"; done ;;
+    member)
+        for ((n = 0; n < count; ++n)); do sign "member-$n" "member.$name"; done
+        sign program "program.$name"
+        ;;
+    *)
+        printf 'certificates.sh: %s is neither node nor member\n' "$kind" >&2
+        exit 2
+        ;;
+esac
 rm -f openssl.log

@@ -74,6 +74,10 @@ child start(const program_options& how, const char* program, unsigned number,
         add("--engine", how.engine);
         add("--prefix", how.prefix);
         add("--staleness", std::to_string(how.staleness));
+        if (!how.certificate.empty()) add("--certificate", how.certificate);
+        if (!how.key.empty()) add("--key", how.key);
+        if (!how.authority.empty()) add("--authority", how.authority);
+        add("--name", how.group_name);
     }
     for (const std::string& a : addresses) add("--address", a);
     std::vector<char*> arguments;

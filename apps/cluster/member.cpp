@@ -104,6 +104,8 @@ node join(const program_options& how) {
         options.prefix = how.prefix;
         options.patience = patience;
         options.staleness = std::chrono::milliseconds{how.staleness};
+        options.tls = {.certificate = how.certificate, .key = how.key, .authority = how.authority};
+        options.group_name = how.group_name;
         return node{options};
     }
     tutti::cluster::node_options options;

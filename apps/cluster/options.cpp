@@ -60,6 +60,16 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     number("--staleness", options.staleness, 0, 600'000,
            "Blocks that only read may see a state of so many ms ago, from copies; 0: no copies")
         ->needs(engine);
+    const auto file = [&](const char* name, std::string& value, const char* help) {
+        app.add_option(name, value, help)->type_name("FILE")->needs(engine);
+    };
+    file("--certificate", options.certificate,
+         "Speak TLS to a group, and show this certificate (PEM), made for program.NAME");
+    file("--key", options.key, "Its key (PEM)");
+    file("--authority", options.authority, "Whoever has signed the certificates of the members (PEM)");
+    app.add_option("--name", options.group_name, "Of the group, as its certificates have it")
+        ->needs(engine)
+        ->capture_default_str();
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
     app.add_flag("--move", options.moves, "Objects move to the node that writes them")->excludes(engine);
     app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback")->excludes(engine);

@@ -28,7 +28,9 @@ struct program_options {
     unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;
     bool unix_sockets = false;
-    std::string tls;    ///< a folder of certificates; empty: in the clear
+    std::string tls;                          ///< a folder of nodes' certificates; empty: in the clear
+    std::string certificate, key, authority;  ///< of a program of the group that is the engine; empty: in the clear
+    std::string group_name = "tutti";
     int kill = -1;      ///< the node that the launcher kills half-way
     bool stop = false;  ///< and does not kill it, but stops it
     double patience = 5;

@@ -14,7 +14,7 @@ struct condition_text {
     std::string_view unit;
 };
 
-constexpr std::array<condition_text, 12> conditions{{
+constexpr std::array<condition_text, 13> conditions{{
     {"W_YTD = sum(D_YTD)", "warehouses"},
     {"D_NEXT_O_ID - 1 = max(O_ID) = max(NO_O_ID)", "districts"},
     {"max(NO_O_ID) - min(NO_O_ID) + 1 = rows of NEW-ORDER", "districts"},
@@ -27,19 +27,29 @@ constexpr std::array<condition_text, 12> conditions{{
     {"C_BALANCE = sum(OL_AMOUNT) - sum(H_AMOUNT)", "customers"},
     {"rows of ORDER - rows of NEW-ORDER = orders loaded as delivered", "districts"},
     {"C_BALANCE + C_YTD_PAYMENT = sum(OL_AMOUNT)", "customers"},
+    {"S_YTD, S_ORDER_CNT, S_REMOTE_CNT = what lines took (2.4.2.2)", "stock rows"},
 }};
+
+/// 11 is about the load. 10 and 13 compare the rows of a warehouse with those of all others.
+constexpr bool applies(int condition, moment when) {
+    if (when == moment::after_loss && (condition == 10 || condition == 13)) return false;
+    return when == moment::after_load || condition != 11;
+}
 
 class checker {
 public:
-    explicit checker(const database& db)
+    checker(const database& db, std::span<const warehouse_id> among)
         : db_{db},
+          among_{among.begin(), among.end()},
           warehouse_payments_(static_cast<std::size_t>(db.warehouse_count())),
           district_payments_(warehouse_payments_.size() * districts_per_warehouse),
-          customers_(district_payments_.size() * static_cast<std::size_t>(db.size().customers_per_district)) {
+          customers_(district_payments_.size() * static_cast<std::size_t>(db.size().customers_per_district)),
+          stocks_(warehouse_payments_.size() * static_cast<std::size_t>(db.size().items)) {
+        if (among.empty()) {
+            for (warehouse_id w = 1; w <= db.warehouse_count(); ++w) among_.push_back(w);
+        }
         for (std::size_t i = 0; i < conditions.size(); ++i) {
-            verdicts_[i].condition = static_cast<int>(i + 1);
-            verdicts_[i].statement = conditions[i].statement;
-            verdicts_[i].unit = conditions[i].unit;
+            verdicts_[i] = verdict_of(static_cast<int>(i + 1));
         }
     }
 
@@ -49,11 +59,11 @@ public:
             add_payments(d);
         });
         // Only now all payments are known: a customer may have paid at any warehouse.
-        for (warehouse_id w = 1; w <= db_.warehouse_count(); ++w) check_warehouse(db_.warehouse_at(w));
+        for (const warehouse_id w : among_) check_warehouse(db_.warehouse_at(w));
         for_each_district([&](const district& d) { check_customers(d); });
 
         std::vector<verdict> all{verdicts_.begin(), verdicts_.end()};
-        if (when != moment::after_load) std::erase_if(all, [](const verdict& v) { return v.condition == 11; });
+        std::erase_if(all, [when](const verdict& v) { return !applies(v.condition, when); });
         return all;
     }
 
@@ -63,10 +73,15 @@ private:
         cents delivered = 0;
         cents paid = 0;
     };
+    /// The same of a stock row, over the lines of orders that were not loaded.
+    struct stock_sums {
+        int quantity = 0, lines = 0, remote = 0;
+        friend bool operator==(const stock_sums&, const stock_sums&) = default;
+    };
 
     template <class F>
     void for_each_district(F f) const {
-        for (warehouse_id w = 1; w <= db_.warehouse_count(); ++w) {
+        for (const warehouse_id w : among_) {
             for (const district& d : db_.warehouse_at(w).districts) f(d);
         }
     }
@@ -91,6 +106,13 @@ private:
         }
         return &customers_[district_index(w, d) * static_cast<std::size_t>(customers) +
                            static_cast<std::size_t>(c - 1)];
+    }
+
+    /// Null when the row names a stock that does not exist.
+    stock_sums* sums_of(warehouse_id w, item_id i) {
+        if (w < 1 || w > db_.warehouse_count() || i < 1 || i > db_.size().items) return nullptr;
+        return &stocks_[static_cast<std::size_t>(w - 1) * static_cast<std::size_t>(db_.size().items) +
+                        static_cast<std::size_t>(i - 1)];
     }
 
     void check_orders(const district& d, moment when) {
@@ -163,6 +185,7 @@ private:
             ++rows;
             const timestamp delivered = line.delivered.load();
             if (delivered != not_delivered && buyer != nullptr) buyer->delivered += line.amount;
+            if (o.id > db_.size().orders_per_district) add_taken(d, line);
             expect(7, (delivered == not_delivered) == (carrier == no_carrier), [&] {
                 return fmt::format("warehouse {} district {} order {} line {}: delivered at {}, carrier {}",
                                    d.warehouse, d.id, o.id, line.number, delivered, carrier);
@@ -173,6 +196,14 @@ private:
                                rows);
         });
         return rows;
+    }
+
+    void add_taken(const district& d, const order_line& line) {
+        stock_sums* const from = sums_of(line.supply_warehouse, line.item);
+        if (from == nullptr) return;
+        from->quantity += line.quantity;
+        ++from->lines;
+        if (line.supply_warehouse != d.warehouse) ++from->remote;
     }
 
     /// By what the rows say, not by where they were found.
@@ -201,6 +232,15 @@ private:
         expect(1, ytd == districts, [&] { return fmt::format("warehouse {}: {} and {} cents", w.id, ytd, districts); });
         const cents paid = warehouse_payments_[static_cast<std::size_t>(w.id - 1)];
         expect(8, ytd == paid, [&] { return fmt::format("warehouse {}: {} and {} cents", w.id, ytd, paid); });
+        for (const stock& s : w.stocks) {
+            const stock_sums given{s.ytd.load(), s.order_count.load(), s.remote_count.load()};
+            const stock_sums& taken = *sums_of(w.id, static_cast<item_id>(&s - w.stocks.data()) + 1);
+            expect(13, given == taken, [&] {
+                return fmt::format("warehouse {} item {}: {} in {} lines, {} of them remote, and {} in {}, {}", w.id,
+                                   &s - w.stocks.data() + 1, given.quantity, given.lines, given.remote, taken.quantity,
+                                   taken.lines, taken.remote);
+            });
+        }
     }
 
     void check_customers(const district& d) {
@@ -219,15 +259,24 @@ private:
     }
 
     const database& db_;
+    std::vector<warehouse_id> among_;
     std::array<verdict, conditions.size()> verdicts_;
     std::vector<cents> warehouse_payments_;
     std::vector<cents> district_payments_;
     std::vector<customer_sums> customers_;
+    std::vector<stock_sums> stocks_;
 };
 
 }  // namespace
 
-std::vector<verdict> check_consistency(const database& db, moment when) { return checker{db}.run(when); }
+verdict verdict_of(int condition) {
+    const condition_text& text = conditions.at(static_cast<std::size_t>(condition - 1));
+    return {.condition = condition, .statement = text.statement, .unit = text.unit, .first_violation = {}};
+}
+
+std::vector<verdict> check_consistency(const database& db, moment when, std::span<const warehouse_id> among) {
+    return checker{db, among}.run(when);
+}
 
 bool all_hold(const std::vector<verdict>& verdicts) {
     return std::ranges::all_of(verdicts, [](const verdict& v) { return v.violated == 0; });

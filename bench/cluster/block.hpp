@@ -33,17 +33,14 @@ using dice = tutti::support::random;
 
 class block {
 public:
-    /// `charge` takes the time of so many objects that were opened.
-    block(tutti::cluster::transaction& work, std::function<void(std::size_t)> charge)
-        : work_{work}, charge_{std::move(charge)} {}
+    /// `charge` takes the time of so many objects that were opened; `singly`: each costs a round trip of its own.
+    block(tutti::cluster::transaction& work, bool singly, std::function<void(std::size_t)> charge)
+        : work_{work}, singly_{singly}, charge_{std::move(charge)} {}
 
-    /// All in one round trip.
+    /// All in one round trip, unless `singly`.
     void open(std::span<const object_id> ids) {
-        const std::size_t before = work_.entries().size();
-        const outcome o = work_.open(ids);
-        if (const std::size_t fresh = work_.entries().size() - before; fresh != 0) charge_(fresh);
-        if (o == outcome::conflict) throw overtaken{};
-        if (o != outcome::good) throw std::logic_error{"the simulated network loses nothing, but a node was lost"};
+        const std::size_t most = singly_ ? 1 : ids.size();
+        for (; !ids.empty(); ids = ids.subspan(most)) open_together(ids.first(most));
     }
     [[nodiscard]] bool exists(const object_id& id) {
         const entry& e = at(id);
@@ -71,6 +68,13 @@ public:
     }
 
 private:
+    void open_together(std::span<const object_id> ids) {
+        const std::size_t before = work_.entries().size();
+        const outcome o = work_.open(ids);
+        if (const std::size_t fresh = work_.entries().size() - before; fresh != 0) charge_(fresh);
+        if (o == outcome::conflict) throw overtaken{};
+        if (o != outcome::good) throw std::logic_error{"the simulated network loses nothing, but a node was lost"};
+    }
     entry& at(const object_id& id) {
         if (entry* const e = work_.find(id)) return *e;
         open({&id, 1});
@@ -78,6 +82,7 @@ private:
     }
 
     tutti::cluster::transaction& work_;
+    const bool singly_;
     std::function<void(std::size_t)> charge_;
 };
 

@@ -8,6 +8,7 @@ ALONE = [key(workload=w, nodes=1) for w in WORKLOADS]
 TWO = [key(workload=w, nodes=2, reads=r) for w in WORKLOADS for r in READS]
 TWO += [key(workload=w, nodes=2, reads=20, move=True) for w in WORKLOADS]
 TWO += [key(workload="bank", nodes=2, reads=20, threads=8)]
+TWO += [key(workload="tpcc", nodes=2, move=move) for move in (False, True)]
 FITTED = key(workload="bank", nodes=2, reads=20)
 OBJECTS_OF_LIST, OBJECTS_OF_HASH = 13.5, 1  # half of 25 keys, and the head
 

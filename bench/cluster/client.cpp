@@ -25,7 +25,7 @@ client::client(tutti::cluster::simulation::mesh& in, node_number at, std::uint16
       main_{main},
       fiber_{stack_bytes},
       work_{in.at(at), *this, slot},
-      block_{work_, [this](std::size_t objects) { work(objects * plan_.each.object); }},
+      block_{work_, how.singly, [this](std::size_t objects) { work(objects * plan_.each.object); }},
       dice_{how.seed * 0x10001 + number() + 1} {
     fiber_.prepare(&start, this);
 }
@@ -66,15 +66,19 @@ void client::pause(unsigned turn) {
 
 void client::live() {
     while (!tally_.over) {
-        reads_ = dice_.below(100) < plan_.reads;
+        reads_ = dice_.below(100) < pattern_.reads_of_100().value_or(plan_.reads);
         operations_.clear();
         for (unsigned i = 0; i < plan_.inner; ++i) operations_.push_back(dice_.next());
         const std::uint64_t began = mesh_.network().now();
         // Each open operation is a transaction by itself; of the others all are one.
         const std::size_t together = plan_.nesting == nesting::open ? 1 : operations_.size();
-        for (std::size_t first = 0; first < operations_.size() && !tally_.over; first += together) {
-            for (unsigned turn = 1; !attempt_once(first, first + together) && !tally_.over; ++turn) pause(turn);
+        const unsigned parts = pattern_.parts(dice{operations_.front()}, reads_);
+        for (part_ = 0; part_ < parts; ++part_) {
+            for (std::size_t first = 0; first < operations_.size() && !tally_.over; first += together) {
+                for (unsigned turn = 1; !attempt_once(first, first + together) && !tally_.over; ++turn) pause(turn);
+            }
         }
+        if (tally_.counts) tally_.parts += parts - 1;
         if (tally_.counts) tally_.latencies.push_back(mesh_.network().now() - began);
     }
 }
@@ -90,7 +94,10 @@ bool client::attempt_once(std::size_t first, std::size_t last) {
 
 bool client::commit() {
     if (!work_.writes()) return true;
-    if (work_.prepare(true) != outcome::good) return false;
+    if (work_.prepare(true) != outcome::good) {
+        tally_.at_commit += tally_.counts;
+        return false;
+    }
     work_.commit();
     return true;
 }
@@ -104,7 +111,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
             marks_.resize(i - first);
             marks_.push_back(mark_here());
             try {
-                pattern_.run(block_, dice{operations_[i]}, reads_);
+                pattern_.run_part(block_, dice{operations_[i]}, reads_, part_);
             } catch (const overtaken&) {
                 good = false;
             }
@@ -116,6 +123,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
             ++i;
             continue;
         }
+        count_conflict(first, std::min(i, last - 1));
         const auto to = way_back(first, std::min(i, last - 1));
         if (!to || ++rewinds > most_rewinds) return false;
         go_back(marks_[*to - first]);
@@ -123,6 +131,12 @@ bool client::run_operations(std::size_t first, std::size_t last) {
         i = *to;
     }
     return true;
+}
+
+void client::count_conflict(std::size_t first, std::size_t at) {
+    if (!tally_.counts) return;
+    ++tally_.running;
+    if (work_.standing() && marks_[at - first].opened <= *work_.standing()) ++tally_.inside;
 }
 
 std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) const {

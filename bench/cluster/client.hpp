@@ -17,6 +17,8 @@ namespace bench::cluster {
 struct tally {
     bool counts = false, over = false;
     std::uint64_t attempts = 0, rewinds = 0, round_trips = 0;
+    std::uint64_t at_commit = 0, running = 0, inside = 0;  ///< conflicts, as figures have them
+    std::uint64_t parts = 0;               ///< beyond the first of each operation that is several transactions
     std::vector<std::uint64_t> latencies;  ///< one for each transaction
 };
 
@@ -52,6 +54,8 @@ private:
     /// One attempt of the operations from `first` to `last`, without `last`. False: it has to start over.
     bool attempt_once(std::size_t first, std::size_t last);
     bool run_operations(std::size_t first, std::size_t last);
+    /// A conflict while operation `at` ran.
+    void count_conflict(std::size_t first, std::size_t at);
     /// Where the attempt goes on after a conflict in the operation `at`, or nothing.
     std::optional<std::size_t> way_back(std::size_t first, std::size_t at) const;
     [[nodiscard]] mark mark_here() const;
@@ -68,6 +72,7 @@ private:
     block block_;
     dice dice_;
     bool reads_ = false;                     // the transaction that runs
+    unsigned part_ = 0;                      // of its operation
     std::vector<std::uint64_t> operations_;  // what each of its operations draws from
     std::vector<mark> marks_;
 };

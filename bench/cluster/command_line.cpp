@@ -21,13 +21,15 @@ std::variant<plan, cli::help_text> parse(int argc, const char* const* argv) {
     number("--threads", p.threads, 1, 1024, "Of each node");
     number("--processors", p.processors, 1, 1024, "Of each node");
     number("--reads", p.reads, 0, 100, "Of 100 transactions, those that only look");
-    number("--objects", p.objects, 1, 10'000'000, "Accounts, keys, buckets (default: as many as in the paper)");
+    number("--objects", p.objects, 1, 10'000'000,
+           "Accounts, keys, buckets, warehouses (default: as many as in the paper; of tpcc 1)");
     number("--inner", p.inner, 1, 1000, "Operations of a transaction");
     app.add_option("--nesting", p.nesting, "What these are to each other")
         ->transform(cli::choice<nesting>({{"flat", nesting::flat},
                                           {"closed", nesting::closed},
                                           {"checkpoint", nesting::checkpoint},
                                           {"open", nesting::open}}));
+    app.add_flag("--singly", p.singly, "Objects are opened one after the other, and not in one trip");
     app.add_flag("--move", p.moves, "Objects move to the node that writes them");
     double milliseconds = 50, warm_up = 5;
     number("--milliseconds", milliseconds, 0.001, 1e6, "Of virtual time, that count");

@@ -51,6 +51,7 @@ class Charts:
     def __init__(self, quick, wanted=None):
         self.nodes = (2, 8, 48) if quick else (2, 4, 8, 16, 32, 48)
         self.few_nodes = (2, 8) if quick else (2, 4, 8, 16)
+        self.tpcc_nodes = (1, *self.nodes)  # the paper's begins where nothing is remote
         self.inner = (2, 10) if quick else (2, 5, 10)
         self.many_nodes = (2, 48, 100, 1000) if quick else (2, 8, 24, 48, 100, 300, 1000)
         self.threads = (1, 4, 24) if quick else (1, 2, 4, 8, 16, 24)
@@ -59,11 +60,14 @@ class Charts:
         # Milliseconds that pass first: pointers to objects that move get old slowly, and a node that has too much to do
         # falls behind slowly. A quick run sees neither.
         self.aged, self.settled = (5, 5) if quick else (1000, 60)
+        # Its transactions are long, and its rows many: so all move by then, and a point has some hundreds at least.
+        self.long = 20 if quick else 60
         flat = {"6.1": "bank", "6.2": "list", "6.3": "skiplist", "6.4": "tree", "6.5": "hash"}
         flat |= {"6.6": "vacation", "6.7": "loan"}
         nested = {"6.9": ("bank", 200), "6.10": ("list", 50), "6.11": ("skiplist", 50), "6.12": ("hash", 300)}
         opened = {"6.13": ("hash", 300), "6.14": ("skiplist", 50), "6.15": ("tree", 50)}
         self.all = [self.flat(n, w) for n, w in flat.items()]
+        self.all.append(self.tpcc())
         self.all += [self.nested(n, *w) for n, w in nested.items()]
         self.all += [self.opened(n, *w) for n, w in opened.items()]
         self.all.append(self.scale())
@@ -104,6 +108,37 @@ class Charts:
             ]
             panels.append(Panel("8 nodes, 20 % reads", "threads of each node", lines))
         return Chart(number, f"Figure {number}: flat, {workload}", "transactions a second", panels)
+
+    def tpcc(self):
+        def over_nodes(warehouses, move):
+            return {
+                n: key(
+                    workload="tpcc",
+                    nodes=n,
+                    objects=warehouses(n),
+                    move=move,
+                    warm_up=self.long,
+                    milliseconds=self.long,
+                )
+                for n in self.tpcc_nodes
+            }
+
+        def lines(warehouses):
+            return [
+                Line("rows stay", STAY, over_nodes(warehouses, False)),
+                Line(f"rows move to writers, after {self.long} ms", MOVE, over_nodes(warehouses, True)),
+            ]
+
+        panels = [
+            Panel(f"{title}: {what}", "nodes", lines(warehouses), value, value == "per_second")
+            for title, warehouses in (("1 warehouse", lambda n: 1), ("a warehouse a node", lambda n: n))
+            for what, value in (
+                ("transactions/s", "per_second"),
+                ("aborts by transactions", "aborts"),
+                ("round trips", "round_trips"),
+            )
+        ]
+        return Chart("6.8", "Figure 6.8: flat, TPC-C, a hundredth of its rows", "", panels)
 
     def relative(self, workload, nesting, inner, objects, reads, style):
         def over_nodes(how):

@@ -14,9 +14,10 @@ int main(int argc, char** argv) {
                 f.per_second, f.transactions, f.operations, f.aborts, f.rewinds, f.round_trips, f.messages, f.bytes,
                 f.median, f.of_99, f.busy, f.busiest);
             fmt::print(
-                "\"directory\": {:.17g}, \"clock\": {}, \"clock_apart\": {:.17g}, \"entries\": {:.17g}, "
+                "\"at_commit\": {:.17g}, \"running\": {:.17g}, \"inside\": {:.17g}, \"directory\": {:.17g}, \"clock\": "
+                "{}, \"clock_apart\": {:.17g}, \"entries\": {:.17g}, "
                 "\"old_values\": {:.17g}}}\n",
-                f.directory, f.clock, f.clock_apart, f.entries, f.old_values);
+                f.at_commit, f.running, f.inside, f.directory, f.clock, f.clock_apart, f.entries, f.old_values);
             return cli::all_is_well;
         });
 }

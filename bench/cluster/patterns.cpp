@@ -5,6 +5,8 @@
 #include <bit>
 #include <stdexcept>
 
+#include "cluster/tpcc_pattern.hpp"
+
 namespace bench::cluster {
 namespace {
 
@@ -229,7 +231,7 @@ private:
 
 const std::vector<pattern_name>& patterns() {
     static const std::vector<pattern_name> all{{"bank", 10'000}, {"list", 50},         {"skiplist", 50}, {"tree", 50},
-                                               {"hash", 2'000},  {"vacation", 10'000}, {"loan", 10'000}};
+                                               {"hash", 2'000},  {"vacation", 10'000}, {"loan", 10'000}, {"tpcc", 1}};
     return all;
 }
 
@@ -239,6 +241,7 @@ std::unique_ptr<pattern> make_pattern(std::string_view name, unsigned objects) {
     if (objects == 0) objects = at->objects;
     if (name == "bank") return std::make_unique<bank>(objects);
     if (name == "loan") return std::make_unique<loan>(objects);
+    if (name == "tpcc") return make_tpcc(objects);
     if (name == "vacation") return std::make_unique<vacation>(objects);
     if (name == "hash") return std::make_unique<hash_table>(objects);
     if (name == "list") return std::make_unique<sorted_lists>(objects, 1);

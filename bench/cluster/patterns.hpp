@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ public:
     virtual void fill(const maker& make) const = 0;
     /// One operation, which only looks if `reads`. Draws from `draw` alone, so that it is the same when it runs again.
     virtual void run(block& in, dice draw, bool reads) const = 0;
+    /// An operation that is several transactions, one after the other, each of which is a part; else there is one part.
+    [[nodiscard]] virtual unsigned parts(dice /*draw*/, bool /*reads*/) const { return 1; }
+    virtual void run_part(block& in, dice draw, bool reads, unsigned /*part*/) const { run(in, draw, reads); }
+    /// How many of 100 operations only look, where the workload says so itself.
+    [[nodiscard]] virtual std::optional<unsigned> reads_of_100() const noexcept { return std::nullopt; }
     /// Whether what counts as a reader writes nevertheless.
     [[nodiscard]] virtual bool readers_write() const noexcept { return false; }
 };

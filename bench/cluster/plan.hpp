@@ -35,6 +35,7 @@ struct plan {
     unsigned objects = 0;     ///< as the workload takes it; 0: as many as in the paper
     unsigned inner = 1;       ///< operations of one transaction
     bench::cluster::nesting nesting = nesting::flat;
+    bool singly = false;                  ///< objects are opened one after the other, as in HyflowCPP
     bool moves = false;                   ///< objects move to the node that writes them
     std::uint64_t warm_up = 5'000'000;    ///< nanoseconds of virtual time that do not count
     std::uint64_t duration = 50'000'000;  ///< that do
@@ -46,9 +47,12 @@ struct plan {
 struct figures {
     double per_second = 0;  ///< transactions, or of open nesting those that its blocks make up
     std::uint64_t transactions = 0;
-    std::uint64_t operations = 0;                     ///< of which they consist
-    double aborts = 0;                                ///< attempts that came to nothing, by transactions
-    double rewinds = 0;                               ///< partial roll-backs, by transactions
+    std::uint64_t operations = 0;  ///< of which they consist
+    double aborts = 0;             ///< attempts that came to nothing, by transactions
+    double rewinds = 0;            ///< partial roll-backs, by transactions
+    double at_commit = 0;          ///< conflicts found by a commit, by transactions,
+    double running = 0;            ///< and those that a body met, by transactions: of these
+    double inside = 0;             ///< over nothing that an earlier operation of the transaction had opened
     double round_trips = 0, messages = 0, bytes = 0;  ///< by transactions
     double median = 0, of_99 = 0;                     ///< microseconds from a transaction's first attempt to its end
     double busy = 0, busiest = 0;                     ///< of a processor's time: on average, and on the busiest node

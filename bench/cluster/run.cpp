@@ -24,6 +24,7 @@ void check(const plan& p) {
     require(p.processors >= 1, "processors: a node has at least one");
     require(p.reads <= 100, "reads: of 100 operations, so from 0 to 100");
     require(p.inner >= 1, "inner: a transaction has at least one operation");
+    require(p.inner == 1 || p.workload != "tpcc", "inner: a Delivery is ten transactions, so tpcc has one operation");
     require(p.duration >= 1, "milliseconds: time has to pass");
     require(p.each.attempt + p.each.object >= 1, "an attempt that costs nothing never ends");
 }
@@ -103,9 +104,12 @@ private:
         const double all = std::max(1.0, static_cast<double>(f.transactions));
         const auto each = [all](std::uint64_t n) { return static_cast<double>(n) / all; };
         f.per_second = static_cast<double>(f.transactions) * 1e9 / static_cast<double>(plan_.duration);
-        const std::uint64_t due = plan_.nesting == nesting::open ? f.operations : f.transactions;
+        const std::uint64_t due = (plan_.nesting == nesting::open ? f.operations : f.transactions) + tally_.parts;
         f.aborts = each(tally_.attempts - std::min(tally_.attempts, due));
         f.rewinds = each(tally_.rewinds);
+        f.at_commit = each(tally_.at_commit);
+        f.running = each(tally_.running);
+        f.inside = each(tally_.inside);
         f.round_trips = each(tally_.round_trips);
         f.messages = each(messages_);
         f.bytes = each(bytes_);

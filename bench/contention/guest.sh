@@ -40,7 +40,7 @@ root=$work/root parameters=()
             ;;
         *) die "there is no guest for '$serves'" ;;
     esac
-    cp tests/kernel/console.sh "$root"
+    cp bench/contention/console.sh "$root"
     with_libraries "$root" "$@"
 } >&2
 # shellcheck disable=SC2034  # guest's

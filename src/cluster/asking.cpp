@@ -152,7 +152,7 @@ private:
 std::vector<node_answer> ask_nodes(const observer_options& whom) try {
     std::optional<const wire::tls> tls;
     const wire::tls_files files{whom.tls.certificate, whom.tls.key, whom.tls.authority};
-    if (files.wanted()) tls.emplace(files, std::string{});
+    if (files.wanted()) tls.emplace(files, std::vector<std::string>{});
     asio::io_context io{1};
     std::deque<question> all;
     for (std::size_t i = 0; i < whom.addresses.size(); ++i) all.emplace_back(io, whom, tls ? &*tls : nullptr, i);

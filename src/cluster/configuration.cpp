@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "cluster/backend/address.hpp"
 #include "cluster/configuration_entries.hpp"
+#include "cluster/engine_settings.hpp"
 #include "wire/address.hpp"
 #include "wire/tls.hpp"
 
@@ -231,6 +231,10 @@ configuration whole(said&& s, const std::string& file) {
         refuse(s.nodes_at, "node " + std::to_string(s.what.node.self) + " is none of the " +
                                std::to_string(s.what.node.addresses.size()) + " nodes: self counts from 0");
     }
+    if (s.what.engine) {
+        s.what.engine->tls = s.what.node.tls;
+        s.what.engine->group_name = s.what.node.cluster;
+    }
     return std::move(s.what);
 }
 
@@ -254,7 +258,9 @@ configuration configuration::from_text(std::string_view text, const std::string&
 
 void configuration::check() const try {
     if (engine) {
-        backend::check_address(engine->address, {engine->prefix, engine->patience});
+        const backend::settings how = settings_of(*engine);
+        backend::check_address(engine->address, how);
+        static_cast<void>(backend::group::credentials::of(how.tls, backend::group::speaker::program));
         return;
     }
     std::vector<wire::address> all;
@@ -268,7 +274,8 @@ void configuration::check() const try {
     }
     if (encrypted) {
         const wire::tls_files files{node.tls.certificate, node.tls.key, node.tls.authority};
-        const wire::tls usable{files, wire::certificate_name(static_cast<wire::node_number>(node.self), node.cluster)};
+        const wire::tls usable{
+            files, std::vector{wire::certificate_name(static_cast<wire::node_number>(node.self), node.cluster)}};
     }
     if (!node.metrics.empty()) static_cast<void>(wire::parse_tcp(node.metrics, true));
 } catch (const wire::refusal& e) {

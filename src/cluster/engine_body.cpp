@@ -1,14 +1,14 @@
 #include "cluster/engine_body.hpp"
 
-#include "cluster/backend/address.hpp"
 #include "cluster/engine_enlistment.hpp"
+#include "cluster/engine_settings.hpp"
 
 namespace tutti::cluster {
 namespace {
 
 std::unique_ptr<backend::engine> connect(const engine_options& how) {
     try {
-        auto e = backend::open_engine(how.address, {how.prefix, how.patience, how.batch});
+        auto e = backend::open_engine(how.address, settings_of(how));
         if (how.staleness.count() != 0) e = std::make_unique<backend::caching>(std::move(e), how.staleness);
         return e;
     } catch (const backend::refusal& r) {

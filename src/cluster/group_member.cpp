@@ -14,10 +14,10 @@ namespace group = backend::group;
 using group::link;
 
 /// What one member says of itself. False: `why` it does not.
-bool ask_one(const std::string& address, std::uint64_t number, std::chrono::milliseconds within,
-             group::status_answer& facts, std::uint64_t& of, std::string& why) {
+bool ask_one(const std::string& address, group::credentials* secured, std::uint64_t number,
+             std::chrono::milliseconds within, group::status_answer& facts, std::uint64_t& of, std::string& why) {
     const link::clock::time_point late = link::clock::now() + within;
-    const std::unique_ptr<link> to = link::open(address, number, late, why);
+    const std::unique_ptr<link> to = link::open(address, number, late, why, secured);
     if (!to) return false;
     of = to->group();
     std::string message;
@@ -44,31 +44,40 @@ void fill(member_facts& one, const group::status_answer& from) {
     one.bytes = from.bytes;
     one.programs = from.programs;
     one.prepared = from.prepared;
+    one.turned_away = from.turned_away;
 }
 
-std::vector<std::string> checked(const std::vector<std::string>& addresses) {
-    std::string all;
-    for (const std::string& a : addresses) all += (a == addresses.front() ? "" : ",") + a;
-    try {
-        return group::parse_members(all);
+/// Whom to ask, and what to show them.
+struct asked {
+    asked(const std::vector<std::string>& addresses, const tls_options& tls, const std::string& group_name) try
+        : secured{group::credentials::of({{tls.certificate, tls.key, tls.authority}, group_name},
+                                         group::speaker::program)} {
+        std::string all;
+        for (const std::string& a : addresses) all += (a == addresses.front() ? "" : ",") + a;
+        members = group::parse_members(all, secured != nullptr);
     } catch (const backend::refusal& r) {
         throw member_error{std::string{"tutti: "} + r.what()};
     }
-}
+
+    std::shared_ptr<group::credentials> secured;
+    std::vector<std::string> members;
+};
 
 }  // namespace
 
 member_error::~member_error() = default;
 
-group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::milliseconds within) {
+group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::milliseconds within,
+                      const tls_options& tls, const std::string& group_name) {
+    const asked whom{addresses, tls, group_name};
     group_facts all;
     group::status_answer best;
     bool any = false;
     // Who leads knows best who the members are; and any that knows of some better than none.
-    for (const std::string& address : checked(addresses)) {
+    for (const std::string& address : whom.members) {
         group::status_answer said;
         std::string why;
-        if (!ask_one(address, all.group, within, said, all.group, why)) {
+        if (!ask_one(address, whom.secured.get(), all.group, within, said, all.group, why)) {
             all.trouble += (all.trouble.empty() ? "" : "; ") + why;
             continue;
         }
@@ -85,16 +94,18 @@ group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::mi
         one.votes = m.votes;
         group::status_answer said;
         std::uint64_t of = 0;
-        if (!ask_one(m.address, all.group, within, said, of, one.trouble)) continue;
+        if (!ask_one(m.address, whom.secured.get(), all.group, within, said, of, one.trouble)) continue;
         if (said.id == m.id) fill(one, said);
         else one.trouble = "another member is at " + m.address + ": this one's disk is lost; remove it";
     }
     return all;
 }
 
-void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, std::chrono::milliseconds within) {
+void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, std::chrono::milliseconds within,
+                   const tls_options& tls, const std::string& group_name) {
+    const asked whom{addresses, tls, group_name};
     std::string why;
-    if (!group::ask_for_change(checked(addresses), 0, group::question::remove, {id, {}}, within, why))
+    if (!group::ask_for_change(whom.members, whom.secured, 0, group::question::remove, {id, {}}, within, why))
         throw member_error{"tutti: member " + std::to_string(id) + " has not been removed: " + why};
 }
 

@@ -2,8 +2,10 @@
 #include "tutti/cluster/node.hpp"
 
 #include <cstdio>
+#include <string>
 
 #include "api/companion.hpp"
+#include "cluster/directory/placement.hpp"
 #include "cluster/node_body.hpp"
 #include "tutti/cluster/configuration.hpp"
 #include "tutti/cluster/ref.hpp"
@@ -39,6 +41,25 @@ node::node(const configuration& how)
 node::~node() = default;
 unsigned node::number() const noexcept { return body_->number(); }
 unsigned node::nodes() const noexcept { return body_->nodes(); }
+
+unsigned node::home(const object_id& id) const noexcept { return home_of(id, static_cast<node_number>(nodes())); }
+
+object_id node::id_at(unsigned number, const object_id& from) const {
+    constexpr unsigned shift = 48;
+    if (number >= nodes())
+        throw usage_error{"node " + std::to_string(number) + " is none of this cluster: nodes are numbered from 0 to " +
+                          std::to_string(nodes() - 1)};
+    if (from.low >> shift != 0)
+        throw usage_error{"id_at chooses the highest 16 bits of the id's low half: leave them 0"};
+    // Each one more is at any node, so this ends after as many steps as there are nodes, on average.
+    object_id id = from;
+    while (home(id) != number) {
+        id.low += std::uint64_t{1} << shift;
+        if (id.low >> shift == 0) throw usage_error{"no id made of " + text_of(from) + " is at that node"};
+    }
+    return id;
+}
+
 node_statistics node::statistics() const { return body_->statistics(); }
 node_facts node::facts() const { return body_->facts(); }
 std::uint16_t node::metrics_port() const noexcept { return body_->metrics_port(); }

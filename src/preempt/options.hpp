@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -30,6 +31,19 @@ struct observer {
 /// A bit of a word stands for each.
 inline constexpr unsigned most_workers = 64;
 
+/// What a worker does while nothing is ready, in place of sleeping. It is in its loop then, and no tick switches it
+/// away.
+struct pastime {
+    void* self = nullptr;
+    /// On the worker's thread; returns soon after `bell` is not `seen` any more, and after `until`. False: it may as
+    /// well sleep.
+    bool (*spend)(void* self, const std::atomic<std::uint32_t>& bell, std::uint32_t seen,
+                  base::deadline until) noexcept = nullptr;
+    /// Ends a sleep inside `spend`. The bell has been rung; a `spend` that is about to sleep says so first, and looks
+    /// at the bell after that, both sequentially consistent. From any thread. Must not block.
+    void (*recall)(void* self) noexcept = nullptr;
+};
+
 struct options {
     unsigned workers = 1;
     unsigned contexts = 1024;              // NUM_CONTEXTS: so many places; so much is admitted to processing at once
@@ -41,6 +55,7 @@ struct options {
     std::string_view ticks = "automatic";
     tick_timing timing = {};
     observer watch = {};
+    pastime idle = {};
 };
 
 /// Since the start. Read at any time; each is exact once the scheduler is drained.

@@ -27,8 +27,9 @@ void roster::call(post& which, int level, calls& whom) noexcept {
     which.promised = level;
 }
 
-bool roster::call_any(unsigned level, calls& whom) noexcept {
-    post& least = *std::ranges::min_element(posts_, {}, &post::busy_with);
+bool roster::call_any(unsigned level, calls& whom, unsigned first) noexcept {
+    const bool prefers = first != nobody && posts_[first].busy_with() < 0;
+    post& least = prefers ? posts_[first] : *std::ranges::min_element(posts_, {}, &post::busy_with);
     if (least.busy_with() >= static_cast<int>(level)) return false;
     call(least, static_cast<int>(level), whom);
     return true;
@@ -36,6 +37,12 @@ bool roster::call_any(unsigned level, calls& whom) noexcept {
 
 void roster::call(unsigned worker, int level, calls& whom) noexcept {
     if (posts_[worker].busy_with() < level) call(posts_[worker], level, whom);
+}
+
+void roster::nudge_idle(calls& whom) const noexcept {
+    for (const post& p : posts_) {
+        if (p.busy_with() < 0) whom.nudges |= std::uint64_t{1} << (&p - posts_.data());
+    }
 }
 
 void roster::ring_any(calls& whom) noexcept {

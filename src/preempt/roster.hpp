@@ -11,8 +11,9 @@ struct context;
 
 /// The workers to call once the lock is free: bit n stands for worker n.
 struct calls {
-    std::uint64_t bells = 0;  // the idle
-    std::uint64_t ticks = 0;  // the busy
+    std::uint64_t bells = 0;   // the idle
+    std::uint64_t ticks = 0;   // the busy
+    std::uint64_t nudges = 0;  // the idle, if they are awake
 };
 
 class roster {
@@ -30,10 +31,14 @@ public:
     /// Of what it runs; -1: it is idle.
     [[nodiscard]] int level(unsigned worker) const noexcept { return posts_[worker].level; }
 
-    /// For something of that level that any worker may run. False: all are busy with as much.
-    bool call_any(unsigned level, calls& whom) noexcept;
+    static constexpr unsigned nobody = ~0U;
+    /// For something of that level that any worker may run; `first` does if it is idle. False: all are busy with as
+    /// much.
+    bool call_any(unsigned level, calls& whom, unsigned first = nobody) noexcept;
     /// For something of that level that only this worker may run, unless it is busy with as much.
     void call(unsigned worker, int level, calls& whom) noexcept;
+    /// All idle ones that are awake: they look before they sleep, or do something else.
+    void nudge_idle(calls& whom) const noexcept;
     /// An idle one, if there is any that has not been called.
     void ring_any(calls& whom) noexcept;
 

@@ -75,8 +75,15 @@ void scheduler::equip(context& c) {
     connect(c);
 }
 
-std::size_t scheduler::submit(std::span<const work> several) {
+/// The worker that the caller is, if it runs nothing.
+unsigned scheduler::idler() const noexcept {
+    const worker* const w = worker::current();
+    return w != nullptr && w->running() == nullptr ? w->number() : roster::nobody;
+}
+
+std::size_t scheduler::submit(std::span<const work> several, unsigned most_calls) {
     calls whom;
+    unsigned first = idler();
     std::size_t taken = 0;
     std::array<unsigned, most_levels> admitted{};
     {
@@ -87,7 +94,10 @@ std::size_t scheduler::submit(std::span<const work> several) {
             if (taken == 0) throw;
         }
         for (unsigned level = how_.highest_level + 1; level-- != 0;) {
-            for (unsigned n = std::min(admitted[level], how_.workers); n != 0; --n) roster_.call_any(level, whom);
+            unsigned n = std::min(admitted[level], how_.workers);
+            for (; n != 0 && most_calls != 0; --n, --most_calls)
+                roster_.call_any(level, whom, std::exchange(first, roster::nobody));
+            if (n != 0) roster_.nudge_idle(whom);
         }
     }
     deliver(whom);
@@ -97,6 +107,19 @@ std::size_t scheduler::submit(std::span<const work> several) {
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
     }
     return taken;
+}
+
+void scheduler::rouse() noexcept {
+    calls whom;
+    {
+        const short_guard guard{lock_};
+        for (unsigned level = how_.highest_level + 1; level-- != 0;) {
+            for (auto n = std::min<std::size_t>(ready_.standing(level), how_.workers); n != 0; --n)
+                roster_.call_any(level, whom);
+        }
+        if (whom.bells == 0) roster_.ring_any(whom);
+    }
+    deliver(whom);
 }
 
 bool scheduler::accept(const work& w, std::array<unsigned, most_levels>& at) {
@@ -333,6 +356,7 @@ void scheduler::deliver(const calls& whom) noexcept {
     for (const auto& w : workers_) {
         const std::uint64_t bit = std::uint64_t{1} << w->number();
         if ((whom.bells & bit) != 0) w->ring();
+        else if ((whom.nudges & bit) != 0) w->nudge();
         if ((whom.ticks & bit) == 0) continue;
         if (w.get() == worker::current()) w->note_tick();
         else w->tick();

@@ -43,8 +43,14 @@ public:
     /// it will not run. Throws std::bad_alloc.
     [[nodiscard]] bool submit(const work& w) { return submit({&w, 1}) == 1; }
     /// The same for several at once: no worker is interrupted for one of them that gives way to the next. How many were
-    /// taken, from the front.
-    [[nodiscard]] TUTTI_EXPORT std::size_t submit(std::span<const work> several);
+    /// taken, from the front. At most `most_calls` workers that sleep are told of them; these, and those that are
+    /// awake, find the rest when they are done, and `rouse` tells others. A worker that hands in from its pastime is
+    /// the first.
+    [[nodiscard]] TUTTI_EXPORT std::size_t submit(std::span<const work> several,
+                                                        unsigned most_calls = most_workers);
+    /// Tells workers of what has not begun, as many as there is of it; where that is nothing, an idle one comes and
+    /// looks for its pastime.
+    TUTTI_EXPORT void rouse() noexcept;
     /// Returns when everything accepted so far, and what it handed in, has run.
     void drain() noexcept;
     /// Interrupts the transaction of the work that was handed in with that carrier and that argument, if it has begun
@@ -100,6 +106,7 @@ public:
 
 private:
     void deliver(const calls& whom) noexcept;
+    [[nodiscard]] unsigned idler() const noexcept;
 
     // REQUIRES: the lock is held.
     /// False: refused. `at` counts what was admitted by level. Throws std::bad_alloc, std::system_error.

@@ -114,7 +114,17 @@ context* worker::choose() noexcept {
     }
 }
 
+bool worker::pass_time(std::uint32_t seen) noexcept {
+    const pastime& idle = of_.how().idle;
+    if (idle.spend == nullptr) return false;
+    elsewhere_.store(true, std::memory_order_seq_cst);  // partner: the load in ring
+    const bool spent = idle.spend(idle.self, bell_, seen, nearest_);
+    elsewhere_.store(false, std::memory_order_relaxed);
+    return spent;
+}
+
 void worker::rest(std::uint32_t seen) noexcept {
+    if (pass_time(seen)) return;
     for (int turn = 0; turn < idle_turns; ++turn) {
         if (bell_.load(std::memory_order_acquire) != seen) return;
         base::spin_turn();
@@ -128,7 +138,10 @@ void worker::rest(std::uint32_t seen) noexcept {
 void worker::ring() noexcept {
     bell_.fetch_add(1, std::memory_order_seq_cst);
     // Either this sees that the worker is about to sleep, or the worker sees the new count, as late as in the kernel.
+    // The same holds for a sleep in its pastime, but for its own calls: it looks before it sleeps.
     if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(bell_);
+    else if (elsewhere_.load(std::memory_order_seq_cst) && current() != this)
+        of_.how().idle.recall(of_.how().idle.self);
 }
 
 void worker::enter(context& c) noexcept {

@@ -56,6 +56,8 @@ public:
 
     /// Wakes an idle worker. From any thread.
     void ring() noexcept;
+    /// The same for one that is not asleep. From any thread.
+    void nudge() noexcept { bell_.fetch_add(1, std::memory_order_seq_cst); }
     /// Ticks a busy one. From any other thread.
     void tick() noexcept { source().request(target_); }
 
@@ -94,6 +96,8 @@ private:
     void leave(departure why) noexcept;
     static void run_as(worker* w, tx* t) noexcept;
     void rest(std::uint32_t seen) noexcept;
+    /// Whether it did something else (pastime).
+    bool pass_time(std::uint32_t seen) noexcept;
     void on_tick(std::uintptr_t instruction) noexcept;
     void on_redirection() noexcept;
     void tell(happening what, const context& whom) const noexcept;
@@ -129,6 +133,7 @@ private:
 
     std::atomic<std::uint32_t> bell_{0};
     std::atomic<bool> asleep_{false};
+    std::atomic<bool> elsewhere_{false};  // in pastime::spend
 };
 
 }  // namespace tutti::preempt

@@ -19,6 +19,7 @@
 #include "server/metrics/exposition.hpp"
 #include "server/metrics/health.hpp"
 #include "server/metrics/snapshot.hpp"
+#include "server/net/deputies.hpp"
 #include "server/net/fork_guard.hpp"
 #include "server/net/io_thread.hpp"
 #include "server/net/sockets.hpp"
@@ -89,6 +90,7 @@ private:
     void recover_from_log();
     void keep_answer(const journal::kept_answer& a);
     void take_snapshots();
+    void open_deputies();
     void stop_listening() noexcept;
     void open_pages();
     [[nodiscard]] exposition::page show_metrics() const;
@@ -113,6 +115,7 @@ private:
     std::unique_ptr<follower> follower_;  // also once it has been promoted
     std::unique_ptr<herald> herald_;
     std::mutex promotion_;  // which begins no sooner than the start has ended
+    deputies deputies_;
     std::unique_ptr<executor> executor_;
     std::optional<crash_witness> witness_;
     client_directory clients_;
@@ -169,7 +172,7 @@ void service::body::check() {
     const execution chosen = executor_of(how);
     const unsigned workers = workers_for(how, chosen, std::thread::hardware_concurrency());
     timeline unseen{workers};
-    const auto unused = make_executor(chosen, how, workers, procedures, unseen);
+    const auto unused = make_executor(chosen, how, workers, procedures, unseen, nullptr);
     if (!how.tls.certificate.empty()) tls_.emplace(how.tls);
     if (how.log.file.empty()) return;
     // The file itself may belong to the server that is to be replaced.
@@ -269,7 +272,7 @@ void service::body::start() {
     const execution chosen = executor_of(how);
     workers_ = workers_for(how, chosen, std::thread::hardware_concurrency());
     shown_ = std::make_unique<timeline>(workers_);
-    executor_ = make_executor(chosen, how, workers_, procedures, *shown_);
+    executor_ = make_executor(chosen, how, workers_, procedures, *shown_, &deputies_);
     if (how.report_crashes) witness_.emplace(*executor_);
     own_calls_ = std::make_unique<program_calls>(how, *executor_, procedures.all(), slow_, log_.get());
     if (cluster::call_carrier* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
@@ -296,6 +299,7 @@ void service::body::start() {
     for (unsigned i = 0; i < how.io_threads && !shared_->entrances.empty(); ++i)
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
+    open_deputies();
     const std::scoped_lock lock{promotion_};
     if (log_) {
         herald_ = std::make_unique<herald>(how, *log_);
@@ -305,6 +309,16 @@ void service::body::start() {
     if (elsewhere_) elsewhere_->start();
     serves_ = true;
     stage_.store(stage::serving, std::memory_order_release);
+}
+
+/// A handshake of TLS is a long computation, and so may be to find out where in a cluster a call belongs: I/O threads
+/// keep that to themselves.
+void service::body::open_deputies() {
+    if (tls_ || elsewhere_) return;
+    std::vector<io_thread*> threads;
+    for (const auto& r : io_threads_) threads.push_back(r.get());
+    deputies_.open(std::move(threads));
+    for (const auto& r : io_threads_) r->allow_deputies();
 }
 
 /// Before the log is read, which takes its time: who looks after the server can see that it is at it.

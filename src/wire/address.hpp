@@ -8,13 +8,9 @@
 
 #include <asio.hpp>
 
-namespace tutti::wire {
+#include "wire/refusal.hpp"
 
-/// What an address, or a connection, is refused for; the message says what to do.
-class refusal : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
+namespace tutti::wire {
 
 using stream = asio::generic::stream_protocol;
 

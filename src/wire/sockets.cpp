@@ -39,7 +39,7 @@ sockets::sockets(const socket_options& how, handler& to)
       read_buffer_{std::make_unique_for_overwrite<char[]>(read_size)} {
     const bool encrypted = how_.tls.wanted();
     for (const std::string& text : how_.addresses) addresses_.push_back(parse_address(text, encrypted));
-    if (encrypted) tls_ = std::make_unique<tls>(how_.tls, certificate_name(how_.self, how_.cluster_name));
+    if (encrypted) tls_ = std::make_unique<tls>(how_.tls, std::vector{certificate_name(how_.self, how_.cluster_name)});
     for (std::size_t i = 0; i < addresses_.size(); ++i) {
         peers_.push_back(std::make_unique<peer>(static_cast<node_number>(i)));
         for (std::size_t j = 0; j < i; ++j) {

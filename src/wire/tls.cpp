@@ -4,8 +4,10 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include "wire/address.hpp"
+#include <algorithm>
+
 #include "wire/fault.hpp"
+#include "wire/refusal.hpp"
 
 namespace tutti::wire {
 namespace {
@@ -19,6 +21,8 @@ using owned = std::unique_ptr<T, freed_by<T, Free>>;
 
 /// Names are compared as they are, and those of the subject, which stand for nothing, are not looked at.
 constexpr unsigned how_names_match = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+
+constexpr std::size_t most_named = 300;  // bytes of names in a message
 
 constexpr unsigned char record_of_handshake = 22, record_of_alert = 21;
 
@@ -40,10 +44,14 @@ std::string names_of(X509* certificate) {
         const GENERAL_NAME* const name = sk_GENERAL_NAME_value(names, i);
         if (name->type != GEN_DNS) continue;
         if (!all.empty()) all += ", ";
-        all.append(reinterpret_cast<const char*>(::ASN1_STRING_get0_data(name->d.dNSName)),
-                   static_cast<std::size_t>(::ASN1_STRING_length(name->d.dNSName)));
+        const std::string_view one{reinterpret_cast<const char*>(::ASN1_STRING_get0_data(name->d.dNSName)),
+                                   static_cast<std::size_t>(::ASN1_STRING_length(name->d.dNSName))};
+        all.append(one.substr(0, most_named));
+        if (all.size() > most_named) break;
     }
     ::GENERAL_NAMES_free(names);
+    // Whoever made it may be nobody's authority, and would like to write lines of our log.
+    std::ranges::replace_if(all, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
     return all.empty() ? "no DNS name" : all;
 }
 
@@ -51,12 +59,14 @@ bool is_made_for(X509* certificate, const std::string& name) {
     return ::X509_check_host(certificate, name.data(), name.size(), how_names_match, nullptr) == 1;
 }
 
-/// What every other node would find out, found out here, where somebody can mend it.
-void check_own(SSL_CTX* context, const tls_files& files, const std::string& own_name) {
+/// What every other side would find out, found out here, where somebody can mend it.
+void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::string>& own_names) {
     X509* const own = ::SSL_CTX_get0_certificate(context);
-    if (!own_name.empty() && !is_made_for(own, own_name)) {
+    if (!own_names.empty() &&
+        std::ranges::none_of(own_names, [own](const std::string& name) { return is_made_for(own, name); })) {
         throw refusal{"TLS: the certificate " + files.certificate + " is made for " + names_of(own) +
-                      ", and this node's must be made for " + own_name + " (subjectAltName=DNS:" + own_name + ")"};
+                      ", and must be made for " + own_names.front() + " (subjectAltName=DNS:" + own_names.front() +
+                      ")"};
     }
     STACK_OF(X509)* between = nullptr;
     ::SSL_CTX_get0_chain_certs(context, &between);
@@ -67,7 +77,7 @@ void check_own(SSL_CTX* context, const tls_files& files, const std::string& own_
         ::X509_STORE_CTX_set_default(check.get(), role);
         if (::X509_verify_cert(check.get()) == 1) continue;
         const int error = ::X509_STORE_CTX_get_error(check.get());
-        throw refusal{"TLS: the certificate " + files.certificate + " would be refused by the nodes that trust " +
+        throw refusal{"TLS: the certificate " + files.certificate + " would be refused by those who trust " +
                       files.authority + ": " + ::X509_verify_cert_error_string(error) + "; have one made by it"};
     }
 }
@@ -91,9 +101,9 @@ bool looks_like_alert(std::string_view bytes) noexcept {
     return bytes.size() >= 2 && static_cast<unsigned char>(bytes[0]) == record_of_alert && bytes[1] == 3;
 }
 
-// ---- a node
+// ---- a process
 
-tls::tls(const tls_files& files, const std::string& own_name)
+tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     : context_{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free} {
     if (files.certificate.empty() || files.key.empty() || files.authority.empty()) {
         throw refusal{
@@ -119,7 +129,7 @@ tls::tls(const tls_files& files, const std::string& own_name)
     if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1)
         refuse("key " + files.key + " (one without a passphrase, that of the certificate)");
     if (::SSL_CTX_load_verify_file(c, files.authority.c_str()) != 1) refuse("authority " + files.authority);
-    check_own(c, files, own_name);
+    check_own(c, files, own_names);
 }
 
 std::unique_ptr<tls_session> tls::call(const std::string& expected) const {
@@ -157,7 +167,7 @@ bool tls_session::open(std::string_view came, std::string& plain) {
         spoke_ = true;
         if (!looks_like_handshake(came) && !looks_like_alert(came)) {
             over_ = true;
-            trouble_ = "speaks no TLS: give that node a certificate, too, if it is one";
+            trouble_ = "speaks no TLS: give it a certificate, too, if it is one of ours";
             if (::SSL_is_server(ssl_.get()) == 1) {
                 const std::string_view alert = alert_in_the_clear();
                 ::BIO_write(::SSL_get_wbio(ssl_.get()), alert.data(), static_cast<int>(alert.size()));
@@ -215,13 +225,14 @@ void tls_session::fail(int status) {
     const unsigned long code = ::ERR_peek_last_error();
     if (verified == X509_V_ERR_HOSTNAME_MISMATCH) {
         trouble_ = "shows a certificate that is made for " + shown_ + ", and not for " + expected_ +
-                   ": it is another node, or has the certificate of another";
+                   ": it is another one, or has the certificate of another";
     } else if (verified != X509_V_OK) {
         trouble_ = std::string{"shows a certificate that is refused: "} + ::X509_verify_cert_error_string(verified) +
-                   "; have one made by the authority of this node";
+                   "; have one made by the authority that is trusted here";
     } else if (ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) > SSL_AD_REASON_OFFSET) {
         const char* const reason = ::ERR_reason_error_string(code);
-        trouble_ = std::string{"refuses the certificate of this node, or its TLS: "} + (reason ? reason : "no reason");
+        trouble_ =
+            std::string{"refuses the certificate that it was shown, or its TLS: "} + (reason ? reason : "no reason");
     } else {
         const char* const reason = ::ERR_reason_error_string(code);
         trouble_ = std::string{"speaks TLS that makes no sense: "} + (reason != nullptr ? reason : "no reason given");

@@ -1,14 +1,15 @@
-// TLS between nodes, by OpenSSL: bytes in, bytes out, no socket. Both sides show a certificate that the same authority
-// has signed, and that is made for the name of that node.
+// TLS by OpenSSL: bytes in, bytes out, no socket. Both sides show a certificate that the same authority has signed, and
+// that is made for the name of the one who shows it: of a node, or of a role in a group.
 //
 // A session talks to memory, so that the socket's half (partial writes, batching, one writer at a time) is the same as
-// in the clear, and OpenSSL never waits for either direction.
+// in the clear, OpenSSL never waits for either direction, and Asio's loop, libuv's and threads that block use it alike.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wire/message.hpp"
 
@@ -20,9 +21,9 @@ namespace tutti::wire {
 
 /// PEM files. All three, or none: connections are in the clear.
 struct tls_files {
-    std::string certificate;  ///< of this node, and of those between it and the authority
+    std::string certificate;  ///< of this side, and of those between it and the authority
     std::string key;          ///< of the certificate, without a passphrase
-    std::string authority;    ///< of all nodes
+    std::string authority;    ///< of all sides
     [[nodiscard]] bool wanted() const noexcept { return !certificate.empty() || !key.empty() || !authority.empty(); }
 };
 
@@ -45,7 +46,7 @@ public:
 
     /// Whether the certificate of the other side is made for that name. REQUIRES: established().
     [[nodiscard]] bool is(const std::string& name) const;
-    /// The names that it is made for. As text, for messages.
+    /// The names that it is made for. As text, for messages: of a bounded length, and printable.
     [[nodiscard]] std::string names() const;
     /// Why the connection is at its end; empty: the other side has ended it without a word.
     [[nodiscard]] std::string trouble() const;
@@ -67,12 +68,12 @@ private:
     std::string trouble_;
 };
 
-/// What all connections of a node share: files, read once. Thread safety: every member.
+/// What all connections of a process share: files, read once. Thread safety: every member.
 class tls {
 public:
-    /// Throws refusal, also where the node's own certificate would be refused by every other node: it has expired, the
-    /// authority has not signed it, or it is not made for `own_name`; which is empty for whoever is no node.
-    tls(const tls_files& files, const std::string& own_name);
+    /// Throws refusal, also where this side's own certificate would be refused by every other one: it has expired, the
+    /// authority has not signed it, or it is made for none of `own_names`. Without names, any will do.
+    tls(const tls_files& files, const std::vector<std::string>& own_names);
 
     /// The calling side. The other must be `expected`, or the handshake fails.
     [[nodiscard]] std::unique_ptr<tls_session> call(const std::string& expected) const;
@@ -83,7 +84,7 @@ private:
     std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)> context_;
 };
 
-/// What a node that speaks TLS answers to one that does not, so that it learns why: an alert in the clear.
+/// What who speaks TLS answers to who does not, so that it learns why: an alert in the clear.
 [[nodiscard]] std::string_view alert_in_the_clear() noexcept;
 /// Whether bytes begin as TLS does: a handshake, or an alert.
 [[nodiscard]] bool looks_like_handshake(std::string_view bytes) noexcept;

@@ -6,6 +6,7 @@
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
+#include "support/rendezvous.hpp"
 
 namespace tutti::anomalies {
 namespace {
@@ -163,7 +164,6 @@ TEST_P(privatization_race, of_a_list_that_is_then_freed) {
 // In every other round the straggler logs nothing, and so cannot show before its end that its reads are current.
 TEST_P(privatization_race, by_whom_it_was_handed_to) {
     const std::size_t times = rounds(8);
-    constexpr int looks = 4000;
     box content;
     box* place = nullptr;
     var<box*> handed;
@@ -172,9 +172,7 @@ TEST_P(privatization_race, by_whom_it_was_handed_to) {
     violations torn;
     crew(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
-        const auto look_for = [](std::atomic<bool>& flag) {
-            for (int look = 0; look < looks && !flag.load(); ++look) std::this_thread::yield();
-        };
+        const auto look_for = [](std::atomic<bool>& flag) { support::look_for([&] { return flag.load(); }); };
         for (std::size_t i = 0; i < times; ++i) {
             if (me == 0) {
                 content = {};

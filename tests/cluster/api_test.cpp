@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -316,6 +317,57 @@ void overtake(node& by, const ref<account>& one) {
 }
 
 // Two objects at one other node: one trip to fetch both, one to commit both.
+TEST(cluster_homes, are_chosen_and_the_same_for_all_nodes) {
+    const auto nodes = start_nodes(3, cluster::placement::home);
+    std::set<std::pair<std::uint64_t, std::uint64_t>> different;
+    for (std::uint64_t i = 0; i < 100; ++i) {
+        const auto at = static_cast<unsigned>(i % 3);
+        const cluster::object_id id = nodes[0]->id_at(at, {7, i});
+        EXPECT_EQ(id, nodes[2]->id_at(at, {7, i}));
+        EXPECT_EQ(nodes[1]->home(id), at);
+        EXPECT_EQ(id.high, 7u);
+        EXPECT_EQ(id.low & 0xffff'ffff'ffffu, i);
+        different.emplace(id.high, id.low);
+    }
+    EXPECT_EQ(different.size(), 100u);
+    EXPECT_THROW(static_cast<void>(nodes[0]->id_at(3, {1, 1})), usage_error);
+    EXPECT_THROW(static_cast<void>(nodes[0]->id_at(0, {1, std::uint64_t{1} << 48})), usage_error);
+    const node alone;
+    EXPECT_EQ(alone.id_at(0, {1, 5}), (cluster::object_id{1, 5}));
+}
+
+TEST(cluster_homes, have_their_objects_without_a_round_trip) {
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    for (std::uint64_t i = 0; i < 8; ++i) {
+        const ref<account> one{*nodes[1], nodes[1]->id_at(1, {1, i})};
+        atomically([&](tx& t) { one.publish(t, {1}); });
+        atomically([&](tx& t) { one.write(t).balance += 1; });
+    }
+    EXPECT_EQ(nodes[1]->statistics().round_trips, 0u);
+}
+
+TEST(cluster_round_trips, of_many_objects_of_which_some_are_named_twice_are_two) {
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    std::vector<ref<account>> all;
+    for (std::uint64_t i = 0; i < 300; ++i) all.push_back({*nodes[0], nodes[0]->id_at(i % 2, {1, i % 200})});
+    atomically([&](tx& t) {
+        for (std::size_t i = 0; i < 200; ++i) all[i].publish(t, {1});
+    });
+    const auto before = nodes[0]->statistics().round_trips;
+    EXPECT_TRUE(try_atomically([&](tx& t) {
+        if (t.attempt() > 1) cancel(t);
+        prefetch(t, all);
+        for (const auto& r : all) ++r.write(t).balance;
+    })) << "one that is opened twice is in its own way";
+    EXPECT_EQ(nodes[0]->statistics().round_trips - before, 2u) << "to open them, and to commit";
+    const long sum = atomically([&](tx& t) {
+        long found = 0;
+        for (std::size_t i = 0; i < 200; ++i) found += all[i].read(t).balance;
+        return found;
+    });
+    EXPECT_EQ(sum, 200 + 300);
+}
+
 TEST(cluster_round_trips, of_a_transfer_between_two_remote_accounts_are_two) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     const auto there = objects_at(nodes, 1, 2);

@@ -1,4 +1,5 @@
-// Certificates as docs/cluster.md makes them, by the openssl command, and such as no node should have.
+// Certificates as docs/cluster.md and docs/cluster-replication.md make them, by the openssl command, and such as nobody
+// should have.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,12 +13,13 @@
 
 namespace tutti::strangers {
 
-/// A folder with an authority and the nodes 0 to 2; removed at the end.
+/// A folder with an authority, and the nodes 0 to 2, or such members of a group, and a program; removed at the end.
 class certificates {
 public:
-    explicit certificates(const std::string& name, const std::string& cluster = "tutti")
+    explicit certificates(const std::string& name, const std::string& cluster = "tutti",
+                          const std::string& kind = "node")
         : folder{::testing::TempDir() + "tutti-" + name + "-" + std::to_string(::getpid())} {
-        run(TUTTI_CERTIFICATES " '" + folder + "' 3 " + cluster);
+        run(TUTTI_CERTIFICATES " '" + folder + "' 3 " + cluster + " " + kind);
     }
     ~certificates() { std::filesystem::remove_all(folder); }
     certificates(const certificates&) = delete;
@@ -40,6 +42,8 @@ public:
     std::string sign_expired(const std::string& name, const std::string& dns) const {
         return sign(name, "subjectAltName=DNS:" + dns, "-days -1");
     }
+    [[nodiscard]] std::string member(std::size_t number) const { return folder + "/member-" + std::to_string(number); }
+    [[nodiscard]] std::string program() const { return folder + "/program"; }
     [[nodiscard]] std::string node(unsigned number) const { return folder + "/node-" + std::to_string(number); }
     [[nodiscard]] std::string authority() const { return folder + "/ca.pem"; }
     [[nodiscard]] cluster::tls_options options(const std::string& files) const {

@@ -108,6 +108,41 @@ TEST(cluster_performance, every_workload_comes_through_and_meets_others) {
     }
 }
 
+TEST(cluster_performance, tpcc_has_a_mix_of_its_own_and_deliveries_of_ten_transactions) {
+    plan p;
+    p.workload = "tpcc";
+    p.nodes = 1;
+    p.duration = 50 * millisecond;
+    const figures f = run(p);
+    EXPECT_EQ(f.round_trips, 0);
+    EXPECT_LT(f.aborts, 0.01) << "a part of a Delivery is no repetition";
+    p.reads = 100;
+    EXPECT_EQ(run(p), f);
+    p.nodes = 2;
+    EXPECT_GT(run(p).round_trips, 2);
+    p.inner = 2;
+    EXPECT_NE(refusal(p).find("tpcc has one operation"), std::string::npos);
+}
+
+TEST(cluster_performance, conflicts_are_counted_where_they_are_met) {
+    plan p;
+    p.nodes = 4;
+    p.objects = 60;
+    p.inner = 5;
+    p.duration = 100 * millisecond;
+    const figures flat = run(p);
+    EXPECT_GT(flat.at_commit, 0.1);
+    EXPECT_GT(flat.running, 0);
+    EXPECT_LE(flat.inside, flat.running);
+    EXPECT_NEAR(flat.at_commit + flat.running, flat.aborts, 0.05 * flat.aborts);
+    p.nesting = nesting::closed;
+    const figures closed = run(p);
+    EXPECT_DOUBLE_EQ(closed.inside, closed.rewinds) << "these alone lead back to the step that runs";
+    p.nesting = nesting::flat;
+    p.singly = true;
+    EXPECT_GT(run(p).round_trips, flat.round_trips + 1);
+}
+
 TEST(cluster_performance, only_nested_blocks_run_again_alone) {
     plan p;
     p.nodes = 4;

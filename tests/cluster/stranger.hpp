@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,16 +47,32 @@ public:
         if (ssl_ != nullptr) static_cast<void>(::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())));
         else static_cast<void>(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
     }
-    /// Everything until the other side ends the connection.
-    std::string hear() {
+    /// Everything until the other side ends the connection, or until there is so much.
+    std::string hear(std::size_t enough = ~std::size_t{0}) {
         std::string all;
         char some[512];
-        for (;;) {
+        while (all.size() < enough) {
             const ssize_t n =
                 ssl_ != nullptr ? ::SSL_read(ssl_.get(), some, sizeof some) : ::recv(socket_, some, sizeof some, 0);
-            if (n <= 0) return all;
+            if (n <= 0) break;
             all.append(some, static_cast<std::size_t>(n));
         }
+        return all;
+    }
+    /// What the certificate of the other side is made for. REQUIRES: encrypt() was true.
+    [[nodiscard]] std::string names_of_other() const {
+        std::string all;
+        X509* const shown = ::SSL_get1_peer_certificate(ssl_.get());
+        auto* const names =
+            static_cast<GENERAL_NAMES*>(::X509_get_ext_d2i(shown, NID_subject_alt_name, nullptr, nullptr));
+        for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+            const ASN1_STRING* const name = sk_GENERAL_NAME_value(names, i)->d.dNSName;
+            all +=
+                (all.empty() ? "" : ", ") + std::string{reinterpret_cast<const char*>(::ASN1_STRING_get0_data(name))};
+        }
+        ::GENERAL_NAMES_free(names);
+        ::X509_free(shown);
+        return all;
     }
 
 private:

@@ -173,7 +173,7 @@ TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
     some = ours().options(0);
     some.authority = theirs().authority();
     EXPECT_SAYS(said(some), "have one made by it");
-    EXPECT_SAYS(said(ours().options(1)), "is made for node-1.tutti, and this node's must be made for node-0.tutti");
+    EXPECT_SAYS(said(ours().options(1)), "is made for node-1.tutti, and must be made for node-0.tutti");
     EXPECT_SAYS(said(ours().options(ours().sign_expired("old", "node-0.tutti"))), "expired");
     EXPECT_SAYS(
         said(ours().options(ours().sign("server", "subjectAltName=DNS:node-0.tutti\\nextendedKeyUsage=serverAuth"))),

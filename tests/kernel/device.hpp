@@ -91,6 +91,11 @@ void write_once(T& where, T value) {
     std::atomic_ref<T>{where}.store(value);
 }
 
+/// Waits for a count of the module's to move on: each time it is looked at, the tick may have been served at once.
+inline void wait_for_more(__u64& count, __u64 before) {
+    while (read_once(count) <= before) std::this_thread::yield();
+}
+
 /// A thread that has joined and grinds until it is told to stop, or to the end of the scope.
 class grinder {
 public:

@@ -12,11 +12,6 @@
 namespace kernel_test {
 namespace {
 
-/// Waits for a count of the module's to move on: each time it is looked at, the tick may have been served at once.
-void wait_for_more(__u64& count, __u64 before) {
-    while (read_once(count) <= before) std::this_thread::yield();
-}
-
 TEST(device, has_the_version_of_the_tests) {
     const device d;
     __u32 version = 0;

@@ -15,17 +15,12 @@ source scripts/common.sh
 source scripts/kernel.sh
 # shellcheck source=scripts/scheduler.sh
 source scripts/scheduler.sh
-
-skip() {
-    say "SKIPPED, nothing was tested: $*"
-    exit 77
-}
+# shellcheck source=tests/kernel/skipping.sh
+source tests/kernel/skipping.sh
 
 what=$1 program=$2
 shift
-for package in qemu-system-x86 busybox-static cpio "${packages_scheduler[@]}"; do
-    installed "$package" || skip "$package is not installed"
-done
+with_packages qemu-system-x86 busybox-static cpio "${packages_scheduler[@]}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 scheduler_library >"$work/log" 2>&1 || skip "no libbpf that is new enough can be fetched: $(tail -n 1 "$work/log")"
@@ -49,7 +44,6 @@ in_guest() {
     done
     cat >"$root/tests"
     machine="-smp $processors"
-    accelerator=tcg,thread=single
     [[ $processors != 1 ]] || machine+=' -icount shift=4,sleep=off'
     # The kernel tests its ciphers as it boots, for as long as all of this takes.
     guest "$root" "$release" cryptomgr.notests=1 </dev/null | tee "$work/output"
@@ -59,13 +53,16 @@ in_guest() {
 programs=("$@")
 case $what in
     works)
+        increments="env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=30 --gtest_filter=*increment"
         in_guest 1 no_fault <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=scheduler.*
 END
         in_guest 2 no_fault <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=processors.*
 sh /serve.sh no_fault well sh /workloads.sh ${*:2}
-sh /serve.sh no_fault left env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=30 --gtest_filter=*increment
+sh /serve.sh no_fault killed $increments
+sh /serve.sh no_fault less $increments
+sh /serve.sh no_fault more $increments
 END
         ;;
     faults)

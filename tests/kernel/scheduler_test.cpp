@@ -24,19 +24,6 @@ using namespace std::chrono_literals;
 // A lost wake-up shows as a wait of 100 ms.
 constexpr auto soon = 30ms;
 
-/// To be called while something spins: QEMU lets one processor run until it pauses, or until its next timer.
-void relax() {
-    for (int i = 0; i < 1000; ++i) asm volatile("");
-    asm volatile("pause");
-}
-
-void pin_to(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
-}
-
 bool wait_for_waiter(const seated& winner) {
     const auto until = now() + 2s;
     while (now() < until) {
@@ -191,33 +178,6 @@ TEST(scheduler, a_program_has_one_connection) {
     std::string problem;
     EXPECT_EQ(tutti::device::scheduler::connect(problem).shared, nullptr);
     EXPECT_NE(problem.find("File exists"), std::string::npos) << problem;
-}
-
-/// How `first` and `second` share processor 0 for a while: the part of it that the first one gets. Each is called over
-/// and over.
-template <class A, class B>
-double share(std::chrono::milliseconds during, A first, B second) {
-    std::atomic<bool> stop{false};
-    std::atomic<int> ready{0};
-    std::chrono::nanoseconds took[2]{};
-    const auto run = [&](int who, auto& part) {
-        pin_to(0);
-        ++ready;
-        while (ready < 2) relax();
-        const auto before = time_of(cpu_clock());
-        part(stop);
-        took[who] = time_of(cpu_clock()) - before;
-    };
-    std::thread a{[&] { run(0, first); }}, b{[&] { run(1, second); }};
-    std::this_thread::sleep_for(during);
-    stop = true;
-    a.join();
-    b.join();
-    return static_cast<double>(took[0].count()) / static_cast<double>((took[0] + took[1]).count());
-}
-
-void spin(const std::atomic<bool>& stop) {
-    while (!stop) relax();
 }
 
 // It is given extensions all the time, each of a bounded length, and has to pay for them.

@@ -7,15 +7,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <ctime>
-#include <thread>
 
 #include "device/scheduler.hpp"
+#include "kernel/sharing.hpp"
 
 namespace scheduler_test {
 
-using moment = std::chrono::steady_clock::time_point;
-inline moment now() { return std::chrono::steady_clock::now(); }
+using namespace kernel_test;
 
 template <class T>
 T read_once(T& field) {
@@ -24,18 +22,6 @@ T read_once(T& field) {
 template <class T>
 void write_once(T& field, std::type_identity_t<T> value) {
     std::atomic_ref<T>{field}.store(value);
-}
-
-/// The calling thread's, for others to read.
-inline clockid_t cpu_clock() {
-    clockid_t id = 0;
-    EXPECT_EQ(::pthread_getcpuclockid(::pthread_self(), &id), 0);
-    return id;
-}
-inline std::chrono::nanoseconds time_of(clockid_t clock) {
-    timespec t{};
-    ::clock_gettime(clock, &t);
-    return std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec};
 }
 
 /// This process's connection; the child of a fork makes its own at its first need.

@@ -169,14 +169,16 @@ TEST(serialization, has_a_bound) {
     winner.begin(1);
     std::thread{[&] {
         const member me{d};
+        // It may be over before the loser has come to sleep, where the guest is slow.
         EXPECT_EQ(me.wait_for(winner.number(), 1, 1'000'000), ETIMEDOUT);
-        EXPECT_EQ(read_once(me.entry().slept), 1u);
-        EXPECT_EQ(read_once(me.entry().outlasted), 1u);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
+        const __u64 slept = read_once(me.entry().slept);
+        EXPECT_GE(slept, 1u);
+        EXPECT_EQ(read_once(me.entry().outlasted), slept);
         EXPECT_EQ(me.wait_for(winner.number(), 1, longest + 1), EINVAL);
         write_once<__u64>(me.entry().deadline_ns, 1);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
-        EXPECT_EQ(read_once(me.entry().slept), 2u) << "its deadline has passed";
+        EXPECT_EQ(read_once(me.entry().slept), slept) << "its deadline has passed";
     }}.join();
 }
 

@@ -1,28 +1,48 @@
 #!/bin/sh
-# serve.sh <build> well|ill|left <program> [argument]...: runs the program under that scheduler. well: it succeeds, and the
-# scheduler stays to the end and leaves when it is told to; left: it succeeds though the scheduler is killed meanwhile;
-# ill: it fails.
+# serve.sh <build> well|ill|killed|less|more <program> [argument]...: runs the program under that scheduler. well: it
+# succeeds, and the scheduler stays to the end and leaves when it is told to; ill: it fails; killed, less, more: it
+# succeeds, over and over, though the scheduler is killed meanwhile, or has to leave because the second processor goes, or
+# comes.
 build=$1 expected=$2
 shift 2
-"/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" &
+trap 'cat /tmp/said >&2' EXIT
+"/$build/tutti-scheduler" --group other "/$build/scheduler.bpf.o" 2>/tmp/said &
 scheduler=$!
 until [ -e /run/tutti/scheduler ]; do
     kill -0 $scheduler || exit 1
     usleep 20000
 done
-if [ "$expected" = left ]; then
-    # Over and over, so that one is under way when the scheduler goes, however fast this machine is.
-    while "$@" && [ ! -e /tmp/gone ]; do :; done &
-    program=$!
-    sleep 1
-    kill -0 $program && kill -9 $scheduler || exit 1
-    : >/tmp/gone
-    wait $program || exit 1
-    rm /run/tutti/scheduler
-    # The kernel goes back to its own when it buries the one that was killed.
-    until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do usleep 20000; done
-    exit 0
-fi
+second=/sys/devices/system/cpu/cpu1/online
+case $expected in
+    killed | less | more)
+        rm -f /tmp/gone
+        # Over and over, so that one is under way when the scheduler goes, however fast this machine is.
+        while "$@" && [ ! -e /tmp/gone ]; do :; done &
+        program=$!
+        sleep 1
+        kill -0 $program && kill -0 $scheduler || exit 1
+        case $expected in
+            killed) kill -9 $scheduler ;;
+            less) echo 0 >$second ;;
+            more) echo 1 >$second ;;
+        esac
+        # Once more with the kernel's own scheduler, to which it goes back when it has buried the one that was killed.
+        looks=0
+        until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do
+            usleep 20000
+            looks=$((looks + 1))
+            [ $looks -lt 3000 ] || exit 1
+        done
+        wait $scheduler
+        status=$?
+        : >/tmp/gone
+        wait $program || exit 1
+        [ "$expected" = killed ] && rm /run/tutti/scheduler && exit
+        # Who was made to leave says why, and leaves nothing behind.
+        [ $status = 1 ] && [ ! -e /run/tutti/scheduler ] && grep -q 'ended the scheduler: .*cpu 1 going' /tmp/said
+        exit
+        ;;
+esac
 found=well
 "$@" || found=ill
 if [ "$expected" = ill ]; then

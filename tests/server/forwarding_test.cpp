@@ -59,9 +59,6 @@ public:
     void recall_all_of(unsigned node) noexcept override { recalled.push_back(node); }
 };
 
-
-};
-
 class waiting_call final : public timed_call {
 public:
     explicit waiting_call(const entry& of) {

@@ -9,13 +9,14 @@ namespace tutti::server {
 class idle_executor : public executor {
 public:
     [[nodiscard]] std::string_view name() const noexcept override { return "idle"; }
-    std::size_t submit(std::span<job* const>) override { return 0; }
+    std::size_t submit(std::span<job* const>, unsigned) override { return 0; }
     void interrupt(job&) noexcept override {}
     void interrupt_sleeper(job&) noexcept override {}
     void end_where_it_stands(job&) noexcept override {}
     [[nodiscard]] std::uint64_t turn_of(job&) noexcept override { return 0; }
     [[nodiscard]] const job* current() const noexcept override { return nullptr; }
     void forget_interruption() noexcept override {}
+    void rouse() noexcept override {}
     void end_waits() noexcept override {}
     void drain() override {}
     [[nodiscard]] load current_load() const override { return {}; }

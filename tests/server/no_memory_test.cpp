@@ -20,7 +20,7 @@ public:
     std::atomic<bool> takes{false}, spoils_memory{false};
     job* taken = nullptr;
 
-    std::size_t submit(std::span<job* const> jobs) override {
+    std::size_t submit(std::span<job* const> jobs, unsigned) override {
         if (spoils_memory) support::refuse_after = 1;
         if (!takes) return 0;
         taken = jobs.front();

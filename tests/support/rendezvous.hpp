@@ -3,18 +3,26 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace tutti::support {
 
+/// Looks until `found`, but only for as long as a busy machine may take to run another thread: an engine that runs one
+/// transaction at a time, or makes one wait for the other before its body, never has both at once.
+template <class Found>
+void look_for(Found&& found) {
+    const auto late = std::chrono::steady_clock::now() + std::chrono::milliseconds{50};
+    while (!found() && std::chrono::steady_clock::now() < late) std::this_thread::yield();
+}
+
 /// Serves one meeting, in the first attempts of both; later attempts pass by.
 class rendezvous {
 public:
-    /// Says that `me`, 0 or 1, is here, and looks for the other. It gives up after a while, because an engine that runs
-    /// one transaction at a time, or makes one wait for the other before its body, never has both here.
+    /// Says that `me`, 0 or 1, is here, and looks for the other.
     void meet(unsigned me) noexcept {
         here_[me].store(true);
-        for (int look = 0; look < looks && !here_[1 - me].load(); ++look) std::this_thread::yield();
+        look_for([&] { return here_[1 - me].load(); });
     }
     /// REQUIRES: no thread is in `meet`.
     void reset() noexcept {
@@ -22,8 +30,6 @@ public:
     }
 
 private:
-    static constexpr int looks = 4000;
-
     std::array<std::atomic<bool>, 2> here_{};
 };
 

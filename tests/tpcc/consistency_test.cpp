@@ -42,8 +42,8 @@ protected:
 TEST_F(tpcc_consistency, nothing_is_violated_to_begin_with) {
     EXPECT_EQ(violated(*db, moment::after_load), conditions{});
     for (const verdict& v : check_consistency(*db, moment::after_load)) EXPECT_GT(v.compared, 0u) << v.condition;
-    EXPECT_EQ(check_consistency(*db, moment::after_load).size(), 12u);
-    EXPECT_EQ(check_consistency(*db, moment::after_run).size(), 11u);
+    EXPECT_EQ(check_consistency(*db, moment::after_load).size(), 13u);
+    EXPECT_EQ(check_consistency(*db, moment::after_run).size(), 12u);
 }
 
 TEST_F(tpcc_consistency, condition_1_sees_a_wrong_district_sum) {
@@ -141,6 +141,46 @@ TEST_F(tpcc_consistency, condition_11_sees_a_delivery_after_the_load) {
 TEST_F(tpcc_consistency, condition_12_sees_a_wrong_payment_sum) {
     c.ytd_payment.store(c.ytd_payment.load() + 1);
     EXPECT_EQ(violated(*db), conditions{12});
+}
+
+TEST_F(tpcc_consistency, condition_13_sees_stock_that_nobody_took) {
+    stock& s = db->stock_at(2, 7);
+    s.ytd.store(s.ytd.load() + 3);
+    EXPECT_EQ(violated(*db), conditions{13});
+    s.ytd.store(0);
+    s.order_count.store(1);
+    EXPECT_EQ(violated(*db), conditions{13});
+}
+
+TEST_F(tpcc_consistency, condition_13_sees_a_line_that_took_nothing) {
+    new_order_input in{
+        .warehouse = 1, .district = 3, .customer = 5, .entered = 1, .line_count = 5, .all_local = false, .lines = {}};
+    for (int l = 0; l < 5; ++l) in.lines[static_cast<std::size_t>(l)] = {l + 1, l == 4 ? 2 : 1, 2};
+    ASSERT_TRUE(new_order(*db, in).result);
+    EXPECT_EQ(violated(*db), conditions{});
+    stock& remote = db->stock_at(2, 5);
+    remote.remote_count.store(0);
+    EXPECT_EQ(violated(*db), conditions{13});
+    remote.remote_count.store(1);
+    remote.ytd.store(0);
+    EXPECT_EQ(violated(*db), conditions{13});
+}
+
+TEST_F(tpcc_consistency, after_a_loss_looks_at_what_is_left) {
+    const auto left_violated = [&] {
+        std::set<int> which;
+        for (const verdict& v : check_consistency(*db, moment::after_loss, std::vector<warehouse_id>{1})) {
+            EXPECT_NE(v.condition, 10);
+            EXPECT_NE(v.condition, 13);
+            EXPECT_GT(v.compared, 0u) << v.condition;
+            if (v.violated != 0) which.insert(v.condition);
+        }
+        return which;
+    };
+    db->warehouse_at(2).ytd.store(5);
+    EXPECT_EQ(left_violated(), conditions{}) << "of a warehouse that is gone";
+    c.ytd_payment.store(c.ytd_payment.load() + 1);
+    EXPECT_EQ(left_violated(), conditions{12});
 }
 
 TEST_F(tpcc_consistency, a_verdict_shows_the_numbers) {

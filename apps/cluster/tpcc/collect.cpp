@@ -1,3 +1,4 @@
+#include <numeric>
 #include <utility>
 
 #include <tutti/tutti.hpp>
@@ -11,58 +12,62 @@ using tutti::tx;
 
 constexpr int beyond = 3;  // so many numbers behind the last one are looked at
 
+struct customer_copy {
+    cents balance = 0, ytd_payment = 0;
+};
+
 struct district_copy {
-    warehouse_id warehouse = 0;
     district_id district = 0;
     order_id next = 0;
     tpcc::remote::payments booked;
-    std::vector<std::pair<cents, cents>> customers;  // C_BALANCE, C_YTD_PAYMENT
+    std::vector<customer_copy> customers;
     std::vector<std::pair<order_id, order_row>> orders;
     std::vector<std::vector<std::pair<int, line_row>>> lines;  // of each of them
     std::vector<new_order_row> new_orders;
     std::vector<history> entries;
 };
 
-struct copy {
-    std::vector<cents> warehouses;  // W_YTD
+struct warehouse_copy {
+    warehouse_id id = 0;
+    cents ytd = 0;
+    std::vector<stock_row> stocks;
     std::vector<district_copy> districts;
 };
 
-/// In two steps: what there is for certain, and then what that tells of, of all districts together.
-copy read_all(tx& t, const tables& from, const scale& size, int warehouses) {
-    copy all;
+/// What all districts have for certain: which orders there may be, and which payments.
+void read_counts(tx& t, const tables& from, std::vector<warehouse_copy>& all) {
     wanted rows;
-    for (warehouse_id w = 1; w <= warehouses; ++w) {
-        rows << from.ytd_of(w);
-        for (district_id d = 1; d <= districts_per_warehouse; ++d) {
-            district_copy& one = all.districts.emplace_back();
-            one.warehouse = w;
-            one.district = d;
-            rows << from.numbers_of(w, d) << from.payments_of(w, d);
-            for (customer_id c = 1; c <= size.customers_per_district; ++c) rows << from.customer_at(w, d, c);
-        }
+    for (const warehouse_copy& w : all) {
+        rows << from.ytd_of(w.id);
+        for (const district_copy& d : w.districts)
+            rows << from.numbers_of(w.id, d.district) << from.payments_of(w.id, d.district);
     }
     rows.open(t, from);
-    for (warehouse_id w = 1; w <= warehouses; ++w) all.warehouses.push_back(from.ytd_of(w).read(t).amount);
-    for (district_copy& one : all.districts) {
-        const warehouse_id w = one.warehouse;
-        const district_id d = one.district;
-        one.next = from.numbers_of(w, d).read(t).next;
-        one.booked = from.payments_of(w, d).read(t);
-        for (customer_id c = 1; c <= size.customers_per_district; ++c) {
-            const customer_row& row = from.customer_at(w, d, c).read(t);
-            one.customers.emplace_back(row.balance, row.ytd_payment);
+    for (warehouse_copy& w : all) {
+        w.ytd = from.ytd_of(w.id).read(t).amount;
+        for (district_copy& d : w.districts) {
+            d.next = from.numbers_of(w.id, d.district).read(t).next;
+            d.booked = from.payments_of(w.id, d.district).read(t);
         }
+    }
+}
+
+void read_orders(tx& t, const tables& from, std::vector<warehouse_copy>& all) {
+    const auto for_each = [&all](auto&& f) {
+        for (warehouse_copy& w : all) {
+            for (district_copy& d : w.districts) f(w.id, d.district, d);
+        }
+    };
+    wanted rows;
+    for_each([&](warehouse_id w, district_id d, const district_copy& one) {
         for (order_id o = 1; o < one.next + beyond; ++o) {
             rows << from.order_at(w, d, o) << from.new_order_at(w, d, o);
             for (int l = 1; l <= max_lines; ++l) rows << from.line_at(w, d, o, l);
         }
         for (std::int32_t n = 1; n <= one.booked.count + beyond; ++n) rows << from.history_at(w, d, n);
-    }
+    });
     rows.open(t, from);
-    for (district_copy& one : all.districts) {
-        const warehouse_id w = one.warehouse;
-        const district_id d = one.district;
+    for_each([&](warehouse_id w, district_id d, district_copy& one) {
         for (order_id o = 1; o < one.next + beyond; ++o) {
             if (const new_order_row* const row = from.new_order_at(w, d, o).find(t)) one.new_orders.push_back(*row);
             const order_row* const row = from.order_at(w, d, o).find(t);
@@ -76,6 +81,37 @@ copy read_all(tx& t, const tables& from, const scale& size, int warehouses) {
         for (std::int32_t n = 1; n <= one.booked.count + beyond; ++n) {
             if (const history* const h = from.history_at(w, d, n).find(t)) one.entries.push_back(*h);
         }
+    });
+}
+
+/// Rows whose number the load has fixed.
+void read_fixed(tx& t, const tables& from, const scale& size, std::vector<warehouse_copy>& all) {
+    wanted rows;
+    for (const warehouse_copy& w : all) {
+        for (item_id i = 1; i <= size.items; ++i) rows << from.stock_at(w.id, i);
+        for (const district_copy& d : w.districts) {
+            for (customer_id c = 1; c <= size.customers_per_district; ++c)
+                rows << from.customer_at(w.id, d.district, c);
+        }
+    }
+    rows.open(t, from);
+    for (warehouse_copy& w : all) {
+        for (item_id i = 1; i <= size.items; ++i) w.stocks.push_back(from.stock_at(w.id, i).read(t));
+        for (district_copy& d : w.districts) {
+            for (customer_id c = 1; c <= size.customers_per_district; ++c) {
+                const customer_row& row = from.customer_at(w.id, d.district, c).read(t);
+                d.customers.push_back({row.balance, row.ytd_payment});
+            }
+        }
+    }
+}
+
+std::vector<warehouse_copy> copies_of(std::span<const warehouse_id> which) {
+    std::vector<warehouse_copy> all;
+    for (const warehouse_id w : which) {
+        warehouse_copy& one = all.emplace_back();
+        one.id = w;
+        for (district_id d = 1; d <= districts_per_warehouse; ++d) one.districts.emplace_back().district = d;
     }
     return all;
 }
@@ -83,18 +119,18 @@ copy read_all(tx& t, const tables& from, const scale& size, int warehouses) {
 void fill(district& to, const district_copy& from) {
     to.ytd.store(from.booked.ytd);
     to.next_order.store(from.next);
-    for (std::size_t i = 0; i < to.customers.size(); ++i) {
+    for (std::size_t i = 0; i < from.customers.size(); ++i) {
         customer& c = to.customers[i];
         c.id = static_cast<customer_id>(i + 1);
-        c.district = from.district;
-        c.warehouse = from.warehouse;
-        c.balance.store(from.customers[i].first);
-        c.ytd_payment.store(from.customers[i].second);
+        c.district = to.id;
+        c.warehouse = to.warehouse;
+        c.balance.store(from.customers[i].balance);
+        c.ytd_payment.store(from.customers[i].ytd_payment);
     }
     for (std::size_t i = 0; i < from.orders.size(); ++i) {
         const auto& [number, row] = from.orders[i];
         order& made = *tutti::atomically({.name = "copy order"}, [&](tx& t) {
-            order* const one = tutti::create<order>(t, number, from.district, from.warehouse, row.customer, row.entered,
+            order* const one = tutti::create<order>(t, number, to.id, to.warehouse, row.customer, row.entered,
                                                     row.line_count, row.all_local);
             to.orders.push_back(t, one);
             return one;
@@ -105,6 +141,8 @@ void fill(district& to, const district_copy& from) {
             l.number = static_cast<std::int8_t>(place);
             l.amount = line.amount;
             l.item = line.item;
+            l.supply_warehouse = line.supply_warehouse;
+            l.quantity = static_cast<std::int8_t>(line.quantity);
             l.delivered.store(line.delivered);
         }
     }
@@ -114,17 +152,37 @@ void fill(district& to, const district_copy& from) {
     });
 }
 
+std::unique_ptr<database> database_of(const std::vector<warehouse_copy>& all, const scale& size, int warehouses,
+                                      const nurand_constants& constants) {
+    auto db = std::make_unique<database>(size, warehouses, constants);
+    for (const warehouse_copy& from : all) {
+        warehouse& to = db->warehouse_at(from.id);
+        to.ytd.store(from.ytd);
+        for (std::size_t i = 0; i < from.stocks.size(); ++i) {
+            to.stocks[i].ytd.store(from.stocks[i].ytd);
+            to.stocks[i].order_count.store(from.stocks[i].order_count);
+            to.stocks[i].remote_count.store(from.stocks[i].remote_count);
+        }
+        for (const district_copy& d : from.districts) fill(db->district_at(from.id, d.district), d);
+    }
+    return db;
+}
+
 }  // namespace
 
 std::unique_ptr<database> collect(const tables& from, const scale& size, int warehouses,
-                                  const nurand_constants& constants) {
-    const copy all = tutti::atomically({.name = "collect", .read_only = true},
-                                       [&](tx& t) { return read_all(t, from, size, warehouses); });
-    auto db = std::make_unique<database>(size, warehouses, constants);
-    for (warehouse_id w = 1; w <= warehouses; ++w)
-        db->warehouse_at(w).ytd.store(all.warehouses[static_cast<std::size_t>(w - 1)]);
-    for (const district_copy& d : all.districts) fill(db->district_at(d.warehouse, d.district), d);
-    return db;
+                                  const nurand_constants& constants, std::span<const warehouse_id> which) {
+    std::vector<warehouse_id> every(which.empty() ? static_cast<std::size_t>(warehouses) : 0);
+    std::iota(every.begin(), every.end(), 1);
+    if (which.empty()) which = every;
+    const auto all = tutti::atomically({.name = "collect", .read_only = true}, [&](tx& t) {
+        std::vector<warehouse_copy> copies = copies_of(which);
+        read_counts(t, from, copies);
+        read_fixed(t, from, size, copies);
+        read_orders(t, from, copies);
+        return copies;
+    });
+    return database_of(all, size, warehouses, constants);
 }
 
 }  // namespace tpcc::remote

@@ -15,6 +15,8 @@ enum class fault : std::uint8_t {
     undelivered_line,  ///< Delivery forgets a line
     lost_history,      ///< Payment writes no HISTORY row
     unpaid_district,   ///< Payment books in the warehouse alone
+    remote_stock,      ///< New-Order takes nothing out of the stock of other warehouses
+    remote_payer,      ///< Payment does not book with the customer of another warehouse
 };
 
 #if defined(TUTTI_TPCC_FAULTS)

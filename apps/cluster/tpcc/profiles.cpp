@@ -6,7 +6,6 @@
 #include <tutti/tutti.hpp>
 
 #include "cluster/tpcc/fault.hpp"
-#include "tpcc/profiles.hpp"
 #include "tpcc/terms.hpp"
 
 namespace tpcc::remote {
@@ -35,7 +34,14 @@ order_id draw_number(tx& t, const tables& db, const new_order_input& in) {
     return numbers.next++;
 }
 
-void run_new_order(tx& t, const tables& db, const new_order_input& in, order_id drawn_before) {
+void take(stock_row& from, int quantity, bool remote) {
+    from.quantity = quantity_after(from.quantity, quantity);
+    from.ytd += quantity;
+    from.order_count += 1;
+    if (remote) from.remote_count += 1;
+}
+
+placed_order run_new_order(tx& t, const tables& db, const new_order_input& in, order_id drawn_before) {
     const auto lines = [&in] { return std::span{in.lines}.first(static_cast<std::size_t>(in.line_count)); };
     wanted rows;
     rows << db.warehouse_at(in.warehouse) << db.district_at(in.warehouse, in.district)
@@ -58,30 +64,43 @@ void run_new_order(tx& t, const tables& db, const new_order_input& in, order_id 
     order.publish(t, {in.customer, in.entered, in.line_count, in.all_local, no_carrier});
     pending.publish(t, {number, in.district, in.warehouse});
     int place = 0;
+    cents sum = 0;
     for (const new_order_line_input& l : lines()) {
-        stock_row& from = db.stock_at(l.supply_warehouse, l.item).write(t);
-        from.quantity = quantity_after(from.quantity, l.quantity);
-        from.ytd += l.quantity;
-        from.order_count += 1;
-        if (l.supply_warehouse != in.warehouse) from.remote_count += 1;
+        const ref<stock_row> from = db.stock_at(l.supply_warehouse, l.item);
+        const bool remote = l.supply_warehouse != in.warehouse;
+        if (!remote || !broken(fault::remote_stock)) take(from.write(t), l.quantity, remote);
+        const cents amount = db.item_at(l.item).read(t).price * l.quantity;
+        sum += amount;
         ++place;
         if (broken(fault::lost_line) && place == in.line_count) break;
         db.line_at(in.warehouse, in.district, number, place)
-            .publish(t, {not_delivered, db.item_at(l.item).read(t).price * l.quantity, l.item, l.supply_warehouse,
-                         l.quantity, from.district_info[static_cast<std::size_t>(in.district - 1)]});
+            .publish(t, {not_delivered, amount, l.item, l.supply_warehouse, l.quantity,
+                         from.read(t).district_info[static_cast<std::size_t>(in.district - 1)]});
     }
-    db.customer_at(in.warehouse, in.district, in.customer).write(t).last_order = number;
+    customer_row& buyer = db.customer_at(in.warehouse, in.district, in.customer).write(t);
+    buyer.last_order = number;
+    const rate taxes =
+        db.warehouse_at(in.warehouse).read(t).tax + db.district_at(in.warehouse, in.district).read(t).tax;
+    return {number, total_of(sum, buyer.discount, taxes)};
 }
 
-/// Delivers the oldest pending order of a district. False when there is none.
-bool deliver_oldest(tx& t, const tables& db, const delivery_input& in, district_id d) {
+void pay(customer_row& payer, customer_id id, const payment_input& in) {
+    payer.balance -= in.amount;
+    payer.ytd_payment += in.amount;
+    payer.payment_count += 1;
+    if (payer.credit.view() == "BC")
+        payer.data = bad_credit_data(id, in.customer.district, in.customer.warehouse, in, payer.data.view());
+}
+
+/// Delivers the oldest pending order of a district. Its number, or 0 when there is none.
+order_id deliver_oldest(tx& t, const tables& db, const delivery_input& in, district_id d) {
     const warehouse_id w = in.warehouse;
     const ref<pending_orders> pending = db.pending_of(w, d);
     const order_id oldest = pending.read(t).oldest;
     const ref<new_order_row> entry = db.new_order_at(w, d, oldest);
     const ref<order_row> order = db.order_at(w, d, oldest);
     prefetch(t, entry, order);
-    if (entry.find(t) == nullptr) return false;
+    if (entry.find(t) == nullptr) return 0;
     wanted rows;
     rows << db.customer_at(w, d, order.read(t).customer);
     const int line_count = order.read(t).line_count;
@@ -101,79 +120,98 @@ bool deliver_oldest(tx& t, const tables& db, const delivery_input& in, district_
     customer_row& buyer = db.customer_at(w, d, order.read(t).customer).write(t);
     buyer.balance += sum;
     buyer.delivery_count += 1;
-    return true;
+    return oldest;
 }
 
 }  // namespace
 
-bool new_order(const tables& db, const new_order_input& in) {
+execution<std::optional<placed_order>> new_order(const tables& db, const new_order_input& in) {
     order_id drawn = 0;
     if (broken(fault::number_before)) drawn = atomically([&](tx& t) { return draw_number(t, db, in); });
     if (broken(fault::number_unread))
         drawn = atomically([&](tx& t) { return db.numbers_of(in.warehouse, in.district).read(t).next; });
-    return tutti::try_atomically({.name = "new-order"}, [&](tx& t) {
-        run_new_order(t, db, in, drawn);
+    unsigned attempts = 0;
+    const auto placed = tutti::try_atomically({.name = "new-order"}, [&](tx& t) {
+        attempts = t.attempt();
+        const placed_order order = run_new_order(t, db, in, drawn);
         if (broken(fault::number_unread)) db.numbers_of(in.warehouse, in.district).write(t).next = drawn + 1;
+        return order;
     });
+    return {placed, attempts};
 }
 
-void payment(const tables& db, const payment_input& in) {
+execution<booked_payment> payment(const tables& db, const payment_input& in) {
     const customer_choice& who = in.customer;
-    atomically({.name = "payment"}, [&](tx& t) {
+    unsigned attempts = 0;
+    const auto booked = atomically({.name = "payment"}, [&](tx& t) -> booked_payment {
+        attempts = t.attempt();
         wanted rows;
         rows << db.warehouse_at(in.warehouse) << db.ytd_of(in.warehouse) << db.district_at(in.warehouse, in.district)
              << db.payments_of(in.warehouse, in.district);
         add(rows, db, who);
         rows.open(t, db);
         const customer_id id = id_of(t, db, who);
-        if (id == 0) return;
+        if (id == 0) return {};
         const ref<customer_row> payer = db.customer_at(who.warehouse, who.district, id);
         const ref<history> entry =
             db.history_at(in.warehouse, in.district, db.payments_of(in.warehouse, in.district).read(t).count + 1);
         prefetch(t, payer, entry);
 
         db.ytd_of(in.warehouse).write(t).amount += in.amount;
-        tpcc::remote::payments& booked = db.payments_of(in.warehouse, in.district).write(t);
-        if (!broken(fault::unpaid_district)) booked.ytd += in.amount;
-        customer_row& c = payer.write(t);
-        c.balance -= in.amount;
-        c.ytd_payment += in.amount;
-        c.payment_count += 1;
-        if (c.credit.view() == "BC") c.data = bad_credit_data(id, who.district, who.warehouse, in, c.data.view());
-        if (broken(fault::lost_history)) return;
-        booked.count += 1;
+        payments& in_district = db.payments_of(in.warehouse, in.district).write(t);
+        if (!broken(fault::unpaid_district)) in_district.ytd += in.amount;
+        const bool is_forgotten = broken(fault::remote_payer) && who.warehouse != in.warehouse;
+        if (!is_forgotten) pay(payer.write(t), id, in);
+        const cents balance = payer.read(t).balance;
+        if (broken(fault::lost_history)) return {id, balance};
+        in_district.count += 1;
         entry.publish(t, {id, who.district, who.warehouse, in.district, in.warehouse, in.date, in.amount,
                           history_data(db.warehouse_at(in.warehouse).read(t).name,
                                        db.district_at(in.warehouse, in.district).read(t).name)});
+        return {id, balance};
     });
+    return {booked, attempts};
 }
 
-order_id order_status(const tables& db, const order_status_input& in) {
+execution<shown_order> order_status(const tables& db, const order_status_input& in) {
     const customer_choice& who = in.customer;
-    return atomically({.name = "order-status", .read_only = true}, [&](tx& t) {
+    unsigned attempts = 0;
+    const auto shown = atomically({.name = "order-status", .read_only = true}, [&](tx& t) -> shown_order {
+        attempts = t.attempt();
         const customer_id id = id_of(t, db, who);
-        if (id == 0) return 0;
-        const order_id latest = db.customer_at(who.warehouse, who.district, id).read(t).last_order;
-        if (latest == 0) return 0;
+        if (id == 0) return {};
+        const customer_row& row = db.customer_at(who.warehouse, who.district, id).read(t);
+        const order_id latest = row.last_order;
+        if (latest == 0) return {id, row.balance, 0, 0};
+        const cents balance = row.balance;
         const int line_count = db.order_at(who.warehouse, who.district, latest).read(t).line_count;
         std::vector<ref<line_row>> lines;
         for (int l = 1; l <= line_count; ++l) lines.push_back(db.line_at(who.warehouse, who.district, latest, l));
         prefetch(t, lines);
         for (const ref<line_row>& l : lines) static_cast<void>(l.read(t));
-        return latest;
+        return {id, balance, latest, line_count};
     });
+    return {shown, attempts};
 }
 
-int delivery(const tables& db, const delivery_input& in) {
-    int delivered = 0;
-    for (district_id d = 1; d <= districts_per_warehouse; ++d)
-        delivered += atomically({.name = "delivery"}, [&](tx& t) { return deliver_oldest(t, db, in, d); }) ? 1 : 0;
-    return delivered;
+execution<std::array<order_id, districts_per_warehouse>> delivery(const tables& db, const delivery_input& in) {
+    execution<std::array<order_id, districts_per_warehouse>> done{{}, 1};
+    for (district_id d = 1; d <= districts_per_warehouse; ++d) {
+        unsigned attempts = 0;
+        done.result[static_cast<std::size_t>(d - 1)] = atomically({.name = "delivery"}, [&](tx& t) {
+            attempts = t.attempt();
+            return deliver_oldest(t, db, in, d);
+        });
+        done.attempts += attempts - 1;
+    }
+    return done;
 }
 
-int stock_level(const tables& db, const stock_level_input& in) {
+execution<int> stock_level(const tables& db, const stock_level_input& in) {
     const warehouse_id w = in.warehouse;
-    return atomically({.name = "stock-level", .read_only = true}, [&](tx& t) {
+    unsigned attempts = 0;
+    const int low = atomically({.name = "stock-level", .read_only = true}, [&](tx& t) {
+        attempts = t.attempt();
         const order_id next = db.numbers_of(w, in.district).read(t).next;
         const order_id first = std::max(1, next - stock_level_orders);
         wanted rows;
@@ -194,6 +232,7 @@ int stock_level(const tables& db, const stock_level_input& in) {
         return static_cast<int>(
             std::ranges::count_if(items, [&](item_id i) { return db.stock_at(w, i).read(t).quantity < in.threshold; }));
     });
+    return {low, attempts};
 }
 
 }  // namespace tpcc::remote

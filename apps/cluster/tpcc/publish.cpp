@@ -102,26 +102,39 @@ void add_payments(loader& all, const district& d, const tables& to) {
     all.add(to.payments_of(d.warehouse, d.id), {d.ytd.load(), count});
 }
 
+void add_items(loader& all, const database& from, const tables& to) {
+    for (item_id i = 1; i <= from.size().items; ++i) all.add(to.item_at(i), *from.find_item(i));
+}
+
+void add_warehouse(loader& all, const warehouse& row, const tables& to) {
+    const warehouse_id w = row.id;
+    all.add(to.warehouse_at(w), {row.name, row.where, row.tax});
+    all.add(to.ytd_of(w), {row.ytd.load()});
+    for (const stock& s : row.stocks) {
+        all.add(to.stock_at(w, s.item), {s.quantity.load(), s.ytd.load(), s.order_count.load(), s.remote_count.load(),
+                                         s.district_info, s.data});
+    }
+    for (const district& d : row.districts) {
+        all.add(to.district_at(w, d.id), {d.name, d.where, d.tax});
+        add_customers(all, d, to);
+        add_orders(all, d, to);
+        add_payments(all, d, to);
+    }
+}
+
 }  // namespace
 
 void publish(const database& from, const tables& to, unsigned part, unsigned of) {
     loader all{to, part, of};
-    for (item_id i = 1; i <= from.size().items; ++i) all.add(to.item_at(i), *from.find_item(i));
-    for (warehouse_id w = 1; w <= from.warehouse_count(); ++w) {
-        const warehouse& row = from.warehouse_at(w);
-        all.add(to.warehouse_at(w), {row.name, row.where, row.tax});
-        all.add(to.ytd_of(w), {row.ytd.load()});
-        for (const stock& s : row.stocks) {
-            all.add(to.stock_at(w, s.item), {s.quantity.load(), s.ytd.load(), s.order_count.load(),
-                                             s.remote_count.load(), s.district_info, s.data});
-        }
-        for (const district& d : row.districts) {
-            all.add(to.district_at(w, d.id), {d.name, d.where, d.tax});
-            add_customers(all, d, to);
-            add_orders(all, d, to);
-            add_payments(all, d, to);
-        }
-    }
+    add_items(all, from, to);
+    for (warehouse_id w = 1; w <= from.warehouse_count(); ++w) add_warehouse(all, from.warehouse_at(w), to);
+    all.flush();
+}
+
+void publish_warehouses(const database& from, const tables& to, std::span<const warehouse_id> which) {
+    loader all{to, 0, 1};
+    if (to.loads_items()) add_items(all, from, to);
+    for (const warehouse_id w : which) add_warehouse(all, from.warehouse_at(w), to);
     all.flush();
 }
 

@@ -91,19 +91,37 @@ struct customer_row {
     text<500> data;
 };
 
+/// What was loaded, and how much of it is there: programs that load one database together agree by it.
+struct load_record {
+    std::int32_t warehouses = 0, seed = 0, shrink = 0;
+    std::uint32_t parts = 0, loaded = 0;
+};
+
 /// Customers of one last name, by ascending first name.
 using namesakes = std::vector<customer_id>;
+
+/// Which nodes the rows have their homes on.
+enum class spread {
+    anywhere,      ///< where their keys are hashed to
+    by_warehouse,  ///< those of warehouse w together on node (w - 1) mod nodes; each node has ITEM (clause 1.4.7)
+};
 
 /// Finds rows by their keys, whether they exist or not. Copies are cheap.
 class tables {
 public:
-    explicit tables(const tutti::cluster::node& of) noexcept : node_{&of} {}
+    explicit tables(const tutti::cluster::node& of, spread how = spread::anywhere) noexcept
+        : node_{&of}, spread_{how} {}
     [[nodiscard]] const tutti::cluster::node& node() const noexcept { return *node_; }
+    /// Whether ITEM is this node's to load.
+    [[nodiscard]] bool loads_items() const noexcept { return spread_ == spread::by_warehouse || node_->number() == 0; }
 
     template <class T>
     using ref = tutti::cluster::ref<T>;
 
-    [[nodiscard]] ref<item> item_at(item_id i) const { return at<item>(1, 0, 0, number(i)); }
+    [[nodiscard]] ref<item> item_at(item_id i) const {
+        const bool is_copy = spread_ == spread::by_warehouse;
+        return at<item>(1, is_copy ? static_cast<warehouse_id>(node_->number()) + 1 : 0, 0, number(i));
+    }
     [[nodiscard]] ref<warehouse_row> warehouse_at(warehouse_id w) const { return at<warehouse_row>(2, w, 0, 0); }
     [[nodiscard]] ref<year_to_date> ytd_of(warehouse_id w) const { return at<year_to_date>(3, w, 0, 0); }
     [[nodiscard]] ref<district_row> district_at(warehouse_id w, district_id d) const {
@@ -121,7 +139,7 @@ public:
         return at<customer_row>(9, w, d, number(c));
     }
     [[nodiscard]] ref<namesakes> namesakes_at(warehouse_id w, district_id d, const text<16>& last) const {
-        return at<namesakes>(10, w, d, tutti::cluster::object_id{last.view()}.low);
+        return at<namesakes>(10, w, d, tutti::cluster::object_id{last.view()}.low >> 16);
     }
     [[nodiscard]] ref<order_row> order_at(warehouse_id w, district_id d, order_id o) const {
         return at<order_row>(11, w, d, number(o));
@@ -137,15 +155,19 @@ public:
     [[nodiscard]] ref<history> history_at(warehouse_id w, district_id d, std::int32_t n) const {
         return at<history>(14, w, d, number(n));
     }
+    [[nodiscard]] ref<load_record> record() const { return at<load_record>(15, 1, 0, 0); }
 
 private:
     static std::uint64_t number(std::int32_t of) { return static_cast<std::uint32_t>(of); }
     template <class T>
     [[nodiscard]] ref<T> at(std::uint64_t table, warehouse_id w, district_id d, std::uint64_t row) const {
-        return {*node_, {table << 56 | number(w) << 16 | number(d), row}};
+        const tutti::cluster::object_id key{table << 56 | number(w) << 16 | number(d), row};
+        if (spread_ == spread::anywhere) return {*node_, key};
+        return {*node_, node_->id_at(static_cast<unsigned>(w - 1) % node_->nodes(), key)};
     }
 
     const tutti::cluster::node* node_;
+    spread spread_;
 };
 
 /// Names of rows of any tables, to be opened in one round trip.

@@ -39,6 +39,10 @@ call_source::call_source(const served_scale& of, int districts, std::uint64_t se
 
 void call_source::append(std::string& to, profile which) {
     const warehouse_id home = random_.uniform(1, warehouses_);
+    append(to, which, home, which == profile::stock_level ? random_.uniform(1, districts_) : 1);
+}
+
+void call_source::append(std::string& to, profile which, warehouse_id home, district_id terminal) {
     words w;
     w << "CALL";
     switch (which) {
@@ -68,7 +72,7 @@ void call_source::append(std::string& to, profile which) {
             break;
         }
         case profile::stock_level: {
-            const stock_level_input in = inputs_.stock_level(home, random_.uniform(1, districts_));
+            const stock_level_input in = inputs_.stock_level(home, terminal);
             w << "stock_level" << in.warehouse << in.district << in.threshold;
             break;
         }
@@ -86,10 +90,18 @@ double call_source::draw_gap(double rate) noexcept {
     return -std::log(u) / rate;
 }
 
-void append_request(std::string& to, std::initializer_list<std::string_view> given) {
+namespace {
+
+template <class Words>
+void append_any(std::string& to, const Words& given) {
     words w;
-    for (const std::string_view word : given) w << word;
+    for (const auto& word : given) w << word;
     w.append_to(to);
 }
+
+}  // namespace
+
+void append_request(std::string& to, std::initializer_list<std::string_view> given) { append_any(to, given); }
+void append_request(std::string& to, const std::vector<std::string>& given) { append_any(to, given); }
 
 }  // namespace tpcc::load

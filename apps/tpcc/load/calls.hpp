@@ -1,7 +1,10 @@
 // Inputs of the five profiles as requests of the transaction server.
 #pragma once
 
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tpcc/driver.hpp"
 #include "tpcc/inputs.hpp"
@@ -20,8 +23,10 @@ public:
     /// Of the first so many districts of each warehouse.
     call_source(const served_scale& of, int districts, std::uint64_t seed);
 
-    /// Appends a request of that profile, in RESP.
+    /// Appends a request of that profile, in RESP, of any warehouse.
     void append(std::string& to, profile which);
+    /// The same of a terminal: its warehouse, and for Stock-Level its district.
+    void append(std::string& to, profile which, warehouse_id home, district_id terminal);
     [[nodiscard]] profile draw_profile() noexcept;
     /// Seconds to the next arrival of a Poisson process.
     [[nodiscard]] double draw_gap(double rate) noexcept;
@@ -37,5 +42,6 @@ private:
 
 /// Appends any request.
 void append_request(std::string& to, std::initializer_list<std::string_view> words);
+void append_request(std::string& to, const std::vector<std::string>& words);
 
 }  // namespace tpcc::load

@@ -18,53 +18,21 @@ namespace {
 using clock = std::chrono::steady_clock;
 using instant = clock::time_point;
 
-constexpr const char* no_tpcc = "the server does not serve this version of TPC-C";
-
 clock::duration seconds(double s) {
     return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{s});
 }
 
 /// A connection and when what is under way on it was due.
 struct lane {
-    lane(const load_settings& to, profile p) : wire{to.host, to.port}, serves{p} {}
+    lane(const load_settings& to, profile p) : wire{to.server.host, to.server.port}, serves{p} {}
     connection wire;
     profile serves;
     std::deque<instant> due;
 };
 
-/// Asks and waits, for what is not measured. Its answer is a list of numbers.
-std::vector<long> ask(const load_settings& to, std::string_view procedure) {
-    connection wire{to.host, to.port};
-    append_request(wire.unsent(), {"CALL", procedure});
-    wire.flush();
-    answer got{nullptr, ::freeReplyObject};
-    while (!(got = wire.next())) {
-        wire.receive();
-        ::usleep(100);
-    }
-    if (got->type != REDIS_REPLY_ARRAY) throw std::runtime_error{no_tpcc};
-    std::vector<long> numbers;
-    for (std::size_t i = 0; i < got->elements; ++i) numbers.push_back(static_cast<long>(got->element[i]->integer));
-    return numbers;
-}
-
-served_scale scale_of(const load_settings& to) {
-    const std::vector<long> n = ask(to, "scale");
-    if (n.size() != 6) throw std::runtime_error{no_tpcc};
-    const auto number = [&](std::size_t i) { return static_cast<int>(n[i]); };
-    served_scale s;
-    s.warehouses = number(0);
-    s.size.items = number(1);
-    s.size.customers_per_district = number(2);
-    s.constants.last_name_run = number(3);
-    s.constants.customer = number(4);
-    s.constants.item = number(5);
-    return s;
-}
-
 class generator {
 public:
-    explicit generator(const load_settings& how) : how_{how}, calls_{scale_of(how), how.districts, how.seed} {
+    explicit generator(const load_settings& how) : how_{how}, calls_{ask_scale(how.server), how.districts, how.seed} {
         ::prctl(PR_SET_TIMERSLACK, 1UL);
         if (poll_ < 0) throw std::runtime_error{"epoll is not available"};
         for (std::size_t p = 0; p < profile_count; ++p) {
@@ -109,9 +77,7 @@ public:
 
 private:
     [[nodiscard]] std::vector<long> attempts() const {
-        std::vector<long> numbers = ask(how_, "attempts");
-        if (numbers.size() != 2 * profile_count) throw std::runtime_error{no_tpcc};
-        return numbers;
+        return ask_numbers(how_.server, {"CALL", "attempts"}, 2 * profile_count);
     }
 
     void send(instant due) {

@@ -11,13 +11,12 @@
 
 #include "cli/histogram.hpp"
 #include "tpcc/driver.hpp"
-#include "tpcc/load/calls.hpp"
+#include "tpcc/load/questions.hpp"
 
 namespace tpcc::load {
 
 struct load_settings {
-    std::string host = "127.0.0.1";
-    std::string port = "7411";
+    address server;
     double rate = 1000;                       ///< calls a second, all profiles together
     unsigned closed = 0;                      ///< so many calls under way instead; 0: open
     double seconds = 5;                       ///< that are measured

@@ -59,8 +59,8 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
                  "tutti-tpcc-load"};
     program_options options;
     load_settings& how = options.how;
-    app.add_option("--host", how.host, "Where the server listens")->capture_default_str();
-    app.add_option("--port", how.port, "Its port")->capture_default_str();
+    app.add_option("--host", how.server.host, "Where the server listens")->capture_default_str();
+    app.add_option("--port", how.server.port, "Its port")->capture_default_str();
     app.add_option("--rate", how.rate, "Calls a second, all profiles together")
         ->check(CLI::Range(0.1, 1e7))
         ->capture_default_str();

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tutti/cluster/tls.hpp"
 #include "tutti/detail/config.hpp"
 
 namespace tutti::cluster {
@@ -20,7 +21,7 @@ struct engine_options {
     /// `tutti://host:port,host:port` (members of a group: docs/cluster-replication.md; with semicolons between them, of
     /// several groups that the objects are spread over), `etcd://host:port,host:port`, `postgres://…` as libpq takes
     /// it, `redis://host:port` or `redis:/path/of/socket`.
-    /// Only loopback addresses and Unix sockets are taken, because nothing is encrypted.
+    /// Only loopback addresses and Unix sockets are taken where nothing is encrypted; groups speak TLS (`tls`).
     std::string address = "memory:";
     /// In front of every key, so that clusters share an engine: letters, digits, `-` and `_`.
     std::string prefix = "tutti";
@@ -35,6 +36,10 @@ struct engine_options {
     /// never missing from it. Blocks that write objects are strictly serializable as ever, and start over if what they
     /// have read was old. Refused (connection_error) where the engine does not tell in order what it commits.
     std::chrono::milliseconds staleness{0};
+    /// Of groups alone: every connection goes under TLS, and members may be beyond loopback. The certificate of a
+    /// program is made for the DNS name `program.<group_name>`. Files that change are read before the next connection.
+    tls_options tls{};
+    std::string group_name = "tutti";  ///< of certificates, as the members have it
 };
 
 /// What an engine can do.

@@ -15,17 +15,22 @@
 #include <string>
 #include <vector>
 
+#include "tutti/cluster/tls.hpp"
 #include "tutti/detail/config.hpp"
 
 namespace tutti::cluster {
 
 struct member_options {
     std::string folder;              ///< of this member alone; made if it is not there
-    std::string address;             ///< `host:port` of loopback; empty: as it was when the member began
+    std::string address;             ///< `host:port`, the host a number; empty: as it was when the member began
     bool founds = false;             ///< begins a new group; nothing where the folder knows one
     std::vector<std::string> joins;  ///< addresses of members of the group that a new member joins
     /// A leader that has not been heard of for so long, or up to twice as long, is replaced; not less than 50 ms.
     std::chrono::milliseconds election{300};
+    /// Members and programs speak TLS alone, and the address may be beyond loopback. The certificate of a member is
+    /// made for the DNS name `member.<group_name>`. Files that change are read before the next connection.
+    tls_options tls{};
+    std::string group_name = "tutti";  ///< of certificates; the same for all members and programs
 };
 
 /// Why there is no such member, or why it has ended: the message says what to do.
@@ -70,8 +75,9 @@ struct member_facts {
     std::uint64_t term = 0, last_index = 0, applied_index = 0;
     std::uint64_t version = 0;  ///< of the last commit that it has applied
     std::uint64_t objects = 0, bytes = 0;
-    std::uint64_t programs = 0;  ///< connected to it
-    std::uint64_t prepared = 0;  ///< transactions of several groups that wait here for their decision
+    std::uint64_t programs = 0;     ///< connected to it
+    std::uint64_t turned_away = 0;  ///< connections that it has refused since it was started
+    std::uint64_t prepared = 0;     ///< transactions of several groups that wait here for their decision
 };
 
 struct group_facts {
@@ -82,11 +88,16 @@ struct group_facts {
 };
 
 /// Asks one of `addresses` who the members are, and then each of them; waits for each answer for `within` at most.
+/// Under TLS it takes the certificate of a program, or a member's. @throws member_error: addresses or files make no
+/// sense
 [[nodiscard]] TUTTI_EXPORT group_facts ask_group(const std::vector<std::string>& addresses,
-                                                       std::chrono::milliseconds within);
+                                                       std::chrono::milliseconds within, const tls_options& tls = {},
+                                                       const std::string& group_name = "tutti");
 
-/// Takes a member out of the group, which it need not be up for. @throws member_error
+/// Takes a member out of the group, which it need not be up for; under TLS with the certificate of a member.
+/// @throws member_error
 TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::uint64_t id,
-                                       std::chrono::milliseconds within);
+                                       std::chrono::milliseconds within, const tls_options& tls = {},
+                                       const std::string& group_name = "tutti");
 
 }  // namespace tutti::cluster

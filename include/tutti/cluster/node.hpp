@@ -103,6 +103,13 @@ public:
 
     [[nodiscard]] unsigned number() const noexcept;
     [[nodiscard]] unsigned nodes() const noexcept;
+    /// The node that the id is hashed to: with placement::home it has the object. Over an engine 0, as number().
+    [[nodiscard]] unsigned home(const object_id& id) const noexcept;
+    /// An id made of `from` whose home is that node, for objects that are used together: a call or a block at that node
+    /// then finds them all there. Every node of the cluster makes the same id of the same `from`, and different ones of
+    /// different ones; it is chosen by the highest 16 bits of `from.low`. O(nodes) steps on average.
+    /// @throws usage_error  those bits are not 0, or there is no such node
+    [[nodiscard]] object_id id_at(unsigned number, const object_id& from) const;
     [[nodiscard]] node_statistics statistics() const;
     /// What `ask_nodes` is told by this node. Over an engine: what its blocks did.
     [[nodiscard]] node_facts facts() const;

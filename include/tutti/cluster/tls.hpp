@@ -1,5 +1,5 @@
 /// @file
-/// Files of certificates, of nodes and of those who ask them.
+/// Files of certificates: of nodes, of members of groups, of programs, and of those who ask them.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace tutti::cluster {
 
-/// PEM files that encrypt and authenticate every connection between nodes (TLS 1.2 or 1.3, both sides). All three, or
-/// none.
+/// PEM files that encrypt and authenticate every connection (TLS 1.2 or 1.3, both sides). All three, or none.
 struct tls_options {
-    /// This node's, made for the DNS name `node-<number>.<cluster>` (subjectAltName), for servers and clients.
+    /// This side's, for servers and clients, made for a DNS name (subjectAltName) that says what it is:
+    /// `node-<number>.<cluster>`; of groups, `member.<name of the group>` or `program.<name of the group>`.
     std::string certificate{};
     std::string key{};        ///< the certificate's, without a passphrase
-    std::string authority{};  ///< whoever has signed the certificates of all nodes
+    std::string authority{};  ///< whoever has signed the certificates of all sides
 };
 
 }  // namespace tutti::cluster

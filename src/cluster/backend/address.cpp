@@ -45,6 +45,14 @@ std::unique_ptr<engine> open_alone(const std::string& address, const settings& h
 #endif
 }
 
+/// Who gives a certificate means it.
+void refuse_tls(const std::string& address, const settings& how) {
+    if (!how.tls.files.wanted()) return;
+    throw refusal{"'" + address +
+                  "' is spoken to in the clear, and certificates are for tutti: alone: leave them out, and bring its "
+                  "port here by a tunnel (ssh -L)"};
+}
+
 [[noreturn, maybe_unused]] void refuse_unbuilt(const char* name, const char* packages) {
     throw refusal{std::string{"this library was built without "} + name + ": install " + packages +
                   " and build it again"};
@@ -87,7 +95,8 @@ void check_address(const std::string& address, const settings& how) {
     if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
     std::string_view rest;
     if (takes(address, "memory", rest)) return;
-    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_groups(rest));
+    if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_groups(rest, how.tls.files.wanted()));
+    refuse_tls(address, how);
     if (takes(address, "etcd", rest)) {
 #if !defined(TUTTI_CLUSTER_ETCD)
         refuse_unbuilt("etcd", "libgrpc++-dev, libprotobuf-dev and protobuf-compiler-grpc");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cluster/backend/backend.hpp"
+#include "cluster/backend/group_credentials.hpp"
 
 namespace tutti::cluster::backend {
 
@@ -9,6 +10,7 @@ struct settings {
     std::string prefix;
     std::chrono::milliseconds patience{5000};
     bool batch = false;  ///< requests of threads that meet go together (batching.hpp), where the engine takes several
+    group::tls_settings tls{};  ///< of groups alone: other engines are spoken to in the clear
 };
 
 /// Throws refusal: for an address that means nothing, an engine that this library was built without, one that does not

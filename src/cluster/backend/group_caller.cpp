@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "cluster/backend/address.hpp"
+#include "cluster/backend/backend.hpp"
 #include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend::group {
 
-caller::caller(std::vector<std::string> addresses, std::uint64_t number)
-    : addresses_{std::move(addresses)}, number_{number} {}
+caller::caller(std::vector<std::string> addresses, std::shared_ptr<credentials> secured, std::uint64_t number)
+    : secured_{std::move(secured)}, addresses_{std::move(addresses)}, number_{number} {}
 
 std::uint64_t caller::number() const {
     const std::lock_guard hold{guard_};
@@ -39,7 +39,8 @@ std::unique_ptr<link> caller::take(link::clock::time_point late, std::string& wh
     while (std::unique_ptr<link> one = free_.take()) {
         if (one->address() == to && one->sound()) return one;
     }
-    std::unique_ptr<link> made = link::open(to, number(), std::min(late, link::clock::now() + silence), why);
+    std::unique_ptr<link> made =
+        link::open(to, number(), std::min(late, link::clock::now() + silence), why, secured_.get());
     if (!made) {
         turn_from(to);
         return nullptr;
@@ -100,7 +101,7 @@ std::unique_ptr<link> caller::follow(const std::string& request, std::chrono::mi
     return by;
 }
 
-std::vector<std::string> parse_members(std::string_view where) {
+std::vector<std::string> parse_members(std::string_view where, bool encrypted) {
     std::vector<std::string> all;
     while (!where.empty()) {
         const std::size_t comma = std::min(where.find(','), where.size());
@@ -108,10 +109,8 @@ std::vector<std::string> parse_members(std::string_view where) {
         where.remove_prefix(std::min(comma + 1, where.size()));
         std::string host;
         int port = 0;
-        if (!parse_member_address(one, host, port)) {
-            require_loopback(one.substr(0, one.rfind(':')), one);
-            throw refusal{"'" + one + "' is no address of a member: give host:port, such as 127.0.0.1:7001"};
-        }
+        check_member_address(one, encrypted);
+        static_cast<void>(parse_member_address(one, host, port, encrypted));
         all.push_back(host + ":" + std::to_string(port));
     }
     if (all.empty()) {
@@ -122,21 +121,22 @@ std::vector<std::string> parse_members(std::string_view where) {
     return all;
 }
 
-std::vector<std::vector<std::string>> parse_groups(std::string_view where) {
+std::vector<std::vector<std::string>> parse_groups(std::string_view where, bool encrypted) {
     if (where.starts_with("//")) where.remove_prefix(2);
     std::vector<std::vector<std::string>> all;
     for (std::size_t from = 0; from <= where.size();) {
         const std::size_t end = std::min(where.find(';', from), where.size());
-        all.push_back(parse_members(where.substr(from, end - from)));
+        all.push_back(parse_members(where.substr(from, end - from), encrypted));
         from = end + 1;
     }
     return all;
 }
 
-bool ask_for_change(const std::vector<std::string>& addresses, std::uint64_t number, question what,
-                    const change_request& change, std::chrono::milliseconds patience, std::string& why) {
+bool ask_for_change(const std::vector<std::string>& addresses, std::shared_ptr<credentials> secured,
+                    std::uint64_t number, question what, const change_request& change,
+                    std::chrono::milliseconds patience, std::string& why) {
     // A change that is made twice is made once: a member is let in once, and goes once.
-    caller::answer said = caller{addresses, number}.ask(frame(what, change), true, patience);
+    caller::answer said = caller{addresses, std::move(secured), number}.ask(frame(what, change), true, patience);
     why = std::move(said.message);
     return said.said == outcome::done;
 }

@@ -13,8 +13,8 @@ namespace tutti::cluster::backend::group {
 
 class caller {
 public:
-    /// Of the group with that number, or of the first that answers if that is 0.
-    caller(std::vector<std::string> addresses, std::uint64_t number = 0);
+    /// Of the group with that number, or of the first that answers if that is 0; in the clear without credentials.
+    caller(std::vector<std::string> addresses, std::shared_ptr<credentials> secured, std::uint64_t number = 0);
 
     struct answer {
         outcome said = outcome::elsewhere;  ///< done; refused; lost; or elsewhere: no leader was found, nothing is done
@@ -36,6 +36,7 @@ private:
     /// False: it is where we have asked.
     bool turn_to(const std::string& address);
 
+    const std::shared_ptr<credentials> secured_;
     mutable std::mutex guard_;
     std::vector<std::string> addresses_;
     std::size_t current_ = 0;
@@ -43,13 +44,14 @@ private:
     links<link> free_;
 };
 
-/// host:port,host:port. Throws refusal.
-[[nodiscard]] std::vector<std::string> parse_members(std::string_view where);
+/// host:port,host:port, of loopback unless what goes there is `encrypted`. Throws refusal.
+[[nodiscard]] std::vector<std::string> parse_members(std::string_view where, bool encrypted);
 /// Addresses of an engine: "//host:port,host:port", of one group or, between semicolons, of several. Throws refusal.
-[[nodiscard]] std::vector<std::vector<std::string>> parse_groups(std::string_view where);
+[[nodiscard]] std::vector<std::vector<std::string>> parse_groups(std::string_view where, bool encrypted);
 
 /// A change of the group's members: `change` is made, or false and `why`.
-[[nodiscard]] bool ask_for_change(const std::vector<std::string>& addresses, std::uint64_t number, question what,
-                                  const change_request& change, std::chrono::milliseconds patience, std::string& why);
+[[nodiscard]] bool ask_for_change(const std::vector<std::string>& addresses, std::shared_ptr<credentials> secured,
+                                  std::uint64_t number, question what, const change_request& change,
+                                  std::chrono::milliseconds patience, std::string& why);
 
 }  // namespace tutti::cluster::backend::group

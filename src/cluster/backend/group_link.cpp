@@ -14,14 +14,18 @@
 #include <charconv>
 #include <system_error>
 
+#include "cluster/backend/backend.hpp"
+
 namespace tutti::cluster::backend::group {
 namespace {
+
+constexpr std::size_t most_welcome = 4096;
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
-bool parse_member_address(const std::string& text, std::string& host, int& port) {
+bool parse_member_address(const std::string& text, std::string& host, int& port, bool encrypted) {
     const std::size_t colon = text.rfind(':');
     if (colon == std::string::npos) return false;
     host = text.substr(0, colon);
@@ -29,16 +33,41 @@ bool parse_member_address(const std::string& text, std::string& host, int& port)
     const char* const end = text.data() + text.size();
     const auto [stopped, failed] = std::from_chars(text.data() + colon + 1, end, port);
     in_addr number{};
-    return failed == std::errc{} && stopped == end && port >= 1 && port <= 65535 && host.starts_with("127.") &&
-           ::inet_pton(AF_INET, host.c_str(), &number) == 1;
+    return failed == std::errc{} && stopped == end && port >= 1 && port <= 65535 &&
+           ::inet_pton(AF_INET, host.c_str(), &number) == 1 && number.s_addr != htonl(INADDR_ANY) &&
+           (encrypted || host.starts_with("127."));
+}
+
+void check_member_address(const std::string& text, bool encrypted) {
+    std::string host;
+    int port = 0;
+    if (parse_member_address(text, host, port, encrypted)) return;
+    if (!encrypted && parse_member_address(text, host, port, true)) {
+        throw refusal{"'" + text +
+                      "' is beyond loopback, where nothing goes unencrypted: give a certificate, its key and the "
+                      "authority (engine_options::tls or member_options::tls; --certificate, --key and --authority; or "
+                      "TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and TUTTI_CLUSTER_AUTHORITY), or an address of "
+                      "127.0.0.0/8"};
+    }
+    throw refusal{"'" + text +
+                  "' is no address of a member: give host:port, the host as a number that others reach it "
+                  "by, such as 127.0.0.1:7001"};
 }
 
 std::unique_ptr<link> link::open(const std::string& address, std::uint64_t group, clock::time_point late,
-                                 std::string& why) {
+                                 std::string& why, credentials* secured) {
+    std::string now;
+    std::unique_ptr<link> made = reach(address, group, late, now, secured);
+    if (!made && (why.empty() || clock::now() < late)) why = now;
+    return made;
+}
+
+std::unique_ptr<link> link::reach(const std::string& address, std::uint64_t group, clock::time_point late,
+                                  std::string& why, credentials* secured) {
     std::string host;
     int port = 0;
-    if (!parse_member_address(address, host, port)) {
-        why = "'" + address + "' is no address of loopback, such as 127.0.0.1:7001";
+    if (!parse_member_address(address, host, port, secured != nullptr)) {
+        why = "'" + address + "' is no address of loopback, such as 127.0.0.1:7001, and nothing is encrypted";
         return nullptr;
     }
     sockaddr_in to{};
@@ -66,21 +95,51 @@ std::unique_ptr<link> link::open(const std::string& address, std::uint64_t group
         why = address + " cannot be reached: " + words_of(error);
         return nullptr;
     }
-    if (!made->greet(group, std::min(late, clock::now() + silence), why)) return nullptr;
-    return made;
+    if (secured != nullptr) made->tls_ = secured->call();
+    if (made->greet(group, std::min(late, clock::now() + silence), why)) return made;
+    if (const std::string old = secured != nullptr ? secured->trouble() : std::string{}; !old.empty())
+        why += "; and files that have changed are not in use: " + old;
+    return nullptr;
 }
 
 link::~link() { ::close(socket_); }
 
 void link::cut() noexcept { ::shutdown(socket_, SHUT_RDWR); }
 
+bool link::shake_hands(clock::time_point late) {
+    if (!tls_) return true;
+    bool goes_on = tls_->open({}, input_) && send_raw(tls_->owed(), late);
+    while (goes_on && !tls_->established()) goes_on = read_some(late);
+    return goes_on;
+}
+
+std::string link::why_silent() const {
+    if (const std::string trouble = tls_ ? tls_->trouble() : std::string{}; !trouble.empty())
+        return address_ + " " + trouble;
+    return address_ + " has accepted the connection, but said nothing: it is stopped, or no member";
+}
+
 bool link::greet(std::uint64_t group, clock::time_point late, std::string& why) {
     hello mine;
     mine.group = group;
+    std::uint32_t length = 0;
     std::string message;
     welcome theirs;
-    if (!send(wire::encode(mine), late) || !listen(message, late)) {
-        why = address_ + " has accepted the connection, but said nothing: it is stopped, or no member";
+    if (!shake_hands(late) || !send(wire::encode(mine), late) || !fill(sizeof length, late)) {
+        why = why_silent();
+        return false;
+    }
+    std::memcpy(&length, input_.data(), sizeof length);
+    if (!tls_ && length > most_welcome && wire::looks_like_alert(input_)) {
+        why = address_ + " " + speaks_tls;
+        return false;
+    }
+    if (length > most_welcome) {
+        why = address_ + " is no member of a group";
+        return false;
+    }
+    if (!listen(message, late)) {
+        why = why_silent();
         return false;
     }
     if (!wire::decode(message, theirs)) {
@@ -113,11 +172,17 @@ bool link::sound() const noexcept {
 
 bool link::send(std::string_view frame, clock::time_point late) {
     sent_any_ = false;
-    while (!frame.empty()) {
-        const ssize_t n = ::send(socket_, frame.data(), frame.size(), MSG_NOSIGNAL);
+    if (!tls_) return send_raw(frame, late);
+    std::string sealed{frame};
+    return tls_->seal(sealed) && send_raw(sealed, late);
+}
+
+bool link::send_raw(std::string_view bytes, clock::time_point late) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (n > 0) {
             sent_any_ = true;
-            frame.remove_prefix(static_cast<std::size_t>(n));
+            bytes.remove_prefix(static_cast<std::size_t>(n));
         } else if (n < 0 && errno == EAGAIN) {
             if (!wait(POLLOUT, late)) return false;
         } else if (n == 0 || errno != EINTR) {
@@ -127,16 +192,25 @@ bool link::send(std::string_view frame, clock::time_point late) {
     return true;
 }
 
-bool link::fill(std::size_t bytes, clock::time_point late) {
+bool link::read_some(clock::time_point late) {
     std::array<char, 65536> part;
+    const ssize_t n = ::recv(socket_, part.data(), part.size(), 0);
+    if (n < 0 && errno == EAGAIN) return wait(POLLIN, std::min(late, clock::now() + silence));
+    if (n < 0) return errno == EINTR;
+    if (n == 0) return false;
+    const std::string_view came{part.data(), static_cast<std::size_t>(n)};
+    if (!tls_) {
+        input_.append(came);
+        return true;
+    }
+    // What TLS has to say of it goes out in either case: an alert tells the other side why.
+    const bool goes_on = tls_->open(came, input_);
+    return send_raw(tls_->owed(), late) && goes_on;
+}
+
+bool link::fill(std::size_t bytes, clock::time_point late) {
     while (input_.size() < bytes) {
-        const ssize_t n = ::recv(socket_, part.data(), part.size(), 0);
-        if (n > 0) input_.append(part.data(), static_cast<std::size_t>(n));
-        else if (n < 0 && errno == EAGAIN) {
-            if (!wait(POLLIN, std::min(late, clock::now() + silence))) return false;
-        } else if (n == 0 || errno != EINTR) {
-            return false;
-        }
+        if (!read_some(late)) return false;
     }
     return true;
 }

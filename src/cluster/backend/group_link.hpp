@@ -1,4 +1,4 @@
-// A program's connection to one member: one request at a time, and no wait without an end.
+// A program's connection to one member, in the clear or under TLS: one request at a time, and no wait without an end.
 //
 // Thread safety: one thread at a time, but for `cut`.
 #pragma once
@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/backend/group_credentials.hpp"
 #include "cluster/backend/group_protocol.hpp"
 
 namespace tutti::cluster::backend::group {
@@ -16,9 +17,11 @@ class link {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// Connects, and says hello to the group, or to any if that is 0. Null: `why` says what is in the way.
+    /// Connects, and says hello to the group, or to any if that is 0; under TLS, if it is to be `secured`. Null: `why`
+    /// says what is in the way; what it has said before stays if there was no time to find out.
     [[nodiscard]] static std::unique_ptr<link> open(const std::string& address, std::uint64_t group,
-                                                    clock::time_point late, std::string& why);
+                                                    clock::time_point late, std::string& why,
+                                                    credentials* secured = nullptr);
     ~link();
     link(const link&) = delete;
     link& operator=(const link&) = delete;
@@ -40,19 +43,30 @@ public:
     void cut() noexcept;
 
 private:
+    static std::unique_ptr<link> reach(const std::string& address, std::uint64_t group, clock::time_point late,
+                                       std::string& why, credentials* secured);
     link(int socket, std::string address) : socket_{socket}, address_{std::move(address)} {}
+    bool shake_hands(clock::time_point late);
     bool greet(std::uint64_t group, clock::time_point late, std::string& why);
+    [[nodiscard]] std::string why_silent() const;
     bool wait(short events, clock::time_point late) const;
+    bool send_raw(std::string_view bytes, clock::time_point late);
+    /// Takes some of what has come. False: it is late, or the connection is at its end.
+    bool read_some(clock::time_point late);
     bool fill(std::size_t bytes, clock::time_point late);
 
     const int socket_;
     const std::string address_;
     std::uint64_t group_ = 0;
+    std::unique_ptr<wire::tls_session> tls_;  // null: in the clear
     std::string input_;
     bool sent_any_ = false;
 };
 
-/// A loopback address of IPv4 as the socket calls want it; false for what is none.
-[[nodiscard]] bool parse_member_address(const std::string& text, std::string& host, int& port);
+/// An address of IPv4 as the socket calls want it, of loopback unless what goes there is `encrypted`; false for what is
+/// none.
+[[nodiscard]] bool parse_member_address(const std::string& text, std::string& host, int& port, bool encrypted);
+/// The same; throws refusal, which says what to do.
+void check_member_address(const std::string& text, bool encrypted);
 
 }  // namespace tutti::cluster::backend::group

@@ -68,7 +68,7 @@ private:
 class replicated final : public group_engine {
 public:
     replicated(std::vector<std::string> addresses, const settings& how)
-        : how_{how}, prefix_{how.prefix + "/"}, members_{addresses} {
+        : how_{how}, prefix_{how.prefix + "/"}, members_{addresses, credentials::of(how.tls, speaker::program)} {
         can_.name = "the group at";
         for (const std::string& a : addresses) can_.name += (a == addresses.front() ? " " : ", ") + a;
         can_.old_versions = can_.batches = can_.durable = can_.follows = true;

@@ -176,7 +176,7 @@ std::unique_ptr<feed> spread::open_feed() {
 
 std::unique_ptr<engine> open_groups(std::string_view where, const settings& how) {
     std::vector<std::unique_ptr<group_engine>> groups;
-    for (const std::vector<std::string>& members : group::parse_groups(where))
+    for (const std::vector<std::string>& members : group::parse_groups(where, how.tls.files.wanted()))
         groups.push_back(open_group(members, how));
     settle_layout(groups, how.prefix);
     if (groups.size() > 1) return std::make_unique<spread>(std::move(groups), how, surroundings::real());

@@ -1,6 +1,7 @@
 #include "cluster/protocol/transaction.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "cluster/protocol/claims.hpp"
@@ -86,12 +87,21 @@ bool transaction::writes() const noexcept {
     return std::ranges::any_of(entries(), [](const auto& e) { return e->written; });
 }
 
-outcome transaction::open(std::span<const object_id> ids) {
+std::vector<transaction::wanted> transaction::not_open(std::span<const object_id> ids) {
     std::vector<wanted> wants;
+    std::unordered_set<object_id, object_id_hash> seen;  // of more than `scanned`
+    const auto is_new = [&](const object_id& id) {
+        if (ids.size() > scanned) return seen.insert(id).second;
+        return std::ranges::none_of(wants, [&id](const wanted& w) { return w.id == id; });
+    };
     for (const object_id& id : ids) {
-        const auto same = [&id](const wanted& w) { return w.id == id; };
-        if (find(id) == nullptr && std::ranges::none_of(wants, same)) wants.push_back({id, site_.self});
+        if (find(id) == nullptr && is_new(id)) wants.push_back({id, site_.self});
     }
+    return wants;
+}
+
+outcome transaction::open(std::span<const object_id> ids) {
+    std::vector<wanted> wants = not_open(ids);
     bool waits = false;
     const auto gives_way = [this](bool none_is_busy, unsigned turn) {
         return !none_is_busy && turn >= looks_without_patience && !(manners_.waits || snapshot_ || is_bound());

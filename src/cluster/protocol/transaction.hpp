@@ -149,6 +149,8 @@ private:
         std::uint64_t since = 0;  ///< the version at which it got the object
     };
 
+    /// Those of them that are not open, each once, to be looked for here first. O(ids).
+    [[nodiscard]] std::vector<wanted> not_open(std::span<const object_id> ids);
     outcome look_around(std::vector<wanted>& wants);
     /// What the nodes say of objects, in their order, by one question to each node; `body_of` encodes it. Ends with the
     /// first node that does not answer. REQUIRES: ordered by node.

@@ -24,7 +24,7 @@ struct disk::saving {
 };
 
 disk::disk(uv_loop_t& loop, std::string folder, raft_uv_transport* through, std::function<void(std::string)> failed)
-    : folder_{std::move(folder)}, failed_{std::move(failed)} {
+    : folder_{std::move(folder)}, failed_{std::move(failed)}, delay_{loop} {
     if (const int bad = raft_uv_init(&io_, &loop, folder_.c_str(), through); bad != 0)
         throw backend::refusal{"the folder " + folder_ + " cannot be used: " + raft_strerror(bad)};
     raft_uv_set_connect_retry_delay(&io_, 100);
@@ -37,8 +37,11 @@ disk::disk(uv_loop_t& loop, std::string folder, raft_uv_transport* through, std:
         auto w = std::make_unique<appending>(appending{{}, asked, told, &of(io)});
         w->mine.data = w.get();
         const int bad = of(io).real_.append(io, &w->mine, entries, n, [](raft_io_append* mine, int status) {
-            const std::unique_ptr<appending> all{static_cast<appending*>(mine->data)};
-            all->told(all->asked, all->of->look("the log", status));
+            auto* const written = static_cast<appending*>(mine->data);
+            written->of->delay_.pass([written, status] {
+                const std::unique_ptr<appending> all{written};
+                all->told(all->asked, all->of->look("the log", status));
+            });
         });
         if (bad == 0) static_cast<void>(w.release());
         return of(io).look("the log", bad);
@@ -57,6 +60,10 @@ disk::disk(uv_loop_t& loop, std::string folder, raft_uv_transport* through, std:
     };
     io_.set_term = [](raft_io* io, raft_term term) { return of(io).look("the term", of(io).real_.set_term(io, term)); };
     io_.set_vote = [](raft_io* io, raft_id vote) { return of(io).look("a vote", of(io).real_.set_vote(io, vote)); };
+    io_.close = [](raft_io* io, raft_io_close_cb told) {
+        of(io).delay_.close();
+        of(io).real_.close(io, told);
+    };
     io_.truncate = [](raft_io* io, raft_index from) { return of(io).look("the log", of(io).real_.truncate(io, from)); };
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "cluster/replica/hardship.hpp"
 #include "cluster/replica/raft_loop.hpp"
 
 namespace tutti::cluster::replica {
@@ -31,6 +32,7 @@ private:
 
     const std::string folder_;
     std::function<void(std::string)> failed_;
+    disk_delay delay_;
     watched io_{};
     raft_io real_{};  // the functions that are behind the watched ones
 };

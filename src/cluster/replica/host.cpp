@@ -20,6 +20,8 @@ constexpr unsigned clock_ms = 50;
 
 host::host(const member_options& how, cluster::member::say tell)
     : tell_{std::move(tell)},
+      secured_{group::credentials::of({{how.tls.certificate, how.tls.key, how.tls.authority}, how.group_name},
+                                      group::speaker::member)},
       sessions_{[this](const std::shared_ptr<session>& from, group::question what, std::string_view body) {
           serve(from, what, body);
       }},
@@ -29,7 +31,8 @@ host::host(const member_options& how, cluster::member::say tell)
     if (who_.founding) home_->clear_log();
     const std::string log = home_->log_folder();
     transport_.emplace(
-        loop_.raw(), transport::self{who_.id, who_.group, who_.address}, [this](uv_tcp_t* s) { sessions_.take(s); },
+        loop_.raw(), transport::self{who_.id, who_.group, who_.address, secured_},
+        [this](arrival a) { sessions_.take(std::move(a)); },
         [this](const std::string& line) { tell_(weight::warning, line); });
     disk_.emplace(loop_.raw(), log, transport_->raft(), [this](std::string line) { disk_says_ = std::move(line); });
     const auto election = static_cast<unsigned>(std::max<long long>(how.election.count(), 50));
@@ -46,23 +49,18 @@ host::host(const member_options& how, cluster::member::say tell)
     }
     seat_->on_change([this] { tell_followers(); });
     seat_->start();
-    tell_(weight::info,
-          "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " + who_.address);
+    tell_(weight::info, "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " +
+                            who_.address + (secured_ ? " under TLS" : ""));
     if (!how.joins.empty()) joining_ = std::jthread{[this, to = how.joins](std::stop_token over) { join(to, over); }};
 }
 
 host::~host() = default;
 
 void host::settle_identity(const member_options& how) {
-    std::string name;
-    int port = 0;
-    if (!how.address.empty() && !group::parse_member_address(how.address, name, port)) {
-        throw backend::refusal{"'" + how.address +
-                               "' is no address that a member listens on: nothing that members say is encrypted, so it "
-                               "is host:port of loopback, such as 127.0.0.1:7001; bring the ports of other machines "
-                               "here by a tunnel (ssh -L)"};
-    }
+    const bool encrypted = secured_ != nullptr;
+    if (!how.address.empty()) group::check_member_address(how.address, encrypted);
     if (home_->known(who_)) {
+        group::check_member_address(who_.address, encrypted);
         if (!how.address.empty() && how.address != who_.address) {
             throw backend::refusal{"the others know the member of " + home_->folder() + " as " + who_.address +
                                    ", and not as " + how.address +
@@ -84,7 +82,8 @@ void host::settle_identity(const member_options& how) {
         std::string why;
         backend::tries all{10s};
         const auto ask = [&](const std::string& address) {
-            if (const auto to = group::link::open(address, 0, all.late(), why); to) who_.group = to->group();
+            if (const auto to = group::link::open(address, 0, all.late(), why, secured_.get()); to)
+                who_.group = to->group();
             return who_.group != 0;
         };
         while (std::ranges::none_of(how.joins, ask) && all.again()) {}
@@ -111,6 +110,13 @@ void host::look_at_clock() {
         tell_(weight::info, leads ? "leads the group" : "does not lead any more");
         // H2
         if (!leads) sessions_.each_follower([](session& one) { one.end(); });
+    }
+    if (secured_) {
+        if (std::string says = secured_->trouble(); says != unread_) {
+            unread_ = std::move(says);
+            if (!unread_.empty())
+                tell_(weight::warning, "files that have changed are not in use, those before them are: " + unread_);
+        }
     }
     if (!disk_says_.empty()) return begin_to_end(disk_says_);
     if (const std::string why = seat_->broken_by(); !why.empty())

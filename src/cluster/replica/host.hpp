@@ -67,6 +67,8 @@ private:
     void join(const std::vector<std::string>& addresses, const std::stop_token& over);
 
     cluster::member::say tell_;
+    const std::shared_ptr<backend::group::credentials> secured_;  // null: in the clear
+    std::string unread_;                                          // what is wrong with files that have changed
     std::optional<home> home_;
     identity who_;
     sessions sessions_;

@@ -259,6 +259,7 @@ void host::serve_status(const std::shared_ptr<session>& from) {
     all.bytes = h.bytes;
     all.programs = sessions_.count();
     all.prepared = h.prepared;
+    all.turned_away = transport_->turned_away();
     for (const seat::role& r : seat_->members()) all.members.push_back({r.who.id, r.who.address, r.votes});
     if (all.members.empty()) all.trouble = "waits for the group to let it in";
     else if (all.leader.empty()) all.trouble = "knows of no leader";
@@ -266,6 +267,11 @@ void host::serve_status(const std::shared_ptr<session>& from) {
 }
 
 void host::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
+    if (!from->as_member()) {
+        return from->answer(
+            text(group::outcome::refused, "who the members are is changed with the certificate of a member, made for " +
+                                              secured_->name_of(group::speaker::member) + ": give one of these"));
+    }
     if (!seat_->leads()) return answer_elsewhere(from);
     const auto all = seat_->members();
     const auto one = std::ranges::find(all, asked.id, [](const seat::role& r) { return r.who.id; });
@@ -286,7 +292,8 @@ void host::join(const std::vector<std::string>& addresses, const std::stop_token
     while (!over.stop_requested()) {
         std::string why;
         // The change goes on where it was begun; a member that is told to end does not wait for it.
-        if (group::ask_for_change(addresses, who_.group, group::question::add, {who_.id, who_.address}, 2s, why)) {
+        if (group::ask_for_change(addresses, secured_, who_.group, group::question::add, {who_.id, who_.address}, 2s,
+                                  why)) {
             tell_(weight::info, "the group has let this member in, as a voter");
             return;
         }

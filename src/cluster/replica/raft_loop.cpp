@@ -6,7 +6,7 @@
 
 namespace tutti::cluster::replica {
 
-bool write(uv_tcp_t& to, std::string bytes, std::function<void()> sent) {
+bool write(uv_stream_t& to, std::string bytes, std::function<void()> sent) {
     struct outgoing {
         uv_write_t request{};
         std::string bytes;
@@ -15,7 +15,7 @@ bool write(uv_tcp_t& to, std::string bytes, std::function<void()> sent) {
     auto mine = std::make_unique<outgoing>(outgoing{{}, std::move(bytes), std::move(sent)});
     mine->request.data = mine.get();
     const uv_buf_t all = ::uv_buf_init(mine->bytes.data(), static_cast<unsigned>(mine->bytes.size()));
-    const int failed = ::uv_write(&mine->request, stream(&to), &all, 1, [](uv_write_t* w, int) {
+    const int failed = ::uv_write(&mine->request, &to, &all, 1, [](uv_write_t* w, int) {
         const std::unique_ptr<outgoing> gone{static_cast<outgoing*>(w->data)};
         if (gone->sent) gone->sent();
     });

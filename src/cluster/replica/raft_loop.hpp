@@ -21,7 +21,7 @@ namespace tutti::cluster::replica {
 [[nodiscard]] inline uv_stream_t* stream(uv_tcp_t* s) noexcept { return reinterpret_cast<uv_stream_t*>(s); }
 
 /// Sends bytes; `sent` is called when they have gone, or the connection has ended. False: they do not go.
-[[nodiscard]] bool write(uv_tcp_t& to, std::string bytes, std::function<void()> sent = {});
+[[nodiscard]] bool write(uv_stream_t& to, std::string bytes, std::function<void()> sent = {});
 
 class loop {
 public:

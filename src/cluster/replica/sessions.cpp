@@ -38,11 +38,16 @@ void session::end() {
 }
 
 bool session::send(std::string bytes) {
+    if (tls_ && !tls_->seal(bytes)) return false;
+    return send_raw(std::move(bytes));
+}
+
+bool session::send_raw(std::string bytes) {
     const std::size_t size = bytes.size();
     const auto sent = [of = weak_from_this(), size] {
         if (const auto one = of.lock()) one->waiting_bytes_ -= size;
     };
-    if (!write(*socket_, std::move(bytes), sent)) return false;
+    if (!write(*stream(socket_), std::move(bytes), sent)) return false;
     waiting_bytes_ += size;
     return true;
 }
@@ -65,7 +70,14 @@ void session::read() {
 }
 
 void session::take(std::string_view part) {
-    input_.append(part);
+    if (!tls_) {
+        input_.append(part);
+    } else {
+        const bool goes_on = tls_->open(part, input_);
+        const std::string owed = tls_->owed();
+        if (!owed.empty() && !send_raw(owed)) return end();
+        if (!goes_on) return end();
+    }
     cut_frame();
 }
 
@@ -92,15 +104,17 @@ void session::cut_frame() {
     of_.serve_(shared_from_this(), what, rest);
 }
 
-void sessions::take(uv_tcp_t* socket) {
+void sessions::take(arrival a) {
+    uv_tcp_t* const socket = a.socket;
     if (all_.size() >= most_sessions) {
         ::uv_close(reinterpret_cast<uv_handle_t*>(socket), [](uv_handle_t* s) { raft_free(s); });
         return;
     }
-    const std::shared_ptr<session> made{new session{*this, socket}};
+    const std::shared_ptr<session> made{new session{*this, std::move(a)}};
     socket->data = made.get();
     all_.push_back(made);
     made->read();
+    made->cut_frame();  // what came with the hello
 }
 
 void sessions::look_at_clock() {

@@ -17,6 +17,7 @@
 #include <uv.h>
 
 #include "cluster/backend/group_protocol.hpp"
+#include "cluster/replica/arrival.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -30,6 +31,8 @@ public:
     /// More of what it follows. False: it takes too little, and is cut off.
     bool tell(std::string frame);
     void end();
+    /// Whether it may change who the members are.
+    [[nodiscard]] bool as_member() const noexcept { return as_member_; }
 
     /// What it follows, if anything.
     struct followed {
@@ -41,14 +44,18 @@ public:
 
 private:
     friend class sessions;
-    session(sessions& of, uv_tcp_t* socket) : of_{of}, socket_{socket} {}
+    session(sessions& of, arrival a)
+        : of_{of}, socket_{a.socket}, tls_{std::move(a.tls)}, as_member_{a.as_member}, input_{std::move(a.input)} {}
     void read();
     void take(std::string_view part);
     void cut_frame();
     bool send(std::string bytes);
+    bool send_raw(std::string bytes);
 
     sessions& of_;
-    uv_tcp_t* socket_;  // null once it ends
+    uv_tcp_t* socket_;                              // null once it ends
+    const std::unique_ptr<wire::tls_session> tls_;  // null: in the clear
+    const bool as_member_;
     std::string input_;
     std::string chunk_;
     std::size_t waiting_bytes_ = 0;  // of what is sent and not taken
@@ -61,7 +68,7 @@ public:
     explicit sessions(serve how) : serve_{std::move(how)} {}
 
     /// A connection that has been welcomed; closes and frees it.
-    void take(uv_tcp_t* socket);
+    void take(arrival a);
     /// Now and then: a sign of life to those that wait (P2).
     void look_at_clock();
     template <class F>

@@ -1,7 +1,13 @@
-// The one port of a member: a connection begins with a hello, and is then one of C-Raft's, or a program's.
+// The one port of a member: a connection begins with a handshake of TLS, where members have certificates, and a hello,
+// and is then one of C-Raft's, or a program's.
 //
-// C-Raft has a transport of its own, which believes every caller that it is the member that it says. Here both sides say
-// which group they are of, and a member is asked for by its id: one that has lost its disk has another id
+//   T1  A connection that has not said who it is keeps its place for two seconds, and little memory: a hello, or what a
+//       handshake takes. One more than `most_greeting` takes the place of the oldest. What strangers do ends their
+//       connection alone.
+//   T2  The member tells a connection that it refuses why, as well as it can be told, and its operator (notes.hpp).
+//
+// C-Raft has a transport of its own, which believes every caller that it is the member that it says. Here both sides
+// say which group they are of, and a member is asked for by its id: one that has lost its disk has another id
 // (identity.hpp), and is not taken for the one that it was.
 //
 // Thread safety: none; the loop's thread.
@@ -11,7 +17,9 @@
 #include <memory>
 #include <string>
 
+#include "cluster/backend/group_credentials.hpp"
 #include "cluster/backend/group_protocol.hpp"
+#include "cluster/replica/arrival.hpp"
 #include "cluster/replica/raft_loop.hpp"
 
 namespace tutti::cluster::replica {
@@ -22,9 +30,10 @@ public:
         std::uint64_t id = 0;
         std::uint64_t group = 0;
         std::string address;
+        std::shared_ptr<backend::group::credentials> secured{};  ///< null: in the clear
     };
-    /// Gets a program's connection, which has been welcomed; closes it, and then `raft_free`s it.
-    using take_program = std::function<void(uv_tcp_t*)>;
+    /// Gets a program's connection, which has been welcomed.
+    using take_program = std::function<void(arrival)>;
     /// A line for the operator.
     using say = std::function<void(const std::string&)>;
 
@@ -38,6 +47,8 @@ public:
     [[nodiscard]] raft_uv_transport* raft() noexcept;
     /// Now and then: ends connections that have not said what they are.
     void look_at_clock();
+    /// Connections that were turned away.
+    [[nodiscard]] std::uint64_t turned_away() const noexcept;
 
 private:
     struct body;

@@ -48,9 +48,9 @@ void for_each_publisher(descriptor& self, bool settled, F&& f) {
     }
 }
 
-/// What members showed that a walk is interested in. A walk notes it without a branch, so that the processor fetches the
-/// lines of all members side by side: behind a branch on what one of them shows, which is beyond prediction, it would
-/// fetch the next line when that one has come.
+/// What members showed that a walk is interested in. A walk notes it without a branch, so that the processor fetches
+/// the lines of all members side by side: behind a branch on what one of them shows, which is beyond prediction, it
+/// would fetch the next line when that one has come.
 class sightings {
 public:
     struct sighting {

@@ -261,8 +261,8 @@ public:
     // Aligned, or the compiler would put it and what follows on the last line of `activity`, which others walk over
     // while this context writes here at each begin.
     alignas(128) word snapshot_bound = 0;  // versions up to it belong to the snapshot
-    bool logging = true;      // reads are recorded; else the attempt is read-only and restarts where it would extend
-    word slot = 0;            // this reader's bit in marked orecs; 0 while its reads are invisible
+    bool logging = true;  // reads are recorded; else the attempt is read-only and restarts where it would extend
+    word slot = 0;        // this reader's bit in marked orecs; 0 while its reads are invisible
 
     // --- what it did
     const memory::orec** read_begin = nullptr;  // the read log is [read_begin, tx::read_next_)

@@ -97,8 +97,15 @@ public:
 
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
-    /// Accepts jobs from the first on until the queue is full; returns how many. Any thread.
-    [[nodiscard]] virtual std::size_t submit(std::span<job* const> jobs) = 0;
+    static constexpr unsigned all_it_takes = ~0U;
+    /// Accepts jobs from the first on until the queue is full; returns how many. At most `most_calls` workers that
+    /// sleep are told of them; these, and those that are awake, run them one after the other, or until `rouse`. Any
+    /// thread.
+    [[nodiscard]] virtual std::size_t submit(std::span<job* const> jobs, unsigned most_calls = all_it_takes) = 0;
+
+    /// Tells workers of jobs that have not begun, as many as there are; where there are none, an idle worker comes for
+    /// its idle_work. Any thread.
+    virtual void rouse() noexcept = 0;
 
     /// Has the transaction that `which` runs, if it runs, aborted at its next access, and thrown tutti::interrupted
     /// where it would have been run again. May have to be repeated: a transaction that begins just then is not

@@ -28,15 +28,15 @@ unsigned workers_for(const settings& how, [[maybe_unused]] execution chosen, uns
 }
 
 std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
-                                        [[maybe_unused]] const catalog& procedures, timeline& shown) {
+                                        [[maybe_unused]] const catalog& procedures, timeline& shown, idle_work* idle) {
     if (chosen == execution::preemptive) {
 #if defined(TUTTI_PREEMPTS)
-        return std::make_unique<preemptive>(workers, how.queue, how.preemption, procedures, shown);
+        return std::make_unique<preemptive>(workers, how.queue, how.preemption, procedures, shown, idle);
 #else
         throw std::invalid_argument{"this build preempts nothing: that needs x86-64, and no ThreadSanitizer"};
 #endif
     }
-    return std::make_unique<thread_pool>(workers, how.queue, shown);
+    return std::make_unique<thread_pool>(workers, how.queue, shown, idle);
 }
 
 }  // namespace tutti::server

@@ -5,6 +5,7 @@
 
 #include "server/calls/catalog.hpp"
 #include "server/calls/executor.hpp"
+#include "server/calls/idle_work.hpp"
 #include "server/calls/timeline.hpp"
 #include "tutti/server/service.hpp"
 
@@ -16,9 +17,10 @@ namespace tutti::server {
 /// What the settings say, or the processors that I/O threads leave, as far as the executor can have so many.
 [[nodiscard]] unsigned workers_for(const settings& how, execution chosen, unsigned processors) noexcept;
 
-/// For these procedures. REQUIRES: `chosen` is not automatic.
+/// For these procedures; its workers do `idle` while they have nothing to run; null: they sleep. REQUIRES: `chosen` is
+/// not automatic.
 /// @throws std::invalid_argument, std::logic_error  where what is asked for cannot be had
 [[nodiscard]] std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
-                                                      const catalog& procedures, timeline& shown);
+                                                      const catalog& procedures, timeline& shown, idle_work* idle);
 
 }  // namespace tutti::server

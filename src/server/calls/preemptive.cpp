@@ -31,8 +31,13 @@ void note(void* of, preempt::happening what, const preempt::context& on, unsigne
     shown.end(worker, what == happening::preempted ? "preempted" : "parked");
 }
 
+bool spend(void* of, const std::atomic<std::uint32_t>& bell, std::uint32_t seen, base::deadline until) noexcept {
+    return static_cast<idle_work*>(of)->spend({bell, seen, until});
+}
+void recall(void* of) noexcept { static_cast<idle_work*>(of)->recall(); }
+
 preempt::options options_of(unsigned workers, std::size_t capacity, const preemption_settings& how,
-                            const catalog& procedures, timeline& shown) {
+                            const catalog& procedures, timeline& shown, idle_work* idle) {
     preempt::options o;
     o.workers = workers;
     o.contexts = std::max(how.contexts, workers);
@@ -45,18 +50,19 @@ preempt::options options_of(unsigned workers, std::size_t capacity, const preemp
     o.migrate = how.migrate;
     o.ticks = how.ticks;
     o.watch = {&shown, note};
+    if (idle != nullptr) o.idle = {idle, spend, recall};
     return o;
 }
 
 }  // namespace
 
 preemptive::preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how,
-                       const catalog& procedures, timeline& shown)
-    : capacity_{capacity}, scheduler_{options_of(workers, capacity, how, procedures, shown)} {
+                       const catalog& procedures, timeline& shown, idle_work* idle)
+    : capacity_{capacity}, scheduler_{options_of(workers, capacity, how, procedures, shown, idle)} {
     for (const void* const inside : procedures.objects()) scheduler_.application().add_object_of(inside);
 }
 
-std::size_t preemptive::submit(std::span<job* const> jobs) {
+std::size_t preemptive::submit(std::span<job* const> jobs, unsigned most_calls) {
     std::size_t accepted = 0;
     std::array<preempt::work, 64> some;
     try {
@@ -70,9 +76,10 @@ std::size_t preemptive::submit(std::span<job* const> jobs) {
                 some[i].cut_off = cut_off_job;
                 some[i].strand = strand_job;
             }
-            const std::size_t taken = scheduler_.submit({some.data(), count});
+            const std::size_t taken = scheduler_.submit({some.data(), count}, most_calls);
             accepted += taken;
             if (taken < count) break;
+            most_calls -= std::min(most_calls, static_cast<unsigned>(count));
         }
     } catch (const std::bad_alloc&) {
         // No room for the next one, which is what a full queue means to its caller.

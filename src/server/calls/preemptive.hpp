@@ -7,6 +7,7 @@
 #include "preempt/scheduler.hpp"
 #include "server/calls/catalog.hpp"
 #include "server/calls/executor.hpp"
+#include "server/calls/idle_work.hpp"
 #include "server/calls/timeline.hpp"
 #include "tutti/server/service.hpp"
 
@@ -19,10 +20,11 @@ public:
     /// @throws std::invalid_argument for settings that make no sense,
     /// std::logic_error if the process has such an executor
     preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how, const catalog& procedures,
-               timeline& shown);
+               timeline& shown, idle_work* idle);
 
     [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
-    std::size_t submit(std::span<job* const> jobs) override;
+    std::size_t submit(std::span<job* const> jobs, unsigned most_calls) override;
+    void rouse() noexcept override { scheduler_.rouse(); }
     void interrupt(job& which) noexcept override { scheduler_.interrupt(which.carrier, &which); }
     void interrupt_sleeper(job& which) noexcept override { scheduler_.interrupt_sleeper(which.carrier, &which); }
     void end_where_it_stands(job& which) noexcept override { scheduler_.end_where_it_stands(which.carrier, &which); }

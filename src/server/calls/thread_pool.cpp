@@ -89,6 +89,7 @@ public:
     }
 
     core::descriptor* asleep = nullptr;  // under the pool's mutex: what sleeps, if it counts in asleep_
+    bool is_elsewhere = false;           // of its own thread: in idle_work
 
     static thread_local worker* current;  // the calling thread
 
@@ -145,7 +146,8 @@ private:
 
 constinit thread_local thread_pool::worker* thread_pool::worker::current = nullptr;
 
-thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown) : capacity_{capacity}, shown_{shown} {
+thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown, idle_work* idle)
+    : capacity_{capacity}, shown_{shown}, idle_work_{idle} {
     for (unsigned i = 0; i < workers; ++i) workers_.push_back(std::make_unique<worker>(*this));
     try {
         for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
@@ -157,22 +159,55 @@ thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown
 
 thread_pool::~thread_pool() { thread_pool::drain(); }
 
-std::size_t thread_pool::submit(std::span<job* const> jobs) {
+std::size_t thread_pool::submit(std::span<job* const> jobs, unsigned most_calls) {
     std::size_t accepted = 0;
-    std::size_t to_wake = 0;
-    {
-        const std::scoped_lock lock{mutex_};
-        if (draining_) return 0;
-        try {
-            for (; accepted < jobs.size() && queue_.size() < capacity_; ++accepted) queue_.push(*jobs[accepted]);
-        } catch (const std::bad_alloc&) {
-            // No room for the next one, which is what a full queue means to its caller.
-        }
-        to_wake = std::min(idle_, accepted);
+    hold lock{mutex_};
+    if (draining_) return 0;
+    try {
+        for (; accepted < jobs.size() && queue_.size() < capacity_; ++accepted) queue_.push(*jobs[accepted]);
+    } catch (const std::bad_alloc&) {
+        // No room for the next one, which is what a full queue means to its caller.
     }
-    if (to_wake == 1) arrived_.notify_one();
-    else if (to_wake > 1) arrived_.notify_all();
+    // Those that are awake look before they do something else.
+    if (most_calls < accepted) bell_.fetch_add(1, std::memory_order_seq_cst);
+    call(lock, std::min<std::size_t>(accepted, most_calls));
     return accepted;
+}
+
+/// Tells so many workers, as far as there are idle ones, that there is something to run.
+void thread_pool::call(hold& lock, std::size_t workers) noexcept {
+    // The caller itself, if it is one that is elsewhere, comes back by itself, and needs no call to end its sleep.
+    const bool comes = worker::current != nullptr && worker::current->is_elsewhere && workers != 0;
+    const std::size_t asleep = std::min(idle_, workers - (comes ? 1 : 0));
+    const bool recalls = elsewhere_ > (comes ? 1U : 0U) && workers > asleep + (comes ? 1 : 0);
+    if (comes || recalls) bell_.fetch_add(1, std::memory_order_seq_cst);  // partner: attention::is_wanted
+    lock.unlock();
+    if (asleep == 1) arrived_.notify_one();
+    else if (asleep > 1) arrived_.notify_all();
+    if (recalls) idle_work_->recall();
+}
+
+void thread_pool::rouse() noexcept {
+    hold lock{mutex_};
+    call(lock, std::max<std::size_t>(queue_.size(), 1));
+}
+
+/// Returns when there may be something to run.
+void thread_pool::rest(hold& lock) {
+    if (idle_work_ != nullptr) {
+        ++elsewhere_;
+        const std::uint32_t seen = bell_.load(std::memory_order_relaxed);  // under the lock
+        worker::current->is_elsewhere = true;
+        lock.unlock();
+        const bool spent = idle_work_->spend({bell_, seen, base::deadline::max()});
+        lock.lock();
+        worker::current->is_elsewhere = false;
+        --elsewhere_;
+        if (spent || !queue_.empty() || draining_) return;
+    }
+    ++idle_;
+    arrived_.wait(lock);
+    --idle_;
 }
 
 void thread_pool::work(worker& self, unsigned number) {
@@ -190,9 +225,7 @@ void thread_pool::work(worker& self, unsigned number) {
     for (;;) {
         while (queue_.empty()) {
             if (draining_) return;
-            ++idle_;
-            arrived_.wait(lock);
-            --idle_;
+            rest(lock);
         }
         job& next = queue_.pop();
         ++running_;
@@ -260,6 +293,8 @@ void thread_pool::drain() {
         hold lock{mutex_};
         draining_ = true;
         arrived_.notify_all();
+        bell_.fetch_add(1, std::memory_order_seq_cst);
+        if (elsewhere_ != 0) idle_work_->recall();
         ended_.wait(lock, [this] { return running_ == 0 && queue_.empty(); });
     }
     threads_.clear();

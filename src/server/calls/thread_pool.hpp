@@ -1,6 +1,7 @@
 // The executor without preemption: a worker ends what it has begun before it looks for what has come meanwhile.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "server/calls/executor.hpp"
+#include "server/calls/idle_work.hpp"
 #include "server/calls/ranked_queue.hpp"
 #include "server/calls/timeline.hpp"
 
@@ -16,12 +18,13 @@ namespace tutti::server {
 class thread_pool final : public executor {
 public:
     /// `capacity`: how many jobs may stand. REQUIRES: both at least 1. @throws std::system_error, std::bad_alloc
-    thread_pool(unsigned workers, std::size_t capacity, timeline& shown);
+    thread_pool(unsigned workers, std::size_t capacity, timeline& shown, idle_work* idle = nullptr);
     /// drain(), unless that has been.
     ~thread_pool() override;
 
     [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
-    std::size_t submit(std::span<job* const> jobs) override;
+    std::size_t submit(std::span<job* const> jobs, unsigned most_calls = all_it_takes) override;
+    void rouse() noexcept override;
     void interrupt(job& which) noexcept override;
     void interrupt_sleeper(job& which) noexcept override;
     /// A thread cannot be given up.
@@ -37,21 +40,26 @@ private:
     class worker;
     using hold = std::unique_lock<std::mutex>;
     void work(worker& self, unsigned number);
+    void rest(hold& lock);
+    void call(hold& lock, std::size_t workers) noexcept;
     [[nodiscard]] bool all_are_stranded() const noexcept;
     void interrupt_stranded(hold& lock) noexcept;
 
     const std::size_t capacity_;
     timeline& shown_;
+    idle_work* const idle_work_;
     mutable std::mutex mutex_;  // of all up to workers_
     std::condition_variable arrived_;
     std::condition_variable ended_;
     ranked_queue queue_;
-    std::size_t idle_ = 0;
+    std::size_t idle_ = 0;       // asleep because there is nothing to run
+    std::size_t elsewhere_ = 0;  // in idle_work_
     std::size_t running_ = 0;
     std::size_t asleep_ = 0;  // of those, in retry and not woken yet
     std::uint64_t begun_ = 0;
     bool ending_waits_ = false;
     bool draining_ = false;
+    std::atomic<std::uint32_t> bell_{0};  // of those that are elsewhere; rung under mutex_
     std::vector<std::unique_ptr<worker>> workers_;
     std::vector<std::jthread> threads_;
 };

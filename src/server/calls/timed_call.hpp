@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "server/calls/invocation.hpp"
 #include "server/calls/probes.hpp"
 #include "server/calls/run_clock.hpp"
@@ -26,15 +27,18 @@ public:
     void run() noexcept final {
         const instant start = std::chrono::steady_clock::now();
         clock.begin(start);
+        const std::uint64_t began = base::ticks();
         TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
         // In a string of its own: one that is cut off half written is given up with the stack.
         std::string made;
         const ending how = may_begin() ? server::run(*this, what, arguments, made, logged) : run_refused(what, made);
         answer = std::move(made);
+        ran = base::ticks() - began;
         end(how);
     }
 
     void cut_off() noexcept final {
+        ran = ~std::uint64_t{0};
         const bool overdue = overdue_.load(std::memory_order_relaxed);
         end(overdue ? server::run_ended(what, answer) : server::run_over(what, answer));
     }
@@ -84,6 +88,7 @@ public:
     logging logged;
     instant arrived;
     run_clock clock;
+    std::uint64_t ran = 0;  // ticks of the base clock from its begin to its end; 0: it has not run here
     ending how_it_ended = ending::ok;
     std::atomic<std::uint64_t> forwarded{0};  // by which number another server has it (forwarding.hpp); 0: none has
     timed_call* next_unknown = nullptr;       // of forwarding, among those that go with one node
@@ -97,6 +102,7 @@ protected:
         has_awaited_followers_ = false;
         seen_turn_ = 0;
         told_ = false;
+        ran = 0;
         forwarded.store(0, std::memory_order_relaxed);
     }
 

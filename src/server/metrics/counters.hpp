@@ -53,6 +53,8 @@ public:
     counter malformed;        ///< requests that ended their connection
     counter bytes_read;
     counter bytes_written;
+    counter stand_ins;             ///< times that an idle worker took the I/O thread's place
+    counter stand_ins_called_off;  ///< and a call lasted that it had left to run, so the thread took it back
 
 private:
     struct of_procedure {

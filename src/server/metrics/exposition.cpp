@@ -136,6 +136,10 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
     all.push_back(single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
     all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
                          MetricType::Counter, s.logins_failed));
+    all.push_back(single("tutti_stand_ins_total", "Times that an idle worker took an I/O thread's place",
+                         MetricType::Counter, s.stand_ins));
+    all.push_back(single("tutti_stand_ins_called_off_total", "Of those, ended because a call lasted unexpectedly",
+                         MetricType::Counter, s.stand_ins_called_off));
     all.push_back(single("tutti_malformed_requests_total", "What was no request", MetricType::Counter, s.malformed));
     all.push_back(single("process_resident_memory_bytes", "Memory of the process that is in place", MetricType::Gauge,
                          s.resident_bytes));

@@ -21,6 +21,8 @@ void add(snapshot& to, const counters& from) {
     to.clients_refused += from.clients_refused.get();
     to.logins_failed += from.logins_failed.get();
     to.commands += from.commands.get();
+    to.stand_ins += from.stand_ins.get();
+    to.stand_ins_called_off += from.stand_ins_called_off.get();
     to.malformed += from.malformed.get();
     to.bytes_read += from.bytes_read.get();
     to.bytes_written += from.bytes_written.get();
@@ -112,6 +114,8 @@ std::string to_text(const snapshot& s) {
     line("malformed_requests", s.malformed);
     line("bytes_read", s.bytes_read);
     line("bytes_written", s.bytes_written);
+    line("stand_ins", s.stand_ins);
+    line("stand_ins_called_off", s.stand_ins_called_off);
     text.append("\r\n# memory\r\n");
     line("used_memory_rss", s.resident_bytes);
     line("bytes_held", s.held_bytes);

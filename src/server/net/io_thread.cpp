@@ -18,13 +18,24 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t scratch_bytes = 65'536;  // no TLS record is longer
-constexpr std::size_t events_a_round = 256;
+// Clients that are read in a round. A worker that runs the calls itself reads few that send much at once: of a thousand
+// requests the first ones would have left its cache when they are run, and again when they are answered. Those that are
+// left out come first in the next round.
+constexpr int fewest_events = 4, most_events = 256;
+constexpr std::size_t enough_requests = 64;
 
 bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
     epoll_event e{};
     e.events = events;
     e.data.ptr = const_cast<void*>(tag);
     return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what, &e) == 0 || errno == EEXIST;
+}
+
+timespec time_to(instant when) noexcept {
+    using std::chrono::nanoseconds;
+    constexpr std::int64_t second = 1'000'000'000;
+    const nanoseconds left = std::max(when - std::chrono::steady_clock::now(), nanoseconds::zero());
+    return {left.count() / second, left.count() % second};
 }
 
 void say_full(handle socket) noexcept {
@@ -44,7 +55,10 @@ io_thread::io_thread(common& shared, std::size_t procedures)
       last_resort_{::open("/dev/null", O_RDONLY | O_CLOEXEC)},
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
-      next_look_{now_} {
+      next_look_{now_},
+      pace_{procedures},
+      next_offer_{now_},
+      nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
     spare_.reserve(spare_requests);  // so that to put one away needs no memory
     if (!epoll_.open() || !bell_.open() || !last_resort_.open())
         throw std::system_error{errno, std::generic_category(), "no descriptors for an I/O thread"};
@@ -81,13 +95,16 @@ void io_thread::give_back(request& done) noexcept {
     request* top = given_back_.load(std::memory_order_relaxed);
     do done.behind_given = top;
     while (!given_back_.compare_exchange_weak(top, &done));
-    // `done` is the I/O thread's from here on.
-    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+    wake();  // `done` is the I/O thread's from here on
+}
+
+void io_thread::wake() noexcept {
+    if (asleep_.load() && asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
 }
 
 void io_thread::begin_drain() noexcept {
     drain_asked_.store(true);
-    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+    wake();
 }
 
 bool io_thread::responds() noexcept {
@@ -97,7 +114,7 @@ bool io_thread::responds() noexcept {
 
 void io_thread::look_for_killed() noexcept {
     kill_asked_.store(true);
-    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+    wake();
 }
 
 // The I/O thread says that it sleeps and then counts the round. Who asks reads the count and then looks whether it
@@ -105,7 +122,7 @@ void io_thread::look_for_killed() noexcept {
 // read as already made brings what was said before it along: then the I/O thread is found asleep.
 std::uint64_t io_thread::ask_for_sign() noexcept {
     const std::uint64_t seen = rounds_.load(std::memory_order_acquire);
-    if (asleep_.exchange(false)) static_cast<void>(::eventfd_write(bell_.get(), 1));
+    wake();
     return seen;
 }
 
@@ -126,27 +143,24 @@ void io_thread::work() {
     while (!finished()) {
         wait();
         submit();
-        collect();
-        for (connection* const c : touched_) look_after(*c);
-        touched_.clear();
-        submit();
-        if (now_ >= next_look_) keep_order();
+        end_round();
+        if (may_offer()) offer();
     }
     gone_.store(true, std::memory_order_relaxed);
 }
 
-void io_thread::wait() {
-    std::array<epoll_event, events_a_round> events;
-    int timeout = 0;
-    asleep_.store(true);
-    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see ask_for_sign
-    if (given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load()) {
-        const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
-        const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
-        timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
-    }
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout);
-    asleep_.store(false);
+void io_thread::end_round() {
+    collect();
+    for (connection* const c : touched_) look_after(*c);
+    touched_.clear();
+    submit();
+    if (now_ >= next_look_) keep_order();
+}
+
+/// `worker`: who stands in for the thread, and does not wait where it is wanted.
+void io_thread::wait(const attention* worker) {
+    std::array<epoll_event, most_events> events;
+    const int count = sleep(events, worker);
     now_ = std::chrono::steady_clock::now();
     if (drain_asked_.load() && !draining_) stop_for_drain();
     if (kill_asked_.load() && kill_asked_.exchange(false)) close_killed();
@@ -162,6 +176,42 @@ void io_thread::wait() {
             handle_event(*static_cast<connection*>(tag), events[static_cast<std::size_t>(i)].events);
         }
     }
+    if (worker != nullptr) choose_events(count);
+}
+
+/// As many as bring about enough requests.
+void io_thread::choose_events(int had) noexcept {
+    const std::size_t requests = to_submit_.size();
+    if (requests > 2 * enough_requests) events_of_worker_ = std::max(events_of_worker_ / 2, fewest_events);
+    else if (requests < enough_requests && had == events_of_worker_)
+        events_of_worker_ = std::min(2 * events_of_worker_, most_events);
+}
+
+/// Returns how many events there are.
+int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexcept {
+    int timeout = 0;
+    asleep_.store(true);
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see ask_for_sign
+    const bool wanted = worker != nullptr && worker->is_wanted();
+    if (!wanted && given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load()) {
+        const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
+        const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
+        timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
+    }
+    const int most = worker == nullptr ? most_events : events_of_worker_;
+    int count = 0;
+    if (timeout == 0 || worker == nullptr || worker->until == instant::max()) {
+        count = ::epoll_wait(epoll_.get(), into.data(), most, timeout);
+    } else {
+        // To the microsecond: a transaction waits until then.
+        const instant look = timeout < 0 ? instant::max() : next_look_;
+        const timespec left = time_to(std::min(look, worker->until));
+        count = ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
+        // Before Linux 5.11 it is an error: late by a millisecond at most, then.
+        if (count < 0 && errno != EINTR) count = ::epoll_wait(epoll_.get(), into.data(), most, 1);
+    }
+    asleep_.store(false);
+    return count;
 }
 
 void io_thread::accept(const entrance& from) {

@@ -8,9 +8,15 @@
 // back; look after the connections that were touched: write, and decide what to watch. Now and then: time limits,
 // clients that do nothing.
 //
-// Thread safety: `give_back`, `begin_drain`, `look_for_killed`, `counted`, `kept` and what asks for a sign from any
-// thread; the rest is for its own.
+// While all calls under way are expected to be brief, a worker that has nothing to run takes the thread's place
+// (helm.hpp): it reads, leaves to run what it has read, comes back and answers. When something lasts, the thread goes
+// on.
+//
+// Thread safety: `give_back`, `wake`, `begin_drain`, `look_for_killed`, `counted`, `kept` and what asks for a sign from
+// any thread; `stand_in` for workers; the rest is for who has the helm.
 #pragma once
+
+#include <sys/epoll.h>
 
 #include <atomic>
 #include <functional>
@@ -21,9 +27,12 @@
 #include <vector>
 
 #include "server/calls/forwarding.hpp"
+#include "server/calls/idle_work.hpp"
 #include "server/calls/kept_calls.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/connection.hpp"
+#include "server/net/helm.hpp"
+#include "server/net/pace.hpp"
 #include "server/net/sockets.hpp"
 #include "server/protocol/commands.hpp"
 #include "server/protocol/doorkeeper.hpp"
@@ -62,6 +71,13 @@ public:
     ~io_thread();
 
     void start();
+    /// From now on idle workers may take its place. They end before it does.
+    void allow_deputies() noexcept { has_deputies_.store(true, std::memory_order_relaxed); }
+    /// By a worker with nothing to run: does the thread's part until it is wanted, or calls last. False: somebody else
+    /// does.
+    [[nodiscard]] bool stand_in(const attention& worker) noexcept;
+    /// Ends its wait for clients, whoever has the helm.
+    void wake() noexcept;
     void give_back(request& done) noexcept override;
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
     [[nodiscard]] journal::journal* log() noexcept override { return shared_.log; }
@@ -84,7 +100,14 @@ public:
 private:
     void work();
     [[nodiscard]] bool finished() const noexcept;
-    void wait();
+    void wait(const attention* worker = nullptr);
+    void choose_events(int had) noexcept;
+    [[nodiscard]] int sleep(std::span<epoll_event> into, const attention* worker) noexcept;
+    void end_round();
+    [[nodiscard]] bool may_offer() const noexcept;
+    void offer() noexcept;
+    [[nodiscard]] unsigned workers_worth_calling() const noexcept;
+    void note_pace(const request& r) noexcept;
 
     void accept(const entrance& from);
     bool turn_away(const entrance& from) noexcept;
@@ -134,6 +157,7 @@ private:
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
     std::vector<job*> to_submit_;
+    int events_of_worker_ = 64;  // in a round
     std::vector<std::unique_ptr<request>> spare_;
     request* under_way_ = nullptr;  // R2
     std::size_t under_way_count_ = 0;
@@ -143,6 +167,14 @@ private:
     instant next_look_;
     instant next_look_for_kept_;
     instant drain_began_;
+    helm helm_;
+    pace pace_;
+    bool stands_in_ = false;   // it is a worker that has the helm, or had it last
+    std::size_t lasting_ = 0;  // requests under way that are not expected to be brief
+    instant next_offer_;
+    std::chrono::milliseconds offer_pause_{0};  // after the latest time that a worker deserted
+    double nanoseconds_per_tick_;
+    std::atomic<bool> has_deputies_{false};
     bool time_limits_ = false;
     bool draining_ = false;
     bool accepting_ = false;

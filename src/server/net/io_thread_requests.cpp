@@ -17,6 +17,8 @@ void io_thread::submit() {
         if (under_way_ != nullptr) under_way_->previous = &r;
         under_way_ = &r;
         if (time_limit_of(r.what, shared_.how).count() > 0) time_limits_ = true;
+        r.lasts = !pace_.is_brief(r.what.which->number);
+        if (r.lasts) ++lasting_;
     }
     under_way_count_ += to_submit_.size();
     const bool refused = draining_ || shared_.bytes.used_up();
@@ -24,7 +26,7 @@ void io_thread::submit() {
         std::erase_if(to_submit_, [&](job* j) { return shared_.elsewhere->offer(static_cast<request&>(*j)); });
         if (to_submit_.empty()) return;
     }
-    const std::size_t accepted = refused ? 0 : shared_.runs.submit(to_submit_);
+    const std::size_t accepted = refused ? 0 : shared_.runs.submit(to_submit_, workers_worth_calling());
     for (std::size_t i = accepted; i < to_submit_.size(); ++i) {
         auto& r = static_cast<request&>(*to_submit_[i]);
         reply to{r.answer, r.what.spoken};
@@ -65,6 +67,8 @@ void io_thread::collect() {
         (r.previous == nullptr ? under_way_ : r.previous->next) = r.next;
         if (r.next != nullptr) r.next->previous = r.previous;
         --under_way_count_;
+        if (r.lasts) --lasting_;
+        if (r.ran != 0) note_pace(r);
         counters_.count_call(r.what.which->number, r.priority, r.how_it_ended, now_ - r.arrived);
         note_if_slow(r);
         if (!r.key.empty()) remember(r);

@@ -48,12 +48,12 @@ void check(const call_line& l) {
 
 }  // namespace
 
-call_line read_call(words given, const catalog& procedures) {
+call_line read_call(words given, const catalog& procedures, const entry* likely) {
     call_line l;
     while (take_option(given, l) || take_id(given, l)) {}
     if (!given.empty() && given[0] == word_end_of_options) given = given.subspan(1);
     if (given.empty()) throw bad_argument{"CALL needs the name of a procedure"};
-    l.which = procedures.find(given[0]);
+    l.which = likely != nullptr && likely->what.name == given[0] ? likely : procedures.find(given[0]);
     if (l.which == nullptr) throw unknown_procedure{given[0]};
     l.arguments = given.subspan(1);
     const procedure& p = l.which->what;

@@ -29,10 +29,11 @@ struct unknown_procedure {
     std::string_view name;
 };
 
-/// `given` is what follows CALL.
+/// `given` is what follows CALL; `likely` is the procedure that it most likely names, or null.
 /// @throws bad_argument  for an option without a number, given twice, or that the procedure forbids; where there is no
 ///                       name
 /// @throws unknown_procedure
-[[nodiscard]] call_line read_call(std::span<const std::string_view> given, const catalog& procedures);
+[[nodiscard]] call_line read_call(std::span<const std::string_view> given, const catalog& procedures,
+                                  const entry* likely);
 
 }  // namespace tutti::server

@@ -274,7 +274,8 @@ bool commands::take_call(session& who, words given, request& r) const {
         if (who.queued) who.queued->spoil();
         return false;
     }
-    call_line line = read_call(given.subspan(1), procedures_);
+    call_line line = read_call(given.subspan(1), procedures_, who.called);
+    who.called = line.which;
     if (who.as != nullptr) keep_within(*who.as, line);
     if (!takes(*line.which, line.arguments.size(), to)) {
         if (who.queued) who.queued->spoil();

@@ -83,11 +83,11 @@ public:
         reset_marks();
         forget_overdue();
         how_it_ended = ending::ok;
-        answered = silent = false;
+        answered = lasts = silent = false;
         key.clear();
         logged = {.log = logged.log};
-        login = {};
-        asks.forget();
+        if (login.state != login_claim::verdict::none) login = {};
+        if (asks.what != question::kind::none) asks.forget();
         from = nullptr;
         is_left.store(false, std::memory_order_relaxed);
         behind = previous = next = nullptr;
@@ -97,6 +97,7 @@ public:
     std::string key;                   // its answer is remembered under this, unless it is empty
     login_claim login;                 // of a request that asks to be let in
     question asks{*this};              // of one that the journal answers
+    bool lasts = false;                // it was not expected to be brief when it was submitted
     bool silent = false;               // `answer` is thrown away: its client wants none
     connection* from = nullptr;        // null: no client waits for the answer
     std::atomic<bool> is_left{false};  // the same for the doorkeeper

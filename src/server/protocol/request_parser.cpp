@@ -56,7 +56,19 @@ request_parser::outcome request_parser::parse_line(std::string_view input, const
 request_parser::outcome request_parser::parse_number(std::string_view input, char type, std::int64_t& number) {
     if (input.size() == at_) return outcome::incomplete;
     if (input[at_] != type) return fail(std::string{"expected '"} + type + "' where a word of a request begins");
+    // Mostly it is one digit, or two.
     const std::string_view rest = input.substr(at_, longest_number_line);
+    const auto digit = [&rest](std::size_t at) { return static_cast<unsigned>(rest[at] - '0'); };
+    if (rest.size() > 4 && digit(1) <= 9 && rest[2] == '\r' && rest[3] == '\n') {
+        number = digit(1);
+        at_ += 4;
+        return outcome::complete;
+    }
+    if (rest.size() > 5 && digit(1) <= 9 && digit(2) <= 9 && rest[3] == '\r' && rest[4] == '\n') {
+        number = 10 * digit(1) + digit(2);
+        at_ += 5;
+        return outcome::complete;
+    }
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) {
         if (rest.size() == longest_number_line) return fail("the number of a length is too long");

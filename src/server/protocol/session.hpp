@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "server/calls/catalog.hpp"
 #include "server/protocol/client_directory.hpp"
 #include "server/protocol/multi.hpp"
 #include "tutti/server/reply.hpp"
@@ -20,11 +21,12 @@ struct session {
     const login_claim* seen = nullptr;  ///< while the login that the doorkeeper has seen is answered
     protocol spoken = protocol::resp2;
     client_directory::entry* entry = nullptr;
-    unsigned failed_logins = 0;   ///< that are not counted yet
-    bool replies_off = false;     ///< it wants no answers
-    bool skips_next = false;      ///< nor one to its next request
-    std::optional<multi> queued;  ///< since MULTI
-    std::uint64_t written = 0;    ///< the position after the latest in the log that its calls have
+    const server::entry* called = nullptr;  ///< the latest procedure; most likely the next one
+    unsigned failed_logins = 0;             ///< that are not counted yet
+    bool replies_off = false;               ///< it wants no answers
+    bool skips_next = false;                ///< nor one to its next request
+    std::optional<multi> queued;            ///< since MULTI
+    std::uint64_t written = 0;              ///< the position after the latest in the log that its calls have
     bool quit = false;
 };
 

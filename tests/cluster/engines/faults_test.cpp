@@ -40,7 +40,7 @@ protected:
 };
 
 TEST_F(engine_faults, killed_and_started_again) {
-    siege all{server_->address(), 1};
+    siege all{server_->address(), 1, server_->tls()};
     for (std::size_t i = 0; i < times(); ++i) {
         all.let_commit(40);
         server_->kill();
@@ -51,7 +51,7 @@ TEST_F(engine_faults, killed_and_started_again) {
 }
 
 TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
-    siege all{server_->address(), 2};
+    siege all{server_->address(), 2, server_->tls()};
     for (std::size_t i = 0; i < times(); ++i) {
         all.let_commit(40);
         const std::uint64_t before = all.errors();
@@ -65,7 +65,7 @@ TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
 
 TEST_F(engine_faults, a_network_that_cuts_delays_and_is_silent) {
     proxies between{server_->places_to_reach(), 3};
-    siege all{server_->address_by_all(between.places()), 3};
+    siege all{server_->address_by_all(between.places()), 3, server_->tls()};
     support::random dice{3};
     for (std::size_t i = 0; i < 3 * times(); ++i) {
         between.disturb(i % 2 == 1);

@@ -1,9 +1,10 @@
 #!/bin/bash
-# `tutti member`: a group of three by the command alone, its status, a member that goes, and what is refused.
+# `tutti member`: a group of three by the command alone, its status, a member that goes, and what is refused; under TLS,
+# where the script that makes certificates is given.
 #
-#   member_command.sh <tutti> <tutti-cluster>
+#   member_command.sh <tutti> <tutti-cluster> [<certificates.sh>]
 set -euo pipefail
-tutti=$1 program=$2
+tutti=$1 program=$2 certificates=${3-}
 folder=$(mktemp -d)
 pids=()
 trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$folder"' EXIT
@@ -32,17 +33,31 @@ until_well() {
     fail "never: $* $(cat "$folder/out")"
 }
 
+# files <name>: as options. The member b has them from the environment.
+files() { printf -- '--certificate %s/%s.pem --key %s/%s.key --authority %s/ca.pem' "$folder" "$1" "$folder" "$1" "$folder"; }
+as_a=() as_b=() as_c=() as_program=()
+if [[ -n $certificates ]]; then
+    "$certificates" "$folder" 3 tutti member
+    read -ra as_a <<<"$(files member-0)"
+    read -ra as_c <<<"$(files member-2)"
+    read -ra as_program <<<"$(files program)"
+    as_b=(env "TUTTI_CLUSTER_CERTIFICATE=$folder/member-1.pem" "TUTTI_CLUSTER_KEY=$folder/member-1.key"
+        "TUTTI_CLUSTER_AUTHORITY=$folder/ca.pem" TUTTI_CLUSTER_NAME=tutti)
+fi
+status() { "$tutti" member status "$@" "${as_program[@]}"; }
+bank() { "$program" --engine "tutti://$1" "${as_program[@]}" --workload bank --objects 50 --seconds 0.3; }
+
 a=$home:7001 b=$home:7002 c=$home:7003
-"$tutti" member run --folder "$folder/a" --listen "$a" --new-group >"$folder/a.log" 2>&1 &
+"$tutti" member run --folder "$folder/a" --listen "$a" --new-group "${as_a[@]}" >"$folder/a.log" 2>&1 &
 pids+=($!)
-until_well "$tutti" member status --group "$a"
-"$tutti" member run --folder "$folder/b" --listen "$b" --join "$a" >"$folder/b.log" 2>&1 &
+until_well status --group "$a"
+"${as_b[@]}" "$tutti" member run --folder "$folder/b" --listen "$b" --join "$a" >"$folder/b.log" 2>&1 &
 pids+=($!)
-"$tutti" member run --folder "$folder/c" --listen "$c" --join "$a,$b" --json >"$folder/c.log" 2>&1 &
+"$tutti" member run --folder "$folder/c" --listen "$c" --join "$a,$b" --json "${as_c[@]}" >"$folder/c.log" 2>&1 &
 pids+=($!)
-three() { [[ $("$tutti" member status --group "$b" | grep -c -E 'leader|follower') == 3 ]]; }
+three() { [[ $(status --group "$b" | grep -c -E 'leader|follower') == 3 ]]; }
 until_well three
-says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.3
+says 0 "the invariant holds" bank "$a,$b,$c"
 
 # Objects over two groups.
 d=$home:7005
@@ -55,22 +70,31 @@ says 0 '"prepared": 0' "$tutti" member status --group "$d" --json
 
 # The first one is killed: another leads, and the status says what is the matter.
 kill -9 "${pids[0]}"
-led() { [[ $("$tutti" member status --group "$b" || true) == *" leader "* ]]; }
+led() { [[ $(status --group "$b" || true) == *" leader "* ]]; }
 until_well led
-says 1 "cannot be reached" "$tutti" member status --group "$b,$c"
-says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c" --workload bank --objects 50 --seconds 0.3
-says 2 "is no member" "$tutti" member remove 127.0.0.1:1 --group "$b"
-says 0 "is a member no more" "$tutti" member remove "$a" --group "$b"
-says 0 '"leader": "127.' "$tutti" member status --group "$c" --json
+says 1 "cannot be reached" status --group "$b,$c"
+says 0 "the invariant holds" bank "$a,$b,$c"
+says 2 "is no member" "$tutti" member remove 127.0.0.1:1 --group "$b" "${as_program[@]}"
+if [[ -n $certificates ]]; then
+    says 1 "the certificate of a member" "$tutti" member remove "$a" --group "$b" "${as_program[@]}"
+    says 1 "speaks TLS, and this side does not" "$tutti" member status --group "$b"
+    says 1 "is made for program.tutti" "$tutti" member run --folder "$folder/d" --listen "$home:7005" --join "$b" \
+        "${as_program[@]}"
+    says 1 "three files" "$tutti" member status --group "$b" --certificate "$folder/program.pem"
+    says 1 "must be made for program.bank" "$tutti" member status --group "$b" --name bank "${as_program[@]}"
+    says 1 "speaks TLS, and this side does not" "$program" --engine "tutti://$b" --workload bank --patience 1
+fi
+says 0 "is a member no more" "$tutti" member remove "$a" --group "$b" "${as_a[@]}"
+says 0 '"leader": "127.' status --group "$c" --json
 
 # SIGTERM ends a member in good order.
 kill -TERM "${pids[2]}"
 wait "${pids[2]}" || fail "status $? after SIGTERM"
 grep -q '"ended"\|ended' "$folder/c.log" || fail "it does not say that it has ended"
-says 1 "which is no majority" "$tutti" member status --group "$b"
+says 1 "which is no majority" status --group "$b"
 
 # One that nobody can let in ends all the same.
-"$tutti" member run --folder "$folder/e" --listen "$home:7004" --join "$b" >"$folder/e.log" 2>&1 &
+"$tutti" member run --folder "$folder/e" --listen "$home:7004" --join "$b" "${as_c[@]}" >"$folder/e.log" 2>&1 &
 pids+=($!)
 joins() { grep -q "not let in yet" "$folder/e.log"; }
 until_well joins
@@ -79,6 +103,6 @@ timeout 20 tail --pid="${pids[-1]}" -f /dev/null || fail "it does not end while 
 
 says 1 "say whether" "$tutti" member run --folder "$folder/d" --listen 127.0.0.1:1
 says 1 "loopback" "$tutti" member run --folder "$folder/d" --listen 10.0.0.1:7001 --new-group
-says 1 "another process" "$tutti" member run --folder "$folder/b"
+says 1 "another process" "$tutti" member run --folder "$folder/b" "${as_a[@]}"
 says 1 "cannot be reached" "$tutti" member status --group 127.0.0.1:1
 says 2 "--group" "$tutti" member status

@@ -1,5 +1,6 @@
 // A member of a group for the tests, which may leave steps out:
-//   member_program <folder> <address> new|<address to join> [fault]
+//   member_program <folder> <address> new|<address to join>
+//                  [fault [files of TLS, or "", authority, fault of TLS [delay of the disk, address=place...]]]
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -9,11 +10,19 @@
 #include <tutti/cluster/member.hpp>
 
 #include "cluster/replica/fault.hpp"
+#include "cluster/replica/hardship.hpp"
+#include "wire/fault.hpp"
 
 int main(int argc, char** argv) {
     if (argc < 4) return 2;
     namespace replica = tutti::cluster::replica;
     if (argc > 4) replica::injected_fault = static_cast<replica::fault>(std::atoi(argv[4]));
+    if (argc > 8) replica::injected_disk_delay = std::chrono::milliseconds{std::atoi(argv[8])};
+    for (int i = 9; i < argc; ++i) {
+        const std::string route{argv[i]};
+        const std::size_t middle = route.find('=');
+        replica::injected_routes[route.substr(0, middle)] = route.substr(middle + 1);
+    }
     ::signal(SIGXFSZ, SIG_IGN);  // a test limits the size of files: as a full disk, it is an error of the write
     sigset_t ends;
     ::sigemptyset(&ends);
@@ -25,6 +34,12 @@ int main(int argc, char** argv) {
         how.address = argv[2];
         how.founds = std::string{argv[3]} == "new";
         if (!how.founds) how.joins = {argv[3]};
+        if (argc > 7 && *argv[5] != 0) {
+            how.tls = {.certificate = argv[5] + std::string{".pem"},
+                       .key = argv[5] + std::string{".key"},
+                       .authority = argv[6]};
+            tutti::wire::injected_fault = static_cast<tutti::wire::fault>(std::atoi(argv[7]));
+        }
         tutti::cluster::member here{how, [](tutti::cluster::member::weight, const std::string& line) {
                                         std::printf("%s\n", line.c_str());
                                         std::fflush(stdout);

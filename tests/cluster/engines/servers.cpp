@@ -81,13 +81,13 @@ bool is_gone(pid_t p) {
 }
 
 /// Until a node can be made of it.
-void wait_for(const std::string& address, const process& p) {
+void wait_for(const std::string& address, const process& p, const tls_options& tls = {}) {
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     while (true) {
         try {
             // Not the prefix of the tests: a group that is one of several is asked alone here.
-            const node here{
-                engine_options{.address = address, .prefix = "started", .patience = std::chrono::milliseconds{1000}}};
+            const node here{engine_options{
+                .address = address, .prefix = "started", .patience = std::chrono::milliseconds{1000}, .tls = tls}};
             return;
         } catch (const connection_error& e) {
             if (p.has_ended() || std::chrono::steady_clock::now() > late)
@@ -204,7 +204,8 @@ struct group_server::home {
     folder at;
 };
 
-group_server::group_server(unsigned members, int fault) : home_{std::make_unique<home>()}, fault_{fault} {
+group_server::group_server(unsigned members, int fault, group_tls encrypted)
+    : home_{std::make_unique<home>()}, fault_{fault}, encrypted_{std::move(encrypted)} {
     for (unsigned i = 0; i < members; ++i) places_.push_back("127.0.0.1:" + std::to_string(cli::free_port()));
     members_.resize(members);
 }
@@ -220,18 +221,47 @@ std::string group_server::address() const {
 std::string group_server::folder_of(std::size_t i) const { return home_->at.path() + "/" + std::to_string(i); }
 std::string group_server::log_of(std::size_t i) const { return folder_of(i) + ".log"; }
 
+tls_options group_server::tls() const {
+    if (encrypted_.folder.empty()) return {};
+    const std::string files = encrypted_.folder + "/program";
+    return {.certificate = files + ".pem", .key = files + ".key", .authority = encrypted_.folder + "/ca.pem"};
+}
+
 void group_server::start_one(std::size_t i) {
+    start_one(i, encrypted_.folder.empty() ? "" : encrypted_.folder + "/member-" + std::to_string(i));
+}
+
+void group_server::start_one(std::size_t i, const std::string& files) {
     if (const char* const command = std::getenv("TUTTI_COMMAND")) {
         std::vector<std::string> words{command, "member", "run", "--folder", folder_of(i), "--listen", places_[i]};
         if (i == 0) words.push_back("--new-group");
         else words.insert(words.end(), {"--join", places_.front()});
+        if (!files.empty()) {
+            words.insert(words.end(), {"--certificate", files + ".pem", "--key", files + ".key", "--authority",
+                                       encrypted_.folder + "/ca.pem"});
+        }
         members_[i] = process{words, log_of(i)};
         return;
     }
     const char* const program = std::getenv("TUTTI_MEMBER_PROGRAM");
     if (program == nullptr) throw std::runtime_error{"TUTTI_MEMBER_PROGRAM names the program that is a member"};
-    members_[i] = process{{program, folder_of(i), places_[i], i == 0 ? "new" : places_.front(), std::to_string(fault_)},
-                          log_of(i)};
+    std::vector<std::string> words{program,
+                                   folder_of(i),
+                                   places_[i],
+                                   i == 0 ? "new" : places_.front(),
+                                   std::to_string(fault_),
+                                   files,
+                                   encrypted_.folder + "/ca.pem",
+                                   std::to_string(encrypted_.fault)};
+    if (const auto found = hardships_.find(i); found != hardships_.end()) {
+        words.push_back(std::to_string(found->second.disk.count()));
+        words.insert(words.end(), found->second.routes.begin(), found->second.routes.end());
+    }
+    members_[i] = process{words, log_of(i)};
+}
+
+void group_server::route(std::size_t from, std::size_t to, const std::string& by) {
+    hardships_[from].routes.push_back(places_[to] + "=" + by);
 }
 
 void group_server::start() {
@@ -239,16 +269,16 @@ void group_server::start() {
         if (members_[i].running()) continue;
         const bool joins = !std::filesystem::exists(folder_of(i));
         start_one(i);
-        if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0]);  // there has to be somebody to join
+        if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0], tls());  // there has to be somebody to join
         const auto is_voter = [&] {
-            for (const member_facts& m : ask_group(places_, std::chrono::milliseconds{500}).members) {
+            for (const member_facts& m : ask_group(places_, std::chrono::milliseconds{500}, tls()).members) {
                 if (m.address == places_[i]) return m.votes;
             }
             return false;
         };
         while (joins && !is_voter()) std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
-    wait_for(address(), members_.front());
+    wait_for(address(), members_.front(), tls());
 }
 
 void group_server::kill() { members_[victim_++ % members_.size()].end(); }
@@ -259,7 +289,7 @@ void group_server::send(int signal) {
 
 std::size_t group_server::leader() const {
     while (true) {
-        const group_facts all = ask_group(places_, std::chrono::milliseconds{500});
+        const group_facts all = ask_group(places_, std::chrono::milliseconds{500}, tls());
         for (const member_facts& m : all.members) {
             if (m.state != "leader" || m.term == 0) continue;
             const auto found = std::find(places_.begin(), places_.end(), m.address);
@@ -384,6 +414,32 @@ std::string missing_for(const std::string& engine) {
     return {};
 }
 
+namespace {
+
+/// With certificates of its own.
+class secured_group final : public server {
+public:
+    secured_group() : group_{3, 0, {make(folder_)}} {}
+    std::string address() const override { return group_.address(); }
+    std::string place() const override { return group_.place(); }
+    std::string address_by(const std::string& at) const override { return group_.address_by(at); }
+    void start() override { group_.start(); }
+    void kill() override { group_.kill(); }
+    void send(int signal) override { group_.send(signal); }
+    tls_options tls() const override { return group_.tls(); }
+
+private:
+    static std::string make(const folder& in) {
+        process script{{TUTTI_CERTIFICATES, in.path(), "3", "tutti", "member"}, in.path() + "/log"};
+        if (!script.wait()) throw std::runtime_error{"no certificates can be made: is openssl installed?"};
+        return in.path();
+    }
+    folder folder_;
+    group_server group_;
+};
+
+}  // namespace
+
 std::unique_ptr<server> make_server(const std::string& engine) {
     std::unique_ptr<server> made;
     if (engine == "etcd") made = std::make_unique<etcd_server>(1);
@@ -392,6 +448,7 @@ std::unique_ptr<server> make_server(const std::string& engine) {
     else if (engine == "tutti3") made = std::make_unique<group_server>(3);
     else if (engine == "groups") made = std::make_unique<groups_server>(1);
     else if (engine == "groups3") made = std::make_unique<groups_server>(3);
+    else if (engine == "tutti3tls") made = std::make_unique<secured_group>();
     else if (engine == "redis") made = std::make_unique<redis_server>();
     else if (engine == "postgres") made = std::make_unique<postgres_server>();
     if (made) made->start();

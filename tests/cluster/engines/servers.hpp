@@ -5,10 +5,13 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <tutti/cluster/tls.hpp>
 
 namespace tutti::cluster::testing {
 
@@ -62,13 +65,22 @@ public:
     /// kill -9; of one member, and another each time, where there are several.
     virtual void kill() = 0;
     virtual void send(int signal) = 0;
+    /// As engine_options take it.
+    [[nodiscard]] virtual tls_options tls() const { return {}; }
 };
 
-/// A group of members, each a process: "tutti" is of one, "tutti3" of three.
+/// What members of a group under TLS show: member-<n> of a folder that apps/cluster/certificates.sh has made; and one
+/// of wire::fault.
+struct group_tls {
+    std::string folder;
+    int fault = 0;
+};
+
+/// A group of members, each a process: "tutti" is of one, "tutti3" of three, "tutti3tls" of three under TLS.
 class group_server final : public server {
 public:
     /// `fault` is one of replica::fault, which every member has.
-    explicit group_server(unsigned members, int fault = 0);
+    explicit group_server(unsigned members, int fault = 0, group_tls encrypted = {});
     ~group_server() override;
     [[nodiscard]] std::string address() const override;
     [[nodiscard]] std::string place() const override { return places_.front(); }
@@ -76,6 +88,7 @@ public:
     void start() override;
     void kill() override;
     void send(int signal) override;
+    [[nodiscard]] tls_options tls() const override;
 
     [[nodiscard]] const std::vector<std::string>& places() const noexcept { return places_; }
     [[nodiscard]] process& at(std::size_t i) { return members_[i]; }
@@ -86,6 +99,12 @@ public:
     std::size_t add();
     /// Starts one on its data, and does not wait.
     void start_one(std::size_t i);
+    /// Has member `from` reach member `to` by another place; REQUIRES: it has not been started.
+    void route(std::size_t from, std::size_t to, const std::string& by);
+    /// The disk of a member that is started from now on says so much later that it has written.
+    void delay_disk(std::size_t i, std::chrono::milliseconds by) { hardships_[i].disk = by; }
+    /// The same, with other files than its own: their names without .pem and .key.
+    void start_one(std::size_t i, const std::string& files);
     [[nodiscard]] std::string log_of(std::size_t i) const;
 
 private:
@@ -93,8 +112,14 @@ private:
     std::unique_ptr<home> home_;
     std::vector<std::string> places_;
     std::vector<process> members_;
+    struct hardship {
+        std::vector<std::string> routes;  // address=place
+        std::chrono::milliseconds disk{0};
+    };
+    std::map<std::size_t, hardship> hardships_;  // of some members
     std::size_t victim_ = 0;
     const int fault_;
+    const group_tls encrypted_;
 };
 
 /// Two groups that objects are spread over: "groups" of one member each, "groups3" of three.

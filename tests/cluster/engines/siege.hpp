@@ -25,8 +25,10 @@ inline constexpr std::uint64_t objects = 5;
 /// writes: what has committed is what the chains hold at the end.
 class siege {
 public:
-    siege(std::string address, std::uint64_t seed) : address_{std::move(address)}, seed_{seed} {
+    siege(std::string address, std::uint64_t seed, const tls_options& tls = {})
+        : address_{std::move(address)}, seed_{seed} {
         how_.address = address_;
+        how_.tls = tls;
         how_.patience = std::chrono::milliseconds{700};
         const node here{how_};
         atomically([&](tx& t) {

@@ -339,10 +339,10 @@ TEST_F(engine_spread, programs_that_begin_at_once_agree) {
 
 TEST_F(engine_spread, addresses_of_groups) {
     using all = std::vector<std::vector<std::string>>;
-    EXPECT_EQ(backend::group::parse_groups("//127.0.0.1:1,127.0.0.1:2;localhost:3"),
+    EXPECT_EQ(backend::group::parse_groups("//127.0.0.1:1,127.0.0.1:2;localhost:3", false),
               (all{{"127.0.0.1:1", "127.0.0.1:2"}, {"127.0.0.1:3"}}));
     for (const char* const none : {"//", "//127.0.0.1:1;", "//;127.0.0.1:1", "//127.0.0.1:1;;127.0.0.1:2"})
-        EXPECT_THROW(static_cast<void>(backend::group::parse_groups(none)), backend::refusal) << none;
+        EXPECT_THROW(static_cast<void>(backend::group::parse_groups(none, false)), backend::refusal) << none;
 }
 
 }  // namespace

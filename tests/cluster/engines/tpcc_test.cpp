@@ -3,6 +3,7 @@
 // TUTTI_ENGINE says which; the embedded one without it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -67,6 +68,11 @@ void run_client(const remote::tables& db, std::uint64_t number, std::size_t tran
     }
 }
 
+/// How many orders a Delivery delivers.
+auto delivered(const remote::tables& db, const delivery_input& in) {
+    return std::ranges::count_if(remote::delivery(db, in).result, [](order_id o) { return o != 0; });
+}
+
 class tpcc_over_objects : public ::testing::Test {
 protected:
     static void SetUpTestSuite() {
@@ -124,10 +130,10 @@ TEST_F(tpcc_over_objects, a_new_order_of_an_item_that_does_not_exist_leaves_noth
     input_source inputs{tiny, constants, warehouses, random_source{seed}};
     new_order_input in = inputs.new_order(1);
     in.lines[static_cast<std::size_t>(in.line_count - 1)].item = tiny.unused_item();
-    EXPECT_FALSE(remote::new_order(db, in));
+    EXPECT_FALSE(remote::new_order(db, in).result);
     EXPECT_EQ(violated(db, moment::after_load), std::set<int>{});
     in.lines[static_cast<std::size_t>(in.line_count - 1)].item = 1;
-    EXPECT_TRUE(remote::new_order(db, in));
+    EXPECT_TRUE(remote::new_order(db, in).result);
     EXPECT_EQ(violated(db, moment::after_load), std::set<int>{}) << "one more order, and one more that is pending";
 }
 
@@ -136,8 +142,8 @@ TEST_F(tpcc_over_objects, delivery_takes_the_oldest_of_each_district_until_there
     const remote::tables db{here};
     remote::publish(*loaded(), db);
     const delivery_input in{.warehouse = 1, .carrier = 3, .date = 5};
-    for (int i = 0; i < tiny.pending_per_district(); ++i) EXPECT_EQ(remote::delivery(db, in), 10);
-    EXPECT_EQ(remote::delivery(db, in), 0);
+    for (int i = 0; i < tiny.pending_per_district(); ++i) EXPECT_EQ(delivered(db, in), 10);
+    EXPECT_EQ(delivered(db, in), 0);
     EXPECT_EQ(violated(db, moment::after_run), std::set<int>{});
 }
 
@@ -188,7 +194,7 @@ protected:
 
 using conditions = std::set<int>;
 
-TEST_F(broken_tpcc, a_lost_order_line_is_caught) { EXPECT_EQ(after(fault::lost_line, 20), (conditions{4, 6})); }
+TEST_F(broken_tpcc, a_lost_order_line_is_caught) { EXPECT_EQ(after(fault::lost_line, 20), (conditions{4, 6, 13})); }
 TEST_F(broken_tpcc, a_number_drawn_in_another_block_is_caught) {
     const node here{which_.options()};
     const remote::tables db{here};
@@ -198,10 +204,10 @@ TEST_F(broken_tpcc, a_number_drawn_in_another_block_is_caught) {
     const std::size_t last = static_cast<std::size_t>(in.line_count - 1);
     remote::injected_fault = fault::number_before;
     in.lines[last].item = tiny.unused_item();
-    EXPECT_FALSE(remote::new_order(db, in));
+    EXPECT_FALSE(remote::new_order(db, in).result);
     EXPECT_EQ(violated(db, moment::after_run), conditions{2}) << "the number of an order that was rolled back is gone";
     in.lines[last].item = 1;
-    EXPECT_TRUE(remote::new_order(db, in));
+    EXPECT_TRUE(remote::new_order(db, in).result);
     EXPECT_EQ(violated(db, moment::after_run), conditions{3});
 }
 TEST_F(broken_tpcc, a_number_that_another_block_has_read_is_caught) {
@@ -221,6 +227,12 @@ TEST_F(broken_tpcc, a_payment_without_history_is_caught) {
 }
 TEST_F(broken_tpcc, a_payment_that_the_district_does_not_see_is_caught) {
     EXPECT_EQ(after(fault::unpaid_district, 30), (conditions{1, 9}));
+}
+TEST_F(broken_tpcc, stock_of_another_warehouse_that_stays_is_caught) {
+    EXPECT_EQ(after(fault::remote_stock, 150), conditions{13});
+}
+TEST_F(broken_tpcc, a_payment_that_its_customer_elsewhere_does_not_see_is_caught) {
+    EXPECT_EQ(after(fault::remote_payer, 60), conditions{10});
 }
 
 /// Several processes, as users start them.

@@ -46,16 +46,21 @@ def until(what, condition):
 
 class Server:
     def __init__(self, tutti, procedures, executor, folder, number, configuration="", options=()):
-        self.folder, self.number, self.port = folder, number, None
-        addresses = ", ".join(f"'unix:{folder}/node-{n}'" for n in range(3))
+        self.folder, self.number, self.port, self.configuration = folder, number, None, configuration
         with open(self.path("toml"), "w") as out:
-            out.write(f"nodes = [{addresses}]\npatience = {NODE_PATIENCE_MS}\nconnect-within = 30000\n{configuration}\n")
+            out.write(self.configured(", ".join(f"'unix:{folder}/node-{n}'" for n in range(3))))
         # One worker, so that a call which kept it while it waits would hold up all others.
         self.command = [tutti, "serve", procedures, "--cluster", self.path("toml"), "--port", "0", "--port-file",
                         self.path("port"), "--executor", executor, "--workers", "1" if executor == "preemptive" else "4",
                         "--metrics-port", "0", *options]
         self.process = subprocess.Popen(self.command, stdout=open(self.path("out"), "ab"), stderr=subprocess.STDOUT,
-                                        env={**os.environ, "TUTTI_CLUSTER_SELF": str(number)})
+                                        env={**os.environ, **self.environment()})
+
+    def configured(self, addresses):
+        return f"nodes = [{addresses}]\npatience = {NODE_PATIENCE_MS}\nconnect-within = 30000\n{self.configuration}\n"
+
+    def environment(self):
+        return {"TUTTI_CLUSTER_SELF": str(self.number)}
 
     def path(self, what):
         return os.path.join(self.folder, f"server-{self.number}.{what}")

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A thread whose time is over inside a transaction has its processor for a little longer, and pays that back when the
+ * transaction ends ("slice extension" of Maldonado et al., "Kernel-Assisted Scheduling and Deadline Support for Software
+ * Transactional Memory", 5).
+ *
+ * The timer's interrupt asks the thread for its processor (TIF_NEED_RESCHED), and the thread obeys as it returns to user
+ * mode. In between, at the interrupt's end, the kernel has a tracepoint. What is called there takes the request back, and
+ * starts a timer that makes it again. Before that the thread makes it itself, at the end of its transaction: `waiters`
+ * has it call TUTTI_RELEASE.
+ *
+ * Who asks cannot be known here. Most often it is the tick, for a thread of the same class; but this interrupt may have
+ * woken a real-time thread, which waits, too. So the time is as short as the longest one that Linux 7 lets administrators
+ * choose for its own extension (slice_ext_nsec of rseq), for the same reason. It is charged as all time is, so to claim a
+ * transaction gains nobody any.
+ */
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include <linux/version.h>
+#include <asm/irq_regs.h>
+#include <asm/ptrace.h>
+
+#include "tutti.h"
+
+static struct tracepoint *end_of_timer_interrupt;
+
+/* Of the calling thread, which then leaves its processor as soon as it may. */
+static void ask_for_processor(void)
+{
+	set_tsk_need_resched(current);
+	set_preempt_need_resched();
+}
+
+static void take_request_back(void)
+{
+	clear_tsk_need_resched(current);
+#ifdef CONFIG_PREEMPT_LAZY
+	clear_tsk_thread_flag(current, TIF_NEED_RESCHED_LAZY);
+#endif
+	clear_preempt_need_resched();
+}
+
+static bool is_asked(void)
+{
+#ifdef CONFIG_PREEMPT_LAZY
+	if (test_thread_flag(TIF_NEED_RESCHED_LAZY))
+		return true;
+#endif
+	return test_thread_flag(TIF_NEED_RESCHED);
+}
+
+static enum hrtimer_restart on_end(struct hrtimer *timer)
+{
+	struct tutti_member *m = container_of(timer, struct tutti_member, extension);
+
+	if (current == m->task) {
+		m->owes = false;
+		ask_for_processor();
+	}
+	return HRTIMER_NORESTART;
+}
+
+/* Interrupts are off. */
+static void on_timer_interrupt(void *unused, int vector)
+{
+	struct pt_regs *regs = get_irq_regs();
+	struct tutti_member *m;
+
+	if (!is_asked() || !regs || !user_mode(regs))
+		return;
+	m = tutti_may_extend();
+	if (!m)
+		return;
+	m->extended = true;
+	m->owes = true;
+	WRITE_ONCE(m->entry->extended, m->entry->extended + 1);
+	WRITE_ONCE(m->entry->waiters, 1);
+	take_request_back();
+	hrtimer_start(&m->extension, ns_to_ktime(TUTTI_LONGER_NS), HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+void tutti_prepare_extension(struct tutti_member *m)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&m->extension, on_end, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+#else
+	hrtimer_init(&m->extension, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	m->extension.function = on_end;
+#endif
+}
+
+void tutti_pay_back(struct tutti_member *m)
+{
+	preempt_disable();
+	if (m->owes) {
+		hrtimer_try_to_cancel(&m->extension);
+		m->owes = false;
+		ask_for_processor();
+	}
+	preempt_enable();
+}
+
+void tutti_end_turn(struct tutti_member *m)
+{
+	if (m->owes)
+		hrtimer_try_to_cancel(&m->extension);
+	m->owes = false;
+	m->extended = false;
+}
+
+static void look_at(struct tracepoint *tracepoint, void *unused)
+{
+	if (!strcmp(tracepoint->name, "local_timer_exit"))
+		end_of_timer_interrupt = tracepoint;
+}
+
+int tutti_begin_extensions(void)
+{
+	for_each_kernel_tracepoint(look_at, NULL);
+	if (end_of_timer_interrupt)
+		return tracepoint_probe_register(end_of_timer_interrupt, on_timer_interrupt, NULL);
+	pr_info("tutti: no slice is extended, because this kernel was built without tracepoints\n");
+	return 0;
+}
+
+void tutti_end_extensions(void)
+{
+	if (!end_of_timer_interrupt)
+		return;
+	tracepoint_probe_unregister(end_of_timer_interrupt, on_timer_interrupt, NULL);
+	tracepoint_synchronize_unregister();
+}

@@ -1,0 +1,78 @@
+// What members and programs of a group show each other under TLS, and who may speak as what.
+//
+//   C1  A member shows a certificate made for the DNS name member.<name of the group>, a program one for program.<name
+//       of the group>; one authority has signed all of them. A caller expects a member: so a program's certificate can
+//       pass for a member neither when it calls nor when it is called, and no group's for another's.
+//   C2  A member's may do what a program's may, and the members of a group are changed with it alone.
+//   C3  Files that have changed are read before the next connection. If they make no sense, those that were read before
+//       stay in use: a certificate and its key cannot be replaced at one instant.
+//
+// A member's number is not in its certificate: it is drawn when its folder is made, and each side tells the other whom
+// it means (P1). Nor is its address: any member could stop its group.
+//
+// Thread safety: every member.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "cluster/backend/group_protocol.hpp"
+#include "wire/tls.hpp"
+
+namespace tutti::cluster::backend::group {
+
+/// Without files, everything is in the clear, and on loopback alone.
+struct tls_settings {
+    wire::tls_files files;
+    std::string group_name = "tutti";
+};
+
+/// The DNS name of C1.
+[[nodiscard]] std::string certificate_name(speaker who, const std::string& group_name);
+
+class credentials {
+public:
+    /// Reads the files of a member or a program. Throws refusal where all others would refuse them.
+    credentials(tls_settings how, speaker own);
+    /// Null without files. Throws refusal.
+    [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, speaker own);
+
+    /// The side that calls a member.
+    [[nodiscard]] std::unique_ptr<wire::tls_session> call();
+    /// The side of a member that is called.
+    [[nodiscard]] std::unique_ptr<wire::tls_session> answer();
+    [[nodiscard]] std::string name_of(speaker who) const { return certificate_name(who, how_.group_name); }
+    /// Why the other side may not speak as `who`; empty: it may. REQUIRES: s.established().
+    [[nodiscard]] std::string objection(const wire::tls_session& s, speaker who) const;
+    /// Why the files as they are now are not in use (C3); empty: they are.
+    [[nodiscard]] std::string trouble() const;
+
+private:
+    /// What is known of a file without reading it.
+    struct stamp {
+        std::uint64_t file = 0, bytes = 0;
+        std::int64_t seconds = 0, nanoseconds = 0;
+        bool operator==(const stamp&) const = default;
+    };
+    using stamps = std::array<stamp, 3>;
+    [[nodiscard]] stamps look() const;
+    [[nodiscard]] std::shared_ptr<const wire::tls> read() const;
+    [[nodiscard]] std::shared_ptr<const wire::tls> current();
+
+    const tls_settings how_;
+    const speaker own_;
+    mutable std::mutex guard_;
+    stamps seen_;
+    std::shared_ptr<const wire::tls> now_;
+    std::string trouble_;
+};
+
+/// The other side speaks TLS, and this one does not: what to do, as the end of a sentence.
+inline constexpr const char* speaks_tls =
+    "speaks TLS, and this side does not: give the members and all programs a certificate, its key and the authority, "
+    "or none (docs/cluster-replication.md, \"Encryption\")";
+
+}  // namespace tutti::cluster::backend::group

@@ -1,0 +1,198 @@
+// Three real members whose network and disks are bad: each direction of each pair goes through a proxy of its own,
+// which is silent, late, or cut, and a disk takes longer than an election. Clients reach all of them meanwhile, so that
+// whoever believes to lead is asked.
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/member.hpp>
+
+#include "cluster/engines/proxy.hpp"
+#include "cluster/engines/secured_group.hpp"
+#include "cluster/engines/siege.hpp"
+#include "cluster/replica/fault.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using namespace std::chrono_literals;
+using cluster::replica::fault;
+
+constexpr std::size_t size = 3;
+
+class group_network : public ::testing::TestWithParam<bool> {
+protected:
+    [[nodiscard]] static cluster::testing::group_tls files() { return {GetParam() ? ours().folder : ""}; }
+    support::watchdog guard_{"group_network", 100s};
+};
+
+INSTANTIATE_TEST_SUITE_P(, group_network, ::testing::Bool(),
+                         [](const auto& named) { return named.param ? "under_tls" : "in_the_clear"; });
+
+/// What each member says to each other one goes by a proxy: C-Raft's connections carry messages in one direction.
+class network {
+public:
+    network(group_server& g, std::uint64_t seed) {
+        for (std::size_t from = 0; from < size; ++from) {
+            for (std::size_t to = 0; to < size; ++to) {
+                if (from == to) continue;
+                auto made = std::make_unique<proxy>(g.places()[to], ++seed);
+                g.route(from, to, made->place());
+                between_[{from, to}] = std::move(made);
+            }
+        }
+    }
+    proxy& link(std::size_t from, std::size_t to) { return *between_.at({from, to}); }
+    void hold_from(std::size_t from, bool on) {
+        for (auto& [pair, by] : between_) {
+            if (pair.first == from) by->hold(on);
+        }
+    }
+    void hold_to(std::size_t to, bool on) {
+        for (auto& [pair, by] : between_) {
+            if (pair.second == to) by->hold(on);
+        }
+    }
+    template <class F>
+    void each(F&& what) {
+        for (auto& [pair, by] : between_) what(*by);
+    }
+
+private:
+    std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<proxy>> between_;
+};
+
+TEST_P(group_network, members_that_hear_or_are_heard_by_none_change_nothing) {
+    group_server g{size, 0, files()};
+    network all{g, 40};
+    g.start();
+    siege clients{g.address(), 41, g.tls()};
+    support::random dice{41};
+    const std::size_t rounds = support::rounds(8);
+    for (std::size_t i = 0; i < rounds; ++i) {
+        clients.let_commit(10);
+        // The leader more often than the others.
+        const std::size_t whom = dice.one_in(3) ? dice.below(size) : g.leader();
+        const bool deaf = i % 3 != 0, dumb = i % 3 != 1;
+        if (dumb) all.hold_from(whom, true);
+        if (deaf) all.hold_to(whom, true);
+        clients.let_commit(10);  // by the other two
+        // What was held comes late, or never.
+        const bool never = dice.one_in(2);
+        all.each([never](proxy& p) {
+            if (never) p.cut();
+            p.hold(false);
+        });
+    }
+    clients.let_commit(10);
+    EXPECT_EQ(clients.judge(g.address()), "");
+}
+
+TEST_P(group_network, links_of_any_pair_are_silent_late_and_cut) {
+    group_server g{size, 0, files()};
+    network all{g, 50};
+    g.start();
+    siege clients{g.address(), 51, g.tls()};
+    support::random dice{51};
+    const std::size_t rounds = support::rounds(8);
+    for (std::size_t i = 0; i < rounds; ++i) {
+        all.each([&dice](proxy& p) { p.disturb(dice.one_in(2)); });
+        const std::size_t from = dice.below(size), to = (from + 1 + dice.below(size - 1)) % size;
+        all.link(from, to).hold(true);
+        clients.let_commit(10);
+        if (dice.one_in(2)) all.each([&dice](proxy& p) { dice.one_in(2) ? p.cut() : void(); });
+        clients.let_commit(10);
+        all.link(from, to).hold(false);
+    }
+    all.each([](proxy& p) { p.disturb(false); });
+    clients.let_commit(10);
+    EXPECT_EQ(clients.judge(g.address()), "");
+}
+
+/// Leaders that nobody hears, and who hear nobody, are replaced, and asked on meanwhile.
+std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
+    group_server g{size, static_cast<int>(with), files};
+    network all{g, 60};
+    g.start();
+    siege clients{g.address(), 61, g.tls()};
+    for (int i = 0; i < 3; ++i) {
+        clients.let_commit(10);
+        const std::size_t alone = g.leader();
+        all.hold_from(alone, true);
+        all.hold_to(alone, true);
+        until([&] {
+            return std::ranges::any_of(
+                cluster::ask_group(g.places(), 2000ms, g.tls()).members,
+                [&](const cluster::member_facts& m) { return m.address != g.places()[alone] && m.state == "leader"; });
+        });
+        clients.let_commit(10);
+        all.each([](proxy& p) {
+            p.cut();
+            p.hold(false);
+        });
+    }
+    clients.let_commit(10);
+    return clients.judge(g.address());
+}
+
+TEST_P(group_network, leaders_that_are_alone_are_replaced_and_mislead_nobody) {
+    EXPECT_EQ(lone_leaders(fault::none, files()), "");
+}
+// The test above would notice.
+TEST_P(group_network, leaders_that_answer_before_a_majority_has_it_are_caught) {
+    EXPECT_NE(lone_leaders(fault::early_answer, files()), "");
+}
+
+/// Ends one, and starts it on a slow disk.
+void slow_down(group_server& g, std::size_t i, std::chrono::milliseconds by) {
+    g.at(i).end();
+    g.delay_disk(i, by);
+    g.start_one(i);
+}
+
+// Longer than a leader may be silent, and than a program waits for one that says nothing: heartbeats and signs of life
+// keep both waiting.
+TEST(group_disk, disks_that_take_longer_than_anybody_may_be_silent_are_waited_for) {
+    const support::watchdog guard{"slow_disks", 100s};
+    group_server g{size};
+    g.start();
+    for (std::size_t i = 0; i < size; ++i) slow_down(g, i, 1500ms);
+    const auto e = engine_at(g.address(), {});
+    std::chrono::steady_clock::duration took{};
+    // On a busy machine a leader may be silent for want of a processor, but not each time.
+    until([&] {
+        const auto begun = std::chrono::steady_clock::now();
+        const bool good = put(*e, "o1", "x");
+        took = std::chrono::steady_clock::now() - begun;
+        return good;
+    });
+    EXPECT_GE(took, cluster::backend::group::silence);
+    EXPECT_EQ(look(*e, "o1"), "x");
+}
+
+TEST(group_disk, one_slow_disk_of_three_holds_nobody_up_and_loses_nothing) {
+    const support::watchdog guard{"one_slow_disk", 100s};
+    group_server g{size};
+    g.start();
+    siege clients{g.address(), 70};
+    const std::size_t slow = g.leader(), other = (slow + 1) % size;
+    slow_down(g, slow, 250ms);
+    clients.let_commit(40);
+    g.at(slow).end();
+    clients.let_commit(20);
+    g.start_one(slow);
+    clients.let_commit(20);
+    // Now it is needed: what it has said that it has is all there is beside the third one's.
+    g.at(other).end();
+    clients.let_commit(4);
+    g.start_one(other);
+    clients.let_commit(10);
+    EXPECT_EQ(clients.judge(g.address()), "");
+}
+
+}  // namespace

@@ -1,0 +1,154 @@
+// The port of a member, whoever comes: bytes that are none, handshakes that do not go on, more connections than it lets
+// wait. They end within a bounded time, and programs do not notice.
+#include <sys/resource.h>
+
+#include <deque>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/member.hpp>
+
+#include "cluster/engines/secured_group.hpp"
+#include "cluster/engines/siege.hpp"
+#include "cluster/stranger.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using namespace std::chrono_literals;
+namespace group = cluster::backend::group;
+using strangers::stranger;
+
+class group_strangers : public ::testing::TestWithParam<bool> {
+protected:
+    [[nodiscard]] static cluster::testing::group_tls files() { return {GetParam() ? ours().folder : ""}; }
+    support::watchdog guard_{"group_strangers", 100s};
+};
+
+INSTANTIATE_TEST_SUITE_P(, group_strangers, ::testing::Bool(),
+                         [](const auto& named) { return named.param ? "under_tls" : "in_the_clear"; });
+
+std::uint64_t turned_away(const group_server& g) {
+    const auto facts = cluster::ask_group(g.places(), 5000ms, g.tls());
+    return facts.members.empty() ? 0 : facts.members[0].turned_away;
+}
+
+long resident_kib(pid_t p) {
+    std::ifstream from{"/proc/" + std::to_string(p) + "/status"};
+    for (std::string word; from >> word;) {
+        long kib = 0;
+        if (word == "VmRSS:" && from >> kib) return kib;
+    }
+    return 0;
+}
+
+TEST_P(group_strangers, silent_ones_end_and_make_room) {
+    group_server g{1, 0, files()};
+    g.start();
+    siege all{g.address(), 31, g.tls()};
+    all.let_commit(20);
+    const std::uint64_t before = turned_away(g);
+    std::vector<stranger> silent;
+    // More than may wait, and than the kernel keeps for it.
+    for (int i = 0; i < 600; ++i) silent.push_back(stranger::that_calls(port_of(g.places()[0])));
+    all.let_commit(20);
+    for (stranger& s : silent) EXPECT_EQ(s.hear(), "");
+    until([&] { return turned_away(g) >= before + 600; });
+    all.let_commit(20);
+    EXPECT_EQ(all.judge(g.address()), "");
+    await_line(g, 0, "had to make room for others");
+}
+
+TEST_P(group_strangers, slow_ones_are_given_up) {
+    group_server g{1, 0, files()};
+    g.start();
+    siege all{g.address(), 32, g.tls()};
+    // The beginning of something, and no more: a hello, or a handshake that is a whole record, or a part of one.
+    const std::string record{"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11};
+    std::vector<stranger> slow;
+    for (const std::string& bytes :
+         {hello_of(group::speaker::program).substr(0, 20), record, record.substr(0, 3), std::string{"\x16\x03"}}) {
+        slow.push_back(stranger::that_calls(port_of(g.places()[0])));
+        slow.back().say(bytes);
+    }
+    all.let_commit(20);
+    for (stranger& s : slow) static_cast<void>(s.hear());
+    await_line(g, 0, "has not said who it is within 2000 ms");
+    all.let_commit(20);
+    EXPECT_EQ(all.judge(g.address()), "");
+}
+
+/// Some bytes that a stranger may say: a hello, a request, or what is neither, and in most cases not whole.
+std::string some_bytes(support::random& dice) {
+    std::string bytes;
+    switch (dice.below(4)) {
+        case 0: bytes = hello_of(group::speaker::program); break;
+        case 1: bytes = hello_of(static_cast<group::speaker>(dice.below(5))); break;
+        case 2:
+            bytes = hello_of(group::speaker::program) + group::frame(group::question::status, group::nothing{});
+            break;
+        default:
+            bytes = std::string{"\x16\x03\x01", 3};
+            for (std::uint64_t n = dice.below(600); n > 0; --n) bytes.push_back(static_cast<char>(dice.below(256)));
+    }
+    for (std::uint64_t n = dice.below(4); n > 0 && !bytes.empty(); --n)
+        bytes[dice.below(bytes.size())] = static_cast<char>(dice.below(256));
+    if (dice.one_in(3)) bytes.resize(dice.below(bytes.size() + 1));
+    return bytes;
+}
+
+TEST_P(group_strangers, any_bytes_end_their_connection_and_nothing_else) {
+    group_server g{1, 0, files()};
+    g.start();
+    siege all{g.address(), 33, g.tls()};
+    all.let_commit(20);
+    const long before = resident_kib(g.at(0).id());
+    support::random dice{33};
+    const std::size_t rounds = support::rounds(400);
+    std::deque<stranger> open;
+    for (std::size_t i = 0; i < rounds; ++i) {
+        open.push_back(stranger::that_calls(port_of(g.places()[0])));
+        stranger& one = open.back();
+        // Half of those who have a certificate use it: what they say is under TLS, and no better.
+        if (GetParam() && dice.one_in(2) && !one.encrypt(ours().program())) continue;
+        const std::string bytes = some_bytes(dice);
+        const std::size_t cut = dice.below(bytes.size() + 1);
+        one.say(bytes.substr(0, cut));
+        one.say(bytes.substr(cut));
+        if (dice.one_in(2)) open.pop_back();
+        if (open.size() > 100) open.pop_front();
+    }
+    all.let_commit(20);
+    EXPECT_FALSE(g.at(0).has_ended()) << whole(g.log_of(0));
+    open.clear();
+    EXPECT_EQ(all.judge(g.address()), "");
+    const long grown = resident_kib(g.at(0).id()) - before;
+    std::printf("%ld KiB more than before\n", grown);
+#if !defined(TUTTI_SANITIZED)  // a sanitizer keeps what is freed
+    EXPECT_LT(grown, 64 * 1024) << "KiB for strangers that have gone";
+#endif
+    // And not a line for each of them.
+    const std::string log = whole(g.log_of(0));
+    EXPECT_LT(std::ranges::count(log, '\n'), 40) << log;
+}
+
+// Who calls itself neither a member nor a program is neither.
+TEST_P(group_strangers, nobody_is_taken_for_a_member_by_an_unknown_word) {
+    group_server g{1, 0, files()};
+    g.start();
+    stranger one = stranger::that_calls(port_of(g.places()[0]));
+    if (GetParam()) {
+        ASSERT_TRUE(one.encrypt(ours().program()));
+    }
+    one.say(hello_of(static_cast<group::speaker>(3)));
+    EXPECT_EQ(one.hear(), "");
+    await_line(g, 0, "speaks like no member and no program");
+}
+
+}  // namespace

@@ -1,0 +1,333 @@
+// Groups under TLS as real processes: members and programs that belong together, and who is refused, with what words.
+#include <ifaddrs.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/member.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/certificates.hpp"
+#include "cluster/engines/secured_group.hpp"
+#include "cluster/engines/siege.hpp"
+#include "cluster/stranger.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+#include "wire/fault.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using namespace std::chrono_literals;
+namespace backend = cluster::backend;
+using backend::group::link;
+using strangers::certificates;
+using strangers::strange_listener;
+using strangers::stranger;
+
+class group_tls : public ::testing::Test {
+protected:
+    support::watchdog guard_{"group_tls", 100s};
+};
+
+// ---- those that belong together
+
+TEST_F(group_tls, members_and_programs_work_as_in_the_clear) {
+    group_server g{3, 0, {ours().folder}};
+    g.start();
+    siege all{g.address(), 21, g.tls()};
+    for (std::size_t i = 0; i < support::rounds(2); ++i) {
+        all.let_commit(40);
+        g.at(g.leader()).end();
+        all.let_commit(40);  // by the others
+        g.start();
+    }
+    // A member that comes gets all that there is.
+    const std::string files = ours().sign("member-3", "subjectAltName=DNS:member.tutti");
+    g.add();
+    all.let_commit(40);
+    EXPECT_EQ(all.judge(g.address()), "");
+    const auto facts = cluster::ask_group(g.places(), 2000ms, g.tls());
+    EXPECT_EQ(facts.members.size(), 4u);
+    for (const cluster::member_facts& m : facts.members) EXPECT_EQ(m.trouble, "") << m.address;
+}
+
+// A record of TLS holds 16 KiB, a local socket some hundreds: what is larger takes many turns in both directions.
+TEST_F(group_tls, what_is_large_arrives_whole) {
+    group_server g{2, 0, {ours().folder}};
+    g.start();
+    const auto e = engine_at(g.address(), g.tls());
+    const std::string large(backend::group::most_commit_bytes - 100, 'x');
+    for (int i = 0; i < 8; ++i) until([&] { return put(*e, "o" + std::to_string(i % 2), large); });
+    EXPECT_EQ(look(*e, "o0"), large);
+    const auto equal = [&] {
+        const auto facts = cluster::ask_group(g.places(), 2000ms, g.tls()).members;
+        return facts.size() == 2 && facts[0].version == facts[1].version && facts[0].bytes == facts[1].bytes;
+    };
+    until(equal);
+    g.add();  // by a snapshot, in pieces
+    until([&] {
+        const auto facts = cluster::ask_group(g.places(), 2000ms, g.tls()).members;
+        return facts.size() == 3 && facts[0].bytes == facts[2].bytes;
+    });
+}
+
+TEST_F(group_tls, members_listen_beyond_loopback) {
+    std::string host;
+    ifaddrs* all = nullptr;
+    ASSERT_EQ(::getifaddrs(&all), 0);
+    for (const ifaddrs* i = all; i != nullptr; i = i->ifa_next) {
+        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
+        char text[INET_ADDRSTRLEN];
+        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr, text, sizeof text);
+        if (!std::string_view{text}.starts_with("127.")) host = text;
+    }
+    ::freeifaddrs(all);
+    const std::string somewhere = (host.empty() ? "192.0.2.1" : host) + ":" + std::to_string(cli::free_port());
+    cluster::member_options how;
+    how.folder = ours().folder + "/beyond";
+    how.address = somewhere;
+    how.founds = true;
+    const auto refused = [&how] {
+        try {
+            const cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+        } catch (const cluster::member_error& e) {
+            return std::string{e.what()};
+        }
+        return std::string{};
+    };
+    EXPECT_SAYS(refused(), "is beyond loopback, where nothing goes unencrypted");
+    EXPECT_SAYS(refused(), "--certificate");
+    EXPECT_SAYS(why_not(engine_options_of("tutti://" + somewhere, {})), "is beyond loopback");
+    EXPECT_SAYS(why_not(engine_options_of("redis://127.0.0.1:6379", ours().options(ours().program()))),
+                "is spoken to in the clear");
+    how.tls = ours().options(ours().program());
+    EXPECT_SAYS(refused(), "is made for program.tutti, and must be made for member.tutti");
+    how.tls = ours().options(ours().member(0));
+    how.group_name = "bank";
+    EXPECT_SAYS(refused(), "must be made for member.bank");
+    how.group_name = "tutti";
+    how.address = "0.0.0.0:7001";
+    EXPECT_SAYS(refused(), "a number that others reach it by");
+    if (host.empty()) GTEST_SKIP() << "this machine has no address beyond loopback";
+    how.address = somewhere;
+    {
+        cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+        std::thread runs{[&] { one.run(); }};
+        const auto e = engine_at("tutti://" + somewhere, ours().options(ours().program()));
+        EXPECT_TRUE(put(*e, "o1", "x"));
+        one.stop();
+        runs.join();
+    }
+    how.address.clear();
+    how.tls = {};
+    EXPECT_SAYS(refused(), "is beyond loopback") << "it has been there under TLS, and is not in the clear now";
+}
+
+// ---- who may do what
+
+TEST_F(group_tls, a_programs_certificate_does_not_change_who_the_members_are) {
+    group_server g{1, 0, {ours().folder}};
+    g.start();
+    const std::size_t second = g.add();
+    std::uint64_t id = 0;
+    for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms, g.tls()).members) {
+        if (m.address == g.places()[second]) id = m.id;
+    }
+    std::string why;
+    try {
+        cluster::remove_member(g.places(), id, 20s, g.tls());
+    } catch (const cluster::member_error& e) {
+        why = e.what();
+    }
+    EXPECT_SAYS(why, "with the certificate of a member, made for member.tutti");
+    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms, g.tls()).members.size(), 2u);
+    cluster::remove_member(g.places(), id, 20s, ours().options(ours().member(0)));
+    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms, g.tls()).members.size(), 1u);
+}
+
+/// Whether a member of the group welcomes who calls it with these files, or none, and says hello as `who`. If not, it
+/// says so to the operator.
+bool welcomes(const group_server& g, const std::string& files, backend::group::speaker who, const std::string& says) {
+    const auto facts = cluster::ask_group(g.places(), 5000ms, g.tls()).members;
+    const std::uint64_t id = facts.empty() ? 0 : facts[0].id;
+    std::string told;
+    {
+        stranger one = stranger::that_calls(port_of(g.places()[0]));
+        if (one.encrypt(files)) {
+            one.say(hello_of(who, id));
+            told = one.hear(1);
+        }
+    }
+    backend::group::welcome w;
+    if (told.size() > 4 && wire::decode(std::string_view{told}.substr(4), w) && w.refused == 0) return true;
+    await_line(g, 0, says);
+    return false;
+}
+
+/// What is wrong with how a group refuses those that it must not let in; empty: nothing.
+std::string lets_in(wire::fault with) {
+    group_server g{1, 0, {ours().folder, static_cast<int>(with)}};
+    g.start();
+    using enum backend::group::speaker;
+    if (!welcomes(g, ours().program(), program, "")) return "a program is refused";
+    if (!welcomes(g, ours().member(1), program, "")) return "a member that asks as a program is refused";
+    const struct {
+        std::string files;
+        backend::group::speaker who;
+        const char* says;
+    } all[] = {
+        {ours().program(), member, "is made for program.tutti, and a member's must be made for member.tutti"},
+        {ours().sign("node", "subjectAltName=DNS:node-0.tutti"), program,
+         "is made for node-0.tutti, and a program's must be made for program.tutti"},
+        {ours().sign("bank", "subjectAltName=DNS:member.bank"), member, "is made for member.bank"},
+        {ours().sign("stars", "subjectAltName=DNS:*.tutti"), program, "is made for *.tutti"},
+        {theirs().member(0), member, "shows a certificate that is refused"},
+        {ours().sign_expired("old", "program.tutti"), program, "has expired"},
+        {"", program, "peer did not return a certificate"},
+    };
+    for (const auto& one : all) {
+        if (welcomes(g, one.files, one.who, one.says)) return "it lets in who must be refused: " + one.files;
+    }
+    const auto e = engine_at(g.address(), g.tls());
+    return put(*e, "o1", "x") ? "" : "it has taken harm";
+}
+
+TEST_F(group_tls, whoever_has_no_certificate_for_what_it_is_gets_refused) { EXPECT_EQ(lets_in(wire::fault::none), ""); }
+TEST_F(group_tls, members_that_look_at_no_name_are_caught) { EXPECT_NE(lets_in(wire::fault::no_name_check), ""); }
+TEST_F(group_tls, members_that_ask_no_authority_are_caught) { EXPECT_NE(lets_in(wire::fault::no_authority_check), ""); }
+
+TEST_F(group_tls, whoever_answers_must_be_a_member) {
+    const auto why = [](const std::string& files) {
+        const int port = cli::free_port();
+        strange_listener at{port};
+        std::thread called{[&] {
+            stranger one = at.accept();
+            if (one.encrypt(files, false)) one.hear();
+        }};
+        std::string said;
+        const auto how =
+            backend::group::credentials::of(tls_of(ours().options(ours().program())), backend::group::speaker::program);
+        EXPECT_EQ(link::open("127.0.0.1:" + std::to_string(port), 0, link::clock::now() + 5s, said, how.get()),
+                  nullptr);
+        called.join();
+        return said;
+    };
+    EXPECT_SAYS(why(ours().program()), "is made for program.tutti, and not for member.tutti");
+    EXPECT_SAYS(why(theirs().member(0)), "shows a certificate that is refused");
+    EXPECT_SAYS(why(ours().sign_expired("older", "member.tutti")), "has expired");
+    EXPECT_SAYS(why(ours().member(0)), "said nothing") << "this one is right, but is no member";
+}
+
+TEST_F(group_tls, a_member_of_another_authority_does_not_join) {
+    group_server g{1, 0, {ours().folder}};
+    g.start();
+    EXPECT_SAYS(why_not(engine_options_of(g.address(), theirs().options(theirs().program()))),
+                "shows a certificate that is refused");
+    cluster::member_options how;
+    how.folder = ours().folder + "/joins";
+    how.address = "127.0.0.1:" + std::to_string(cli::free_port());
+    how.joins = g.places();
+    how.tls = theirs().options(theirs().member(1));
+    std::string why;
+    try {
+        const cluster::member one{how, [](cluster::member::weight, const std::string&) {}};
+    } catch (const cluster::member_error& e) {
+        why = e.what();
+    }
+    EXPECT_SAYS(why, "shows a certificate that is refused");
+    await_line(g, 0, "refuses the certificate that it was shown");
+}
+
+// ---- one side in the clear
+
+TEST_F(group_tls, who_is_in_the_clear_and_who_is_not_both_say_so) {
+    group_server secured{1, 0, {ours().folder}}, clear{1};
+    secured.start();
+    clear.start();
+    EXPECT_SAYS(why_not(engine_options_of(secured.address(), {})), "speaks TLS, and this side does not: give");
+    await_line(secured, 0, "a connection from 127.0.0.1 speaks no TLS: give it a certificate");
+    EXPECT_SAYS(why_not(engine_options_of(clear.address(), secured.tls())), "speaks no TLS: give it a certificate");
+    await_line(clear, 0, "a connection from 127.0.0.1 speaks TLS, and this side does not: give");
+    // What a stranger in the clear hears is an alert of TLS.
+    stranger one = stranger::that_calls(port_of(secured.places()[0]));
+    one.say(hello_of(backend::group::speaker::member));
+    EXPECT_EQ(one.hear(), wire::alert_in_the_clear());
+}
+
+TEST_F(group_tls, a_member_that_is_started_without_its_certificate_is_told) {
+    group_server g{3, 0, {ours().folder}};
+    g.start();
+    const std::size_t follows = (g.leader() + 1) % 3;
+    siege all{g.address(), 22, g.tls()};
+    g.at(follows).end();
+    g.start_one(follows, "");
+    // Whom it calls, and who calls it.
+    await_line(g, follows, g.places()[(follows + 1) % 3] + " speaks TLS, and this side does not");
+    await_line(g, follows, "a connection from 127.0.0.1 speaks TLS, and this side does not");
+    all.let_commit(40);
+    g.at(follows).end();
+    g.start_one(follows);
+    all.let_commit(40);
+    EXPECT_EQ(all.judge(g.address()), "");
+}
+
+// ---- files that change
+
+std::string copy_of(const std::string& from, const std::string& to) {
+    for (const char* const end : {".pem", ".key"}) {
+        std::filesystem::copy_file(from + end, to + end + ".new", std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::rename(to + end + ".new", to + end);
+    }
+    return to;
+}
+
+TEST_F(group_tls, files_that_change_are_used_by_the_next_connection) {
+    const certificates mine{"tls-changing", "tutti", "member"};
+    group_server g{1, 0, {mine.folder}};
+    g.start();
+    const auto e = engine_at(g.address(), g.tls());
+    ASSERT_TRUE(put(*e, "o1", "x"));
+    const auto shown = [&] {
+        stranger one = stranger::that_calls(port_of(g.places()[0]));
+        return one.encrypt(mine.program()) ? one.names_of_other() : std::string{"nothing"};
+    };
+    EXPECT_EQ(shown(), "member.tutti");
+    const std::string fresh = mine.sign("fresh", "subjectAltName=DNS:member.tutti,DNS:fresh.tutti");
+    copy_of(fresh, mine.member(0));
+    EXPECT_EQ(shown(), "member.tutti, fresh.tutti");
+    // A key that is of no certificate: what was good goes on, and the operator is told.
+    std::ofstream{mine.member(0) + ".key"} << "no key";
+    EXPECT_EQ(shown(), "member.tutti, fresh.tutti");
+    await_line(g, 0, "files that have changed are not in use");
+    EXPECT_TRUE(put(*e, "o1", "y"));
+    copy_of(mine.sign("freshest", "subjectAltName=DNS:member.tutti,DNS:freshest.tutti"), mine.member(0));
+    EXPECT_EQ(shown(), "member.tutti, freshest.tutti");
+}
+
+TEST_F(group_tls, a_program_uses_new_files_when_it_connects_again) {
+    const certificates mine{"tls-renewed", "tutti", "member"};
+    const std::string files = copy_of(mine.program(), mine.folder + "/renewed");
+    group_server g{1, 0, {mine.folder}};
+    g.start();
+    const auto e = engine_at(g.address(), mine.options(files));
+    ASSERT_TRUE(put(*e, "o1", "x"));
+    // What it has read is over by now, and would be refused.
+    const std::string old = mine.sign_expired("over", "program.tutti");
+    g.at(0).end();
+    copy_of(old, files);
+    g.start_one(0);
+    until([&] { return put(*e, "o1", "y"); });  // by the files before, which are not over
+    copy_of(mine.sign("program-fresh", "subjectAltName=DNS:program.tutti"), files);
+    g.at(0).end();
+    g.start_one(0);
+    until([&] { return put(*e, "o1", "z"); });
+    EXPECT_EQ(look(*e, "o1"), "z");
+}
+
+}  // namespace

@@ -1,0 +1,111 @@
+// What tests of groups under TLS have in common.
+#pragma once
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/node.hpp>
+
+#include "cli/port.hpp"
+#include "cluster/backend/address.hpp"
+#include "cluster/backend/group_link.hpp"
+#include "cluster/certificates.hpp"
+#include "cluster/engine_settings.hpp"
+#include "cluster/engines/servers.hpp"
+
+#define EXPECT_SAYS(text, part) EXPECT_PRED_FORMAT2(::tutti::cluster::testing::says, text, part)
+
+namespace tutti::cluster::testing {
+
+inline ::testing::AssertionResult says(const char*, const char*, const std::string& text, const std::string& part) {
+    if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << "'" << part << "' is missing: " << text;
+}
+
+/// An authority with members and a program; and another one with the same names.
+inline const strangers::certificates& ours() {
+    static const strangers::certificates all{"tls-group", "tutti", "member"};
+    return all;
+}
+inline const strangers::certificates& theirs() {
+    static const strangers::certificates all{"tls-other-group", "tutti", "member"};
+    return all;
+}
+
+inline std::string whole(const std::string& file) {
+    std::ostringstream all;
+    all << std::ifstream{file}.rdbuf();
+    return all.str();
+}
+
+template <class Test>
+void until(Test&& test) {
+    while (!test()) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+}
+
+/// Of what a member says.
+inline void await_line(const group_server& g, std::size_t i, const std::string& part) {
+    until([&] { return whole(g.log_of(i)).find(part) != std::string::npos; });
+}
+
+inline int port_of(const std::string& place) { return std::stoi(place.substr(place.rfind(':') + 1)); }
+
+inline engine_options engine_options_of(const std::string& address, const tls_options& tls) {
+    engine_options how;
+    how.address = address;
+    how.prefix = "g";
+    how.patience = std::chrono::seconds{20};
+    how.tls = tls;
+    return how;
+}
+
+inline backend::group::tls_settings tls_of(const tls_options& tls) {
+    return settings_of(engine_options_of("", tls)).tls;
+}
+
+inline std::unique_ptr<backend::engine> engine_at(const std::string& address, const tls_options& tls) {
+    return backend::open_engine(address, settings_of(engine_options_of(address, tls)));
+}
+
+/// What a program is told that cannot use an engine; empty: it can.
+inline std::string why_not(engine_options how) {
+    how.patience = std::chrono::milliseconds{1500};
+    try {
+        const node here{how};
+    } catch (const connection_error& e) {
+        return e.what();
+    }
+    return {};
+}
+
+inline bool put(backend::engine& e, const std::string& k, const std::string& bytes) {
+    const backend::write w{k, true, bytes};
+    backend::request r;
+    r.writes = {&w, 1};
+    e.commit(r);
+    return r.said == backend::verdict::good;
+}
+
+inline std::string look(backend::engine& e, const std::string& k) {
+    backend::snapshot any;
+    std::vector<backend::record> found;
+    if (e.get(any, backend::freshness::now, {}, {&k, 1}, found) != backend::verdict::good)
+        throw std::runtime_error{"it cannot be read"};
+    return found.front().bytes;
+}
+
+/// As a program would say it, or a member that wants the one with that number.
+inline std::string hello_of(backend::group::speaker who, std::uint64_t wanted = 0) {
+    backend::group::hello all;
+    all.who = who;
+    all.self = 7;
+    all.wanted = wanted;
+    return wire::encode(all);
+}
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,137 @@
+// A turn on the processor that is longer for a transaction: long enough for a short one, no longer than it says, and
+// paid for. In a guest with one processor that counts instructions in the place of time (QEMU's -icount), so that none
+// of it depends on what else this machine does.
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <vector>
+
+#include "kernel/member.hpp"
+#include "kernel/sharing.hpp"
+
+namespace kernel_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// By no thread's turn here, and by every thread's absence: a tick of the kernel is 4 ms.
+constexpr auto away = 1ms;
+
+class extension : public testing::Test {
+    void SetUp() override {
+        if (std::getenv("TUTTI_TEST_ICOUNT") == nullptr)
+            GTEST_SKIP() << "this machine does not count instructions as time";
+    }
+};
+
+void compute_for(std::chrono::nanoseconds time) {
+    const moment until = now() + time;
+    while (now() < until) asm volatile("");
+}
+
+struct seen {
+    unsigned transactions = 0, left_inside = 0, paid_back = 0;
+    __u64 extended = 0;
+};
+
+/// One transaction after the other, nearly all the time.
+seen run_transactions(const device& d, const std::atomic<bool>& stop) {
+    const member me{d};
+    seen s;
+    for (__u64 n = 1; !stop; ++n) {
+        const __u64 extended = read_once(me.entry().extended);
+        me.begin(n);
+        const moment begin = now();
+        compute_for(15us);
+        const moment end = now();
+        me.end();
+        s.left_inside += end - begin > away;
+        s.paid_back += read_once(me.entry().extended) != extended && now() - end > away;
+        ++s.transactions;
+    }
+    s.extended = read_once(me.entry().extended);
+    return s;
+}
+
+// Without it all but few turns end inside of one.
+TEST_F(extension, is_enough_for_a_short_transaction) {
+    const device d;
+    seen s;
+    share(500ms, [&](const std::atomic<bool>& stop) { s = run_transactions(d, stop); }, spin);
+    EXPECT_GT(s.transactions, 10'000u);
+    EXPECT_GT(s.extended, 30u);
+    EXPECT_LE(s.left_inside * 10, s.extended);
+    EXPECT_GE(s.paid_back * 10, s.extended * 8) << "at the end of the transaction the other one has its turn";
+}
+
+TEST_F(extension, gains_nothing) {
+    const device d;
+    std::chrono::nanoseconds longest{0};
+    __u64 extended = 0;
+    const double part = share(
+        800ms,
+        [&](const std::atomic<bool>& stop) {
+            const member me{d};
+            me.begin(1);
+            spin(stop);
+            extended = read_once(me.entry().extended);
+        },
+        [&](const std::atomic<bool>& stop) {
+            for (moment last = now(); !stop; last = now()) {
+                relax();
+                longest = std::max<std::chrono::nanoseconds>(longest, now() - last);
+            }
+        });
+    EXPECT_GT(extended, 30u);
+    EXPECT_GT(part, 0.45);
+    EXPECT_LT(part, 0.55);
+    // Two ticks, and what is more than that.
+    EXPECT_LT(longest, 8ms + 2 * std::chrono::nanoseconds{TUTTI_LONGER_NS});
+}
+
+// It cannot be known in time that the interrupt has woken somebody who comes first.
+TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
+    const device d;
+    std::vector<std::chrono::nanoseconds> late;
+    __u64 extended = 0;
+    share(
+        300ms,
+        [&](const std::atomic<bool>& stop) {
+            const member me{d};
+            me.begin(1);
+            spin(stop);
+            extended = read_once(me.entry().extended);
+        },
+        [&](const std::atomic<bool>& stop) {
+            const sched_param first{.sched_priority = 50};
+            ASSERT_EQ(::sched_setscheduler(0, SCHED_FIFO, &first), 0);
+            while (!stop) {
+                const moment due = now() + 700us;
+                std::this_thread::sleep_until(due);
+                late.push_back(now() - due);
+            }
+        });
+    ASSERT_GT(late.size(), 200u);
+    EXPECT_GT(extended, 100u);
+    EXPECT_LT(*std::ranges::max_element(late), std::chrono::nanoseconds{TUTTI_LONGER_NS} + 60us);
+}
+
+// Nothing is put off for a thread that has no transaction, or had one.
+TEST_F(extension, is_for_transactions_alone) {
+    const device d;
+    __u64 extended = 0;
+    share(
+        300ms,
+        [&](const std::atomic<bool>& stop) {
+            const member me{d};
+            me.begin(1);
+            me.end();
+            spin(stop);
+            extended = read_once(me.entry().extended);
+        },
+        spin);
+    EXPECT_EQ(extended, 0u);
+}
+
+}  // namespace
+}  // namespace kernel_test

@@ -1,0 +1,138 @@
+// What workers do while nothing is ready. Catches work that waits although a worker does something else meanwhile, or
+// sleeps, and one that is told of it in vain.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "preempt/scheduler.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Something else to do, that a test describes.
+struct pastime_of_test {
+    std::function<bool(const std::function<bool()>& is_wanted, base::deadline until)> spends;
+    std::function<void()> recalls = [] {};
+
+    pastime for_options() {
+        return {
+            this,
+            [](void* self, const std::atomic<std::uint32_t>& bell, std::uint32_t seen, base::deadline until) noexcept {
+                return static_cast<pastime_of_test*>(self)->spends([&] { return bell.load() != seen; }, until);
+            },
+            [](void* self) noexcept { static_cast<pastime_of_test*>(self)->recalls(); }};
+    }
+};
+
+struct counted {
+    std::atomic<int> runs{0};
+    static void run(void* of) noexcept { ++static_cast<counted*>(of)->runs; }
+};
+
+/// Does not end before another one has run.
+struct dependent {
+    std::atomic<int>& other;
+    std::atomic<bool> begun{false};
+    static void run(void* of) noexcept {
+        auto& self = *static_cast<dependent*>(of);
+        self.begun = true;
+        while (self.other.load() == 0) std::this_thread::yield();
+    }
+};
+
+void await(const std::atomic<int>& what) {
+    while (what.load() == 0) std::this_thread::yield();
+}
+
+TEST(pastime, is_left_for_work_even_in_its_sleep) {
+    const support::watchdog dog{"pastime"};
+    std::atomic<std::uint32_t> call{0};
+    std::atomic<int> spent{0};
+    pastime_of_test other;
+    other.recalls = [&] {
+        ++call;
+        call.notify_all();
+    };
+    other.spends = [&](const auto& is_wanted, base::deadline) {
+        ++spent;
+        const std::uint32_t before = call.load();
+        if (!is_wanted()) call.wait(before);
+        return true;
+    };
+    scheduler s{{.workers = 1, .idle = other.for_options()}};
+    await(spent);
+    counted work;
+    for (int i = 1; i <= 1000; ++i) {
+        ASSERT_TRUE(s.submit({counted::run, &work}));
+        while (work.runs.load() < i) std::this_thread::yield();
+    }
+    s.stop();
+}
+
+// The one that hands in is told; the other one is awake, and has to see what the first one cannot come to.
+TEST(pastime, is_left_by_whoever_is_awake_when_work_comes) {
+    const support::watchdog dog{"pastime"};
+    counted second;
+    dependent first{second.runs};
+    std::atomic<int> there{0};
+    std::atomic<bool> handed_in{false};
+    scheduler* all = nullptr;
+    std::atomic<bool> ready{false};
+    pastime_of_test other;
+    other.spends = [&](const auto& is_wanted, base::deadline) {
+        if (!ready.load()) {
+            std::this_thread::yield();
+            return true;
+        }
+        ++there;
+        while (there.load() < 2 && !is_wanted()) std::this_thread::yield();
+        if (!handed_in.exchange(true)) {
+            const work both[] = {{dependent::run, &first}, {counted::run, &second}};
+            EXPECT_EQ(all->submit(both, 1), 2U);
+        }
+        while (!is_wanted()) std::this_thread::yield();
+        return true;
+    };
+    scheduler s{{.workers = 2, .idle = other.for_options()}};
+    all = &s;
+    ready = true;
+    await(second.runs);
+    EXPECT_TRUE(first.begun);
+    s.stop();
+}
+
+// It sleeps, so nobody tells it before `rouse` does.
+TEST(pastime, is_not_what_keeps_sleepers_from_work_for_ever) {
+    const support::watchdog dog{"pastime"};
+    counted second;
+    dependent first{second.runs};
+    scheduler* all = nullptr;
+    std::atomic<bool> ready{false}, taken{false};
+    pastime_of_test other;
+    other.spends = [&](const auto&, base::deadline) {
+        if (!ready.load() || taken.exchange(true)) return false;
+        std::this_thread::sleep_for(20ms);  // the other one is asleep by then
+        const work both[] = {{dependent::run, &first}, {counted::run, &second}};
+        EXPECT_EQ(all->submit(both, 1), 2U);
+        return true;
+    };
+    scheduler s{{.workers = 2, .idle = other.for_options()}};
+    all = &s;
+    std::this_thread::sleep_for(20ms);
+    ready = true;
+    s.rouse();  // an idle one comes, for its pastime
+    while (!first.begun.load()) std::this_thread::yield();
+    s.rouse();
+    await(second.runs);
+    s.stop();
+}
+
+}  // namespace
+}  // namespace tutti::preempt

@@ -1,0 +1,212 @@
+// Workers that take the I/O thread's place while calls are brief. Catches a call that keeps other clients waiting
+// because it was thought to be brief, and what is lost when a client or the server goes while a worker is at it.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "server/bank.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Longer than anything here takes, also on a machine that is busy; a server that hangs fails a test then.
+constexpr auto patience = 20s;
+
+/// A server with a procedure that is brief, or not over before it is let go, as its argument says.
+class unlike_itself {
+public:
+    explicit unlike_itself(settings how = {}, std::chrono::milliseconds time_limit = {}) : service_{prepared(how)} {
+        service_.procedures().add("act", {.priority = 3, .time_limit = time_limit}, [this](int lasts) {
+            if (lasts == 0) return;
+            ++acting;
+            // In steps where it may be interrupted, and give way.
+            tutti::atomically([&](tutti::tx& t) {
+                while (!let_go_.load(std::memory_order_acquire)) static_cast<void>(read_.get(t));
+            });
+        });
+        service_.procedures().add("let_go", {.priority = 5}, [this] { let_go_.store(true); });
+        service_.start();
+    }
+    ~unlike_itself() {
+        let_go_.store(true);
+        service_.drain();
+    }
+
+    service* operator->() noexcept { return &service_; }
+    [[nodiscard]] std::uint16_t port() const noexcept { return service_.port(); }
+    void let_go() { let_go_.store(true); }
+
+    /// Until a worker does the I/O thread's part: a closed loop of brief calls, as many as it takes.
+    void see_a_stand_in(client& by) {
+        const std::size_t before = number_of(by({"INFO"}), "stand_ins");
+        const auto until = std::chrono::steady_clock::now() + patience;
+        do {
+            for (int i = 0; i < 100; ++i) ASSERT_EQ(by({"CALL", "act", "0"}), "OK");
+            ASSERT_LT(std::chrono::steady_clock::now(), until) << "no worker takes the I/O thread's place";
+        } while (number_of(by({"INFO"}), "stand_ins") < before + 50);
+    }
+
+    std::atomic<int> acting{0};
+
+private:
+    static settings prepared(settings how) {
+        how.port = 0;
+        if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
+        return how;
+    }
+    std::atomic<bool> let_go_{false};
+    tutti::var<long> read_{0};
+    service service_;
+};
+
+/// Whether it is answered in time.
+[[nodiscard]] bool answers(client& who, const std::vector<std::string>& words) {
+    who.send(words);
+    auto answered = std::async(std::launch::async, [&] { return who.receive(); });
+    return answered.wait_for(patience) == std::future_status::ready;
+}
+
+TEST(stand_in, answers_calls_and_is_counted) {
+    unlike_itself server{{.workers = 1}};
+    client one{server.port()}, other{server.port()};
+    server.see_a_stand_in(one);
+    EXPECT_EQ(other({"PING"}), "PONG");
+    EXPECT_EQ(other({"CALL", "act", "0"}), "OK");
+    EXPECT_EQ(other({"CALL", "act"}).substr(0, 9), "-ARGUMENT");
+    EXPECT_EQ(number_of(one({"INFO"}), "stand_ins_called_off"), number_of(other({"INFO"}), "stand_ins_called_off"));
+}
+
+// The one that was to be brief keeps the only worker, which had read it and left the I/O thread's place for it.
+TEST(stand_in, leaves_its_place_to_the_thread_when_a_call_lasts) {
+    unlike_itself server{{.workers = 1}};
+    client one{server.port()}, other{server.port()};
+    server.see_a_stand_in(one);
+    const std::size_t before = number_of(one({"INFO"}), "stand_ins_called_off");
+    one.send({"CALL", "act", "1"});
+    const bool answered = answers(other, {"PING"});
+    EXPECT_TRUE(answered) << "nobody reads while the worker is at it";
+    if (answered) {
+        while (server.acting.load() == 0) std::this_thread::sleep_for(1ms);
+        std::string info = other({"INFO"});
+        EXPECT_EQ(number_of(info, "running"), 1U);
+        while (number_of(info, "stand_ins_called_off") <= before) info = other({"INFO"});
+    }
+    server.let_go();
+    EXPECT_EQ(one.receive(), "OK");
+}
+
+// What is more urgent gets through, and a preemptive worker.
+TEST(stand_in, keeps_no_urgent_call_waiting) {
+    const bool preempts = std::getenv("TUTTI_TEST_THREADS") == nullptr;
+    unlike_itself server{{.workers = preempts ? 1U : 2U}};
+    client one{server.port()}, other{server.port()};
+    server.see_a_stand_in(one);
+    if (number_of(one({"INFO"}), "workers") != (preempts ? 1U : 2U)) GTEST_SKIP() << "another server preempts";
+    one.send({"CALL", "act", "1"});
+    while (server.acting.load() == 0) std::this_thread::sleep_for(1ms);
+    const bool answered = answers(other, {"CALL", "let_go"});
+    EXPECT_TRUE(answered);
+    server.let_go();
+    EXPECT_EQ(one.receive(), "OK");
+}
+
+TEST(stand_in, keeps_limits_of_time) {
+    unlike_itself server{{.workers = 1}, 50ms};
+    client one{server.port()};
+    server.see_a_stand_in(one);
+    EXPECT_EQ(one({"CALL", "act", "1"}).substr(0, 8), "-TIMEOUT");
+    EXPECT_EQ(one({"CALL", "act", "0"}), "OK");
+}
+
+// Reset while its call runs on the worker that read it.
+TEST(stand_in, lets_a_client_go_whose_call_lasts) {
+    unlike_itself server{{.workers = 1}};
+    client stays{server.port()};
+    server.see_a_stand_in(stays);
+    {
+        bare_socket goes{server.port()};
+        goes.send(wire({"CALL", "act", "1"}));
+        while (server.acting.load() == 0) std::this_thread::sleep_for(1ms);
+        goes.reset();
+    }
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (number_of(stays({"INFO"}), "connected_clients") != 1 && std::chrono::steady_clock::now() < until) {}
+    EXPECT_EQ(number_of(stays({"INFO"}), "connected_clients"), 1U);
+    server.let_go();
+    while (number_of(stays({"INFO"}), "running") != 0) {}
+    server.see_a_stand_in(stays);
+}
+
+TEST(stand_in, closes_clients_that_are_killed) {
+    unlike_itself server{{.workers = 1}};
+    client one{server.port()}, other{server.port()};
+    const std::string id = other({"CLIENT", "ID"});
+    server.see_a_stand_in(one);
+    EXPECT_EQ(one({"CLIENT", "KILL", "ID", id}), "1");
+    EXPECT_EQ(other.receive(), "closed");
+    server.see_a_stand_in(one);
+}
+
+// While a worker waits for clients, and while it runs what it has read.
+TEST(stand_in, ends_with_the_server) {
+    for (const bool at_work : {false, true}) {
+        unlike_itself server{{.workers = 1}};
+        client one{server.port()};
+        server.see_a_stand_in(one);
+        if (at_work) {
+            one.send({"CALL", "act", "1"});
+            while (server.acting.load() == 0) std::this_thread::sleep_for(1ms);
+        }
+        auto drained = std::async(std::launch::async, [&] { server->drain(); });
+        if (at_work) {
+            EXPECT_EQ(drained.wait_for(50ms), std::future_status::timeout) << "what was accepted is answered";
+            server.let_go();
+            EXPECT_EQ(one.receive(), "OK");
+        }
+        EXPECT_EQ(drained.wait_for(patience), std::future_status::ready);
+        EXPECT_EQ(one.receive(), "closed");
+    }
+}
+
+// Work from elsewhere reaches a worker that waits for clients in the I/O thread's place.
+TEST(stand_in, comes_for_calls_of_the_program) {
+    unlike_itself server{{.workers = 1}};
+    client one{server.port()};
+    server.see_a_stand_in(one);
+    // A wake-up that is lost costs it ten milliseconds or more, when it looks after its clients.
+    const auto until = std::chrono::steady_clock::now() + patience;
+    for (int i = 0; i < 4000; ++i) {
+        auto answered = server->call<void>("act", {}, 0);
+        ASSERT_EQ(answered.wait_until(until), std::future_status::ready) << "after " << i << " calls";
+        answered.get();
+    }
+}
+
+// Each of several I/O threads, and clients that send much at once beside some that do not.
+TEST(stand_in, loses_nothing_under_load) {
+    for (const unsigned threads : {1U, 2U}) {
+        unlike_itself server{{.io_threads = threads, .workers = 2}};
+        std::vector<std::thread> clients;
+        for (std::size_t c = 0; c < 4; ++c) {
+            clients.emplace_back([&, ahead = c % 2 == 0 ? 1 : 40] {
+                client ask{server.port()};
+                for (int i = 0; i < 400; ++i) {
+                    for (int n = 0; n < ahead; ++n) ask.send({"CALL", "act", "0"});
+                    for (int n = 0; n < ahead; ++n) ASSERT_EQ(ask.receive(), "OK");
+                }
+            });
+        }
+        for (auto& c : clients) c.join();
+        client ask{server.port()};
+        const std::string info = ask({"INFO"});
+        const std::string line = "procedure_act:OK=";
+        EXPECT_EQ(std::stoul(info.substr(info.find(line) + line.size())), 2U * 400 * 41);
+        EXPECT_EQ(number_of(info, "bytes_held"), 0U) << "but for what this client makes it hold";
+    }
+}
+
+}  // namespace
+}  // namespace tutti::server
