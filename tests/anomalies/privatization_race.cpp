@@ -168,11 +168,12 @@ TEST_P(privatization_race, by_whom_it_was_handed_to) {
     box* place = nullptr;
     var<box*> handed;
     std::atomic<bool> inside, used;
+    support::lookout others;
     std::barrier around{3};
     violations torn;
     crew(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
-        const auto look_for = [](std::atomic<bool>& flag) { support::look_for([&] { return flag.load(); }); };
+        const auto look_for = [&](std::atomic<bool>& flag) { others.look_for([&] { return flag.load(); }); };
         for (std::size_t i = 0; i < times; ++i) {
             if (me == 0) {
                 content = {};

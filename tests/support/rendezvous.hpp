@@ -8,13 +8,28 @@
 
 namespace tutti::support {
 
-/// Looks until `found`, but only for as long as a busy machine may take to run another thread: an engine that runs one
-/// transaction at a time, or makes one wait for the other before its body, never has both at once.
-template <class Found>
-void look_for(Found&& found) {
-    const auto late = std::chrono::steady_clock::now() + std::chrono::milliseconds{50};
-    while (!found() && std::chrono::steady_clock::now() < late) std::this_thread::yield();
-}
+/// Looks for what another thread does, but only for as long as a busy machine may take to run it: an engine that runs one
+/// transaction at a time, or makes one wait for the other before its body, never has both at once. What has not been
+/// found several times is not looked for so long any more.
+class lookout {
+public:
+    template <class Found>
+    void look_for(Found&& found) noexcept {
+        using std::chrono::steady_clock;
+        const auto late = steady_clock::now() + std::chrono::milliseconds{missed_.load() < 4 ? 50 : 1};
+        while (!found()) {
+            if (steady_clock::now() >= late) {
+                missed_.fetch_add(1);
+                return;
+            }
+            std::this_thread::yield();
+        }
+        missed_.store(0);
+    }
+
+private:
+    std::atomic<int> missed_{0};
+};
 
 /// Serves one meeting, in the first attempts of both; later attempts pass by.
 class rendezvous {
@@ -22,7 +37,7 @@ public:
     /// Says that `me`, 0 or 1, is here, and looks for the other.
     void meet(unsigned me) noexcept {
         here_[me].store(true);
-        look_for([&] { return here_[1 - me].load(); });
+        others_.look_for([&] { return here_[1 - me].load(); });
     }
     /// REQUIRES: no thread is in `meet`.
     void reset() noexcept {
@@ -30,6 +45,7 @@ public:
     }
 
 private:
+    lookout others_;
     std::array<std::atomic<bool>, 2> here_{};
 };
 
