@@ -9,8 +9,8 @@
 namespace tutti::support {
 
 /// Looks for what another thread does, but only for as long as a busy machine may take to run it: an engine that runs one
-/// transaction at a time, or makes one wait for the other before its body, never has both at once. What has not been
-/// found several times is not looked for so long any more.
+/// transaction at a time, or makes one wait for the other before its body, never has both at once. After a few
+/// looks in vain the others are short.
 class lookout {
 public:
     template <class Found>
@@ -24,7 +24,6 @@ public:
             }
             std::this_thread::yield();
         }
-        missed_.store(0);
     }
 
 private:
