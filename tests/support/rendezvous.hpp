@@ -9,8 +9,8 @@
 namespace tutti::support {
 
 /// Looks for what another thread does, but only for as long as a busy machine may take to run it: an engine that runs
-/// one transaction at a time, or makes one wait for the other before its body, never has both at once. After a few looks
-/// in vain the others are short.
+/// one transaction at a time, or makes one wait for the other before its body, never has both at once. After a few
+/// looks in vain the others are short.
 class lookout {
 public:
     template <class Found>
