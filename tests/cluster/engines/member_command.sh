@@ -61,12 +61,12 @@ says 0 "the invariant holds" bank "$a,$b,$c"
 
 # Objects over two groups.
 d=$home:7005
-"$tutti" member run --folder "$folder/g" --listen "$d" --new-group >"$folder/g.log" 2>&1 &
+"$tutti" member run --folder "$folder/g" --listen "$d" --new-group "${as_a[@]}" >"$folder/g.log" 2>&1 &
 pids+=($!)
-until_well "$tutti" member status --group "$d"
-says 0 "the invariant holds" "$program" --engine "tutti://$a,$b,$c;$d" --workload bank --objects 50 --seconds 0.3
-says 0 " prepared" "$tutti" member status --group "$d"
-says 0 '"prepared": 0' "$tutti" member status --group "$d" --json
+until_well status --group "$d"
+says 0 "the invariant holds" bank "$a,$b,$c;$d"
+says 0 " prepared" status --group "$d"
+says 0 '"prepared": 0' status --group "$d" --json
 
 # The first one is killed: another leads, and the status says what is the matter.
 kill -9 "${pids[0]}"
@@ -78,7 +78,7 @@ says 2 "is no member" "$tutti" member remove 127.0.0.1:1 --group "$b" "${as_prog
 if [[ -n $certificates ]]; then
     says 1 "the certificate of a member" "$tutti" member remove "$a" --group "$b" "${as_program[@]}"
     says 1 "speaks TLS, and this side does not" "$tutti" member status --group "$b"
-    says 1 "is made for program.tutti" "$tutti" member run --folder "$folder/d" --listen "$home:7005" --join "$b" \
+    says 1 "is made for program.tutti" "$tutti" member run --folder "$folder/d" --listen "$home:7006" --join "$b" \
         "${as_program[@]}"
     says 1 "three files" "$tutti" member status --group "$b" --certificate "$folder/program.pem"
     says 1 "must be made for program.bank" "$tutti" member status --group "$b" --name bank "${as_program[@]}"
