@@ -68,9 +68,9 @@ struct alignas(128) activity {
     /// or 0; see core/privatization/quiescence.hpp. On a line of its own: readers of plain memory look at it, and only
     /// updates write it.
     alignas(128) detail::shared<word> privatizing{0};
-    /// Membership of those that quiescence concerns; see core/privatization/quiescence_set.hpp. On a line that nobody
-    /// writes for long: a walker has the links of all members at hand, and the processor fetches what they show side by
-    /// side, and not each line when the one before it has come.
+    /// Membership of those that quiescence concerns; see core/privatization/quiescence_set.hpp. Their line changes when
+    /// a member comes or goes, and not with each transaction: so a walker has the links of all members at hand, and the
+    /// processor fetches what they show side by side, not each line when the one before it has come.
     alignas(128) std::uint32_t id = 0;
     detail::shared<std::uint32_t> enlisted{0};
     detail::shared<activity*> next_enlisted{nullptr};

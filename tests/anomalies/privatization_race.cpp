@@ -211,6 +211,69 @@ TEST_P(privatization_race, by_whom_it_was_handed_to) {
     EXPECT_EQ(torn.count(), 0);
 }
 
+// What told the receiver is overwritten before its block ends, by a block that makes nothing private.
+TEST_P(privatization_race, although_what_says_so_was_overwritten) {
+    const std::size_t times = rounds(8);
+    box content, other;
+    box* place = nullptr;
+    var<box*> handed;
+    std::atomic<bool> inside, told, overwritten, used;
+    support::lookout others;
+    std::barrier around{4};
+    violations torn;
+    crew(4, [&](unsigned me) {
+        const flavour mine = GetParam().of(me);
+        const auto look_for = [&](std::atomic<bool>& flag) { others.look_for([&] { return flag.load(); }); };
+        for (std::size_t i = 0; i < times; ++i) {
+            if (me == 0) {
+                content = {};
+                place = &content;
+                handed.store(nullptr);
+                inside = told = overwritten = used = false;
+            }
+            around.arrive_and_wait();
+            if (me == 0) {  // the straggler
+                // Without a log, so that it cannot show the privatizing commit that its reads are current.
+                run(mine, {.read_only = true, .privatization = privatization::waived}, [&](tx& t) {
+                    box* const found = load(t, &place);
+                    if (found == nullptr) return;
+                    const std::uint64_t before = load(t, &found->left);
+                    inside.store(true);
+                    look_for(used);
+                    torn.expect(load(t, &found->left) == before);
+                });
+            } else if (me == 1) {
+                look_for(inside);
+                run(mine, [&](tx& t) {
+                    handed.set(t, load(t, &place));
+                    store(t, &place, nullptr);
+                });
+            } else if (me == 2) {
+                box* mine_now = nullptr;
+                while (mine_now == nullptr) {
+                    mine_now = run(mine, [&](tx& t) {
+                        box* const found = handed.get(t);
+                        if (found == nullptr) return found;
+                        told.store(true);
+                        look_for(overwritten);
+                        return found;
+                    });
+                }
+                mine_now->left = 1000;
+                used.store(true);
+            } else {
+                look_for(told);
+                run(mine, {.privatization = privatization::waived}, [&](tx& t) {
+                    if (handed.get(t) != nullptr) handed.set(t, &other);
+                });
+                overwritten.store(true);
+            }
+            around.arrive_and_wait();
+        }
+    });
+    EXPECT_EQ(torn.count(), 0);
+}
+
 TUTTI_IN_EVERY_FLAVOUR(privatization_race);
 
 }  // namespace

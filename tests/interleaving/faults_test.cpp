@@ -60,8 +60,6 @@ std::vector<expectation> expectations() {
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_handed_over_too_early", fault::receive_without_waiting, "hand_over_to_a_block",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
-    expect("private_memory_is_handed_over_by_what_was_overwritten", fault::trust_overwritten_reads,
-           "hand_over_to_a_block_that_is_overtaken", "not opaque", {"wt_etl", "wb_ctl"});
     expect("private_memory_is_settled_too_early", fault::settle_before_waiting,
            "hand_over_to_a_block_that_need_not_look", "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_announced_too_late", fault::announce_after_drawing, "hand_over_to_the_second_block",

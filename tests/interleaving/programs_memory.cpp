@@ -117,7 +117,13 @@ std::vector<program> memory_programs() {
           }}},
         // What it has read is written again, by a transaction that makes nothing private.
         {"hand_over_to_a_block_that_is_overtaken",
-         {publish_x, use_p_q_while_public, take_over_by_a_block,
+         {publish_x,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  if (!b.written(x)) b.read(p);
+              });
+          },
+          take_over_by_a_block,
           [](actor& me) {
               me.transact({.privatization = tutti::privatization::waived}, [](block& b) {
                   if (b.written(x)) b.write(x);

@@ -12,6 +12,8 @@ tutti_mutation(skip_validation anomaly_phantom *.is_inserted_where_another_has_l
 tutti_mutation(extend_without_validation anomaly_zombie *.reads_on_after_a_commit_between_two_reads/optimistic ${optimistic})
 tutti_mutation(privatize_without_waiting anomaly_privatization_race *.by_whom_it_was_handed_to/optimistic ${with_orecs})
 tutti_mutation(receive_without_waiting anomaly_privatization_race *.by_whom_it_was_handed_to/optimistic ${with_orecs})
+tutti_mutation(trust_overwritten_reads anomaly_privatization_race *.although_what_says_so_was_overwritten/optimistic
+               ${with_orecs})
 tutti_mutation(ignore_visible_readers anomaly_visible_readers of/marked_reads.*/irrevocable ${with_orecs})
 tutti_mutation(reclaim_without_waiting anomaly_reclamation *.waits_for_the_reader/optimistic ${optimistic})
 tutti_mutation(rewind_too_little anomaly_partial_roll_back *.of_alternatives ${with_orecs})

@@ -1,7 +1,6 @@
 #include "core/privatization/quiescence.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "base/fence.hpp"
@@ -67,22 +66,26 @@ public:
         const std::size_t before = std::exchange(count_, 0);
         for (std::size_t i = 0; i < before; ++i) note(all_[i], keep(all_[i]));
     }
-    [[nodiscard]] bool full() const noexcept { return count_ == std::size(all_); }
+    [[nodiscard]] bool full() const noexcept { return count_ == room; }
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] std::span<const sighting> all() const noexcept { return {all_, count_}; }
     void clear() noexcept { count_ = 0; }
 
 private:
-    sighting all_[32];
+#if defined(TUTTI_INTERLEAVE)
+    static constexpr std::size_t room = 1;  // so that few threads fill it
+#else
+    static constexpr std::size_t room = 32;
+#endif
+    sighting all_[room];
     std::size_t count_ = 0;
 };
 
 /// Waits until those transactions have ended or shown that their reads are current.
 void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
-    // A preemption layer switches instead: one of those may be suspended on this very thread.
-    const bool spins = self.hooks == nullptr;
-    for (const std::uint64_t start = base::ticks(); spins && base::ticks() - start < base::asking_ticks;
-         base::spin_turn()) {
+    // In a preemption layer one of them may be suspended on this very thread, which switches when it has asked.
+    const std::uint64_t patience = self.hooks == nullptr ? base::asking_ticks : base::asking_ticks / 10;
+    for (const std::uint64_t start = base::ticks(); base::ticks() - start < patience; base::spin_turn()) {
         of.filter([](const sightings::sighting& s) { return !is_over(*s.who, s.shown); });
         if (of.empty()) return;
     }
@@ -186,7 +189,9 @@ bool has_read_unsettled(descriptor& self) noexcept {
     word& latest = self.quiescing.latest_read;
     // A bound that is the count of a sequence lock has none of these bits.
     latest = self.snapshot_bound | memory::writer_mask;
-    if (!self.logging || !self.kept.values.empty() || self.quiescing.rewound == self.own_sequence) return true;
+    constexpr std::size_t most_asked = 256;  // to ask more of them costs what the look does that it may save
+    if (!self.logging || self.reads() > most_asked || !self.kept.values.empty()) return true;
+    if (self.quiescing.rewound == self.own_sequence) return true;
     word seen = 0;
     for (const memory::orec* const* r = self.read_begin; r != self.read_next_; ++r) {
         const word now = (*r)->load(std::memory_order_relaxed);
