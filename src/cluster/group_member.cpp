@@ -47,7 +47,7 @@ void fill(member_facts& one, const group::status_answer& from) {
     one.turned_away = from.turned_away;
 }
 
-/// Whom to ask, and what to show them.
+/// The members to ask, and the certificate to show them.
 struct asked {
     asked(const std::vector<std::string>& addresses, const tls_options& tls, const std::string& group_name) try
         : secured{group::credentials::of({{tls.certificate, tls.key, tls.authority}, group_name},
@@ -73,7 +73,7 @@ group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::mi
     group_facts all;
     group::status_answer best;
     bool any = false;
-    // Who leads knows best who the members are; and any that knows of some better than none.
+    // The leader knows the members best; the word of any other is better than none.
     for (const std::string& address : whom.members) {
         group::status_answer said;
         std::string why;

@@ -1,6 +1,4 @@
 // Nodes under TLS: who is let in, and what is said to those who are not, on the side of whoever runs the node.
-#include <ifaddrs.h>
-
 #include <atomic>
 #include <future>
 #include <string>
@@ -11,6 +9,7 @@
 #include <tutti/cluster/status.hpp>
 #include <tutti/tutti.hpp>
 
+#include "beyond_loopback.hpp"
 #include "certificates.hpp"
 #include "cli/port.hpp"
 #include "stranger.hpp"
@@ -125,16 +124,7 @@ TEST(cluster_tls, nodes_work_as_in_the_clear) {
 
 TEST(cluster_tls, lets_nodes_listen_beyond_loopback) {
     support::watchdog guard{"lets_nodes_listen_beyond_loopback"};
-    std::string host;
-    ifaddrs* all = nullptr;
-    ASSERT_EQ(::getifaddrs(&all), 0);
-    for (const ifaddrs* i = all; i != nullptr; i = i->ifa_next) {
-        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
-        char text[INET_ADDRSTRLEN];
-        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr, text, sizeof text);
-        if (!std::string_view{text}.starts_with("127.")) host = text;
-    }
-    ::freeifaddrs(all);
+    const std::string host = address_beyond_loopback();
     if (host.empty()) GTEST_SKIP() << "this machine has no address beyond loopback";
     const two_addresses where;
     const auto of = [&](unsigned self) {

@@ -6,8 +6,8 @@
 //   CALL counts w     -> orders and payments of a warehouse, W_YTD
 //   CALL place w      -> the number of the node that runs the calls about it
 //
-// A call is about its warehouse, so it runs on the server that has it, whichever was asked. What it touches of other
-// warehouses, the stock of remote order lines and customers who pay elsewhere, it commits across nodes.
+// A call is about its warehouse, so it runs on the server that has it, whichever the terminal asks. What it touches of
+// other warehouses, the stock of remote order lines and remote customers, it commits across nodes.
 //
 // Settings: warehouses (as many as servers), seed, shrink (100), spread (by-warehouse; anywhere: each row has its home
 // where its key is hashed to, which shows what it is worth that the rows of a warehouse are together).
@@ -38,7 +38,8 @@ struct database_here {
     attempt_counts counts;
 };
 
-/// Orders, payments and W_YTD. Not by a reader, who may be shown the state before a call that was answered elsewhere.
+/// Orders, payments and W_YTD. The block is no reader: a snapshot may be older than a call that another server has
+/// answered.
 std::tuple<long, long, cents> counts_of(const tables& rows, warehouse_id w) {
     return tutti::atomically({.name = "counts"}, [&](tutti::tx& t) {
         wanted all;

@@ -131,7 +131,7 @@ private:
     [[nodiscard]] ledger& ledger_of(const terminal& t) {
         return found_.warehouses[static_cast<std::size_t>(t.warehouse - 1)];
     }
-    /// Whether its call has had an effect, nobody knows.
+    /// The terminal cannot know whether its call has had an effect.
     void doubt(const terminal& t) {
         if (t.asked == profile::new_order) ++ledger_of(t).unknown_orders;
         if (t.asked == profile::payment) ++ledger_of(t).unknown_payments;

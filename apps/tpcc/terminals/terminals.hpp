@@ -33,7 +33,8 @@ struct tally {
     cli::histogram turnaround;
 };
 
-/// What terminals know of one warehouse: how many were acknowledged, and how many have ended so that nobody knows.
+/// What terminals know of one warehouse: how many calls the server has acknowledged, and of how many
+/// they cannot know whether they have had an effect.
 struct ledger {
     std::uint64_t orders = 0, unknown_orders = 0;
     std::uint64_t payments = 0, unknown_payments = 0;

@@ -87,7 +87,7 @@ struct group_facts {
     std::vector<member_facts> members;
 };
 
-/// Asks one of `addresses` who the members are, and then each of them; waits for each answer for `within` at most.
+/// Asks one of `addresses` for the members, and each member for its facts; waits for each answer for `within` at most.
 /// Under TLS it takes the certificate of a program, or a member's. @throws member_error: addresses or files make no
 /// sense
 [[nodiscard]] TUTTI_EXPORT group_facts ask_group(const std::vector<std::string>& addresses,

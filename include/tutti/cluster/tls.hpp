@@ -1,5 +1,5 @@
 /// @file
-/// Files of certificates: of nodes, of members of groups, of programs, and of those who ask them.
+/// Files of certificates: of nodes, of members of groups, of programs, and of tools that ask them.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct tls_options {
     /// `node-<number>.<cluster>`; of groups, `member.<name of the group>` or `program.<name of the group>`.
     std::string certificate{};
     std::string key{};        ///< the certificate's, without a passphrase
-    std::string authority{};  ///< whoever has signed the certificates of all sides
+    std::string authority{};  ///< the authority's certificate; it has signed those of all sides
 };
 
 }  // namespace tutti::cluster

@@ -45,7 +45,7 @@ std::unique_ptr<engine> open_alone(const std::string& address, const settings& h
 #endif
 }
 
-/// Who gives a certificate means it.
+/// A program that gives certificates must not be served in the clear.
 void refuse_tls(const std::string& address, const settings& how) {
     if (!how.tls.files.wanted()) return;
     throw refusal{"'" + address +

@@ -1,4 +1,4 @@
-// What members and programs of a group show each other under TLS, and who may speak as what.
+// What members and programs of a group show each other under TLS, and what each certificate allows.
 //
 //   C1  A member shows a certificate made for the DNS name member.<name of the group>, a program one for program.<name
 //       of the group>; one authority has signed all of them. A caller expects a member: so a program's certificate can

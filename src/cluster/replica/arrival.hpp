@@ -1,4 +1,4 @@
-// A connection whose other side has said who it is, on its way from the transport to its session, or to C-Raft.
+// A connection whose hello has been accepted, on its way from the transport to its session, or to C-Raft.
 #pragma once
 
 #include <memory>

@@ -269,7 +269,7 @@ void host::serve_status(const std::shared_ptr<session>& from) {
 void host::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
     if (!from->as_member()) {
         return from->answer(
-            text(group::outcome::refused, "who the members are is changed with the certificate of a member, made for " +
+            text(group::outcome::refused, "members are let in and removed with the certificate of a member, made for " +
                                               secured_->name_of(group::speaker::member) + ": give one of these"));
     }
     if (!seat_->leads()) return answer_elsewhere(from);

@@ -17,7 +17,7 @@ public:
     /// been said in that minute.
     [[nodiscard]] std::string turned_away(std::string why, std::uint64_t now_ms) {
         ++all_;
-        // Some of it may be a stranger's words, who would like to write lines of its own.
+        // A stranger may have chosen some of the words: it must not write lines of its own.
         std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
         std::erase_if(said_, [now_ms](const line& l) { return now_ms - l.at >= minute_ms; });
         if (said_.size() >= most_lines || std::ranges::find(said_, why, &line::text) != said_.end()) {

@@ -31,7 +31,7 @@ public:
     /// More of what it follows. False: it takes too little, and is cut off.
     bool tell(std::string frame);
     void end();
-    /// Whether it may change who the members are.
+    /// Whether it may let members in and remove them.
     [[nodiscard]] bool as_member() const noexcept { return as_member_; }
 
     /// What it follows, if anything.

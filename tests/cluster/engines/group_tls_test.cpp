@@ -1,5 +1,4 @@
 // Groups under TLS as real processes: members and programs that belong together, and who is refused, with what words.
-#include <ifaddrs.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <tutti/cluster/member.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cluster/beyond_loopback.hpp"
 #include "cluster/certificates.hpp"
 #include "cluster/engines/secured_group.hpp"
 #include "cluster/engines/siege.hpp"
@@ -78,16 +78,7 @@ TEST_F(group_tls, what_is_large_arrives_whole) {
 }
 
 TEST_F(group_tls, members_listen_beyond_loopback) {
-    std::string host;
-    ifaddrs* all = nullptr;
-    ASSERT_EQ(::getifaddrs(&all), 0);
-    for (const ifaddrs* i = all; i != nullptr; i = i->ifa_next) {
-        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
-        char text[INET_ADDRSTRLEN];
-        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr, text, sizeof text);
-        if (!std::string_view{text}.starts_with("127.")) host = text;
-    }
-    ::freeifaddrs(all);
+    const std::string host = address_beyond_loopback();
     const std::string somewhere = (host.empty() ? "192.0.2.1" : host) + ":" + std::to_string(cli::free_port());
     cluster::member_options how;
     how.folder = ours().folder + "/beyond";

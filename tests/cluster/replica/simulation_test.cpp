@@ -9,13 +9,6 @@
 #include "cluster/replica/world.hpp"
 #include "support/effort.hpp"
 
-#if defined(TUTTI_SANITIZED)
-// C-Raft 0.15 forgets 16 bytes when it is closed while a snapshot of another member is being written.
-extern "C" const char* __lsan_default_suppressions() {
-    return "leak:libraft.so";
-}  // NOLINT(bugprone-reserved-identifier)
-#endif
-
 namespace {
 
 using namespace tutti::cluster::replica;

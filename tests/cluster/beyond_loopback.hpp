@@ -1,0 +1,27 @@
+// Where others can reach this machine.
+#pragma once
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+/// An IPv4 address of this machine beyond loopback; empty: it has none.
+inline std::string address_beyond_loopback() {
+    std::string found;
+    ifaddrs* all = nullptr;
+    if (::getifaddrs(&all) != 0) return found;
+    for (const ifaddrs* i = all; i != nullptr; i = i->ifa_next) {
+        if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET) continue;
+        char text[INET_ADDRSTRLEN];
+        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr, text, sizeof text);
+        if (!std::string_view{text}.starts_with("127.")) found = text;
+    }
+    ::freeifaddrs(all);
+    return found;
+}
+
+}  // namespace tutti
