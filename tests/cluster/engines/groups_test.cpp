@@ -8,6 +8,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -80,20 +81,13 @@ std::uint64_t prepared(groups_server& all) {
     return count;
 }
 
-const char* variable(const char* name) {
-    const char* const is = std::getenv(name);
-    return is == nullptr ? "" : is;
-}
-
-/// Not a test: a program that moves money, one to four pieces at once, and says how often it has, or "?" where it was
-/// not told.
-TEST(teller, DISABLED_moves_money) {
-    const std::uint64_t self = std::strtoull(variable("TUTTI_TELLER"), nullptr, 10);
+/// A program that moves money, one to four pieces at once, and says how often it has, or "?" where it was not told.
+[[noreturn]] void move_money(const std::string& address, std::uint64_t self) {
     support::random dice{static_cast<std::uint64_t>(::getpid())};
     std::unique_ptr<node> here;
     while (true) {
         try {
-            if (!here) here = std::make_unique<node>(options(variable("TUTTI_TELLER_AT")));
+            if (!here) here = std::make_unique<node>(options(address));
             const std::uint64_t plan = dice.below(~std::uint64_t{0});
             const long done = atomically([&](tx& t) {
                 support::random steps{plan};
@@ -114,24 +108,24 @@ TEST(teller, DISABLED_moves_money) {
     }
 }
 
-/// Not a test: a program that moves ten from the first account to all others, once, and dies or stops on its way.
-TEST(teller, DISABLED_comes_to) {
-    node here{options(variable("TUTTI_TELLER_AT"))};
-    cluster::backend::injected_fault = static_cast<fault>(std::atoi(variable("TUTTI_TELLER_FAULT")));
+/// A program that moves ten from the first account to all others, once, and dies or stops on its way.
+int come_to(const std::string& address, fault step) {
+    node here{options(address)};
+    cluster::backend::injected_fault = step;
     atomically([&](tx& t) {
         for (std::uint64_t i = 1; i < accounts; ++i) account_of(here, i).write(t).balance += 10;
         account_of(here, 0).write(t).balance -= 10 * static_cast<long>(accounts - 1);
     });
     std::printf("moved\n");
+    return 0;
 }
 
-process teller(const std::string& which, const std::string& address, const std::string& log, std::uint64_t number,
-               fault f = fault::none) {
-    ::setenv("TUTTI_TELLER_AT", address.c_str(), 1);
-    ::setenv("TUTTI_TELLER", std::to_string(number).c_str(), 1);
-    ::setenv("TUTTI_TELLER_FAULT", std::to_string(static_cast<int>(f)).c_str(), 1);
-    return process{{"/proc/self/exe", "--gtest_also_run_disabled_tests", "--gtest_filter=teller.DISABLED_" + which},
-                   log};
+/// This program anew, as one of these: see main.
+process moving(const std::string& address, const std::string& log, std::uint64_t number) {
+    return process{{"/proc/self/exe", "moves", address, std::to_string(number)}, log};
+}
+process coming_to(fault step, const std::string& address, const std::string& log) {
+    return process{{"/proc/self/exe", "comes-to", address, std::to_string(static_cast<int>(step))}, log};
 }
 
 struct said {
@@ -169,7 +163,7 @@ TEST_F(spread_groups, money_is_all_there_whoever_is_killed) {
     open_accounts(here, programs);
     std::vector<process> tellers;
     std::vector<long> killed(programs, 0);
-    for (std::uint64_t i = 0; i < programs; ++i) tellers.push_back(teller("moves_money", address, log_of(i), i));
+    for (std::uint64_t i = 0; i < programs; ++i) tellers.push_back(moving(address, log_of(i), i));
     const auto moved = [&] {
         long count = 0;
         for (std::uint64_t i = 0; i < programs; ++i) count += read_log(log_of(i)).last;
@@ -185,7 +179,7 @@ TEST_F(spread_groups, money_is_all_there_whoever_is_killed) {
             const std::uint64_t one = dice.below(programs);
             tellers[one].end();
             ++killed[one];
-            tellers[one] = teller("moves_money", address, log_of(one), one);
+            tellers[one] = moving(address, log_of(one), one);
         }
         group_server& group = all.at(round % 2);
         group.at(group.leader()).end();
@@ -213,7 +207,7 @@ TEST_F(spread_groups, a_program_that_is_killed_between_prepare_and_decision_has_
     all.start();
     node here{options(all.address())};
     open_accounts(here, 0);
-    process one = teller("comes_to", all.address(), log_of(0), 0, fault::killed_when_prepared);
+    process one = coming_to(fault::killed_when_prepared, all.address(), log_of(0));
     EXPECT_FALSE(one.wait());
     EXPECT_EQ(prepared(all), 1u);  // the status says so
     EXPECT_EQ(atomically([&](tx& t) { return account_of(here, 0).read(t).balance; }), at_first);
@@ -228,7 +222,7 @@ TEST_F(spread_groups, a_program_that_is_killed_after_the_decision_has_done_all) 
     all.start();
     node here{options(all.address())};
     open_accounts(here, 0);
-    process one = teller("comes_to", all.address(), log_of(0), 0, fault::killed_when_decided);
+    process one = coming_to(fault::killed_when_decided, all.address(), log_of(0));
     EXPECT_FALSE(one.wait());
     EXPECT_EQ(prepared(all), 1u);
     // Both groups start anew, from their disks.
@@ -248,7 +242,7 @@ TEST_F(spread_groups, a_program_that_was_stopped_for_too_long_tries_again) {
     all.start();
     node here{options(all.address())};
     open_accounts(here, 0);
-    process one = teller("comes_to", all.address(), log_of(0), 0, fault::stopped_when_prepared);
+    process one = coming_to(fault::stopped_when_prepared, all.address(), log_of(0));
     for (int status = 0; ::waitpid(one.id(), &status, WUNTRACED) != one.id() || !WIFSTOPPED(status);) {}
     EXPECT_EQ(prepared(all), 1u);
     atomically([&](tx& t) {
@@ -297,3 +291,12 @@ TEST_F(spread_groups, what_does_not_work_over_several_groups_is_refused) {
 }
 
 }  // namespace
+
+/// Without arguments of its own, the tests; or one of the programs that they start.
+int main(int argc, char** argv) {
+    if (argc == 4 && std::string_view{argv[1]} == "moves") move_money(argv[2], std::strtoull(argv[3], nullptr, 10));
+    if (argc == 4 && std::string_view{argv[1]} == "comes-to")
+        return come_to(argv[2], static_cast<fault>(std::atoi(argv[3])));
+    ::testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}
