@@ -109,6 +109,12 @@ void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word sta
     core::meet_outside(d, owner, state, owns_more);
 }
 
+void own(core::descriptor& d, core::possession& p) {
+    core::own(d, p);
+    core::need_current_reads(d);
+    core::leave_hardware(d, hardware_abort::system_call);
+}
+
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
     core::put_off(d, core::deferred::kind::allocated, memory, free);
 }

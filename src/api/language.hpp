@@ -2,7 +2,7 @@
 // engine is in another shared library, so these are exported; no user may call them.
 #pragma once
 
-#include "core/state/descriptor.hpp"
+#include "core/rollback/deferred.hpp"
 
 namespace tutti::api {
 
@@ -41,6 +41,9 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 
 /// core::meet_outside.
 TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more);
+
+/// The attempt owns `p` from here on. May leave the frame. REQUIRES: d.deferred_log has room for one more; d is healthy.
+TUTTI_EXPORT void own(core::descriptor& d, core::possession& p);
 
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);

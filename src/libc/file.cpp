@@ -11,7 +11,6 @@
 #include "base/futex.hpp"
 #include "libc/context_state.hpp"
 #include "libc/file_layout.hpp"
-#include "libc/pooled_handler.hpp"
 #include "tutti/detail/runtime.hpp"
 
 // glibc exports it, but names it in no header.
@@ -21,9 +20,8 @@ namespace tutti::libc {
 namespace {
 
 file_place place_of(const FILE* f) noexcept {
-    return {f->_flags,         f->_IO_read_ptr,  f->_IO_read_end,  f->_IO_read_base,
-            f->_IO_write_base, f->_IO_write_ptr, f->_IO_write_end, f->_IO_buf_base != nullptr,
-            f->_offset,        f->_mode};
+    return {f->_flags,         f->_mode,         f->_IO_read_ptr,  f->_IO_read_end, f->_IO_read_base,
+            f->_IO_write_base, f->_IO_write_ptr, f->_IO_write_end, f->_offset,      f->_IO_buf_base != nullptr};
 }
 
 void restore_pointers(FILE* f, const file_place& p) noexcept {
@@ -57,49 +55,6 @@ void restore(const touch& t) noexcept {
     errno = error;
 }
 
-void drop_newest(descriptor& d) noexcept {
-    auto* const s = static_cast<context_state*>(d.c_library);
-    s->newest = s->newest->older;
-}
-
-/// A touch lives in the handler that undoes it, which the log of handlers owns.
-class undo final : public pooled_handler<undo> {
-public:
-    explicit undo(const touch& t) noexcept : touch_{t} {}
-    void run(tx& t, abort_cause) override {
-        if (touch_.armed) {
-            if (!touch_.final) restore(touch_);
-            drop_newest(descriptor::of(t));
-            if (touch_.outermost) ::funlockfile(touch_.file);
-        }
-        if (touch_.word != nullptr) give_back(*touch_.word);
-    }
-    touch touch_;
-};
-
-/// Gives the FILE back. REQUIRES: the touch, the outermost one, stands before it in the log of handlers.
-class release final : public pooled_handler<release> {
-public:
-    explicit release(const touch& t) noexcept : touch_{t} {}
-    void run(tx&, abort_cause) override {
-        if (touch_.armed) ::funlockfile(touch_.file);
-        if (touch_.word != nullptr) give_back(*touch_.word);
-    }
-
-private:
-    const touch& touch_;
-};
-
-struct file_pools {
-    handler_pool<undo> undos;
-    handler_pool<release> releases;
-};
-/// Throws std::bad_alloc. For good, as the context's state.
-file_pools& pools_of(context_state& s) {
-    if (s.pools == nullptr) s.pools = new file_pools;
-    return *static_cast<file_pools*>(s.pools);
-}
-
 /// glibc's lock, in vain: a thread outside of transactions holds it, in a call or by flockfile. Then the transaction
 /// gives back what it owns, because that thread may be waiting for it, and starts over.
 void lock(tx& t, FILE* f) {
@@ -125,21 +80,25 @@ touch* find(const context_state& s, const FILE* f) noexcept {
 
 /// Registers what will undo a touch, while there is nothing to undo: registering may leave the frame. Null: there is no
 /// memory for it.
-touch* prepare_touch(tx& t, context_state& s, FILE* f, bool outermost) {
+touch* prepare_touch(descriptor& d, context_state& s, FILE* f, bool outermost) {
+    // Leaves by a signal that is due.
+    if (!d.healthy()) static_cast<void>(api::goes_on(d));
+    touch* fresh = s.idle;
     try {
-        file_pools& pools = pools_of(s);
-        touch fresh{};
-        fresh.file = f;
-        fresh.index = descriptor::of(t).deferred_log.size();
-        fresh.outermost = outermost;
-        auto handler = pools.undos.make(fresh);
-        touch* const made = &handler->touch_;
-        detail::access::add(t, detail::handler_point::on_abort, std::move(handler));
-        if (outermost) detail::access::add(t, detail::handler_point::at_commit, pools.releases.make(*made));
-        return made;
+        d.deferred_log.reserve_one();
+        if (fresh == nullptr) fresh = new touch;
+        else s.idle = fresh->older;
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
+    fresh->file = f;
+    fresh->index = d.deferred_log.size();
+    fresh->moved = fresh->final = fresh->armed = false;
+    fresh->outermost = outermost;
+    fresh->word = nullptr;
+    fresh->home = &s;
+    api::own(d, *fresh);
+    return fresh;
 }
 
 /// From here on it is undone. REQUIRES: the transaction holds glibc's lock.
@@ -154,13 +113,11 @@ touch* arm(context_state& s, touch* prepared) noexcept {
 /// Null: there is no memory for it.
 touch* first_touch(tx& t, context_state& s, FILE* f) {
     descriptor& d = descriptor::of(t);
-    // Leaves by a signal that is due.
-    if (!d.healthy()) static_cast<void>(api::goes_on(d));
-    touch* const prepared = prepare_touch(t, s, f, true);
+    touch* const prepared = prepare_touch(d, s, f, true);
     if (prepared == nullptr) return nullptr;
     conflict_word& word = conflict_word_of(f);
     if (take(d, word, s.newest != nullptr)) {
-        prepared->word = &word;  // its handlers give it back from here on
+        prepared->word = &word;  // its end gives it back from here on
         refresh_snapshot(d);
     }
     lock(t, f);
@@ -168,7 +125,7 @@ touch* first_touch(tx& t, context_state& s, FILE* f) {
 }
 
 touch* inner_touch(tx& t, context_state& s, FILE* f) {
-    touch* const prepared = prepare_touch(t, s, f, false);
+    touch* const prepared = prepare_touch(descriptor::of(t), s, f, false);
     return prepared != nullptr ? arm(s, prepared) : nullptr;
 }
 
@@ -178,6 +135,23 @@ bool is_ordinary(const FILE* f) noexcept {
 }
 
 }  // namespace
+
+void touch::give_back() noexcept {
+    if (armed && outermost) ::funlockfile(file);
+    if (word != nullptr) libc::give_back(*word);
+    older = home->idle;
+    home->idle = this;
+}
+
+void touch::keep() noexcept { give_back(); }
+
+void touch::undo(descriptor&) noexcept {
+    if (armed) {
+        if (!final) restore(*this);
+        home->newest = older;
+    }
+    give_back();
+}
 
 file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     descriptor& d = descriptor::of(t);

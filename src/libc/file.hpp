@@ -22,7 +22,7 @@
 //   F1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
 //       that of the descriptor
 //   F2  the outermost touch of a FILE holds its lock and its conflict word, which another touch may hold for it if
-//       their words are one; at_commit (the decision is made) or on_abort gives both back
+//       their words are one; `keep` (the decision is made) or `undo` gives both back
 //   F3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
 //       or to one inside it that has been merged: its roll-back is exactly that of what the block did
 //   F4  a final touch restores nothing: bytes went out, or came in, that cannot be taken back
@@ -34,6 +34,7 @@
 
 #include <cstdio>
 
+#include "core/rollback/deferred.hpp"
 #include "libc/conflict_word.hpp"
 #include "libc/context_state.hpp"
 
@@ -42,23 +43,31 @@ namespace tutti::libc {
 /// The fields of a FILE that a roll-back puts back.
 struct file_place {
     int flags;
-    char *read_ptr, *read_end, *read_base, *write_base, *write_ptr, *write_end;
-    bool has_buffer;
-    off64_t offset;
     int mode;
+    char *read_ptr, *read_end, *read_base, *write_base, *write_ptr, *write_end;
+    off64_t offset;
+    bool has_buffer;
 };
 
-struct touch {
-    FILE* file;
-    std::size_t index;  ///< in the log of handlers
-    file_place before;
-    bool moved;  ///< the kernel's position may have changed since
-    bool final;  ///< F4
-    bool outermost;
-    bool armed;           ///< there is something to undo
-    conflict_word* word;  ///< what it has to give back, or null
-    off64_t position;     ///< of the program in the file, at the touch; valid if `moved`
-    touch* older;
+/// Of a context, which uses it again.
+struct touch final : core::possession {
+    FILE* file = nullptr;
+    std::size_t index = 0;          ///< in the log of handlers
+    bool moved = false;             ///< the kernel's position may have changed since
+    bool final = false;             ///< F4
+    bool outermost = false;         ///< of its FILE: it holds glibc's lock
+    bool armed = false;             ///< there is something to undo
+    conflict_word* word = nullptr;  ///< what it has to give back, or null
+    off64_t position = 0;           ///< of the program in the file, at the touch; valid if `moved`
+    touch* older = nullptr;
+    context_state* home = nullptr;
+    file_place before{};
+
+    void keep() noexcept override;
+    void undo(descriptor& d) noexcept override;
+
+private:
+    void give_back() noexcept;
 };
 
 // Of glibc's libio.h, which is not installed; is_known_layout() looks whether they mean what they are taken for.

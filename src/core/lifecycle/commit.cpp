@@ -53,7 +53,8 @@ void finish_slowly(descriptor& d, privacy owed) {
     memory::log<deferred> after;
     TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
     if (owed != privacy::made) retract_announcement(d);
-    if ((d.slow_commit & (slow_commit_memory | slow_commit_handlers)) != 0) settle_committed(d, after);
+    constexpr std::uint32_t put_off = slow_commit_memory | slow_commit_handlers | slow_commit_possessions;
+    if ((d.slow_commit & put_off) != 0) settle_committed(d, after);
     if (d.strict() || d.serial) give_back_tokens(d);
     // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
     if ((d.slow_commit & slow_commit_plain) != 0) d.plain.store(0, std::memory_order_release);

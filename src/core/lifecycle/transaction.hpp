@@ -114,32 +114,59 @@ public:
     static bool commit(tx& t) {
         descriptor& d = descriptor::of(t);
         if (d.slow_commit != 0) [[unlikely]]
-            return commit_slowly(d);
+            return d.slow_commit == slow_commit_possessions ? commit_with_possessions(d) : commit_slowly(d);
         TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "I4");
         const guard g{d};
         if (d.writes.empty()) {
-            A::end(d);
-            const bool receiving = receives(d);
-            attempt_close_committed(d);
-            if (receiving) [[unlikely]]
-                await_quiescence(d, d.quiescing.latest_read);
+            close_reader(d);
             return true;
         }
         if (!prepare(d)) return false;
+        close_update(d);
+        return true;
+    }
+
+private:
+    /// A commit that is quick but for what it gives back at its decision.
+    TUTTI_NOINLINE static bool commit_with_possessions(descriptor& d) {
+        privacy after = privacy::none;
+        {
+            const guard g{d};
+            if (!decide(d)) return false;
+            if (d.slow_commit == slow_commit_possessions) [[likely]] {
+                d.deferred_log.clear();
+                d.slow_commit = 0;
+                d.writes.empty() ? close_reader(d) : close_update(d);
+                return true;
+            }
+            after = take_effect(d);
+        }
+        finish_slowly(d, after);
+        return true;
+    }
+
+    /// From the decision on, of an attempt that wrote nothing. REQUIRES: it has no slow-commit flag; the same below.
+    TUTTI_ALWAYS_INLINE static void close_reader(descriptor& d) {
+        A::end(d);
+        const bool receiving = receives(d);
+        attempt_close_committed(d);
+        if (receiving) [[unlikely]]
+            await_quiescence(d, d.quiescing.latest_read);
+    }
+    /// The same of one that wrote.
+    TUTTI_ALWAYS_INLINE static void close_update(descriptor& d) {
         const bool quiescing = quiesces(d, publish(d));
         if (d.slow_commit != 0) [[unlikely]] {  // it met another while it prepared
             finish_slowly(d, quiescing ? privacy::made : privacy::none);
-            return true;
+            return;
         }
         if (!quiescing) [[likely]]
             retract_announcement(d);
         attempt_close_committed(d);
         if (quiescing) [[unlikely]]
             quiesce(d);
-        return true;
     }
 
-private:
     static void yield_or_end(descriptor& d) {
         if (!yield_to_serial(d)) execution_interrupt(d);
     }
@@ -269,22 +296,25 @@ private:
         {
             const guard g{d};
             if (!decide(d)) return false;
-            if ((d.slow_commit & slow_commit_large) != 0) note_use(d);
-            if (d.writes.empty()) {
-                A::end(d);
-                if (receives(d)) after = privacy::received;
-            } else if (quiesces(d, publish(d))) {
-                after = privacy::made;
-            }
+            after = take_effect(d);
         }
         finish_slowly(d, after);
         return true;
     }
+    /// From the decision to finish_slowly.
+    static privacy take_effect(descriptor& d) {
+        if ((d.slow_commit & slow_commit_large) != 0) note_use(d);
+        if (!d.writes.empty()) return quiesces(d, publish(d)) ? privacy::made : privacy::none;
+        A::end(d);
+        return receives(d) ? privacy::received : privacy::none;
+    }
 
     /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
     static bool decide(descriptor& d) {
-        const bool asks = (d.slow_commit & slow_commit_handlers) != 0 && count_participants(d) != 0;
-        const bool acts = (d.slow_commit & slow_commit_handlers) != 0 && has(d, deferred::kind::at_commit);
+        const bool handles = (d.slow_commit & slow_commit_handlers) != 0;
+        const bool owns = (d.slow_commit & slow_commit_possessions) != 0;
+        const bool asks = handles && count_participants(d) != 0;
+        const bool acts = owns || (handles && has(d, deferred::kind::at_commit));
         if (!d.writes.empty()) {
             if (!prepare(d)) return false;
         } else if ((asks || acts) && !A::unchanged(d)) {
@@ -294,7 +324,7 @@ private:
             return false;
         }
         if (asks && !put_to_the_vote(d)) return false;
-        if ((d.slow_commit & slow_commit_handlers) != 0) announce_decision(d);
+        if (handles || owns) announce_decision(d);
         if (asks && !d.writes.empty()) A::draw_again(d);
         return true;
     }

@@ -14,6 +14,8 @@ namespace {
 
 detail::handler* handler_of(const deferred& e) noexcept { return static_cast<detail::handler*>(e.object); }
 
+possession& possession_of(const deferred& e) noexcept { return *static_cast<possession*>(e.object); }
+
 companion* companion_of(const deferred& e) noexcept {
     return static_cast<companion*>(static_cast<participant*>(e.object));
 }
@@ -28,6 +30,7 @@ void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     // What was registered in hardware is taken back with it, on a processor before anybody could look.
     if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
     if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->rolled_back();
+    if (e.what == deferred::kind::possession) possession_of(e).undo(d);
     if (is_handler(e.what)) delete handler_of(e);
 }
 
@@ -120,6 +123,7 @@ void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept {
 void run_at_commit(descriptor& d) noexcept {
     for (const deferred& e : d.deferred_log) {
         if (e.what == deferred::kind::at_commit) handler_of(e)->run(d, abort_cause::none);
+        if (e.what == deferred::kind::possession) possession_of(e).keep();
         if (votes(e.what)) static_cast<participant*>(e.object)->commit();
     }
 }

@@ -5,6 +5,7 @@
 //   participant     votes after our prepare; told the decision      told, also before if it was asked to vote
 //   companion       as a participant                                the same; stays when a nested block is rolled back
 //   shown           forgotten                                       stays as well, but in a partial roll-back: told
+//   possession      given back as at_commit runs                    undone and given back
 //   at_commit       runs with ownership held; must not fail         dropped
 //   constructed     forgotten                                       destroyed
 //   allocated       forgotten                                       freed; of a nested block: discarded
@@ -36,6 +37,25 @@ public:
     /// block has to run again, irrevocably from its begin. May leave by an error, and then it stays as it is.
     [[nodiscard]] virtual bool hold_still() = 0;
 };
+
+/// Something outside of memory that an attempt owns: a stream. It is what two handlers would be, without their memory:
+/// its owner keeps it for the next time.
+class possession {
+public:
+    /// The decision to commit is made, and ownership still held. Must not touch the transaction.
+    virtual void keep() noexcept = 0;
+    /// The block that it was registered in is rolled back, and what was registered after it is undone.
+    virtual void undo(descriptor& d) noexcept = 0;
+
+protected:
+    ~possession() = default;
+};
+
+/// REQUIRES: the log has room for one more.
+inline void own(descriptor& d, possession& p) noexcept {
+    d.deferred_log.push_reserved({deferred::kind::possession, &p, nullptr});
+    d.slow_commit |= slow_commit_possessions;
+}
 
 /// Throws std::bad_alloc, and then nothing has changed.
 void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy);

@@ -66,6 +66,7 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_abstract_locks = 128,
     slow_commit_language = 256,  // a block of the language has been open inside one of the library
     slow_commit_serial = 1024,   // the serial token to give back, and no slot
+    slow_commit_possessions = 2048,  // see core/rollback/deferred.hpp
     slow_commit_large =
         512  // a log is large; stays up from one transaction to the next until none is: core/lifecycle/room.hpp
 };
@@ -88,6 +89,7 @@ struct deferred {
         participant,
         companion,
         shown,
+        possession,
         constructed,
         allocated,
         discarded,
