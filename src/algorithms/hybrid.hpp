@@ -169,18 +169,21 @@ private:
 
     static bool in_hardware(const descriptor& d) noexcept { return d.kept.hardware.runs_in == place::hardware; }
 
+    /// What an attempt in hardware could not do at its end.
+    static constexpr std::uint32_t software_only = core::slow_commit_handlers | core::slow_commit_possessions;
+
     /// Not a context that can be preempted: being switched away ends every hardware attempt, and whoever evicts it must
     /// be able to roll it back. Not a transaction inside another's, nor an undo. Handlers may have to vote.
     static bool may_run_in_hardware(const descriptor& d) noexcept {
         return d.kept.hardware.tries_left != 0 && d.mode == memory::status::active && !d.serial && !d.run.log_reads &&
                d.hooks == nullptr && d.outer == nullptr && !d.compensating && d.frame_->receive == nullptr &&
-               (d.slow_commit & core::slow_commit_handlers) == 0 && H::exists();
+               (d.slow_commit & software_only) == 0 && H::exists();
     }
 
     /// The first access of the attempt.
     TUTTI_NOINLINE static void decide(descriptor& d) {
         core::hardware_state& h = d.kept.hardware;
-        while (h.tries_left != 0 && (d.slow_commit & core::slow_commit_handlers) == 0) {
+        while (h.tries_left != 0 && (d.slow_commit & software_only) == 0) {
             --h.tries_left;
             core::attempt_abort_if_doomed(d);
             if (core::plain_memory_is_used() && !core::is_enlisted(d)) core::enlist(d);

@@ -109,10 +109,13 @@ void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word sta
     core::meet_outside(d, owner, state, owns_more);
 }
 
+void leave_plain(core::descriptor& d) noexcept { core::leave_plain(d); }
+void enter_plain(core::descriptor& d) { core::enter_plain(d); }
+
 void own(core::descriptor& d, core::possession& p) {
     core::own(d, p);
-    core::need_current_reads(d);
     core::leave_hardware(d, hardware_abort::system_call);
+    core::need_current_reads(d);
 }
 
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {

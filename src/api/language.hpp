@@ -42,6 +42,10 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 /// core::meet_outside.
 TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more);
 
+/// core::leave_plain and enter_plain.
+TUTTI_EXPORT void leave_plain(core::descriptor& d) noexcept;
+TUTTI_EXPORT void enter_plain(core::descriptor& d);
+
 /// The attempt owns `p` from here on. May leave the frame. REQUIRES: d.deferred_log has room for one more; d is healthy.
 TUTTI_EXPORT void own(core::descriptor& d, core::possession& p);
 

@@ -35,6 +35,38 @@ bool read_stripe(descriptor& d, void* to, const void* from, std::size_t size) no
     return true;
 }
 
+/// The bytes of the word `w` that a range from `first` to `last`, both in it, or in words before and behind, has there.
+std::uint8_t bytes_between(const word* w, std::uintptr_t first, std::uintptr_t last) noexcept {
+    const auto at = reinterpret_cast<std::uintptr_t>(w);
+    const std::uintptr_t from = first > at ? first - at : 0;
+    const std::uintptr_t to = std::min<std::uintptr_t>(last - at, sizeof(word) - 1);
+    return static_cast<std::uint8_t>((0xffU << from) & (0xffU >> (sizeof(word) - 1 - to)));
+}
+
+/// A stripe's part of a range at once, as take_inlined takes a word under an orec that is not the attempt's yet.
+bool take_stripe(descriptor& d, const void* at, std::size_t size) {
+    orec& r = orec_at(at);
+    word seen = r.load(std::memory_order_acquire);
+    if (!detail::access::is_logged(d, seen)) return false;
+    const auto first = reinterpret_cast<std::uintptr_t>(at);
+    const std::uintptr_t last = first + size - 1;
+    word* w = word_of(at);
+    const auto words = static_cast<std::uint32_t>(last / sizeof(word) - first / sizeof(word) + 1);
+    d.writes.reserve(words);
+    const auto head = static_cast<std::uint32_t>(d.writes.size());
+    // seq_cst: algorithms/version_clock.hpp, 1.
+    if (!r.compare_exchange(seen, d.self_lock | head, std::memory_order_seq_cst)) return false;
+    // The chain goes from the head to the latest entry, and from there backwards.
+    d.writes.push_reserved({w, &r, copy_of<word>(w), seen, words > 1 ? head + words - 1 : memory::no_entry,
+                            bytes_between(w, first, last), false});
+    for (std::uint32_t i = 1; i != words; ++i) {
+        ++w;
+        d.writes.push_reserved({w, &r, copy_of<word>(w), memory::no_version, i > 1 ? head + i - 1 : memory::no_entry,
+                                bytes_between(w, first, last), false});
+    }
+    return true;
+}
+
 }  // namespace
 
 void read_bytes(void* to, const void* from, std::size_t size) {
@@ -65,15 +97,26 @@ void write_bytes(void* to, const void* from, std::size_t size) {
         std::memmove(to, from, size);
         return;
     }
-    const auto* const in = static_cast<const unsigned char*>(from);
-    const auto begin = reinterpret_cast<std::uintptr_t>(to);
-    api::for_each_piece(begin, size, [&](std::uintptr_t at, unsigned piece) {
-        auto* const place = reinterpret_cast<unsigned char*>(at);
-        const unsigned char* const value = in + (at - begin);
-        if (!take_inlined(d, place, piece)) return write_piece(d, place, value, piece);
-        compiler_fence();
-        std::memcpy(place, value, piece);
-    });
+    auto* out = static_cast<unsigned char*>(to);
+    const auto* in = static_cast<const unsigned char*>(from);
+    while (size != 0) {
+        const std::size_t part = rest_of_stripe(out, size);
+        if (take_stripe(d, out, part)) {
+            compiler_fence();
+            std::memcpy(out, in, part);
+        } else {
+            api::for_each_piece(reinterpret_cast<std::uintptr_t>(out), part, [&](std::uintptr_t at, unsigned piece) {
+                auto* const place = reinterpret_cast<unsigned char*>(at);
+                const unsigned char* const value = in + (place - out);
+                if (!take_inlined(d, place, piece)) return write_piece(d, place, value, piece);
+                compiler_fence();
+                std::memcpy(place, value, piece);
+            });
+        }
+        in += part;
+        out += part;
+        size -= part;
+    }
 }
 
 }  // namespace tutti::itm

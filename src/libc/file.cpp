@@ -279,6 +279,18 @@ bool file::fill() {
     return true;
 }
 
+bool file::has_buffered(off_t offset, int whence) const noexcept {
+    constexpr int others = unbuffered | line_buffered | putting | in_backup;
+    const bool reads = (f_->_flags & others) == 0 && f_->_IO_read_base != nullptr && f_->_IO_save_base == nullptr;
+    if (!reads || f_->_offset < 0 || whence == SEEK_END) return false;
+    off64_t to = offset;
+    if (whence == SEEK_CUR && __builtin_add_overflow(to, f_->_offset - (f_->_IO_read_end - f_->_IO_read_ptr), &to))
+        return false;
+    const bool within = to < f_->_offset && to >= f_->_offset - (f_->_IO_read_end - f_->_IO_buf_base);
+    // glibc seeks the kernel to where it takes it to be; that must change nothing.
+    return within && ::lseek64(f_->_fileno, 0, SEEK_CUR) == f_->_offset;
+}
+
 void file::before_finality(const char* why, const char* instead) {
     libc::become_irrevocable(t_, why, instead);
     // F4: a block of the library inside this one may still be cancelled, and one of the language that runs alone has no

@@ -125,6 +125,8 @@ public:
     [[nodiscard]] std::size_t pending() const noexcept;
     [[nodiscard]] bool appends() const noexcept;
 
+    /// Whether a seek stays in what has been read into the buffer, so that its pointers are all that changes.
+    [[nodiscard]] bool has_buffered(off_t offset, int whence) const noexcept;
     /// Before a call that may make a system call which moves the position in the file: prepares to undo it, or makes
     /// the transaction irrevocable where that cannot be undone.
     void before_moving();

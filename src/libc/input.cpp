@@ -62,7 +62,15 @@ bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::siz
     return true;
 }
 
-bool is_owned(tx& t, FILE* f) { return file{t, f}.owned(); }
+bool is_owned(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned(); }
+
+/// The same before a call that stores nothing in the program's memory until it has looked at the stream, and may have to
+/// make system calls for that.
+bool own_for_input(tx& t, FILE* f) {
+    if (touched_last(t, f)) return true;
+    leave_memory(t);
+    return is_owned(t, f);
+}
 
 /// False: the end of the file or an error came before `last` and before `size` bytes.
 bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
@@ -94,6 +102,19 @@ int ungetc(tx& t, int c, FILE* f) {
 char* fgets(tx& t, char* to, int size, FILE* f) {
     if (size <= 0) return nullptr;
     std::size_t n = 0;
+    if (size > 1 && own_for_input(t, f)) {
+        char line[512];
+        n = std::min({static_cast<std::size_t>(size) - 1, available_at_once(f), sizeof line - 1});
+        const void* const end = std::memchr(f->_IO_read_ptr, '\n', n);
+        if (end != nullptr) n = static_cast<std::size_t>(static_cast<const char*>(end) - f->_IO_read_ptr) + 1;
+        if (end != nullptr || n == static_cast<std::size_t>(size) - 1) {
+            std::memcpy(line, f->_IO_read_ptr, n);
+            line[n] = '\0';
+            copy_out(t, to, line, n + 1);
+            f->_IO_read_ptr += n;
+            return to;
+        }
+    }
     const bool complete = get(t, f, to, static_cast<std::size_t>(size) - 1, '\n', n);
     if (n == 0 && (!complete || size == 0)) return nullptr;
     if (!complete && libc::ferror(t, f) != 0) return nullptr;
@@ -108,6 +129,11 @@ std::size_t fread(tx& t, void* to, std::size_t size, std::size_t count, FILE* f)
     if (__builtin_mul_overflow(size, count, &bytes)) {
         errno = EOVERFLOW;
         return 0;
+    }
+    if (own_for_input(t, f) && available_at_once(f) >= bytes) {
+        copy_out(t, to, f->_IO_read_ptr, bytes);
+        f->_IO_read_ptr += bytes;
+        return count;
     }
     get(t, f, static_cast<char*>(to), bytes, -1, n);
     return n / size;

@@ -20,7 +20,11 @@ void copy_in(tx& t, void* to, const void* from, std::size_t size) {
 }
 
 void copy_out(tx& t, void* to, const void* from, std::size_t size) {
-    if (in_language(t)) return _ITM_memcpyRnWt(to, from, size);
+    if (in_language(t)) {
+        auto& d = static_cast<descriptor&>(t);
+        if (d.has_left_plain()) api::enter_plain(d);
+        return _ITM_memcpyRnWt(to, from, size);
+    }
     const auto* in = static_cast<const unsigned char*>(from);
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(to), size, [&](std::uintptr_t at, unsigned piece) {
         detail::word value = 0;
@@ -28,6 +32,38 @@ void copy_out(tx& t, void* to, const void* from, std::size_t size) {
         detail::access::ops(t).store(t, reinterpret_cast<void*>(at), piece, value);
         in += piece;
     });
+}
+
+std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, bool& whole) {
+    std::size_t n = 0;
+    whole = false;
+#if !defined(TUTTI_SANITIZED)  // it takes what lies behind an object for out of bounds
+    constexpr std::uint64_t ones = 0x0101010101010101U;
+    constexpr std::uint64_t tops = ones << 7;
+    while (room - n >= sizeof(std::uint64_t)) {
+        const auto at = reinterpret_cast<std::uintptr_t>(from + n);
+        const unsigned before = at % sizeof(std::uint64_t);
+        // The bytes of an aligned word from `at` on, as the lowest. They are in one page.
+        const std::uint64_t loaded = load_word(t, reinterpret_cast<const std::uint64_t*>(at - before)) >> (8 * before);
+        const unsigned bytes = sizeof(std::uint64_t) - before;
+        std::memcpy(to + n, &loaded, sizeof loaded);
+        // The lowest top bit that is left belongs to the first byte that is 0.
+        const std::uint64_t zeros = (loaded - ones) & ~loaded & tops;
+        const unsigned length = zeros != 0 ? static_cast<unsigned>(__builtin_ctzll(zeros)) / 8 : 8;
+        n += std::min(length, bytes);
+        if (length < bytes) {
+            whole = true;
+            return n;
+        }
+    }
+#endif
+    for (cursor c{t, from + n}; n != room; ++n) {
+        if ((to[n] = c.next()) == 0) {
+            whole = true;
+            break;
+        }
+    }
+    return n;
 }
 
 void copy_over(tx& t, void* to, const void* from, std::size_t size) {

@@ -37,10 +37,20 @@ void store_pointer(tx& t, T** to, T* value) {
     else tutti::store(t, word, bits);
 }
 
+/// No commit waits for this transaction (core/privatization/quiescence.hpp) until it touches the program's memory again.
+/// Not where it has written any.
+inline void leave_memory(tx& t) noexcept {
+    auto& d = static_cast<descriptor&>(t);
+    if (d.writes.empty() && d.plain.load(std::memory_order_relaxed) != 0) api::leave_plain(d);
+}
+
 /// Any size and alignment. `to` is private.
 void copy_in(tx& t, void* to, const void* from, std::size_t size);
 /// `from` is private.
 void copy_out(tx& t, void* to, const void* from, std::size_t size);
+/// A string without its end, as far as there is `room`: how many characters; what lies behind them is overwritten as
+/// well. `whole`: the end was found, for which there is room, too. `to` is private.
+std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, bool& whole);
 /// Both are the program's and do not overlap, or `to` is below `from`.
 void copy_over(tx& t, void* to, const void* from, std::size_t size);
 
@@ -130,9 +140,15 @@ std::size_t length(tx& t, const C* of, std::size_t limit = static_cast<std::size
 /// REQUIRES: `room` outlives the use of what is returned.
 template <class C, std::size_t Room>
 const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) {
-    cursor c{t, of};
-    for (size = 0; size != Room; ++size) {
-        if ((room[size] = c.next()) == 0) return room;
+    if constexpr (sizeof(C) == 1) {
+        bool whole = false;
+        size = copy_string(t, room, Room, of, whole);
+        if (whole) return room;
+    } else {
+        cursor c{t, of};
+        for (size = 0; size != Room; ++size) {
+            if ((room[size] = c.next()) == 0) return room;
+        }
     }
     size += length(t, of + size);
     C* const copy = static_cast<C*>(private_memory(t, (size + 1) * sizeof(C)));

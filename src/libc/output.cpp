@@ -23,6 +23,9 @@ bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
     return true;
 }
 
+/// Owns the stream. How much can be put into its buffer at once.
+std::size_t room_now(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned() ? room_at_once(f) : 0; }
+
 }  // namespace
 
 std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
@@ -42,8 +45,16 @@ int putc(tx& t, int c, FILE* f) { return libc::fputc(t, c, f); }
 int putchar(tx& t, int c) { return libc::fputc(t, c, stdout); }
 
 int fputs(tx& t, const char* s, FILE* f) {
-    char room[512];
     std::size_t size = 0;
+    if (const std::size_t there_is = room_now(t, f); there_is != 0) {
+        bool whole = false;
+        size = copy_string(t, f->_IO_write_ptr, there_is, s, whole);
+        if (whole) {
+            f->_IO_write_ptr += size;
+            return 1;
+        }
+    }
+    char room[512];
     const char* const text = private_string(t, s, room, size);
     return text != nullptr && put(t, f, text, size) == size ? 1 : EOF;
 }
@@ -63,6 +74,11 @@ std::size_t fwrite(tx& t, const void* from, std::size_t size, std::size_t count,
     if (__builtin_mul_overflow(size, count, &bytes)) {
         errno = EOVERFLOW;
         return 0;
+    }
+    if (bytes <= room_now(t, f)) {
+        copy_in(t, f->_IO_write_ptr, from, bytes);
+        f->_IO_write_ptr += bytes;
+        return count;
     }
     const private_array<char> data{t, bytes};
     if (data.at == nullptr) return 0;

@@ -7,8 +7,9 @@
 namespace tutti::libc {
 
 int fseeko(tx& t, FILE* f, off_t offset, int whence) {
+    leave_memory(t);
     file of{t, f};
-    if (of.owned()) of.before_moving();
+    if (of.owned() && !of.has_buffered(offset, whence)) of.before_moving();
     return ::fseeko(f, offset, whence);
 }
 int fseek(tx& t, FILE* f, long offset, int whence) { return libc::fseeko(t, f, offset, whence); }

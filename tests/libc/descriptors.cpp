@@ -350,6 +350,9 @@ void errors() {
     FAILS(ENOENT, truncate, "none", 0);
     FAILS(EISDIR, truncate, ".", 0);
     FAILS(ENOSPC, write, full, bytes, 1);
+    const int memory_fd = ::open("/proc/self/mem", O_RDONLY);  // nothing is mapped at its begin
+    FAILS(EIO, read, memory_fd, bytes, 1);
+    ::close(memory_fd);
     const int folder_fd = ::open(".", O_RDONLY);
     FAILS(EISDIR, read, folder_fd, bytes, 1);
     ::close(folder_fd);

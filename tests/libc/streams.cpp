@@ -115,6 +115,28 @@ void closing() {
     EXPECT(result == EOF && errno == ENOSPC);
 }
 
+/// An error of the device's is what the calls say, and stays with the stream as in glibc; a cancelled block takes it
+/// back.
+void failing_input() {
+    for (const ending e : every_ending) {
+        FILE* const f = std::fopen("/proc/self/mem", "r");  // nothing is mapped at its begin
+        char line[8];
+        int c = 0;
+        std::size_t n = 1;
+        char* got = line;
+        errno = 0;
+        run(e, [&] {
+            c = CALL(fgetc, f);
+            n = CALL(fread, line, 1, sizeof line, f);
+            got = CALL(fgets, line, sizeof line, f);
+        });
+        const int error = errno;
+        if (e == ending::cancel) EXPECT(std::ferror(f) == 0 && std::feof(f) == 0);
+        else EXPECT(c == EOF && n == 0 && got == nullptr && error == EIO && std::ferror(f) != 0);
+        std::fclose(f);
+    }
+}
+
 void from_descriptors() {
     for (const ending e : every_ending) {
         const folder here;
@@ -176,6 +198,7 @@ int main() {
     opening();
     a_whole_life();
     closing();
+    failing_input();
     from_descriptors();
     formats();
     buffers();

@@ -80,12 +80,14 @@ private:
     step input() {
         constexpr call without_argument[] = {call::fgetc,  call::ungetc,   call::ftell, call::feof,
                                              call::ferror, call::clearerr, call::fgetc};
-        const std::size_t kind = below(12);
+        const std::size_t kind = below(14);
         if (kind < std::size(without_argument)) return {without_argument[kind], 0, 0};
         if (kind == 7) return {call::fgets, static_cast<long>(1 + below(200)), 0};
         if (kind == 8) return {call::rewind, 0, 0};
         if (kind == 9) return {call::fseek, static_cast<long>(below(3500)), SEEK_SET};
         if (kind == 10) return {call::fseek, -static_cast<long>(below(300)), SEEK_END};
+        if (kind == 11) return {call::fseek, static_cast<long>(below(500)) - 250, SEEK_CUR};
+        if (kind == 12) return {call::fread, static_cast<long>(below(room_ / 4)), 0};
         return {call::fread, static_cast<long>(below(2 * room_)), 0};
     }
 

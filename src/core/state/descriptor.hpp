@@ -64,8 +64,8 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_restarted = 32,  // not a first, plain attempt, or one with a deadline: `run` to reset
     slow_commit_handlers = 64,   // handlers and participants
     slow_commit_abstract_locks = 128,
-    slow_commit_language = 256,  // a block of the language has been open inside one of the library
-    slow_commit_serial = 1024,   // the serial token to give back, and no slot
+    slow_commit_language = 256,      // a block of the language has been open inside one of the library
+    slow_commit_serial = 1024,       // the serial token to give back, and no slot
     slow_commit_possessions = 2048,  // see core/rollback/deferred.hpp
     slow_commit_large =
         512  // a log is large; stays up from one transaction to the next until none is: core/lifecycle/room.hpp
@@ -149,6 +149,7 @@ struct algorithm_state {
 /// What it knows of quiescence; see core/privatization.
 struct quiescing_state {
     bool announced = false;          // `privatizing` is up for the attempt in progress
+    word left_plain_in = 0;          // the sequence of the attempt that has left plain memory
     word received_up_to = 0;         // no commit that published up to it quiesces any more
     word latest_read = 0;            // of the transaction that ends: nothing that it has read is of a later version
     word rewound = 0;                // the latest attempt that took a part of itself back
@@ -352,6 +353,8 @@ public:
     /// Irrevocable because the block wants to be, not just to commit at last: what it does must not be repeated.
     /// So is a biased owner that runs serially: it has no way back.
     [[nodiscard]] bool bound_to_commit() const noexcept { return serial || (is_irrevocable() && !run.hurried); }
+    /// Whether the attempt has left plain memory for the time being; see core/privatization/quiescence.hpp.
+    [[nodiscard]] bool has_left_plain() const noexcept { return quiescing.left_plain_in == own_sequence; }
     /// Whether no other transaction makes it start over.
     [[nodiscard]] bool prevails() const noexcept { return serial || is_irrevocable(); }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
