@@ -46,7 +46,7 @@ TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, det
 TUTTI_EXPORT void leave_plain(core::descriptor& d) noexcept;
 TUTTI_EXPORT void enter_plain(core::descriptor& d);
 
-/// The attempt owns `p` from here on. May leave the frame. REQUIRES: d.deferred_log has room for one more; d is healthy.
+/// The attempt owns `p` from here on. May leave the frame. REQUIRES: d is healthy, and its log has room for one more.
 TUTTI_EXPORT void own(core::descriptor& d, core::possession& p);
 
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.

@@ -64,8 +64,8 @@ bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::siz
 
 bool is_owned(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned(); }
 
-/// The same before a call that stores nothing in the program's memory until it has looked at the stream, and may have to
-/// make system calls for that.
+/// The same before a call that stores nothing in the program's memory until it has looked at the stream, for which it
+/// may have to make system calls.
 bool own_for_input(tx& t, FILE* f) {
     if (touched_last(t, f)) return true;
     leave_memory(t);

@@ -37,8 +37,8 @@ void store_pointer(tx& t, T** to, T* value) {
     else tutti::store(t, word, bits);
 }
 
-/// No commit waits for this transaction (core/privatization/quiescence.hpp) until it touches the program's memory again.
-/// Not where it has written any.
+/// Until it touches the program's memory again, no commit waits for this transaction (core/privatization), unless it
+/// has written any.
 inline void leave_memory(tx& t) noexcept {
     auto& d = static_cast<descriptor&>(t);
     if (d.writes.empty() && d.plain.load(std::memory_order_relaxed) != 0) api::leave_plain(d);
