@@ -286,8 +286,8 @@ bool file::has_buffered(off_t offset, int whence) const noexcept {
     off64_t to = offset;
     if (whence == SEEK_CUR && __builtin_add_overflow(to, f_->_offset - (f_->_IO_read_end - f_->_IO_read_ptr), &to))
         return false;
-    // glibc seeks the kernel to where it takes it to be. That changes nothing, unless the descriptor was used behind the
-    // stream's back, which POSIX leaves undefined.
+    // glibc seeks the kernel to where it takes it to be. That changes nothing, unless the descriptor was used behind
+    // the stream's back, which POSIX leaves undefined.
     return to < f_->_offset && to >= f_->_offset - (f_->_IO_read_end - f_->_IO_buf_base);
 }
 
