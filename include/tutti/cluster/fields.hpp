@@ -2,6 +2,9 @@
 /// The fields of an aggregate, one after the other, so that it travels without a `serialize` of its own.
 #pragma once
 
+// First: what it refuses, it refuses in clearer words than those below.
+#include "tutti/detail/config.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <type_traits>
