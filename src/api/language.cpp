@@ -109,9 +109,6 @@ void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word sta
     core::meet_outside(d, owner, state, owns_more);
 }
 
-void leave_plain(core::descriptor& d) noexcept { core::leave_plain(d); }
-void enter_plain(core::descriptor& d) { core::enter_plain(d); }
-
 void own(core::descriptor& d, core::possession& p) {
     core::own(d, p);
     core::leave_hardware(d, hardware_abort::system_call);

@@ -42,10 +42,6 @@ TUTTI_EXPORT void enter_language(core::descriptor& d);
 /// core::meet_outside.
 TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, detail::word state, bool owns_more);
 
-/// core::leave_plain and enter_plain.
-TUTTI_EXPORT void leave_plain(core::descriptor& d) noexcept;
-TUTTI_EXPORT void enter_plain(core::descriptor& d);
-
 /// The attempt owns `p` from here on. May leave the frame. REQUIRES: d is healthy, and its log has room for one more.
 TUTTI_EXPORT void own(core::descriptor& d, core::possession& p);
 

@@ -175,7 +175,6 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
     side& s = side_of(d);
     s.why = why;
     if (!d.serial) {
-        if (d.has_left_plain()) api::enter_plain(d);
         // Once for an execution, however often this restarts it.
         if (s.notes != nullptr && !s.outermost->wants_serial) s.notes->note_switch(key);
         s.outermost->wants_serial = true;

@@ -64,14 +64,6 @@ bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::siz
 
 bool is_owned(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned(); }
 
-/// The same before a call that stores nothing in the program's memory until it has looked at the stream, for which it
-/// may have to make system calls.
-bool own_for_input(tx& t, FILE* f) {
-    if (touched_last(t, f)) return true;
-    leave_memory(t);
-    return is_owned(t, f);
-}
-
 /// False: the end of the file or an error came before `last` and before `size` bytes.
 bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     return is_owned(t, f) ? take(t, f, to, size, last, n) : take_finally(t, f, to, size, last, n);
@@ -102,7 +94,7 @@ int ungetc(tx& t, int c, FILE* f) {
 char* fgets(tx& t, char* to, int size, FILE* f) {
     if (size <= 0) return nullptr;
     std::size_t n = 0;
-    if (size > 1 && own_for_input(t, f)) {
+    if (size > 1 && is_owned(t, f)) {
         char line[512];
         n = std::min({static_cast<std::size_t>(size) - 1, available_at_once(f), sizeof line - 1});
         const void* const end = std::memchr(f->_IO_read_ptr, '\n', n);
@@ -130,7 +122,7 @@ std::size_t fread(tx& t, void* to, std::size_t size, std::size_t count, FILE* f)
         errno = EOVERFLOW;
         return 0;
     }
-    if (own_for_input(t, f) && available_at_once(f) >= bytes) {
+    if (is_owned(t, f) && available_at_once(f) >= bytes) {
         copy_out(t, to, f->_IO_read_ptr, bytes);
         f->_IO_read_ptr += bytes;
         return count;

@@ -20,11 +20,7 @@ void copy_in(tx& t, void* to, const void* from, std::size_t size) {
 }
 
 void copy_out(tx& t, void* to, const void* from, std::size_t size) {
-    if (in_language(t)) {
-        auto& d = static_cast<descriptor&>(t);
-        if (d.has_left_plain()) api::enter_plain(d);
-        return _ITM_memcpyRnWt(to, from, size);
-    }
+    if (in_language(t)) return _ITM_memcpyRnWt(to, from, size);
     const auto* in = static_cast<const unsigned char*>(from);
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(to), size, [&](std::uintptr_t at, unsigned piece) {
         detail::word value = 0;

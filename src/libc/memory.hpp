@@ -37,13 +37,6 @@ void store_pointer(tx& t, T** to, T* value) {
     else tutti::store(t, word, bits);
 }
 
-/// Until it touches the program's memory again, no commit waits for this transaction (core/privatization), unless it
-/// has written any.
-inline void leave_memory(tx& t) noexcept {
-    auto& d = static_cast<descriptor&>(t);
-    if (d.writes.empty() && d.plain.load(std::memory_order_relaxed) != 0) api::leave_plain(d);
-}
-
 /// Any size and alignment. `to` is private.
 void copy_in(tx& t, void* to, const void* from, std::size_t size);
 /// `from` is private.

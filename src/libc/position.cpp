@@ -7,7 +7,6 @@
 namespace tutti::libc {
 
 int fseeko(tx& t, FILE* f, off_t offset, int whence) {
-    leave_memory(t);
     file of{t, f};
     if (of.owned() && !of.has_buffered(offset, whence)) of.before_moving();
     return ::fseeko(f, offset, whence);

@@ -58,8 +58,6 @@ std::vector<expectation> expectations() {
            "not opaque", {"wb_etl"});
     expect("private_memory_is_read_by_who_did_not_look", fault::answer_without_refreshing, "privatize_from_a_writer",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
-    expect("private_memory_is_read_by_who_had_left", fault::come_back_without_refreshing, "privatize_from_who_has_left",
-           "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_handed_over_too_early", fault::receive_without_waiting, "hand_over_to_a_block",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("private_memory_is_settled_too_early", fault::settle_before_waiting,

@@ -37,7 +37,7 @@ void reset(descriptor& d, clock_state clock) {
     d.bias.word_as_owner = d.bias.begun_by_others = 0;
     d.bias.count = d.bias.until = 0;
     d.takes = {};
-    d.quiescing.received_up_to = d.quiescing.owes_up_to = d.quiescing.left_plain_in = 0;
+    d.quiescing.received_up_to = d.quiescing.owes_up_to = 0;
     d.enlisted.reset(0);
     d.quiescing.steps_walked = 0;
     d.swept_at = 0;

@@ -66,8 +66,6 @@ public:
     [[noreturn]] void fail();
     void become_visible();
     void become_irrevocable();
-    /// What it touches of plain words from here on, it touches as if for the first time.
-    void leave_plain_memory();
     /// No other block runs from here on, so that plain words may be touched directly.
     void become_alone();
     value read_directly(spot plain_word);

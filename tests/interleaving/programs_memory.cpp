@@ -26,16 +26,6 @@ void read_p_q_while_public(actor& me) {
 constexpr auto read_unlogged = read_p_q_while_public<tutti::mode::optimistic, true>;
 constexpr auto read_logged = read_p_q_while_public<tutti::mode::optimistic, false>;
 
-void leave_p_before_q_while_public(actor& me) {
-    me.transact([](block& b) {
-        if (b.written(x)) return;
-        b.read(p);
-        b.leave_plain_memory();
-        b.read(q);
-        b.write(p);
-    });
-}
-
 void privatize(actor& me) {
     me.transact([](block& b) { b.write(x); });
     me.peek(p);
@@ -106,19 +96,6 @@ std::vector<program> memory_programs() {
         {"privatize_from_an_unlogged_reader", {privatize, read_unlogged}},
         {"privatize_from_a_visible_reader", {privatize, read_p_q_while_public<tutti::mode::visible, false>}},
         {"privatize_from_an_irrevocable_reader", {privatize, read_p_q_while_public<tutti::mode::irrevocable, false>}},
-        {"privatize_from_who_has_left", {privatize, leave_p_before_q_while_public}},
-        {"privatize_from_who_leaves_and_writes_a_variable",
-         {privatize,
-          [](actor& me) {
-              me.transact([](block& b) {
-                  if (b.written(x)) return;
-                  b.leave_plain_memory();
-                  b.write(y);
-                  b.read(p);
-                  b.read(y);
-              });
-          }}},
-        {"hand_over_from_who_has_left", {publish_x, leave_p_before_q_while_public, take_over_by_a_block}},
         {"privatize_from_two", {privatize, use_p_q_while_public, read_logged}},
         {"hand_over_to_a_block", {publish_x, use_p_q_while_public, take_over_by_a_block}},
         {"hand_over_to_a_block_from_a_reader", {publish_x, read_unlogged, take_over_by_a_block}},

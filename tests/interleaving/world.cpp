@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "core/modes/serial.hpp"
-#include "core/privatization/quiescence.hpp"
 #include "core/state/descriptor.hpp"
 
 namespace interleaving {
@@ -130,11 +129,6 @@ void block::become_visible() {
 void block::become_irrevocable() {
     tx_.become_irrevocable("a test wants it");
     here().log.irrevocable(actor_.number_);
-}
-
-void block::leave_plain_memory() {
-    tutti::core::leave_plain(tutti::core::descriptor::of(tx_));
-    here().log.note(actor_.number_, "has left plain memory");
 }
 
 void block::become_alone() {

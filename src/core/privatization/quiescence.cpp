@@ -86,10 +86,7 @@ void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
     // In a preemption layer one of them may be suspended on this very thread, which switches when it has asked.
     const std::uint64_t patience = self.hooks == nullptr ? base::asking_ticks : base::asking_ticks / 10;
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < patience; base::spin_turn()) {
-        of.filter([](const sightings::sighting& s) {
-            // Acquire: partner is the release in leave_plain.
-            return !is_over(*s.who, s.shown) && s.who->plain.load(std::memory_order_acquire) != 0;
-        });
+        of.filter([](const sightings::sighting& s) { return !is_over(*s.who, s.shown); });
         if (of.empty()) return;
     }
     for (const sightings::sighting& s : of.all()) wait_for_current_reads(self, *s.who, s.shown, s.asked);
@@ -151,37 +148,12 @@ void use_plain_memory() noexcept {
 }
 
 void enter_plain(descriptor& d) {
-    const bool comes_back = d.has_left_plain();
-    const bool stays_up = began_plainly(d);
-    if (stays_up && !comes_back) return;
-    if (!stays_up) {
-        use_plain_memory();
-        d.slow_commit |= slow_commit_plain;
-    }
+    if (began_plainly(d)) return;
+    use_plain_memory();
     if (!is_enlisted(d)) enlist(d);
     d.plain.exchange(1, std::memory_order_seq_cst);
-    if (!comes_back || !broken(fault::come_back_without_refreshing)) d.algorithm->refresh(d);
-    if (!comes_back) return;
-    d.quiescing.left_plain_in = 0;
-    d.inlined = d.writes.empty();  // under wb-ctl reads look there first
-    d.set_bounds();
-    // Partner: heavy_fence in kill. We see the request, or it closes the bounds after this.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (d.asked_to_die()) d.close_bounds();
-}
-
-void leave_plain(descriptor& d) noexcept {
-    // To validate many reads once more may take longer than a commit would wait.
-    constexpr std::size_t most_reads = 64;
-    const bool may = d.algorithm->privatizes_by_waiting && d.mode == status::active && !d.serial && !d.strict() &&
-                     d.hooks == nullptr && d.logging && d.inlined && d.writes.empty() && d.kept.values.empty() &&
-                     d.reads() <= most_reads && d.outer == nullptr && !d.compensating && d.healthy();
-    if (!may || d.plain.load(std::memory_order_relaxed) == 0) return;
-    d.quiescing.left_plain_in = d.own_sequence;
-    d.inlined = false;
-    d.close_bounds();
-    d.slow_commit &= ~slow_commit_plain;
-    d.plain.store(0, std::memory_order_release);  // partner: wait_for_current_reads
+    d.slow_commit |= slow_commit_plain;
+    d.algorithm->refresh(d);
 }
 
 void quiesce(descriptor& self) noexcept {

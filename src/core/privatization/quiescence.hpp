@@ -24,14 +24,6 @@
 // and unlogged transactions and attempts in hardware do not answer: the commit waits for their end. One that misses the
 // closing, because it opens its bounds at that instant, answers at its next barrier that is not inlined, or ends.
 //
-// What has written nothing may leave plain memory for a while in the middle of its transaction, and nobody waits for it
-// meanwhile:
-//
-//   the other:    plain = 0 (release); no plain access; plain = 1 (seq_cst exchange); refreshes, or aborts
-//   the commit:   finds plain == 0, in its first look or while it waits
-//
-// It is as if the other had its first plain access after that: what it has read before is validated by the refresh.
-//
 // A commit looks at the members of the set in quiescence_set.hpp, which a transaction enters before its exchange. One
 // that the commit's walk misses, because it enters later, does its exchange later still; and its refresh finds what the
 // commit has taken or published, as above.
@@ -94,12 +86,8 @@ namespace tutti::core {
 /// first.
 void use_plain_memory() noexcept;
 
-/// First plain access of an attempt, or the first since it left. May abort.
+/// First plain access of an attempt. May abort.
 void enter_plain(descriptor& d);
-
-/// d, unless it must stay, makes no plain access before it calls enter_plain: its barriers that are not inlined do, and
-/// the others are closed meanwhile.
-void leave_plain(descriptor& d) noexcept;
 
 /// What the end of a transaction has to do for the memory that is private from then on.
 enum class privacy : std::uint8_t {

@@ -149,7 +149,6 @@ struct algorithm_state {
 /// What it knows of quiescence; see core/privatization.
 struct quiescing_state {
     bool announced = false;          // `privatizing` is up for the attempt in progress
-    word left_plain_in = 0;          // the sequence of the attempt that has left plain memory
     word received_up_to = 0;         // no commit that published up to it quiesces any more
     word latest_read = 0;            // of the transaction that ends: nothing that it has read is of a later version
     word rewound = 0;                // the latest attempt that took a part of itself back
@@ -353,8 +352,6 @@ public:
     /// Irrevocable because the block wants to be, not just to commit at last: what it does must not be repeated.
     /// So is a biased owner that runs serially: it has no way back.
     [[nodiscard]] bool bound_to_commit() const noexcept { return serial || (is_irrevocable() && !run.hurried); }
-    /// Whether the attempt has left plain memory for the time being; see core/privatization/quiescence.hpp.
-    [[nodiscard]] bool has_left_plain() const noexcept { return quiescing.left_plain_in == own_sequence; }
     /// Whether no other transaction makes it start over.
     [[nodiscard]] bool prevails() const noexcept { return serial || is_irrevocable(); }
     [[nodiscard]] bool owns(word r) const noexcept { return memory::is_locked(r) && memory::owner_of(r) == id; }
