@@ -51,6 +51,7 @@ sed -i '/^static item\*\* primary_hashtable = 0;/c\
 item** primary_hashtable = 0;\
 extern item** const tm_primary_hashtable __asm__("primary_hashtable");\
 extern const unsigned tm_hashpower __asm__("hashpower");' assoc.c
+[[ ,$patches, != *,cache,* ]] || cat "$here/assoc_guess.h" >>assoc.c
 # The functions of tm_memcached.h that have two versions are seen from other files, and so is what they call.
 [[ ,$patches, != *,mover,* ]] || sed -i -E \
     -e 's/^static (TM_(SAFE|CALLED) )?((void|void \*)\s*\*?(do_slabs_(alloc|free)|do_item_(un)?link_q|item_(un)?link_q)\()/\1\3/' \

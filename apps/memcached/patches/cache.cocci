@@ -418,6 +418,15 @@ slab_rebalance_move(...) {
 // ---- calls that a block must not make -----------------------------------------------------------------------------
 
 @@
+@@
+assoc_find(...) {
++ item *guess = tm_guess(key, nkey, hv);
++ if (guess != NULL && (guess->it_flags & ITEM_LINKED) != 0 && tm_has_key(guess, key, nkey)) return guess;
+  item *it;
+  ...
+}
+
+@@
 expression K, I, N;
 @@
 - memcmp(K, ITEM_key(I), N)
