@@ -1,6 +1,6 @@
-/* What patches/overwrite.cocci calls, put into slabs.c before the patches are applied: chunks that a thread keeps for its
- * next allocations, one of each class, for as long as it drives a connection's machine. To the slab mover they look like
- * items whose values are still on their way. */
+/* What patches/overwrite.cocci calls, put into slabs.c before the patches are applied: chunks that a thread keeps for
+ * its next allocations, one of each class, for as long as it drives a connection's machine. To the slab mover they look
+ * like items whose values are still on their way. */
 static __thread item* kept[MAX_NUMBER_OF_SLAB_CLASSES];
 static __thread uint64_t kept_ids; /* a bit for each */
 
