@@ -49,6 +49,8 @@ enum class kind : std::uint8_t {
 
 /// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
 inline constexpr node_number observer_number = 0xffff;
+/// The `call` of a hello, where all nodes have joined its sender: each number has been a node there.
+inline constexpr std::uint64_t has_begun = 1;
 /// That a node answers at a time.
 inline constexpr std::uint32_t most_observers = 8;
 /// Threads of one node.

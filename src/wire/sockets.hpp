@@ -84,6 +84,7 @@ private:
     struct peer;
 
     [[nodiscard]] bool calls_us(node_number n) const noexcept { return n > how_.self && n < peers_.size(); }
+    [[nodiscard]] bool all_have_joined();
     void accept_next();
     void try_connect(node_number to);
     void try_later(node_number to);

@@ -51,7 +51,9 @@ void sockets::join() {
             if (p->number != how_.self && !p->open.load(std::memory_order_acquire))
                 what += " " + std::to_string(p->number) + " (" + addresses_[p->number].text + ")";
         }
-        what += "; start them, with the same list of nodes";
+        what +=
+            "; start them, with the same list of nodes, and where they are running already, end them first: a node "
+            "cannot come back to a cluster that has begun";
         if (!noted_.empty()) what += ". The last that was turned away: " + noted_;
     }
     throw refusal{what};
@@ -120,6 +122,11 @@ void sockets::refuse(const connection& c, node_number expected, const std::strin
     if (known) try_later(expected);
 }
 
+bool sockets::all_have_joined() {
+    const std::lock_guard hold{joining_};
+    return joined_ + 1 == peers_.size();
+}
+
 /// Exchanges hellos.
 void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) {
     const std::string body = encode(hello{how_.cluster, static_cast<std::uint16_t>(peers_.size())});
@@ -127,6 +134,7 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
     h.length = static_cast<std::uint32_t>(body.size());
     h.kind = kind::hello;
     h.from = how_.self;
+    h.call = all_have_joined() ? has_begun : 0;
     const auto out = std::make_shared<std::string>(encode(h) + body);
     const auto in = std::make_shared<std::string>(header::size + body.size(), '\0');
     asio::async_write(*c, asio::buffer(*out), [out, c](asio::error_code, std::size_t) {});
@@ -173,6 +181,14 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
         }
         if (known ? got.from != expected : !calls_us(got.from)) {
             complain("a second node has the number " + std::to_string(got.from) + ": give each its own");
+            return;
+        }
+        // Its clock, and what it knows of objects, are those of a cluster in which this number has been another node.
+        if (known && got.call == has_begun) {
+            complain("the cluster of node " + std::to_string(got.from) + " has begun, and has had a node " +
+                     std::to_string(how_.self) +
+                     ": a node that was ended cannot come back, so end all of them and start them anew; or, if that "
+                     "node runs, give this one a number of its own");
             return;
         }
         // Whatever was to be sent goes first: from now on the writers are others.

@@ -4,6 +4,7 @@
 
 // First: what it refuses, it refuses in clearer words than those below.
 #include "tutti/cluster/errors.hpp"
+#include "tutti/cluster/fields.hpp"
 #include "tutti/cluster/id.hpp"
 
 #include <cstring>
@@ -68,7 +69,9 @@ inline constexpr bool is_copied = std::is_trivially_copyable_v<T> && !is_version
 }  // namespace detail
 
 /// How a T travels. Trivially copyable types are copied as they are, so all nodes must be of one architecture; any
-/// other type goes through cereal: give it a `serialize(archive&)`, or specialise this for it:
+/// other type goes through cereal. An aggregate needs nothing for that: its fields travel one after the other, up to 24
+/// of them, if each can travel; it has no base class. Give any other type a `serialize(archive&)`, as an aggregate may
+/// have one, or specialise this for it:
 ///
 ///     template <> struct tutti::cluster::serializer<money> {
 ///         static void encode(std::string& to, const money& value);          // appends

@@ -1,0 +1,179 @@
+/// @file
+/// The fields of an aggregate, one after the other, so that it travels without a `serialize` of its own.
+#pragma once
+
+// First: what it refuses, it refuses in clearer words than those below.
+#include "tutti/detail/config.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <cereal/archives/binary.hpp>
+
+namespace tutti::cluster::detail {
+
+/// Becomes whatever a field of T is; never called.
+template <class T>
+struct any_field {
+    template <class U>
+        requires(!std::same_as<U, T>)
+    operator U() const noexcept;
+};
+
+/// Whether T can be made of so many values, of which `inner` are for one field, in braces of their own.
+template <class T, std::size_t... before, std::size_t... inner, std::size_t... after>
+[[nodiscard]] consteval bool takes(std::index_sequence<before...>, std::index_sequence<inner...>,
+                                   std::index_sequence<after...>) noexcept {
+    const auto a = [](std::size_t) { return any_field<T>{}; };
+    if constexpr (sizeof...(inner) == 0) return requires { T{a(before)..., a(after)...}; };
+    else return requires { T{a(before)..., {a(inner)...}, a(after)...}; };
+}
+template <class T, std::size_t before, std::size_t inner = 0, std::size_t after = 0>
+inline constexpr bool is_made_of =
+    takes<T>(std::make_index_sequence<before>{}, std::make_index_sequence<inner>{}, std::make_index_sequence<after>{});
+
+inline constexpr std::size_t most_fields = 24;
+/// Of values, since each element of an array is one.
+inline constexpr std::size_t most_values = 64;
+
+/// The most values that T can be made of. Those that are left out have their defaults, so fewer would do as well.
+template <class T, std::size_t n = most_values>
+[[nodiscard]] consteval std::size_t values_of() noexcept {
+    if constexpr (n == 0 || is_made_of<T, n>) return n;
+    else return values_of<T, n - 1>();
+}
+
+/// Of all those, how many are for the field that begins at `first`: more than one only for an array. A class takes
+/// several, too, but in the place of one.
+template <class T, std::size_t all, std::size_t first, std::size_t n = all - first>
+[[nodiscard]] consteval std::size_t values_of_field() noexcept {
+    if constexpr (n <= 1) return 1;
+    else if constexpr (is_made_of<T, first, n, all - first - n> && !is_made_of<T, first, n, all - first - n + 1>)
+        return n;
+    else return values_of_field<T, all, first, n - 1>();
+}
+template <class T, std::size_t all, std::size_t first = 0>
+[[nodiscard]] consteval std::size_t fields_from() noexcept {
+    if constexpr (first >= all) return 0;
+    else return 1 + fields_from<T, all, first + values_of_field<T, all, first>()>();
+}
+template <class T>
+inline constexpr std::size_t number_of_fields = fields_from<T, values_of<T>()>();
+
+/// f(field, field, …)
+template <class T, class F>
+void with_fields(T& of, F&& f) {
+    constexpr std::size_t n = number_of_fields<std::remove_const_t<T>>;
+    static_assert(n <= most_fields, "give this type a serialize(archive&): it has more fields than are looked for");
+    if constexpr (n == 0) return;
+    else if constexpr (n == 1) {
+        auto& [a] = of;
+        f(a);
+    } else if constexpr (n == 2) {
+        auto& [a, b] = of;
+        f(a, b);
+    } else if constexpr (n == 3) {
+        auto& [a, b, c] = of;
+        f(a, b, c);
+    } else if constexpr (n == 4) {
+        auto& [a, b, c, d] = of;
+        f(a, b, c, d);
+    } else if constexpr (n == 5) {
+        auto& [a, b, c, d, e] = of;
+        f(a, b, c, d, e);
+    } else if constexpr (n == 6) {
+        auto& [a, b, c, d, e, g] = of;
+        f(a, b, c, d, e, g);
+    } else if constexpr (n == 7) {
+        auto& [a, b, c, d, e, g, h] = of;
+        f(a, b, c, d, e, g, h);
+    } else if constexpr (n == 8) {
+        auto& [a, b, c, d, e, g, h, i] = of;
+        f(a, b, c, d, e, g, h, i);
+    } else if constexpr (n == 9) {
+        auto& [a, b, c, d, e, g, h, i, j] = of;
+        f(a, b, c, d, e, g, h, i, j);
+    } else if constexpr (n == 10) {
+        auto& [a, b, c, d, e, g, h, i, j, k] = of;
+        f(a, b, c, d, e, g, h, i, j, k);
+    } else if constexpr (n == 11) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l);
+    } else if constexpr (n == 12) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m);
+    } else if constexpr (n == 13) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o);
+    } else if constexpr (n == 14) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p);
+    } else if constexpr (n == 15) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q);
+    } else if constexpr (n == 16) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r);
+    } else if constexpr (n == 17) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s);
+    } else if constexpr (n == 18) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t);
+    } else if constexpr (n == 19) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u);
+    } else if constexpr (n == 20) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v);
+    } else if constexpr (n == 21) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w);
+    } else if constexpr (n == 22) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x);
+    } else if constexpr (n == 23) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y);
+    } else if constexpr (n == 24) {
+        auto& [a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y, z] = of;
+        f(a, b, c, d, e, g, h, i, j, k, l, m, o, p, q, r, s, t, u, v, w, x, y, z);
+    }
+}
+
+/// Whether T says itself how it travels, in one of cereal's ways. A `serialize(archive, T&)` beside T need not be
+/// looked for: it fits better than the one below.
+template <class T>
+concept says_how_it_travels =
+    cereal::traits::has_member_serialize<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_member_versioned_serialize<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_member_save<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_member_versioned_save<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_member_save_minimal<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_member_versioned_save_minimal<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_non_member_versioned_serialize<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_non_member_save<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_non_member_versioned_save<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_non_member_save_minimal<T, cereal::BinaryOutputArchive>::value ||
+    cereal::traits::has_non_member_versioned_save_minimal<T, cereal::BinaryOutputArchive>::value;
+
+/// An aggregate that says nothing travels field by field. What is like a tuple (`std::array`) is the archive's affair.
+template <class T>
+concept travels_by_fields =
+    std::is_class_v<T> && std::is_aggregate_v<T> && !says_how_it_travels<T> && !requires { std::tuple_size<T>::value; };
+
+}  // namespace tutti::cluster::detail
+
+namespace cereal {
+
+/// Where archives look for it, so that aggregates in vectors, maps and each other travel, too.
+template <class Archive, class T>
+    requires((std::same_as<Archive, BinaryOutputArchive> || std::same_as<Archive, BinaryInputArchive>) &&
+             tutti::cluster::detail::travels_by_fields<T>)
+void CEREAL_SERIALIZE_FUNCTION_NAME(Archive& archive, T& value) {
+    tutti::cluster::detail::with_fields(value, archive);
+}
+
+}  // namespace cereal

@@ -1,0 +1,182 @@
+// Aggregates that say nothing of how they travel, and those that do.
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/nodes.hpp"
+
+namespace {
+
+using namespace tutti;
+using cluster::ref;
+using cluster::serializer;
+using cluster::testing::start_nodes;
+
+enum class colour : std::uint8_t { red, green };
+
+struct line {
+    std::string what;
+    unsigned count = 0;
+    bool operator==(const line&) const = default;
+};
+
+struct order {
+    std::string who;
+    std::vector<line> lines;
+    std::map<std::string, line> by_name;
+    std::optional<line> last;
+    int places[3] = {};
+    std::array<double, 2> prices{};
+    line first;
+    colour paint = colour::red;
+    bool paid = false;
+    bool operator==(const order&) const = default;
+};
+
+order some_order() {
+    return {"Ada",
+            {{"nut", 3}, {"bolt", 4}},
+            {{"nut", {"nut", 5}}},
+            line{"bolt", 6},
+            {7, 8, 9},
+            {1.5, 2.5},
+            {"", 10},
+            colour::green,
+            true};
+}
+
+template <class T>
+std::string bytes_of(const T& value) {
+    std::string bytes;
+    serializer<T>::encode(bytes, value);
+    return bytes;
+}
+template <class T>
+T there_and_back(const T& value) {
+    T back;
+    serializer<T>::decode(bytes_of(value), back);
+    return back;
+}
+
+TEST(cluster_aggregates, travel_as_they_are) {
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    for (std::uint64_t i = 0; i < 8; ++i) {  // homes on both
+        const ref<order> here{*nodes[0], {7, i}}, there{*nodes[1], {7, i}};
+        atomically([&](tx& t) { here.publish(t, some_order()); });
+        atomically([&](tx& t) { there.write(t).lines.push_back({"saw", 1}); });
+        order expected = some_order();
+        expected.lines.push_back({"saw", 1});
+        EXPECT_TRUE(atomically([&](tx& t) { return here.read(t) == expected; }));
+        EXPECT_TRUE(atomically([&](tx& t) { return there.read(t) == expected; }));
+    }
+}
+
+struct as_many_as_there_may_be {
+    std::string a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x;
+    bool operator==(const as_many_as_there_may_be&) const = default;
+};
+struct one {
+    std::string a;
+    bool operator==(const one&) const = default;
+};
+struct nothing_but_a_vector_of_itself {
+    std::vector<nothing_but_a_vector_of_itself> all;
+    bool operator==(const nothing_but_a_vector_of_itself&) const = default;
+};
+
+TEST(cluster_aggregates, of_few_and_many_fields_lose_none) {
+    EXPECT_EQ(there_and_back(one{"a"}), (one{"a"}));
+    const as_many_as_there_may_be all{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l",
+                                      "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x"};
+    EXPECT_EQ(there_and_back(all), all);
+    const nothing_but_a_vector_of_itself tree{{{}, {{{}, {}}}, {}}};
+    EXPECT_EQ(there_and_back(tree), tree);
+}
+
+// What an aggregate has is what its bytes are: no word more.
+TEST(cluster_aggregates, are_their_fields_and_no_more) {
+    EXPECT_EQ(bytes_of(line{"nut", 3}).size(), sizeof(std::uint64_t) + 3 + sizeof(unsigned));
+}
+
+struct with_a_member {
+    std::string kept, forgotten;
+    template <class A>
+    void serialize(A& a) {
+        a(kept);
+    }
+};
+struct with_a_pair_of_members {
+    std::string kept, forgotten;
+    template <class A>
+    void save(A& a) const {
+        a(kept);
+    }
+    template <class A>
+    void load(A& a) {
+        a(kept);
+    }
+};
+struct with_a_function {
+    std::string kept, forgotten;
+};
+template <class A>
+void serialize(A& a, with_a_function& value) {
+    a(value.kept);
+}
+struct with_a_pair_of_functions {
+    std::string kept, forgotten;
+};
+template <class A>
+void save(A& a, const with_a_pair_of_functions& value) {
+    a(value.kept);
+}
+template <class A>
+void load(A& a, with_a_pair_of_functions& value) {
+    a(value.kept);
+}
+struct with_a_version {
+    std::string kept, forgotten;
+};
+template <class A>
+void serialize(A& a, with_a_version& value, std::uint32_t /*version*/) {
+    a(value.kept);
+}
+
+template <class T>
+class cluster_aggregates_that_say : public ::testing::Test {};
+using those_that_say =
+    ::testing::Types<with_a_member, with_a_pair_of_members, with_a_function, with_a_pair_of_functions, with_a_version>;
+TYPED_TEST_SUITE(cluster_aggregates_that_say, those_that_say);
+
+TYPED_TEST(cluster_aggregates_that_say, how_they_travel_are_heeded) {
+    static_assert(std::is_aggregate_v<TypeParam>);
+    const auto back = there_and_back(TypeParam{"kept", "forgotten"});
+    EXPECT_EQ(back.kept, "kept");
+    EXPECT_EQ(back.forgotten, "");
+}
+
+// Catches a decoder that makes an object of bytes that are too few.
+TEST(cluster_aggregates, of_cut_bytes_are_refused) {
+    const std::string all = bytes_of(some_order());
+    for (std::size_t n = 0; n < all.size(); ++n) {
+        order back;
+        EXPECT_ANY_THROW(serializer<order>::decode(all.substr(0, n), back)) << n;
+    }
+}
+
+struct plain {
+    long balance = 0;
+};
+static_assert(serializer<plain>::keeps_versions == false);
+
+TEST(cluster_aggregates, that_can_be_copied_are) { EXPECT_EQ(bytes_of(plain{5}).size(), sizeof(plain)); }
+
+}  // namespace

@@ -1,0 +1,147 @@
+// Those from outside: a debugger that stops a thread which ticks, and callers of 32 bits.
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include <csignal>
+
+#include "kernel/device.hpp"
+
+namespace kernel_test {
+namespace {
+
+/// A program whose first thread ticks at every return to its code, until the pipe says something; its status is 0 if
+/// nothing was damaged.
+[[noreturn]] void tick_until_told(int pipe) {
+    device d;
+    tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
+    if (d.allow_grind() != 0 || d.call(TUTTI_JOIN, &how) != 0) ::_exit(2);
+    tutti_entry& e = d.entry(how.number);
+    handler_entry_of_thread = &e;
+    write_once<__u64>(e.stack_end, ~__u64{0});
+    write_once<__u32>(e.preemptable, 1);
+    std::atomic<bool> stop{false};
+    std::thread{[&] {
+        while (!stop) write_once<__u32>(e.wanted, 1);
+    }}.detach();
+    std::thread{[&] {
+        char byte = 0;
+        stop = ::read(pipe, &byte, 1) == 1;
+    }}.detach();
+    ::_exit(grind(&stop) == 0 && read_once(e.redirected) != 0 ? 0 : 1);
+}
+
+class traced : public ::testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_EQ(::pipe(ends_), 0);
+        child_ = ::fork();
+        ASSERT_GE(child_, 0);
+        if (child_ == 0) tick_until_told(ends_[0]);
+        ASSERT_EQ(::ptrace(PTRACE_SEIZE, child_, nullptr, nullptr), 0);
+    }
+    void TearDown() override {
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+    }
+    /// Stops it, wherever it is.
+    void stop() const {
+        ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, child_, nullptr, nullptr), 0);
+        await_stop();
+    }
+    void await_stop() const {
+        int status = 0;
+        ASSERT_EQ(::waitpid(child_, &status, __WALL), child_);
+        ASSERT_TRUE(WIFSTOPPED(status)) << status;
+    }
+    [[nodiscard]] user_regs_struct registers() const {
+        user_regs_struct all{};
+        EXPECT_EQ(::ptrace(PTRACE_GETREGS, child_, nullptr, &all), 0);
+        return all;
+    }
+    static bool is_in_grind(const user_regs_struct& r) {
+        return r.rip >= reinterpret_cast<std::uintptr_t>(&grind) && r.rip < address(&grind_end);
+    }
+    /// Lets it end by itself.
+    [[nodiscard]] int end() const {
+        EXPECT_EQ(::ptrace(PTRACE_DETACH, child_, nullptr, nullptr), 0);
+        EXPECT_EQ(::write(ends_[1], "x", 1), 1);
+        int status = 0;
+        EXPECT_EQ(::waitpid(child_, &status, 0), child_);
+        return status;
+    }
+
+    int ends_[2] = {-1, -1};
+    pid_t child_ = 0;
+};
+
+// Stopped in the middle of its code and of the handler, and put back as it was.
+TEST_F(traced, threads_go_on_as_they_were) {
+    for (int i = 0; i < 50; ++i) {
+        ASSERT_NO_FATAL_FAILURE(stop());
+        const user_regs_struct all = registers();
+        ASSERT_EQ(::ptrace(PTRACE_SETREGS, child_, nullptr, &all), 0);
+        ASSERT_EQ(::ptrace(PTRACE_CONT, child_, nullptr, nullptr), 0);
+    }
+    ASSERT_NO_FATAL_FAILURE(stop());
+    EXPECT_EQ(end(), 0);
+}
+
+// Catches a module that redirects a thread which is being stepped: the debugger would find itself in the handler.
+TEST_F(traced, threads_are_not_redirected_while_they_are_stepped) {
+    ASSERT_NO_FATAL_FAILURE(stop());
+    unsigned inside = 0;
+    user_regs_struct before = registers();
+    for (int i = 0; i < 4'000 && inside < 400; ++i) {
+        ASSERT_EQ(::ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr), 0);
+        ASSERT_NO_FATAL_FAILURE(await_stop());
+        const user_regs_struct after = registers();
+        if (is_in_grind(before)) {
+            ++inside;
+            ASSERT_TRUE(is_in_grind(after)) << "it went from the code to " << std::hex << after.rip;
+        }
+        before = after;
+    }
+    EXPECT_EQ(inside, 400u) << "it was not in its code: nothing was tested";
+    EXPECT_EQ(end(), 0);
+}
+
+TEST_F(traced, threads_may_be_killed_where_they_are_stopped) {
+    ASSERT_NO_FATAL_FAILURE(stop());
+    ASSERT_EQ(::kill(child_, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child_, &status, __WALL), child_);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+}
+
+/// ioctl(2) by the door of programs of 32 bits. 0, or the error.
+int call_of_32_bits(int fd, unsigned long what, const void* argument) {
+    long result = 54;  // its number there
+    asm volatile("int $0x80"
+                 : "+a"(result)
+                 : "b"(static_cast<long>(fd)), "c"(what), "d"(argument)
+                 : "memory", "r8", "r9", "r10", "r11");
+    return result < 0 ? static_cast<int>(-result) : 0;
+}
+
+// Catches a module that takes a call whose structs, and whose registers, are not those it knows.
+TEST(callers_of_32_bits, are_refused) {
+    const device d;
+    void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    const int known = call_of_32_bits(d.fd(), 0x5421 /* FIONBIO, which every file takes */, page);
+    if (known == ENOSYS) GTEST_SKIP() << "this kernel has no such door";
+    EXPECT_EQ(known, 0);
+    auto& how = *new (page) tutti_join(how_to_join());
+    for (const unsigned long what : std::initializer_list<unsigned long>{
+             TUTTI_VERSION, TUTTI_ALLOW, TUTTI_JOIN, TUTTI_LEAVE, TUTTI_KICK, TUTTI_ENROL, TUTTI_RESIGN, TUTTI_AWAIT,
+             TUTTI_DEFER, TUTTI_RESUME, TUTTI_RELEASE}) {
+        EXPECT_EQ(call_of_32_bits(d.fd(), what, &how), ENOTTY) << what;
+    }
+    EXPECT_EQ(d.call(TUTTI_LEAVE), ESRCH) << "it has joined all the same";
+    ::munmap(page, 4096);
+}
+
+}  // namespace
+}  // namespace kernel_test
