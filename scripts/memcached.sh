@@ -12,7 +12,8 @@ usage: ./dev memcached build [build]...
            apps/memcached/builds.txt; build/memcached/<build>/memcached
   test     memcached's own tests on these builds (default: all), which may fail only what the baseline fails, and
            answers of the server against a model while several clients send commands; histories of keys that clients
-           share have to be linearizable, and those of a broken server must not be
+           share have to be linearizable, and those of a broken server must not be. <build>-asan is that build with
+           AddressSanitizer, where it has locks; those with blocks run under memcheck, too
   torture  such histories while memory is short, slab pages move, the hash table grows and clients are killed; ten
            minutes of each build by default, of baseline and all
   bench    throughput, and processor time of a request, of each build in turns, and of the last one on the system's
@@ -40,7 +41,7 @@ command_memcached() {
             ;;
         test)
             (($# > 0)) || mapfile -t tested < <(grep -oE '^[a-z+-]+' apps/memcached/builds.txt | grep -vx broken)
-            (($# > 0)) || set -- "${tested[@]}"
+            (($# > 0)) || set -- "${tested[@]}" baseline-asan copies-asan
             steps 3
             memcached_programs baseline broken "$@"
             exec apps/memcached/test.sh "$memcached_folder" build/release/bin "$@"

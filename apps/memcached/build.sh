@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # build.sh <folder> <tutti-cc> [build]...: makes these builds of memcached (builds.txt; default: all of them) in
 # <folder>/<build>, each with memcached and memcached-debug, which asserts. What has not changed is not made again.
+# <build>-asan is that build with AddressSanitizer, where there are no blocks: GCC refuses -fsanitize=address with -fgnu-tm.
 # Status 77: the source cannot be had here.
 set -euo pipefail
 
@@ -19,32 +20,37 @@ blocks=$root/apps/blocks
 inputs=$(cat "$here"/patches/* "$here"/*.h "$here"/tm.c "$blocks"/blocks.* "$here"/{build,convert}.sh "$here"/builds.txt | sha256sum)
 
 make_build() {
-    local build=$1 at=$folder/$1 definition compiler=gcc flags=-D_GNU_SOURCE shim=()
+    local build=${1%-asan} at=$folder/$1 definition compiler=gcc flags=-D_GNU_SOURCE shim=() optimize="-O2 -g"
+    [[ $1 != *-asan ]] || optimize="-O1 -g -fsanitize=address -fno-omit-frame-pointer"
     rm -rf "$at"
     cp -a "$folder/source" "$at"
     "$here/convert.sh" "$build" "$at"
     cd "$at"
     if grep -q "^$build .*volatiles" "$here/builds.txt"; then
+        [[ $1 != *-asan ]] || {
+            echo "error: GCC compiles no blocks with AddressSanitizer; run $build on the runtime of the preset asan"
+            return 1
+        }
         definition=$(awk -v build="$build" '$1 == build { print $3 }' "$here/builds.txt")
         # The stand-ins of tm.h suffice, and a program without our C library runs on GCC's libitm, too, to be compared.
         compiler="$wrapper --no-libc"
         flags+="${definition:+ -D$definition} -I$here -I$root -include $here/tm.h"
         # shellcheck disable=SC2086  # a list of words
-        $compiler -O2 -g -Wall $flags -DHAVE_CONFIG_H -I. -c "$here/tm.c" -o tm.o
+        $compiler $optimize -Wall $flags -DHAVE_CONFIG_H -I. -c "$here/tm.c" -o tm.o
         # shellcheck disable=SC2086
-        $compiler -O2 -g -Wall "-I$root" -c "$blocks/blocks.c" -o blocks.o
+        $compiler $optimize -Wall "-I$root" -c "$blocks/blocks.c" -o blocks.o
         shim=(tm.o blocks.o)
         # Hash functions that must be inlined, which GCC refuses with -fgnu-tm. No block looks into them.
-        make CC=gcc CFLAGS="-O2 -g -pthread" CPPFLAGS="$flags -Wno-attributes" memcached-{hash,murmur3_hash}.o \
+        make CC=gcc CFLAGS="$optimize -pthread" CPPFLAGS="$flags -Wno-attributes" memcached-{hash,murmur3_hash}.o \
             memcached_debug-{hash,murmur3_hash}.o
     fi
-    make -j"${TUTTI_JOBS:-2}" memcached memcached-debug CC="$compiler" CFLAGS="-O2 -g -pthread -Wall -Wno-clobbered" \
+    make -j"${TUTTI_JOBS:-2}" memcached memcached-debug CC="$compiler" CFLAGS="$optimize -pthread -Wall -Wno-clobbered" \
         CPPFLAGS="$flags" LDADD= LIBS="-levent ${shim[*]}"
     echo "$inputs" >"$at/inputs"
 }
 
 for build in "$@"; do
-    grep -qxF -- "$build" <<<"$known" || {
+    grep -qxF -- "${build%-asan}" <<<"$known" || {
         echo "build.sh: there is no build '$build'; there are: ${known//$'\n'/ }" >&2
         exit 2
     }

@@ -18,6 +18,13 @@ cd "$folder"
 sources=(assoc.c bipbuffer.c cache.c crawler.c items.c logger.c memcached.c proto_bin.c proto_text.c slabs.c
     stats_prefix.c thread.c memcached.h)
 [[ ,$patches, != *,copies,* ]] || sed -i "/ntokens is overwritten here/r $here/item_answer.h" proto_text.c
+if [[ ,$patches, == *,overwrite,* ]]; then
+    sed -i "/wrapper around assoc_find which does/r $here/item_overwrite.h" items.c
+    sed -i "/Fast FIFO queue/r $here/slabs_keep.h" slabs.c
+    sed -i 's/^void  *item_remove(item \*it);/&\nbool item_overwrite(conn*, item*);\nvoid item_drop(item*);/' memcached.h
+    sed -i -e 's/^void slabs_free(void.*;/&\nvoid slabs_give_back(void);/' \
+        -e 's/^void slabs_give_back.*/&\nvoid slabs_keep(struct _stritem*, size_t, unsigned int);/' slabs.h
+fi
 for patch in ${patches//,/ }; do
     spatch --very-quiet --no-show-diff --macro-file "$here/patches/macros.h" --sp-file "$here/patches/$patch.cocci" \
         --in-place "${sources[@]}" 2>"$patch.log" || {
@@ -44,6 +51,7 @@ sed -i '/^static item\*\* primary_hashtable = 0;/c\
 item** primary_hashtable = 0;\
 extern item** const tm_primary_hashtable __asm__("primary_hashtable");\
 extern const unsigned tm_hashpower __asm__("hashpower");' assoc.c
+[[ ,$patches, != *,cache,* ]] || cat "$here/assoc_guess.h" >>assoc.c
 # The functions of tm_memcached.h that have two versions are seen from other files, and so is what they call.
 [[ ,$patches, != *,mover,* ]] || sed -i -E \
     -e 's/^static (TM_(SAFE|CALLED) )?((void|void \*)\s*\*?(do_slabs_(alloc|free)|do_item_(un)?link_q|item_(un)?link_q)\()/\1\3/' \

@@ -27,7 +27,7 @@ if [[ ${TUTTI_MEMCACHED_SAMPLE:-} == "" ]]; then
     passed baseline >"$folder/baseline.passed"
     echo "    $(wc -l <"$folder/baseline.passed") pass"
     for build in "$@"; do
-        [[ $build != baseline ]] || continue
+        [[ $build != baseline && $build != *-asan ]] || continue
         echo "memcached's own tests on $build"
         passed "$build" >"$folder/$build.passed"
         mapfile -t lost < <(grep -vxFf "$folder/$build.passed" "$folder/baseline.passed" || true)
@@ -53,6 +53,21 @@ for build in "$@"; do
     echo "histories of $build"
     with_server "${server[@]}" -- timeout 300 "$programs/tutti-mc-linear" --rounds "$rounds" || failures=1
 done
+# The heap: by AddressSanitizer with locks; GCC compiles no blocks with it, so by memcheck with blocks.
+if [[ ${TUTTI_MEMCACHED_SAMPLE:-} == "" ]]; then
+    for build in "$@"; do
+        if ! grep -q "^$build .*volatiles" "$here/builds.txt"; then continue; fi
+        command -v valgrind >/dev/null || {
+            echo "SKIPPED: the memory of $build is not checked: there is no valgrind"
+            continue
+        }
+        echo "memory of $build"
+        memcheck=(valgrind -q --error-exitcode=99 --fair-sched=yes "$folder/$build/memcached-debug" -t 4)
+        with_server "${memcheck[@]}" -m 24 -o slab_reassign,slab_automove=1,hashpower=13 -- \
+            timeout 600 "$programs/tutti-mc-linear" --rounds 150 || failures=1
+        with_server "${memcheck[@]}" -- timeout 600 "$programs/tutti-mc-check" --commands 150 || failures=1
+    done
+fi
 "$here/torture.sh" "$folder" "$programs" "$torture" "$@" || failures=1
 if [[ -x $folder/broken/memcached ]]; then
     echo "histories of a server whose increments take no lock"

@@ -92,14 +92,13 @@ void tm_count_at_commit(uint64_t* counter, int64_t by) {
         for (; by > 0; by--) _ITM_addUserCommitAction(add_one, tm_any_transaction, counter);
 }
 
-/* All threads add to these. */
-static void add(uint64_t* total, int64_t by) { __atomic_fetch_add(total, (uint64_t)by, __ATOMIC_RELAXED); }
+void tm_add(uint64_t* total, int64_t by) { __atomic_fetch_add(total, (uint64_t)by, __ATOMIC_RELAXED); }
 
 static void count_item(void* argument) {
     const int64_t bytes = (intptr_t)argument;
-    add(&stats_state.curr_bytes, bytes);
-    add(&stats_state.curr_items, bytes > 0 ? 1 : -1);
-    if (bytes > 0) add(&stats.total_items, 1);
+    tm_add(&stats_state.curr_bytes, bytes);
+    tm_add(&stats_state.curr_items, bytes > 0 ? 1 : -1);
+    if (bytes > 0) tm_add(&stats.total_items, 1);
 }
 
 void tm_count_item(int64_t bytes) {

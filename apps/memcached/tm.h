@@ -89,6 +89,8 @@ TM_PURE void tm_count_at_commit(uint64_t* counter, int64_t by);
 /* An item of so many bytes has been linked, or, if negative, unlinked. */
 TM_PURE void tm_count_item(int64_t bytes);
 
+/* Many threads add to `total`, which nobody takes back. */
+TM_PURE void tm_add(uint64_t* total, int64_t by);
 /* These two take and set a number at once, and a block that is rolled back does not give it back: it only has to differ
  * from all others and to grow. */
 TM_PURE uint64_t tm_next(uint64_t* number);
@@ -102,6 +104,8 @@ TM_PURE bool tm_same_key(const void* a, const void* b, size_t size);
 /* The block reads `from` with barriers, and writes `to` without: it is the thread's own, and nobody reads it after a
  * roll-back. REQUIRES: a block. */
 void* tm_copy_out(void* to, const void* from, size_t size) __asm__("_ITM_memcpyRtWn") TM_PURE;
+/* The other way round: `from` is the thread's own. REQUIRES: a block. */
+void* tm_copy_in(void* to, const void* from, size_t size) __asm__("_ITM_memcpyRnWt") TM_PURE;
 TM_SAFE bool tm_parse_number(const char* text, uint64_t* number);
 TM_SAFE size_t tm_strlen(const char* text);
 TM_SAFE void* tm_realloc(void* old, size_t size);

@@ -10,6 +10,13 @@ TM_PURE void tm_log(logger* to, enum log_entry_type event, const void* about, ..
 extern const struct settings tm_settings __asm__("settings");
 extern const rel_time_t tm_current_time __asm__("current_time");
 
+/* Where an item with this key may be: found without barriers, so it may be any item, or none although there is one. It
+ * is the one if a barrier says that it is linked and its key is the same after that: no two linked items have one key.
+ * So who finds an item reads neither its bucket nor what stands before it there, and meets no block that changes
+ * them. */
+struct _stritem* tm_guess(const char* key, size_t nkey, uint32_t hv) TM_PURE;
+TM_PURE bool tm_has_key(const struct _stritem* it, const char* key, size_t nkey);
+
 /* Functions with two versions (finding 6): outside of blocks one that is a block, inside them what is in that block.
  * The second names the compiler's version with barriers of the function that does the work. */
 #define TM_INSIDE(of) __attribute__((transaction_wrap(of), transaction_pure))

@@ -135,7 +135,7 @@ memcached_thread_init(...) {
 // The rest of item access, and the maintainer's bumps.
 @@
 iterator name TM_ITEM;
-identifier f =~ "^(item_get|item_touch|item_link|item_remove|item_unlink|add_delta|store_item|item_answer|lru_maintainer_bumps)$";
+identifier f =~ "^(item_get|item_touch|item_link|item_remove|item_unlink|add_delta|store_item|item_answer|item_overwrite|lru_maintainer_bumps)$";
 expression H;
 @@
 f(...) {
@@ -418,6 +418,15 @@ slab_rebalance_move(...) {
 // ---- calls that a block must not make -----------------------------------------------------------------------------
 
 @@
+@@
+assoc_find(...) {
++ item *guess = tm_guess(key, nkey, hv);
++ if (guess != NULL && (guess->it_flags & ITEM_LINKED) != 0 && tm_has_key(guess, key, nkey)) return guess;
+  item *it;
+  ...
+}
+
+@@
 expression K, I, N;
 @@
 - memcmp(K, ITEM_key(I), N)
@@ -454,6 +463,17 @@ item_answer(...) {
   ...>
 }
 
+// No other thread has seen what is copied.
+@@
+expression T, F, N;
+@@
+item_overwrite(...) {
+  <...
+- memcpy(T, F, N)
++ tm_copy_in(T, F, N)
+  ...>
+}
+
 // Log entries are written when the block has committed.
 @@
 identifier f =~ "^(do_item_get|do_store_item|lru_pull_tail)$";
@@ -469,7 +489,7 @@ f(...) {
 // What only changes while every worker is paused, or without regard to blocks, is read without barriers: the settings,
 // the clock, and the table of buckets.
 @@
-identifier f =~ "^(do_item_.*|item_is_flushed|item_answer|do_store_item|do_add_delta|lru_pull_tail|slabs_clsid|do_slabs_newslab)$";
+identifier f =~ "^(do_item_.*|item_is_flushed|item_answer|item_overwrite|do_store_item|do_add_delta|lru_pull_tail|slabs_clsid|do_slabs_newslab)$";
 identifier F;
 @@
 f(...) {
@@ -480,7 +500,7 @@ f(...) {
 }
 
 @@
-identifier f =~ "^(do_item_.*|item_is_flushed|lru_pull_tail)$";
+identifier f =~ "^(do_item_.*|item_is_flushed|item_overwrite|lru_pull_tail)$";
 @@
 f(...) {
   <...

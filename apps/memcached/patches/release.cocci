@@ -18,16 +18,6 @@ complete_nread_ascii(...) {
 }
 
 @@
-identifier c;
-@@
-complete_nread_ascii(...) {
-  <...
-- item_remove(c->item);
-+ if (c->item != NULL) item_remove(c->item);
-  ...>
-}
-
-@@
 iterator name TM_ITEM;
 typedef item, conn, uint32_t;
 @@

@@ -66,6 +66,17 @@ f(...) {
 }
 
 @@
+@@
+item_overwrite(...) {
+  <...
+- STATS_LOCK();
+- stats.total_items += 1;
+- STATS_UNLOCK();
++ tm_add(&stats.total_items, 1);
+  ...>
+}
+
+@@
 iterator name TM_STATS;
 @@
 - STATS_LOCK();
