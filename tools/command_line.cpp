@@ -163,7 +163,7 @@ command parse_command_line(int argc, const char* const* argv) {
         add_serve(app),  add_top(app),   add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
         add_report(app), add_stat(app),  add_promote(app),  add_cluster(app),
         add_node(app),   add_member(app)};
-    configured from{.words{argv, argv + ours}, .object{}, .users{}};
+    configured from{.words{argv, argv + ours}, .objects{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") from = with_configuration(std::move(from.words));
     std::vector<const char*> given;
     for (const std::string& w : from.words) given.push_back(w.c_str());
@@ -172,8 +172,8 @@ command parse_command_line(int argc, const char* const* argv) {
         return *help;
     command wanted = std::ranges::find_if(all, [](const subcommand& s) { return s.parser->parsed(); })->wanted();
     if (auto* const serve = std::get_if<serve_options>(&wanted)) {
-        if (serve->shared_object.empty()) serve->shared_object = from.object;
-        if (serve->shared_object.empty())
+        if (serve->shared_objects.empty()) serve->shared_objects = from.objects;
+        if (serve->shared_objects.empty())
             throw cli::command_line_error{"object is required: the shared object with the procedures"};
         serve->how.users = std::move(from.users);
     }

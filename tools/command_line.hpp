@@ -15,7 +15,7 @@
 namespace tutti::tools {
 
 struct serve_options {
-    std::string shared_object;
+    std::vector<std::string> shared_objects;  ///< one or more
     server::settings how;
     std::vector<std::pair<std::string, std::string>> settings;  ///< for the procedures
     std::string cluster;    ///< configuration file of its node; empty: it belongs to no cluster

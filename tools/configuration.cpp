@@ -89,7 +89,10 @@ void add(configured& into, std::vector<std::string>& to, const std::string& file
     for (const auto& [key, value] : from) {
         const std::string name{key.str()};
         if (name == "object") {
-            into.object = word_of(file, name, value);
+            const toml::array* const several = value.as_array();
+            if (several == nullptr) into.objects.push_back(word_of(file, name, value));
+            else
+                for (const toml::node& one : *several) into.objects.push_back(word_of(file, name, one));
         } else if (name == "users") {
             const toml::table* const users = value.as_table();
             if (users == nullptr)

@@ -10,7 +10,7 @@ namespace tutti::tools {
 
 struct configured {
     std::vector<std::string> words;
-    std::string object;  ///< which the command line takes precedence over; empty: the file has none
+    std::vector<std::string> objects;  ///< which those of the command line take the place of
     std::vector<server::user> users;
 };
 

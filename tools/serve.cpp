@@ -1,6 +1,7 @@
 #include "serve.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -56,12 +57,13 @@ void serve(const serve_options& options) {
         how.cluster = &objects.emplace(options.cluster, options.only_checks, operators).access();
     server::service service{how};
     for (const auto& [name, value] : options.settings) service.set(name, value);
-    service.load(options.shared_object);
+    for (const std::string& object : options.shared_objects) service.load(object);
+    const std::string all = fmt::format("{}", fmt::join(options.shared_objects, ", "));
     for (const std::string& name : service.unused_settings())
-        throw cli::command_line_error{fmt::format("--set: {} knows no setting {}", options.shared_object, name)};
+        throw cli::command_line_error{fmt::format("--set: {} knows no setting {}", all, name)};
     if (options.only_checks) {
         service.check();
-        return say(fmt::format("{} can be served", options.shared_object));
+        return say(fmt::format("{} can be served", all));
     }
     // Aborts by cause are among what Prometheus asks for.
     if (options.how.metrics_port) enable_statistics(true);

@@ -65,10 +65,11 @@ void add_options(CLI::App& serve, serve_words& words) {
     const auto counted = [&](const std::string& name, auto& value, const std::string& text) {
         return serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
     };
-    serve.add_option("object", options.shared_object, "Shared object with the procedures");
+    serve.add_option("object", options.shared_objects, "Shared object with the procedures; several are loaded in turn");
     serve.add_option("--config", "Take options from this file, too: TOML, with their names without the dashes")
         ->type_name("FILE");
     serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
+        ->allow_extra_args(false)  // what follows may be an object
         ->type_name("NAME=VALUE");
     serve
         .add_option("--cluster", options.cluster,

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import time
 
+from lost_time import LostTime
+
 
 class Processors:
     """Each worker has a processor to itself; what is left is for I/O threads and generators.
@@ -58,7 +60,9 @@ class Server:
         self.processors.share_out(self.process.pid)
 
     def drive(self, generators, rate=0, closed=0, **options):
-        """So many generators at once, which share the rate, or the calls under way. What each of them measured."""
+        """So many generators at once, which share the rate, or the calls under way. What each of them measured, and
+        what processor time others had meanwhile."""
+        lost = LostTime(self.process.pid)
         load = ["--closed", closed // generators] if closed else ["--rate", rate / generators]
         seed = options.pop("seed", 7)
         running = []
@@ -77,7 +81,7 @@ class Server:
                 ended = "" if lives else f"\nit has ended:\n{self.log.read_text(encoding='utf-8')}"
                 raise RuntimeError(f"server '{self.name}': {errors.strip()}{ended}")
             results.append(json.loads(output))
-        return results
+        return results, lost.so_far()
 
     def end(self):
         """Ends it in good order. It fails if TPC-C's conditions do not hold."""

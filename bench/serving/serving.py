@@ -8,6 +8,7 @@ import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "report"))
 
+from lost_time import mean  # pylint: disable=wrong-import-position
 from servers import Server  # pylint: disable=wrong-import-position
 from turnarounds import combine, show  # pylint: disable=wrong-import-position
 
@@ -63,23 +64,27 @@ class Runs:
 
     def capacity(self, servers, seconds, connections):
         """What the first of them gets done. The others do the same, so that all have lived through as much."""
-        measured = [self.drive(s, closed=64, seconds=seconds, connections=connections) for s in servers]
+        measured = [self.drive(s, closed=64, seconds=seconds, connections=connections)[0] for s in servers]
         return sum(r["throughput"] for r in measured[0])
 
     def alternate(self, servers, rate, seconds, rounds, connections):
-        """Rounds in turn; for each server its table and its throughput."""
+        """Rounds in turn; for each server its table, its throughput, and the processor time that others had."""
         results = {s.name: [] for s in servers}
+        lost = {s.name: [] for s in servers}
         for number in range(rounds):
             for server in servers:
-                results[server.name].append(
-                    self.drive(server, rate=rate, seconds=seconds, seed=7 + number, connections=connections)
+                measured, of_others = self.drive(
+                    server, rate=rate, seconds=seconds, seed=7 + number, connections=connections
                 )
+                results[server.name].append(measured)
+                lost[server.name].append(of_others)
         return (
             {name: combine([p for processes in r for p in processes]) for name, r in results.items()},
             {
                 name: statistics.mean(sum(p["throughput"] for p in processes) for processes in r)
                 for name, r in results.items()
             },
+            {name: mean(shares) for name, shares in lost.items()},
         )
 
 
@@ -108,7 +113,7 @@ def vary(runs, capacity, load, seconds, rounds):
         runs.settle(other)
         if runs.arguments.full or not figures:
             beside = runs.alternate([baseline], capacity * load / 100, seconds, rounds, MANY)[0]["baseline"]
-        tables, throughput = runs.alternate([other], capacity * load / 100, seconds, rounds, MANY)
+        tables, throughput, _ = runs.alternate([other], capacity * load / 100, seconds, rounds, MANY)
         if not figures:
             print(f"{'':<16}" + "".join(f"{p:>10}" for p in reversed(beside)) + f"{'calls/s':>10}")
             print(f"{'baseline':<16}" + "".join(f"{r['mean']:>10.0f}" for r in reversed(beside.values())))

@@ -35,8 +35,8 @@ def combine(results):
     return dict(sorted(table.items()))
 
 
-def show(title, tables, throughput):
-    """`tables` by server, the baseline's first."""
+def show(title, tables, throughput, lost):
+    """`tables` by server, the baseline's first; `lost`: the shares of lost_time.py."""
     print(f"\n{title}; turnarounds in microseconds")
     columns = ("mean", *LENGTHS)
     middle = "".join(f"{c:>10}" for c in columns)
@@ -52,7 +52,11 @@ def show(title, tables, throughput):
                 + f"{100 * row['aborts']:>8.2f}%{row['answered']:>8}{ratio if name != 'baseline' else '':>8}"
             )
     for name, calls in throughput.items():
-        print(f"throughput, {name}: {calls:.0f} calls a second, {calls / throughput['baseline']:.3f} of the baseline's")
+        print(
+            f"throughput, {name}: {calls:.0f} calls a second, {calls / throughput['baseline']:.3f} of the baseline's; "
+            f"the host stole {100 * lost[name]['stolen']:.1f} % of the processors, "
+            f"workers waited for theirs {100 * lost[name]['waiting']:.1f} % of the time"
+        )
     refused = sum(row["refused"] for table in tables.values() for row in table.values())
     if refused:
         print(f"{refused} calls were refused, and are in no figure")

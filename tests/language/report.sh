@@ -57,6 +57,25 @@ TUTTI_REPORT="$work/before/run.json" "$tutti" run -- "$program" moves "$work/bef
 "$tutti" report "$work/after/run.json" >"$work/text"
 expect plain "executions 300  commits 300  cancelled 0"
 
+# On demand: by `tutti stat`, after which the program goes on, and by a signal that ends it.
+TUTTI_STATISTICS=signal TUTTI_REPORT="$work/asked.json" "$tutti" run -- "$program" stays >"$work/ready" 2>"$work/errors" &
+asked=$!
+trap 'kill -KILL "$asked" 2>/dev/null || true; rm -rf "$work"' EXIT
+until grep -q ready "$work/ready"; do
+    kill -0 "$asked" 2>/dev/null || fail "it has ended: $(cat "$work/errors")"
+    sleep 0.05
+done
+"$tutti" stat "$asked" >"$work/text"
+expect alone "alone for [1-9].*, while others waited [1-9]"
+expect alone "it calls .*keep_another_waiting"
+[[ ! -s $work/asked.json ]] || fail "tutti stat has written the file, too"
+kill -TERM "$asked"
+status=0
+wait "$asked" || status=$?
+((status == 128 + 15)) || fail "status $status after SIGTERM"
+"$tutti" report "$work/asked.json" >"$work/text"
+expect alone "alone for [1-9].*, while others waited [1-9]"
+
 # Names are any bytes that a folder's may be.
 mkdir "$work/<prögrämme> & \"more\""
 cp "$program" "$work/<prögrämme> & \"more\"/"

@@ -212,6 +212,12 @@ int main(int argc, char** argv) {
         plain();
         return std::rename(argv[2], argv[3]) == 0 ? 0 : 1;
     }
+    if (argc > 1 && std::strcmp(argv[1], "stays") == 0) {
+        alone_while_another_waits();
+        std::puts("ready");
+        std::fflush(stdout);
+        for (;;) ::pause();
+    }
     only_one();
     const another_context there{another};
     plain();

@@ -4,6 +4,8 @@
 #include "server/net/sockets.hpp"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -55,6 +57,29 @@ TEST(unix_socket, an_abandoned_one_is_replaced_and_anothers_left) {
     EXPECT_EQ(::access(path.c_str(), F_OK), 0) << "it is the second one's";
     second.stop();
     EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+/// What the system has for an option of TCP, of a client that was accepted so.
+int option_of_a_client(int level, int option, const vigilance& over) {
+    const handle listener = listen_tcp("127.0.0.1", 0);
+    const bare_socket client{port_of(listener)};
+    const handle accepted = accept_from(listener, over);
+    int value = -1;
+    socklen_t size = sizeof value;
+    EXPECT_EQ(::getsockopt(accepted.get(), level, option, &value, &size), 0);
+    return value;
+}
+
+// Its machine has vanished before or after an answer went out to it. The tests cannot have one vanish, so they look at
+// what the system was asked for. 120 s by the default of 60.
+TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
+    using std::chrono::seconds;
+    EXPECT_EQ(option_of_a_client(SOL_SOCKET, SO_KEEPALIVE, {seconds{60}, true}), 1);
+    EXPECT_EQ(option_of_a_client(IPPROTO_TCP, TCP_KEEPIDLE, {seconds{60}, true}), 60);
+    EXPECT_EQ(option_of_a_client(IPPROTO_TCP, TCP_USER_TIMEOUT, {seconds{60}, true}), 120'000);
+    EXPECT_EQ(option_of_a_client(IPPROTO_TCP, TCP_USER_TIMEOUT, {seconds{60}, false}), 0);
+    EXPECT_EQ(option_of_a_client(IPPROTO_TCP, TCP_USER_TIMEOUT, {seconds{0}, true}), 0);
+    EXPECT_EQ(option_of_a_client(SOL_SOCKET, SO_KEEPALIVE, {seconds{0}, true}), 0);
 }
 
 TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {

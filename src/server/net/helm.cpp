@@ -1,16 +1,8 @@
 #include "server/net/helm.hpp"
 
-#include <optional>
-
 #include "base/futex.hpp"
 
 namespace tutti::server {
-namespace {
-
-/// So many looks that find the same worker at the helm, which waits for clients, and the thread sleeps until it leaves.
-constexpr unsigned looks_before_sleep = 100;
-
-}  // namespace
 
 void helm::pass_on(holder to) noexcept {
     // Sequentially consistent, for `leave`; nobody else stores while one has the helm.
@@ -19,14 +11,13 @@ void helm::pass_on(holder to) noexcept {
 
 void helm::wake() noexcept {
     calls_.fetch_add(1, std::memory_order_release);
-    base::futex_wake_all(calls_);
+    base::futex_wake_all(calls_.raw());
 }
 
 bool helm::take() noexcept {
     std::uint32_t now = state_.load(std::memory_order_relaxed);
     return holder_of(now) == holder::nobody &&
-           state_.compare_exchange_strong(now, changed(now, holder::worker), std::memory_order_acquire,
-                                          std::memory_order_relaxed);
+           state_.compare_exchange(now, changed(now, holder::worker), std::memory_order_acquire);
 }
 
 // Either the thread, which says that it sleeps and then looks once more, sees that the worker has left, or the worker,
@@ -49,18 +40,17 @@ helm::taken helm::stand_by() noexcept {
         std::uint32_t now = state_.load(std::memory_order_acquire);
         if (holder_of(now) == holder::thread) return taken::handed_over;
         if (now == before && holder_of(now) == holder::nobody &&
-            state_.compare_exchange_strong(now, changed(now, holder::thread), std::memory_order_acquire,
-                                           std::memory_order_relaxed))
+            state_.compare_exchange(now, changed(now, holder::thread), std::memory_order_acquire))
             return taken::deserted;
         unchanged = now == before ? unchanged + 1 : 0;
         before = now;
-        if (unchanged < looks_before_sleep) {
-            base::futex_wait(calls_, call, base::real_now() + period);
+        if (unchanged < looks_before_sleep_) {
+            base::futex_wait(calls_.raw(), call, base::real_now() + period);
             continue;
         }
         unchanged = 0;
         sleeps_.store(true, std::memory_order_seq_cst);
-        if (state_.load(std::memory_order_seq_cst) == now) base::futex_wait(calls_, call);
+        if (state_.load(std::memory_order_seq_cst) == now) base::futex_wait(calls_.raw(), call);
         sleeps_.store(false, std::memory_order_relaxed);
     }
 }

@@ -19,15 +19,21 @@
 // Thread safety: each function says whose it is.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
+
+#include "tutti/detail/shared.hpp"
 
 namespace tutti::server {
 
 class helm {
 public:
     static constexpr std::chrono::microseconds period{500};
+    /// So many looks that find the same worker at the helm, which waits for clients, and the thread sleeps until it
+    /// leaves.
+    static constexpr unsigned usual_looks = 100;
+
+    explicit helm(unsigned looks_before_sleep = usual_looks) noexcept : looks_before_sleep_{looks_before_sleep} {}
 
     /// How the thread got it back.
     enum class taken : std::uint8_t {
@@ -60,9 +66,13 @@ private:
     void pass_on(holder to) noexcept;
     void wake() noexcept;
 
-    alignas(64) std::atomic<std::uint32_t> state_{0};  // who has it, and above that how often that has changed
-    std::atomic<bool> sleeps_{false};                  // the thread does not look by itself: a worker's part lasts
-    std::atomic<std::uint32_t> calls_{0};              // of the thread; what it sleeps on
+    template <class T>
+    using shared = tutti::detail::shared<T>;
+
+    const unsigned looks_before_sleep_;
+    alignas(64) shared<std::uint32_t> state_{0};  // who has it, and above that how often that has changed
+    shared<bool> sleeps_{false};                  // the thread does not look by itself: a worker's part lasts
+    shared<std::uint32_t> calls_{0};              // of the thread; what it sleeps on
 };
 
 }  // namespace tutti::server

@@ -143,7 +143,7 @@ std::string address_of_peer(int socket) {
     return (address.ss_family == AF_INET6 ? "[" + name + "]" : name) + ":" + port;
 }
 
-handle accept_from(const handle& listener, std::chrono::seconds keepalive) noexcept {
+handle accept_from(const handle& listener, const vigilance& over) noexcept {
     handle client{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
     if (!client.open()) return client;
     const int error = errno;
@@ -152,13 +152,15 @@ handle accept_from(const handle& listener, std::chrono::seconds keepalive) noexc
         ::setsockopt(client.get(), level, option, &value, sizeof value);
     };
     set(IPPROTO_TCP, TCP_NODELAY, 1);
-    if (keepalive.count() > 0) {
+    if (over.keepalive.count() > 0) {
         constexpr int probes = 4;
-        const int idle = static_cast<int>(std::min<std::chrono::seconds::rep>(keepalive.count(), 32'767));
+        const int idle = static_cast<int>(std::min<std::chrono::seconds::rep>(over.keepalive.count(), 32'767));
         set(SOL_SOCKET, SO_KEEPALIVE, 1);
         set(IPPROTO_TCP, TCP_KEEPIDLE, idle);
         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(idle / probes, 1));
         set(IPPROTO_TCP, TCP_KEEPCNT, probes);
+        // While something is unacknowledged the system sends it again and asks nothing, for a quarter of an hour.
+        if (over.of_what_was_sent) set(IPPROTO_TCP, TCP_USER_TIMEOUT, 2'000 * idle);
     }
     errno = error;
     return client;

@@ -40,8 +40,16 @@ void stop_listening(const handle& listener) noexcept;
 /// As clients are shown to people: address and port, or `unix`.
 [[nodiscard]] std::string address_of_peer(int socket);
 
-/// The next client, or none: then errno says why. One that is silent for `keepalive` and whose machine does not answer
-/// either counts as gone, after as long again; zero: never.
-[[nodiscard]] handle accept_from(const handle& listener, std::chrono::seconds keepalive) noexcept;
+/// How long a client's machine may give no sign of life.
+struct vigilance {
+    /// One that is silent for so long is asked, and counts as gone after as long again; zero: never.
+    std::chrono::seconds keepalive{0};
+    /// The same for one that has to acknowledge something, which is asked by that and not otherwise: an answer went out
+    /// when it had just vanished. That it lives and reads nothing counts as silence then, too.
+    bool of_what_was_sent = false;
+};
+
+/// The next client, or none: then errno says why.
+[[nodiscard]] handle accept_from(const handle& listener, const vigilance& over) noexcept;
 
 }  // namespace tutti::server

@@ -124,6 +124,21 @@ case_kept() {
     done
 }
 
+case_objects() {
+    # One server for the procedures of two, which one transaction may call.
+    start "$4"
+    expect OK CALL transfer 1 2 30
+    expect OK CALL pay 5
+    expect 5 CALL paid
+    printf 'MULTI\nCALL pay 2\nCALL fail why\nEXEC\n' | redis-cli -p "$port" >"$folder/answers"
+    grep -q '^EXCEPTION EXEC: fail: why' "$folder/answers" || fail "$(<"$folder/answers")"
+    expect 5 CALL paid
+    printf 'MULTI\nCALL pay 2\nCALL transfer 1 2 30\nEXEC\n' | redis-cli -p "$port" >"$folder/answers"
+    expect 7 CALL paid
+    expect 940 CALL balance 1
+    stop
+}
+
 case_upgrade() {
     python3 "$4" "$tutti" "$folder" "$object" "$5" "$6" >"$folder/told" 2>&1 || fail "$(<"$folder/told")"
 }

@@ -1,0 +1,45 @@
+"""Processor time that somebody else had: what explains turnarounds that preemption cannot."""
+
+import pathlib
+import time
+
+STOLEN = 7  # of the columns of the first line of /proc/stat, proc(5)
+GUESTS = 8  # from here on they are counted a second time
+
+
+class LostTime:
+    """From its making to each `so_far`, of a process and of the machine. `proc`, `clock`: for tests."""
+
+    def __init__(self, process, proc=pathlib.Path("/proc"), clock=time.monotonic_ns):
+        self.process = process
+        self.proc = proc
+        self.clock = clock
+        self.began = clock()
+        self.of_machine = self._of_machine()
+        self.of_workers = self._of_workers()
+
+    def so_far(self):
+        """Shares: `stolen` of the time of all processors by the host of this virtual machine, and `waiting`, that a
+        worker was ready to run and another thread had its processor, of the time of all workers."""
+        stolen, whole = (now - then for now, then in zip(self._of_machine(), self.of_machine))
+        workers = self._of_workers()
+        waited = sum(waits - self.of_workers.get(task, 0) for task, waits in workers.items())
+        elapsed = (self.clock() - self.began) * len(workers)
+        return {"stolen": stolen / whole if whole else 0, "waiting": waited / elapsed if elapsed else 0}
+
+    def _of_machine(self):
+        columns = [int(word) for word in (self.proc / "stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]]
+        return columns[STOLEN], sum(columns[:GUESTS])
+
+    def _of_workers(self):
+        """Nanoseconds of each that it has waited for a processor."""
+        waits = {}
+        for task in (self.proc / str(self.process) / "task").iterdir():
+            if (task / "comm").read_text(encoding="utf-8").strip() == "tutti-worker":
+                waits[task.name] = int((task / "schedstat").read_text(encoding="utf-8").split()[1])
+        return waits
+
+
+def mean(shares):
+    """Of what several rounds of the same length have lost."""
+    return {key: sum(s[key] for s in shares) / len(shares) for key in shares[0]}

@@ -1,0 +1,62 @@
+// Who does an I/O thread's part, in every order of a thread's and two workers' steps that takes few preemptions
+// (tests/interleaving). Catches two that have it at once, whatever time that takes on a real processor, and a thread
+// that sleeps on when a worker has gone.
+#include <gtest/gtest.h>
+
+#include "interleaving/explore.hpp"
+#include "server/net/helm.hpp"
+
+namespace tutti::server {
+namespace {
+
+constexpr auto order = std::memory_order_seq_cst;
+
+/// What a thread and its deputies share. The thread sleeps for good as soon as it may.
+struct ship {
+    helm steered{1};
+    tutti::detail::shared<std::uint32_t> at_the_helm{0};
+    bool crowded = false;
+
+    void steer() {
+        if (at_the_helm.fetch_add(1, order) != 0) crowded = true;
+        at_the_helm.fetch_add(std::uint32_t(-1), order);
+    }
+    void be_the_thread() {
+        steer();
+        steered.offer();
+        static_cast<void>(steered.stand_by());
+        steer();
+    }
+    /// Once, if it is to be had.
+    void be_a_worker(bool hands_over) {
+        if (!steered.take()) return;
+        steer();
+        if (hands_over) steered.hand_over();
+        else steered.leave();
+    }
+};
+
+/// Two workers, which leave or hand over as they are told.
+void expect_one_at_a_time(bool first_hands_over, bool second_hands_over) {
+    interleaving::scheduler runs;
+    const auto found = interleaving::explore(
+        {.preemptions = 4, .exhaustive = 20'000, .random = 1'000}, [&](interleaving::strategy& how) {
+            ship s;
+            const std::function<void()> all[] = {[&s] { s.be_the_thread(); }, [&] { s.be_a_worker(first_hands_over); },
+                                                 [&] { s.be_a_worker(second_hands_over); }};
+            interleaving::trial t{runs.run(all, how), std::nullopt};
+            if (t.ran.end != interleaving::ending::complete) t.failure = "the thread sleeps on";
+            else if (s.crowded) t.failure = "two have it at once";
+            return t;
+        });
+    EXPECT_GE(found.complete_up_to, 2);
+    EXPECT_FALSE(found.failed) << *found.failed->failure << " in the schedule "
+                               << to_string(found.failed->ran.decisions);
+}
+
+TEST(helm_schedules, that_leave_it) { expect_one_at_a_time(false, false); }
+TEST(helm_schedules, that_leave_it_or_hand_it_over) { expect_one_at_a_time(false, true); }
+TEST(helm_schedules, that_hand_it_over) { expect_one_at_a_time(true, true); }
+
+}  // namespace
+}  // namespace tutti::server
