@@ -42,13 +42,22 @@ public:
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
     std::uint64_t number() const noexcept override { return number_; }
-    void prepare(const backend::holder& who, backend::request& r, std::chrono::milliseconds patience) override;
-    bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) override;
+    std::function<void()> begin_prepare(const backend::holder& who, backend::request& r,
+                                        std::chrono::milliseconds patience) override;
+    std::function<bool()> begin_finish(const std::string& id, bool commits,
+                                       std::chrono::milliseconds patience) override;
 
 private:
+    struct asked {
+        question what;
+        instant late = 0;
+        strand::promise<answer> first;
+    };
+    [[nodiscard]] strand::promise<answer> send(const question& q);
+    [[nodiscard]] asked begin(question q);
     /// What may not be asked twice is unknown as soon as an answer does not come.
-    answer ask(const question& q, bool twice);
-    void settle(backend::request& r, question q);
+    answer end(const asked& a, bool twice);
+    [[nodiscard]] std::function<void()> begin_to_settle(backend::request& r, question q);
 
     agenda& agenda_;
     strand& strand_;
