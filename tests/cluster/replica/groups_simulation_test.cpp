@@ -47,23 +47,27 @@ TEST(replica_groups_simulation, one_order_explains_every_attempt) {
         all.crossings += c.crossings;
         all.killed += c.killed;
         all.stopped += c.stopped;
+        all.upset_clocks += c.upset_clocks;
         all.voided += c.voided;
         all.finished_by_others += c.finished_by_others;
         all.groups.kills += c.groups.kills;
         all.groups.elections += c.groups.elections;
         all.groups.installs += c.groups.installs;
+        all.groups.upset_clocks += c.groups.upset_clocks;
     }
     std::printf(
         "%zu attempts: %zu committed, %zu conflicts, %zu unreachable, %zu unknown; %zu of several groups; %zu "
         "voided, %zu brought to an end by others; %zu programs "
-        "killed, %zu stopped, %zu members killed, %zu elections, %zu snapshots loaded\n",
+        "killed, %zu stopped, %zu members killed, %zu elections, %zu snapshots loaded, %zu clocks upset, %zu of "
+        "programs\n",
         all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
-        all.finished_by_others, all.killed, all.stopped, all.groups.kills, all.groups.elections, all.groups.installs);
+        all.finished_by_others, all.killed, all.stopped, all.groups.kills, all.groups.elections, all.groups.installs,
+        all.groups.upset_clocks, all.upset_clocks);
     // Of a few seeds nobody can ask for everything.
     if (seeds < 100) return;
-    for (const std::size_t n :
-         {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided, all.finished_by_others,
-          all.killed, all.stopped, all.groups.kills, all.groups.elections, all.groups.installs})
+    for (const std::size_t n : {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
+                                all.finished_by_others, all.killed, all.stopped, all.upset_clocks, all.groups.kills,
+                                all.groups.elections, all.groups.installs, all.groups.upset_clocks})
         EXPECT_GT(n, 0u);
     EXPECT_GT(all.crossings, all.attempts / 4);
     EXPECT_GT(all.good, all.attempts / 4);

@@ -26,7 +26,7 @@ sockaddr_in loopback(std::uint16_t port, std::uint32_t host = 1) {
 
 lone_member::lone_member(std::uint16_t port)
     : who_{own_id, group_number, address_of(port), false},
-      io_{events_, *this, stored_, own_id, 0},
+      io_{events_, clock_, *this, stored_, own_id, 0},
       sessions_{[this](const std::shared_ptr<session>& from, backend::group::question what, std::string_view body) {
           requests_->serve(from, what, body);
       }},

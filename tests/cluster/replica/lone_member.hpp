@@ -40,6 +40,7 @@ private:
 
     identity who_;
     agenda events_{1};
+    own_clock clock_{events_};
     disk stored_;
     simulated_io io_;
     sessions sessions_;

@@ -6,7 +6,7 @@ using backend::verdict;
 
 void simulated_surroundings::pause(std::chrono::milliseconds how_long) const {
     strand_.await<bool>([&](const std::function<void(bool)>& over) {
-        agenda_.after(static_cast<instant>(how_long.count()) * ms, [over] { over(true); });
+        agenda_.after(clock_.time_to(static_cast<instant>(how_long.count()) * ms), [over] { over(true); });
     });
 }
 

@@ -10,12 +10,13 @@
 
 namespace tutti::cluster::replica::testing {
 
-/// The simulation's time.
+/// The simulation's time, by a clock of the program's.
 class simulated_surroundings final : public backend::surroundings {
 public:
-    simulated_surroundings(agenda& events, strand& of) : agenda_{events}, strand_{of} {}
+    simulated_surroundings(agenda& events, strand& of) : agenda_{events}, strand_{of}, clock_{events} {}
+    [[nodiscard]] own_clock& shown() noexcept { return clock_; }
     [[nodiscard]] clock::time_point now() const override {
-        return clock::time_point{std::chrono::microseconds{agenda_.now()}};
+        return clock::time_point{std::chrono::microseconds{clock_.now()}};
     }
     void pause(std::chrono::milliseconds how_long) const override;
     [[nodiscard]] std::string draw_name() const override {
@@ -25,6 +26,7 @@ public:
 private:
     agenda& agenda_;
     strand& strand_;
+    own_clock clock_;
 };
 
 class simulated_group final : public backend::group_engine {
