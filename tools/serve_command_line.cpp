@@ -39,14 +39,24 @@ std::vector<int> inherited_sockets() {
     return all;
 }
 
-/// A duration in milliseconds, as an option.
-void add_milliseconds(CLI::App& to, const std::string& name, std::chrono::milliseconds& value,
-                      const std::string& text) {
-    to.add_option_function<std::int64_t>(
-          name, [&value](const std::int64_t& given) { value = std::chrono::milliseconds{given}; }, text)
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("MS")
+constexpr const char* unit_of(std::chrono::seconds) { return "S"; }
+constexpr const char* unit_of(std::chrono::milliseconds) { return "MS"; }
+constexpr const char* unit_of(std::chrono::microseconds) { return "US"; }
+
+/// A duration, as an option in its own unit.
+template <class Duration>
+CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value, const std::string& text) {
+    return to
+        .add_option_function<std::int64_t>(
+            name, [&value](const std::int64_t& given) { value = Duration{given}; }, text)
+        ->type_name(unit_of(value))
         ->default_str(std::to_string(value.count()));
+}
+
+/// One that is no less than zero.
+template <class Duration>
+void add_time_limit(CLI::App& to, const std::string& name, Duration& value, const std::string& text) {
+    add_duration(to, name, value, text)->check(CLI::NonNegativeNumber);
 }
 
 void add_options(CLI::App& serve, serve_words& words) {
@@ -124,6 +134,8 @@ void add_options(CLI::App& serve, serve_words& words) {
     of_preemption.push_back(
         serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
     counted("--io-threads", how.io_threads, "Threads that own sockets");
+    add_time_limit(serve, "--brief-call", how.brief_call,
+                   "Procedures whose calls run for less may run on the thread that reads; 0: none");
     counted("--queue", how.queue, "Calls that may wait for a worker; what comes then is answered BUSY");
     counted("--max-clients", how.max_clients, "Clients at once");
     counted("--max-request", how.max_request, "Bytes of a request");
@@ -132,7 +144,7 @@ void add_options(CLI::App& serve, serve_words& words) {
     counted("--max-unsent", how.max_unsent,
             "Bytes of answers that a client may leave unread before it is not read from");
     counted("--remembered", how.remembered, "Answers of calls with an ID that are remembered");
-    add_milliseconds(serve, "--remember-for", how.remember_for, "For so long");
+    add_time_limit(serve, "--remember-for", how.remember_for, "For so long");
     serve.add_option("--log", how.log.file, "Log the calls that commit in this file, and make the data again from it")
         ->type_name("FILE");
     const std::map<std::string, server::log_sync> policies{{"always", server::log_sync::always},
@@ -160,8 +172,8 @@ void add_options(CLI::App& serve, serve_words& words) {
             ->capture_default_str());
     of_log.push_back(counted("--replicas", how.log.replicas,
                              "Answer a call that has written when so many followers have it on their disks"));
-    add_milliseconds(serve, "--replicas-timeout", how.log.replicas_timeout,
-                     "Answer it UNREPLICATED if that takes longer");
+    add_time_limit(serve, "--replicas-timeout", how.log.replicas_timeout,
+                   "Answer it UNREPLICATED if that takes longer");
     of_log.push_back(serve
                          .add_option("--follow", follow,
                                      "Follow the server at this address: append what it logs, serve what only reads")
@@ -175,29 +187,18 @@ void add_options(CLI::App& serve, serve_words& words) {
         ->type_name("FILE");
     counted("--max-held", how.max_held,
             "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
-    add_milliseconds(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
-    add_milliseconds(serve, "--stuck-after", how.stuck_after,
-                     "Name calls on the standard error that keep their worker for so long; 0: none");
-    add_milliseconds(serve, "--idle-timeout", how.idle_timeout,
-                     "Close clients without a request for so long; 0: never");
-    serve
-        .add_option_function<std::int64_t>(
-            "--keepalive", [&how](const std::int64_t& given) { how.keepalive = std::chrono::seconds{given}; },
-            "Ask for a sign of life of TCP clients that are silent for so long; 0: never")
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("S")
-        ->default_str(std::to_string(how.keepalive.count()));
-    add_milliseconds(serve, "--write-timeout", how.write_timeout,
-                     "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
-    add_milliseconds(serve, "--login-timeout", how.login_timeout,
-                     "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
-    serve
-        .add_option_function<std::int64_t>(
-            "--slow-log-slower-than",
-            [&how](const std::int64_t& given) { how.slow_log_slower_than = std::chrono::microseconds{given}; },
-            "Keep calls that run for longer, for SLOWLOG; negative: none")
-        ->type_name("US")
-        ->default_str(std::to_string(how.slow_log_slower_than.count()));
+    add_time_limit(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
+    add_time_limit(serve, "--stuck-after", how.stuck_after,
+                   "Name calls on the standard error that keep their worker for so long; 0: none");
+    add_time_limit(serve, "--idle-timeout", how.idle_timeout, "Close clients without a request for so long; 0: never");
+    add_time_limit(serve, "--keepalive", how.keepalive,
+                   "Ask for a sign of life of TCP clients that are silent for so long; 0: never");
+    add_time_limit(serve, "--write-timeout", how.write_timeout,
+                   "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
+    add_time_limit(serve, "--login-timeout", how.login_timeout,
+                   "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
+    add_duration(serve, "--slow-log-slower-than", how.slow_log_slower_than,
+                 "Keep calls that run for longer, for SLOWLOG; negative: none");
     serve.add_option("--slow-log-max-len", how.slow_log_max_len, "So many of them, the latest")
         ->check(CLI::NonNegativeNumber)
         ->type_name("N")

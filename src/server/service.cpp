@@ -37,6 +37,7 @@ settings checked(settings how) {
         if (!fine) throw std::invalid_argument{what};
     };
     need(how.io_threads >= 1, "a server needs at least one io_thread");
+    need(how.brief_call.count() >= 0, "brief_call is a time, or zero");
     need(how.queue >= 1, "the queue has room for at least one call");
     need(how.max_clients >= 1, "max_clients is at least 1");
     need(how.max_arguments >= 2, "max_arguments is at least 2");

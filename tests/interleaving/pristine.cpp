@@ -31,6 +31,7 @@ template struct key<&version_clock::clock_>;
 void reset(descriptor& d, clock_state clock) {
     d.reserve_read();  // without room in the log the first read of all takes a longer way than those that follow
     d.kept.clock = {};
+    d.kept.values.shrink(0);  // of an algorithm that reads by value
     d.kept.hardware = {};
     d.rewind.partial = {};
     d.bias.word_as_owner = d.bias.begun_by_others = 0;

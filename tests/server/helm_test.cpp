@@ -91,7 +91,8 @@ TEST(helm, is_had_by_one_at_a_time) {
 }
 
 TEST(pace, calls_a_procedure_brief_once_it_was_for_long_and_forgives_one_that_was_not) {
-    pace p{1};
+    constexpr auto brief = 20us;
+    pace p{1, brief};
     EXPECT_FALSE(p.is_brief(0)) << "nothing is known of it";
     for (int i = 0; i < 100; ++i) p.note(0, 1us);
     EXPECT_TRUE(p.is_brief(0));
@@ -100,7 +101,7 @@ TEST(pace, calls_a_procedure_brief_once_it_was_for_long_and_forgives_one_that_wa
     EXPECT_TRUE(p.is_brief(0));
     p.note(0, 5ms);
     EXPECT_FALSE(p.is_brief(0)) << "one in two may last";
-    for (int i = 0; i < 100; ++i) p.note(0, i % 10 == 0 ? pace::brief : 1us);
+    for (int i = 0; i < 100; ++i) p.note(0, i % 10 == 0 ? brief : 1us);
     EXPECT_FALSE(p.is_brief(0)) << "one in ten does";
 }
 

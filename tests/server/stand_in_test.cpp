@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stdexcept>
 #include <thread>
 
 #include "server/bank.hpp"
@@ -44,8 +45,10 @@ public:
         const std::size_t before = number_of(by({"INFO"}), "stand_ins");
         const auto until = std::chrono::steady_clock::now() + patience;
         do {
-            for (int i = 0; i < 100; ++i) ASSERT_EQ(by({"CALL", "act", "0"}), "OK");
-            ASSERT_LT(std::chrono::steady_clock::now(), until) << "no worker takes the I/O thread's place";
+            for (int i = 0; i < 100; ++i) EXPECT_EQ(by({"CALL", "act", "0"}), "OK");
+            // Thrown, so that no test waits for what needs one.
+            if (std::chrono::steady_clock::now() > until)
+                throw std::runtime_error{"no worker takes the I/O thread's place"};
         } while (number_of(by({"INFO"}), "stand_ins") < before + 50);
     }
 
@@ -54,6 +57,8 @@ public:
 private:
     static settings prepared(settings how) {
         how.port = 0;
+        // A call that takes long because the machine is busy, or the build is for a sanitizer, is brief all the same.
+        if (how.brief_call.count() != 0) how.brief_call = 5ms;
         if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
         return how;
     }
@@ -77,6 +82,13 @@ TEST(stand_in, answers_calls_and_is_counted) {
     EXPECT_EQ(other({"CALL", "act", "0"}), "OK");
     EXPECT_EQ(other({"CALL", "act"}).substr(0, 9), "-ARGUMENT");
     EXPECT_EQ(number_of(one({"INFO"}), "stand_ins_called_off"), number_of(other({"INFO"}), "stand_ins_called_off"));
+}
+
+TEST(stand_in, is_none_where_no_call_counts_as_brief) {
+    unlike_itself server{{.workers = 1, .brief_call = 0us}};
+    client one{server.port()};
+    for (int i = 0; i < 500; ++i) ASSERT_EQ(one({"CALL", "act", "0"}), "OK");
+    EXPECT_EQ(number_of(one({"INFO"}), "stand_ins"), 0U);
 }
 
 // The one that was to be brief keeps the only worker, which had read it and left the I/O thread's place for it.

@@ -56,7 +56,7 @@ io_thread::io_thread(common& shared, std::size_t procedures)
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
       next_look_{now_},
-      pace_{procedures},
+      pace_{procedures, shared.how.brief_call},
       next_offer_{now_},
       nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
     spare_.reserve(spare_requests);  // so that to put one away needs no memory

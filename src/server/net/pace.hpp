@@ -15,17 +15,15 @@ namespace tutti::server {
 
 class pace {
 public:
-    /// What runs for less is brief: about what it takes to wake a thread that reads what has come meanwhile.
-    static constexpr std::chrono::nanoseconds brief{20'000};
-
-    explicit pace(std::size_t procedures) : known_(procedures) {}
+    /// What runs for less than `brief` is brief.
+    pace(std::size_t procedures, std::chrono::nanoseconds brief) : brief_{brief}, known_(procedures) {}
 
     void note(std::size_t procedure, std::chrono::nanoseconds ran) noexcept {
         one& of = known_[procedure];
-        if (ran < brief) of.score = std::min(of.score + 1, most);
+        if (ran < brief_) of.score = std::min(of.score + 1, most);
         else of.score = std::max(of.score - penalty, 0);
         // Moves an eighth of the way: what one outlier does is forgotten within a few calls.
-        const std::int64_t now = std::min(ran, 4 * brief).count();
+        const std::int64_t now = std::min(ran, 4 * brief_).count();
         of.usual += (now - of.usual) / 8;
     }
     [[nodiscard]] bool is_brief(std::size_t procedure) const noexcept { return known_[procedure].score >= enough; }
@@ -42,6 +40,7 @@ private:
         int score = 0;
         std::int64_t usual = 0;
     };
+    const std::chrono::nanoseconds brief_;
     std::vector<one> known_;
 };
 

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "cluster/backend/fault.hpp"
-#include "cluster/replica/fault.hpp"
 #include "cluster/replica/groups_world.hpp"
 #include "support/effort.hpp"
 
@@ -17,16 +16,6 @@ namespace {
 using namespace tutti::cluster::replica;
 using namespace tutti::cluster::replica::testing;
 using tutti::cluster::backend::fault;
-using member_fault = tutti::cluster::replica::fault;
-
-std::string run_seed(std::uint64_t seed) {
-    try {
-        groups_world w{groups_of_seed(seed)};
-        return w.run();
-    } catch (const tutti::cluster::backend::refusal& r) {  // a member does not take what another has saved
-        return r.what();
-    }
-}
 
 TEST(replica_groups_simulation, one_order_explains_every_attempt) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
@@ -132,38 +121,5 @@ TEST(replica_groups_simulation, groups_prepare_at_once_and_finish_at_once) {
     EXPECT_LT(at_once, 0.8 * in_turn);
     EXPECT_GT(at_once, 0.5 * in_turn);
 }
-
-struct broken_step {
-    fault of_program;
-    member_fault of_member;
-    const char* name;
-};
-
-class groups_fault : public ::testing::TestWithParam<broken_step> {};
-
-TEST_P(groups_fault, is_caught) {
-    std::uint64_t seed = 0;
-    std::string found;
-    tutti::cluster::backend::injected_fault = GetParam().of_program;
-    injected_fault = GetParam().of_member;
-    // By its history: that something stands still, or is left behind, says nothing of the judge.
-    const auto history = [&] { return !found.empty() && !found.starts_with(never_ends) && found != left_prepared; };
-    while (!history() && seed < 3000) found = run_seed(++seed);
-    tutti::cluster::backend::injected_fault = fault::none;
-    injected_fault = member_fault::none;
-    ASSERT_TRUE(history()) << "no seed up to " << seed << " shows it";
-    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    all, groups_fault,
-    ::testing::Values(broken_step{fault::decision_unrecorded, member_fault::none, "decision_unrecorded"},
-                      broken_step{fault::void_unrecorded, member_fault::none, "void_unrecorded"},
-                      broken_step{fault::one_look, member_fault::none, "one_look"},
-                      broken_step{fault::none, member_fault::prepared_holds_nothing, "prepared_holds_nothing"},
-                      broken_step{fault::none, member_fault::prepared_ignored, "prepared_ignored"},
-                      broken_step{fault::none, member_fault::finished_again, "finished_again"},
-                      broken_step{fault::none, member_fault::prepared_not_saved, "prepared_not_saved"}),
-    [](const auto& step) { return std::string{step.param.name}; });
 
 }  // namespace

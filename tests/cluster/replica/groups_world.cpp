@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cluster/backend/backend.hpp"
 #include "cluster/replica/troubles.hpp"
 #include "cluster/replica/world.hpp"
 
@@ -163,6 +164,15 @@ groups_world::counts groups_world::happened() const {
         all.groups.upset_clocks += c.upset_clocks;
     }
     return all;
+}
+
+std::string run_seed(std::uint64_t seed) {
+    try {
+        groups_world w{groups_of_seed(seed)};
+        return w.run();
+    } catch (const backend::refusal& r) {  // a member does not take what another has saved
+        return r.what();
+    }
 }
 
 }  // namespace tutti::cluster::replica::testing

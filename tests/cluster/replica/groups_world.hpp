@@ -55,4 +55,7 @@ private:
     std::size_t killed_ = 0, stopped_ = 0, upset_clocks_ = 0;
 };
 
+/// What is wrong with the run of a seed, or nothing; what a member refuses to take counts as wrong.
+[[nodiscard]] std::string run_seed(std::uint64_t seed);
+
 }  // namespace tutti::cluster::replica::testing
