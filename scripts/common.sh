@@ -174,6 +174,7 @@ installed() {
         dpkg-dev) command -v dpkg-source ;;
         redis-tools) command -v redis-cli ;;
         debhelper) command -v dh ;;
+        dh-dkms) command -v dh_dkms ;;
         node-redis) [[ -e /usr/share/nodejs/redis/package.json ]] && command -v node ;;
         golang-go) command -v go ;;
         golang-github-gomodule-redigo-dev) [[ -d /usr/share/gocode/src/github.com/gomodule/redigo/redis ]] ;;

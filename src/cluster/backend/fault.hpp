@@ -34,6 +34,7 @@ enum class fault : std::uint8_t {
     cache_ageless,        ///< a cache does not ask how old its state may be
     decision_unrecorded,  ///< a commit over several groups leaves no record of its decision
     void_unrecorded,  ///< a program that gives up waiting for a prepared transaction does not keep it from committing
+    in_turn,          ///< groups are asked to prepare and to finish one after the other: slower, and not wrong
     one_look,         ///< a get of several groups does not look again whether the first ones have stayed the same
 };
 

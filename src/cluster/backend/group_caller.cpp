@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cluster/backend/backend.hpp"
-#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend::group {
 
@@ -50,55 +49,71 @@ std::unique_ptr<link> caller::take(link::clock::time_point late, std::string& wh
     return made;
 }
 
-caller::answer caller::ask_by(std::unique_ptr<link>& by, const std::string& request, bool twice,
-                              std::chrono::milliseconds patience) {
-    tries all{patience};
-    std::string why;
-    do {
-        by = take(all.late(), why);
-        if (!by) continue;
-        const std::string asked = by->address();
-        const bool sent = by->send(request, all.late());
-        std::string message;
-        if (!sent || !by->receive(message, all.late())) {
-            const bool nothing_done = !sent && !by->sent_any();
-            by.reset();
-            free_.drop_all();
-            turn_from(asked);
-            why = asked + " has not answered";
-            if (twice || nothing_done) continue;
-            return {outcome::lost, why};
-        }
-        std::string_view rest{message};
-        outcome said{};
-        text_answer words;
-        if (!take_head(rest, said) || (said != outcome::done && !wire::decode(rest, words))) {
-            why = asked + " answers with bytes that are none";
-            by.reset();
-            turn_from(asked);
-            if (twice) continue;
-            return {outcome::lost, why};
-        }
-        if (said == outcome::done) return {said, std::string{rest}};
-        if (said == outcome::refused || (said == outcome::lost && !twice)) return {said, words.text};
-        why = said == outcome::lost ? words.text : asked + " does not lead, and knows no leader";
-        free_.give_back(std::move(by));
-        if (words.text.empty() || !turn_to(words.text)) turn_from(asked);
-    } while (all.again());
-    return {outcome::elsewhere, why};
+void caller::send(question_under_way& q) {
+    q.by_ = take(q.all_.late(), q.why_);
+    q.sent_ = q.by_ && q.by_->send(q.request_, q.all_.late());
 }
 
-caller::answer caller::ask(const std::string& request, bool twice, std::chrono::milliseconds patience) {
-    std::unique_ptr<link> by;
-    answer said = ask_by(by, request, twice, patience);
-    if (by) free_.give_back(std::move(by));
+std::optional<caller::answer> caller::hear(question_under_way& q) {
+    if (!q.by_) return std::nullopt;
+    const std::string asked = q.by_->address();
+    std::string message;
+    if (!q.sent_ || !q.by_->receive(message, q.all_.late())) {
+        const bool nothing_done = !q.sent_ && !q.by_->sent_any();
+        q.by_.reset();
+        free_.drop_all();
+        turn_from(asked);
+        q.why_ = asked + " has not answered";
+        if (q.twice_ || nothing_done) return std::nullopt;
+        return answer{outcome::lost, q.why_};
+    }
+    std::string_view rest{message};
+    outcome said{};
+    text_answer words;
+    if (!take_head(rest, said) || (said != outcome::done && !wire::decode(rest, words))) {
+        q.why_ = asked + " answers with bytes that are none";
+        q.by_.reset();
+        turn_from(asked);
+        if (q.twice_) return std::nullopt;
+        return answer{outcome::lost, q.why_};
+    }
+    if (said == outcome::done) return answer{said, std::string{rest}};
+    if (said == outcome::refused || (said == outcome::lost && !q.twice_)) return answer{said, words.text};
+    q.why_ = said == outcome::lost ? words.text : asked + " does not lead, and knows no leader";
+    free_.give_back(std::move(q.by_));
+    if (words.text.empty() || !turn_to(words.text)) turn_from(asked);
+    return std::nullopt;
+}
+
+caller::answer caller::settle(question_under_way& q) {
+    while (true) {
+        if (std::optional<answer> said = hear(q)) return *std::move(said);
+        if (!q.all_.again()) return {outcome::elsewhere, q.why_};
+        send(q);
+    }
+}
+
+std::shared_ptr<caller::question_under_way> caller::begin(std::string request, bool twice,
+                                                          std::chrono::milliseconds patience) {
+    const std::shared_ptr<question_under_way> q{new question_under_way{std::move(request), twice, patience}};
+    send(*q);
+    return q;
+}
+
+caller::answer caller::end(question_under_way& q) {
+    answer said = settle(q);
+    if (q.by_) free_.give_back(std::move(q.by_));
     return said;
 }
 
+caller::answer caller::ask(std::string request, bool twice, std::chrono::milliseconds patience) {
+    return end(*begin(std::move(request), twice, patience));
+}
+
 std::unique_ptr<link> caller::follow(const std::string& request, std::chrono::milliseconds patience) {
-    std::unique_ptr<link> by;
-    if (ask_by(by, request, true, patience).said != outcome::done) return nullptr;
-    return by;
+    const std::shared_ptr<question_under_way> q = begin(request, true, patience);
+    if (settle(*q).said != outcome::done) return nullptr;
+    return std::move(q->by_);
 }
 
 std::vector<std::string> parse_members(std::string_view where, bool encrypted) {

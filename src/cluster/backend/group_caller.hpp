@@ -3,11 +3,14 @@
 // Thread safety: every member.
 #pragma once
 
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "cluster/backend/group_link.hpp"
 #include "cluster/backend/link.hpp"
+#include "cluster/backend/tries.hpp"
 
 namespace tutti::cluster::backend::group {
 
@@ -21,7 +24,12 @@ public:
         std::string message;                ///< the answer's bytes behind its outcome; otherwise why
     };
     /// What may not be asked twice is lost as soon as its answer is.
-    [[nodiscard]] answer ask(const std::string& request, bool twice, std::chrono::milliseconds patience);
+    [[nodiscard]] answer ask(std::string request, bool twice, std::chrono::milliseconds patience);
+    /// The same in two steps, so that several groups can be asked at once. One thread; `end` once, or not at all.
+    class question_under_way;
+    [[nodiscard]] std::shared_ptr<question_under_way> begin(std::string request, bool twice,
+                                                            std::chrono::milliseconds patience);
+    [[nodiscard]] answer end(question_under_way& q);
     /// The same, for what goes on after its first answer: the connection, or null.
     [[nodiscard]] std::unique_ptr<link> follow(const std::string& request, std::chrono::milliseconds patience);
     /// 0 until a member has answered.
@@ -29,8 +37,10 @@ public:
 
 private:
     std::unique_ptr<link> take(link::clock::time_point late, std::string& why);
-    answer ask_by(std::unique_ptr<link>& by, const std::string& request, bool twice,
-                  std::chrono::milliseconds patience);
+    void send(question_under_way& q);
+    /// Nothing: it has to be asked again, of whoever is asked next.
+    [[nodiscard]] std::optional<answer> hear(question_under_way& q);
+    [[nodiscard]] answer settle(question_under_way& q);
     [[nodiscard]] std::string current() const;
     void turn_from(const std::string& address);
     /// False: it is where we have asked.
@@ -42,6 +52,20 @@ private:
     std::size_t current_ = 0;
     std::uint64_t number_;
     links<link> free_;
+};
+
+class caller::question_under_way {
+private:
+    friend class caller;
+    question_under_way(std::string request, bool twice, std::chrono::milliseconds patience)
+        : request_{std::move(request)}, twice_{twice}, all_{patience} {}
+
+    const std::string request_;
+    const bool twice_;
+    tries all_;
+    std::unique_ptr<link> by_;  // null: nobody could be reached
+    bool sent_ = false;
+    std::string why_;
 };
 
 /// host:port,host:port, of loopback unless what goes there is `encrypted`. Throws refusal.

@@ -129,14 +129,18 @@ public:
         settle(members_.ask(frame(question::commit, ask), broken(fault::commit_twice), how_.patience), all);
     }
 
-    void prepare(const holder& who, request& r, std::chrono::milliseconds patience) override {
-        request* one = &r;
+    std::function<void()> begin_prepare(const holder& who, request& r, std::chrono::milliseconds patience) override {
         const prepare_request ask{{who.id, who.decides}, sent(r)};
-        settle(members_.ask(frame(question::prepare, ask), false, patience), {&one, 1});
+        return [this, one = &r, asked = members_.begin(frame(question::prepare, ask), false, patience)] {
+            settle(members_.end(*asked), {&one, 1});
+        };
     }
 
-    bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) override {
-        return members_.ask(frame(question::finish, finish_request{id, commits}), true, patience).said == outcome::done;
+    std::function<bool()> begin_finish(const std::string& id, bool commits,
+                                       std::chrono::milliseconds patience) override {
+        return [this, asked = members_.begin(frame(question::finish, finish_request{id, commits}), true, patience)] {
+            return members_.end(*asked).said == outcome::done;
+        };
     }
 
     std::uint64_t number() const noexcept override { return members_.number(); }

@@ -16,6 +16,7 @@ enum class fault : std::uint8_t {
     erase_forgets,           ///< an erased record has version 0 again
     saves_no_versions,       ///< a snapshot of the machine forgets the versions of its records
     no_barrier,              ///< a member that believes to lead answers reads from its state at once
+    read_by_lease,           ///< a leader answers reads at once until the time of an election after its last barrier
     early_answer,            ///< a commit is acknowledged when it is in the leader's log, not when a majority has it
     lost_is_conflict,        ///< a leader that is deposed says of commits under way that they will never happen
     old_below_window,        ///< a read of a state whose records were dropped gets newer ones

@@ -1,11 +1,13 @@
 #include "cluster/replica/host.hpp"
 
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 
 #include "base/without_sigpipe.hpp"
+#include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/group_link.hpp"
 #include "cluster/backend/tries.hpp"
-#include "cluster/replica/host_round.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -23,9 +25,9 @@ host::host(const member_options& how, cluster::member::say tell)
       secured_{group::credentials::of({{how.tls.certificate, how.tls.key, how.tls.authority}, how.group_name},
                                       group::speaker::member)},
       sessions_{[this](const std::shared_ptr<session>& from, group::question what, std::string_view body) {
-          serve(from, what, body);
+          requests_->serve(from, what, body);
       }},
-      loop_{clock_ms, [this] { look_at_clock(); }, [this] { flush(); }, [this] { begin_to_end({}); }} {
+      loop_{clock_ms, [this] { look_at_clock(); }, [this] { requests_->flush(); }, [this] { begin_to_end({}); }} {
     home_.emplace(how.folder);
     settle_identity(how);
     if (who_.founding) home_->clear_log();
@@ -47,7 +49,8 @@ host::host(const member_options& how, cluster::member::say tell)
         who_.founding = false;
         home_->write(who_);
     }
-    seat_->on_change([this] { tell_followers(); });
+    requests_.emplace(*seat_, sessions_, who_, secured_, [this] { return transport_->turned_away(); });
+    seat_->on_change([this] { requests_->tell_followers(); });
     seat_->start();
     tell_(weight::info, "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " +
                             who_.address + (secured_ ? " under TLS" : ""));
@@ -128,6 +131,7 @@ void host::begin_to_end(std::string why) {
     if (ending_) return;
     ending_ = true;
     ended_by_ = std::move(why);
+    requests_->end();
     joining_.request_stop();
     const auto handed = [this] {
         tell_(weight::info,
@@ -143,6 +147,26 @@ void host::finish_ending() {
         sessions_.end_all();
         loop_.close();
     });
+}
+
+void host::join(const std::vector<std::string>& addresses, const std::stop_token& over) {
+    using namespace std::chrono_literals;
+    std::mutex guard;
+    std::condition_variable_any ended;
+    std::string said;
+    while (!over.stop_requested()) {
+        std::string why;
+        // The change goes on where it was begun; a member that is told to end does not wait for it.
+        if (group::ask_for_change(addresses, secured_, who_.group, group::question::add, {who_.id, who_.address}, 2s,
+                                  why)) {
+            tell_(weight::info, "the group has let this member in, as a voter");
+            return;
+        }
+        if (why != said) tell_(weight::warning, "not let in yet: " + why);
+        said = why;
+        std::unique_lock hold{guard};
+        ended.wait_for(hold, over, 500ms, [] { return false; });
+    }
 }
 
 }  // namespace tutti::cluster::replica

@@ -1,7 +1,6 @@
 // A process that is a member: its seat in the group, its disk, its port, on one loop.
 //
-//   H1  what comes while two rounds are under way waits for one of them, and then goes out together (S4): so all
-//       requests that wait share the time of the disk and of the network
+//   H1  requests gather, and go out together (requests.hpp)
 //   H2  only the leader tells of changes; when it does not lead any more, it cuts its followers off, which look for the
 //       leader again (B5)
 //   H3  a member whose disk refuses a write ends. What it has not stored it has not promised; the others go on
@@ -17,6 +16,7 @@
 #include "cluster/replica/disk.hpp"
 #include "cluster/replica/identity.hpp"
 #include "cluster/replica/raft_loop.hpp"
+#include "cluster/replica/requests.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/sessions.hpp"
 #include "cluster/replica/transport.hpp"
@@ -41,25 +41,8 @@ public:
 
 private:
     using weight = cluster::member::weight;
-    struct round;  // H1
-    struct committing;
 
     void settle_identity(const member_options& how);
-    void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
-    void serve_get(const std::shared_ptr<session>& from, backend::group::get_request asked);
-    void serve_commit(const std::shared_ptr<session>& from, backend::group::commit_request asked);
-    void serve_prepare(const std::shared_ptr<session>& from, backend::group::prepare_request asked);
-    void serve_finish(const std::shared_ptr<session>& from, backend::group::finish_request asked);
-    void serve_follow(const std::shared_ptr<session>& from, const backend::group::follow_request& asked);
-    void serve_status(const std::shared_ptr<session>& from);
-    void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);
-    [[nodiscard]] std::string elsewhere() const;
-    void answer_elsewhere(const std::shared_ptr<session>& to);
-    /// Takes what is asked into the round that is being gathered.
-    [[nodiscard]] std::shared_ptr<round> this_round();
-    void flush();
-    void tell_followers();
-    void tell(session& to);
     void look_at_clock();
     void begin_to_end(std::string why);
     void finish_ending();
@@ -75,8 +58,7 @@ private:
     std::optional<transport> transport_;
     std::optional<disk> disk_;
     std::optional<seat> seat_;
-    std::shared_ptr<round> gathering_;
-    unsigned rounds_ = 0;  // under way
+    std::optional<requests> requests_;
     bool led_ = false;
     bool ending_ = false;
     std::string ended_by_;   // empty: by stop

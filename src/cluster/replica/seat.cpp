@@ -121,6 +121,7 @@ void seat::body::refuse(std::vector<reply_to_commit>& commits, int status) {
 void seat::body::send(entry& e, std::vector<reply_to_commit>& answers, std::vector<get_waiting>* gets) {
     auto w = std::make_unique<under_way>();
     w->of = &of_;
+    w->begun_ms = raft_.io->time(raft_.io);
     w->apply.data = w.get();
     w->commits = std::move(answers);
     if (gets != nullptr) w->gets = std::move(*gets);
@@ -128,6 +129,7 @@ void seat::body::send(entry& e, std::vector<reply_to_commit>& answers, std::vect
     const int failed = raft_apply(&raft_, &w->apply, &buffer, 1, [](struct ::raft_apply* r, int status, void* result) {
         const std::unique_ptr<under_way> all{static_cast<under_way*>(r->data)};
         body& b = *all->of->body_;
+        if (status == 0) b.note_lease(*all);
         b.settle_commits(*all, status, static_cast<applied*>(result));
         b.settle_gets(all->gets, status);
     });
@@ -149,18 +151,32 @@ void seat::body::send(entry& e, std::vector<reply_to_commit>& answers, std::vect
 void seat::body::send_barrier() {
     auto w = std::make_unique<under_way>();
     w->of = &of_;
+    w->begun_ms = raft_.io->time(raft_.io);
     w->barrier.data = w.get();
     w->gets = std::move(gets_);
     gets_.clear();
     const int failed = raft_barrier(&raft_, &w->barrier, [](struct ::raft_barrier* r, int status) {
         const std::unique_ptr<under_way> all{static_cast<under_way*>(r->data)};
-        all->of->body_->settle_gets(all->gets, status);
+        body& b = *all->of->body_;
+        if (status == 0) b.note_lease(*all);
+        b.settle_gets(all->gets, status);
     });
     if (failed != 0) {
         settle_gets(w->gets, failed);
         return;
     }
     (void)w.release();  // raft calls back
+}
+
+void seat::body::note_lease(const under_way& w) {
+    if (!broken(fault::read_by_lease)) return;
+    lease_term_ = raft_.current_term;
+    lease_until_ms_ = w.begun_ms + how_.election_ms;
+}
+
+bool seat::body::has_lease() const {
+    return broken(fault::read_by_lease) && lease_term_ == raft_.current_term &&
+           raft_.io->time(raft_.io) < lease_until_ms_;
 }
 
 void seat::body::settle_commits(under_way& w, int status, const applied* said) {
@@ -253,7 +269,7 @@ void seat::get(backend::snapshot of, backend::freshness how, std::vector<backend
 
 void seat::flush() {
     body& b = *body_;
-    if (broken(fault::no_barrier) && leads()) {
+    if ((broken(fault::no_barrier) || b.has_lease()) && leads()) {
         b.settle_gets(b.gets_, 0);
         b.gets_.clear();
     }

@@ -31,6 +31,7 @@ struct seat::body {
         struct ::raft_barrier barrier{};
         std::vector<reply_to_commit> commits;  // null for a forget
         std::vector<get_waiting> gets;
+        std::uint64_t begun_ms = 0;  // by this member's clock
     };
     struct change_waiting {
         seat* of = nullptr;
@@ -55,6 +56,9 @@ struct seat::body {
     /// Begins it when everything before it in the log was applied.
     void change(std::unique_ptr<change_waiting> w);
     void begin(std::unique_ptr<change_waiting> w, int status);
+    /// A majority has followed this leader when that began. Nothing hangs on it but a fault of tests.
+    void note_lease(const under_way& w);
+    [[nodiscard]] bool has_lease() const;
     void refuse(std::vector<reply_to_commit>& commits, int status);
     [[nodiscard]] std::string why(int status);
     /// An entry was applied: C-Raft counts entries, which it keeps in memory, and not their bytes.
@@ -70,6 +74,7 @@ struct seat::body {
     std::vector<std::vector<key>> forgets_;
     std::vector<get_waiting> gets_;
     std::size_t grown_entries_ = 0, grown_bytes_ = 0;  // since the machine was saved
+    std::uint64_t lease_term_ = 0, lease_until_ms_ = 0;
     std::function<void()> closed_;
 };
 

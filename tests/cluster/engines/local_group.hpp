@@ -59,19 +59,21 @@ public:
         e.add_commit(r.checks, r.writes);
         settle(r, std::move(e), lose_commit);
     }
-    void prepare(const backend::holder& who, backend::request& r, std::chrono::milliseconds) override {
+    std::function<void()> begin_prepare(const backend::holder& who, backend::request& r,
+                                        std::chrono::milliseconds) override {
         ++prepares;
         replica::entry e;
         e.add_prepare(who, r.checks, r.writes);
         if (loses_all_prepares) lose_prepare = loss::after;
         settle(r, std::move(e), lose_prepare);
+        return [] {};
     }
-    bool finish(const std::string& id, bool commits_it, std::chrono::milliseconds) override {
-        if (lose_finish) return false;
+    std::function<bool()> begin_finish(const std::string& id, bool commits_it, std::chrono::milliseconds) override {
+        if (lose_finish) return [] { return false; };
         replica::entry e;
         e.add_finish(id, commits_it);
         static_cast<void>(at_->apply(std::move(e)));
-        return true;
+        return [] { return true; };
     }
     void forget(std::span<const backend::key> all) noexcept override {
         replica::entry e;

@@ -203,6 +203,55 @@ TEST_F(engine_spread, one_that_waits_holds_nothing_behind_what_it_waits_for) {
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
 }
 
+TEST_F(engine_spread, one_that_meets_another_lets_go_what_it_has_prepared_at_once) {
+    at_.all.push_back(std::make_shared<local_store>(13));
+    program gone{at_};
+    const key a = gone.in(0), b = gone.in(1), c = gone.in(2);
+    ASSERT_EQ(gone.put({a, b, c}, "1"), verdict::good);
+    EXPECT_EQ(gone.parts[0]->prepares + gone.parts[1]->prepares, 2u);
+    // In the way in the first group, so that the one that waits for it must not hold the second.
+    for (local_group* const g : gone.parts) g->lose_commit = loss::before;
+    EXPECT_EQ(gone.put({a, c}, "left", false), verdict::unknown);
+    ASSERT_EQ(at_.all[0]->prepared(), 1u);
+    const program p{at_};
+    p.parts[2]->hides_decisions = true;  // so it goes on waiting
+    const std::vector<write> writes{{a, true, "2"}, {b, true, "2"}, {c, true, "2"}};
+    backend::request r;
+    r.writes = writes;
+    std::thread waits{[&] { p.engine->commit(r); }};
+    while (p.parts[0]->prepares < 3) std::this_thread::yield();  // it waits, in the order of the groups
+    EXPECT_EQ(p.parts[1]->prepares, 1u);
+    EXPECT_EQ(at_.all[1]->prepared(), 0u);
+    // Whoever comes meanwhile does not wait for it.
+    EXPECT_EQ(program{at_}.put({b}, "3"), verdict::good);
+    p.parts[2]->hides_decisions = false;
+    waits.join();
+    EXPECT_EQ(r.said, verdict::good);
+    EXPECT_EQ(p.look(b).bytes, "2");
+    for (const auto& store : at_.all) EXPECT_EQ(store->prepared(), 0u);
+}
+
+TEST_F(engine_spread, of_several_answers_the_one_that_ends_it_counts) {
+    at_.all.push_back(std::make_shared<local_store>(13));
+    program gone{at_};
+    const key a = gone.in(0), b = gone.in(1), c = gone.in(2);
+    ASSERT_EQ(gone.put({a, b, c}, "1"), verdict::good);
+    for (local_group* const g : gone.parts) g->lose_commit = loss::before;
+    EXPECT_EQ(gone.put({a, c}, "left", false), verdict::unknown);
+    // One group has another transaction in the way, which would be waited for; the other has a conflict.
+    const program p{at_};
+    const std::vector<check> checks{{b, 77}};
+    const std::vector<write> writes{{a, true, "2"}, {b, true, "2"}, {c, true, "2"}};
+    backend::request r;
+    r.checks = checks;
+    r.writes = writes;
+    p.engine->commit(r);
+    EXPECT_EQ(r.said, verdict::conflict);
+    EXPECT_EQ(p.parts[0]->prepares, 1u) << "nothing is tried again";
+    EXPECT_EQ(at_.all[0]->prepared(), 1u);
+    EXPECT_EQ(at_.all[1]->prepared(), 0u);
+}
+
 TEST_F(engine_spread, whoever_has_little_patience_gives_up_and_whoever_comes_later_does_not) {
     program gone{at_};
     const key a = gone.in(0), b = gone.in(1);

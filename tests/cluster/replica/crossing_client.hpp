@@ -47,6 +47,7 @@ public:
     /// With kill -9: in the middle of whatever it does. False: it does nothing.
     bool kill();
     void stop_until(instant when) noexcept { strand_.stop_until(when); }
+    [[nodiscard]] own_clock& clock() noexcept { return around_.shown(); }
 
     [[nodiscard]] const std::vector<told>& outcomes() const noexcept { return outcomes_; }
     [[nodiscard]] std::size_t crossings() const noexcept { return crossings_; }

@@ -22,7 +22,8 @@ group::~group() {
 void group::start(node& n, bool first) {
     ++n.life;
     network& net = *this;
-    n.io = std::make_unique<simulated_io>(agenda_, net, n.stored, n.id, how_.disk_delay);
+    if (!n.clock) n.clock = std::make_unique<own_clock>(agenda_);
+    n.io = std::make_unique<simulated_io>(agenda_, *n.clock, net, n.stored, n.id, how_.disk_delay);
     n.sits = std::make_unique<seat>(n.io->io(), seat_settings{.self = {n.id, address(n.id)},
                                                               .election_ms = 200,
                                                               .heartbeat_ms = 40,
@@ -229,6 +230,17 @@ void group::cut_off(const std::set<raft_id>& those, bool one_way) {
             cut_.insert({inside, outside});
             if (!one_way) cut_.insert({outside, inside});
         }
+    }
+}
+
+void group::upset_clock(raft_id id) {
+    ++counts_.upset_clocks;
+    upset(agenda_, *nodes_.at(id).clock);
+}
+
+void group::mend_clocks() {
+    for (auto& [id, n] : nodes_) {
+        if (n.clock) n.clock->run_at(100);
     }
 }
 

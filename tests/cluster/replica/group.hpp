@@ -67,6 +67,10 @@ public:
     /// Messages between those and all others are lost, or those in one direction.
     void cut_off(const std::set<raft_id>& those, bool one_way);
     void heal();
+    /// Its clock jumps, or stands still, or goes at another speed, until all is well.
+    void upset_clock(raft_id id);
+    /// The clocks go as fast as all others, from where they are.
+    void mend_clocks();
     /// The leader asks another to lead.
     void hand_over();
     /// Looks it up at the leader: who asked for a change may not have heard that it was made.
@@ -84,7 +88,7 @@ public:
 
     struct counts {
         std::size_t kills = 0, cuts = 0, stops = 0, joins = 0, leaves = 0, installs = 0, elections = 0,
-                    broken_disks = 0, handed_over = 0;
+                    broken_disks = 0, handed_over = 0, upset_clocks = 0;
     };
     [[nodiscard]] counts happened() const noexcept { return counts_; }
 
@@ -93,6 +97,7 @@ private:
         raft_id id = 0;
         bool in_group = true;
         disk stored;
+        std::unique_ptr<own_clock> clock;  // of its machine: it outlives the process
         std::unique_ptr<simulated_io> io;
         std::unique_ptr<seat> sits;
         unsigned life = 0;  // which of its processes it is

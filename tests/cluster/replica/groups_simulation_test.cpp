@@ -1,11 +1,13 @@
 // Several groups under seeded troubles, and programs that are killed in the middle of commits that span them.
 // TUTTI_CLUSTER_SEED=<n> runs one seed.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "cluster/backend/fault.hpp"
 #include "cluster/replica/groups_world.hpp"
 #include "support/effort.hpp"
 
@@ -13,6 +15,7 @@ namespace {
 
 using namespace tutti::cluster::replica;
 using namespace tutti::cluster::replica::testing;
+using tutti::cluster::backend::fault;
 
 TEST(replica_groups_simulation, one_order_explains_every_attempt) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
@@ -33,23 +36,27 @@ TEST(replica_groups_simulation, one_order_explains_every_attempt) {
         all.crossings += c.crossings;
         all.killed += c.killed;
         all.stopped += c.stopped;
+        all.upset_clocks += c.upset_clocks;
         all.voided += c.voided;
         all.finished_by_others += c.finished_by_others;
         all.groups.kills += c.groups.kills;
         all.groups.elections += c.groups.elections;
         all.groups.installs += c.groups.installs;
+        all.groups.upset_clocks += c.groups.upset_clocks;
     }
     std::printf(
         "%zu attempts: %zu committed, %zu conflicts, %zu unreachable, %zu unknown; %zu of several groups; %zu "
         "voided, %zu brought to an end by others; %zu programs "
-        "killed, %zu stopped, %zu members killed, %zu elections, %zu snapshots loaded\n",
+        "killed, %zu stopped, %zu members killed, %zu elections, %zu snapshots loaded, %zu clocks upset, %zu of "
+        "programs\n",
         all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
-        all.finished_by_others, all.killed, all.stopped, all.groups.kills, all.groups.elections, all.groups.installs);
+        all.finished_by_others, all.killed, all.stopped, all.groups.kills, all.groups.elections, all.groups.installs,
+        all.groups.upset_clocks, all.upset_clocks);
     // Of a few seeds nobody can ask for everything.
     if (seeds < 100) return;
-    for (const std::size_t n :
-         {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided, all.finished_by_others,
-          all.killed, all.stopped, all.groups.kills, all.groups.elections, all.groups.installs})
+    for (const std::size_t n : {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
+                                all.finished_by_others, all.killed, all.stopped, all.upset_clocks, all.groups.kills,
+                                all.groups.elections, all.groups.installs, all.groups.upset_clocks})
         EXPECT_GT(n, 0u);
     EXPECT_GT(all.crossings, all.attempts / 4);
     EXPECT_GT(all.good, all.attempts / 4);
@@ -62,6 +69,57 @@ TEST(replica_groups_simulation, a_seed_runs_the_same_again) {
         ASSERT_EQ(one.happened().attempts, two.happened().attempts);
         ASSERT_EQ(one.happened().good, two.happened().good);
     }
+}
+
+/// How long an update of an object in each of three groups takes, by the simulation's clock: the mean of a hundred, of
+/// one program without troubles.
+double milliseconds_of_an_update(fault how) {
+    constexpr unsigned three = 3, updates = 100;
+    agenda events{1};
+    const conditions calm{.slow_of_100 = 0, .lost_of_100 = 0, .history = {}};
+    past truth[three];
+    std::vector<std::unique_ptr<group>> groups;
+    for (past& p : truth) groups.push_back(std::make_unique<group>(events, p, calm));
+    strand program{events};
+    const simulated_surroundings around{events, program};
+    instant begun = 0, over = 0;
+    unsigned good = 0;
+    tutti::cluster::backend::injected_fault = how;
+    program.start([&] {
+        std::vector<std::unique_ptr<tutti::cluster::backend::group_engine>> parts;
+        for (unsigned g = 0; g < three; ++g) {
+            parts.push_back(
+                std::make_unique<simulated_group>(events, program, *groups[g], g + 1, around, 1000 * ms, 20000 * ms));
+        }
+        tutti::cluster::backend::spread engine{std::move(parts), {}, around};
+        std::vector<key> keys(three);  // one in each
+        for (unsigned i = 0; std::ranges::find(keys, "") != keys.end(); ++i)
+            keys[engine.part_of("o" + std::to_string(i))] = "o" + std::to_string(i);
+        around.pause(std::chrono::seconds{3});  // until somebody leads
+        for (unsigned i = 0; i <= updates; ++i) {
+            std::vector<tutti::cluster::backend::write> writes;
+            for (const key& k : keys) writes.push_back({k, true, std::to_string(i)});
+            tutti::cluster::backend::request r;
+            r.writes = writes;
+            engine.commit(r);
+            good += r.said == tutti::cluster::backend::verdict::good ? 1 : 0;
+            if (i == 0) begun = events.now();  // the first has found the leaders
+        }
+        over = events.now();
+    });
+    while (program.runs() && events.step()) {}
+    tutti::cluster::backend::injected_fault = fault::none;
+    EXPECT_EQ(good, updates + 1);
+    return static_cast<double>(over - begun) / ms / updates;
+}
+
+TEST(replica_groups_simulation, groups_prepare_at_once_and_finish_at_once) {
+    const double in_turn = milliseconds_of_an_update(fault::in_turn), at_once = milliseconds_of_an_update(fault::none);
+    std::printf("an update of three groups: %.1f ms in turn, %.1f ms at once: %.2f of it\n", in_turn, at_once,
+                at_once / in_turn);
+    // Three round trips in the place of five, of which two are the longer one of two.
+    EXPECT_LT(at_once, 0.8 * in_turn);
+    EXPECT_GT(at_once, 0.5 * in_turn);
 }
 
 }  // namespace

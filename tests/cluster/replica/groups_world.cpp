@@ -63,7 +63,10 @@ void groups_world::trouble() {
     if (agenda_.now() > plan_.trouble) return;
     if (agenda_.chance(plan_.kills_of_100)) {
         crossing_client& one = a_client();
-        if (agenda_.chance(40)) {
+        if (agenda_.chance(20)) {
+            ++upset_clocks_;
+            upset(agenda_, one.clock());
+        } else if (agenda_.chance(40)) {
             ++stopped_;
             one.stop_until(agenda_.now() + agenda_.between(50, 2500) * ms);
         } else if (one.kill()) {
@@ -115,6 +118,7 @@ std::string groups_world::run() {
     // A program that was killed begins anew, so being done is no end before the troubles are over.
     (void)run_until(plan_.trouble + 2000 * ms, [] { return false; });
     for (const auto& g : groups_) make_well(*g);
+    for (const auto& c : clients_) c->clock().run_at(100);
     bool well = run_until(agenda_.now() + 120000 * ms, ended);
     if (well) {
         clients_.front()->start_last_look();
@@ -136,6 +140,7 @@ groups_world::counts groups_world::happened() const {
     all.attempts = history_.attempts().size();
     all.killed = killed_;
     all.stopped = stopped_;
+    all.upset_clocks = upset_clocks_;
     for (const auto& c : clients_) {
         all.crossings += c->crossings();
         for (const crossing_client::told& t : c->outcomes()) {
@@ -156,6 +161,7 @@ groups_world::counts groups_world::happened() const {
         all.groups.kills += c.kills;
         all.groups.elections += c.elections;
         all.groups.installs += c.installs;
+        all.groups.upset_clocks += c.upset_clocks;
     }
     return all;
 }

@@ -33,7 +33,7 @@ public:
 
     struct counts {
         std::size_t attempts = 0, good = 0, conflicts = 0, unreachable = 0, unknown = 0, crossings = 0, killed = 0,
-                    stopped = 0, voided = 0, finished_by_others = 0;
+                    stopped = 0, upset_clocks = 0, voided = 0, finished_by_others = 0;
         group::counts groups;
     };
     [[nodiscard]] counts happened() const;
@@ -52,7 +52,7 @@ private:
     std::vector<std::unique_ptr<group>> groups_;
     cluster::testing::history history_;
     std::vector<std::unique_ptr<crossing_client>> clients_;
-    std::size_t killed_ = 0, stopped_ = 0;
+    std::size_t killed_ = 0, stopped_ = 0, upset_clocks_ = 0;
 };
 
 /// What is wrong with the run of a seed, or nothing; what a member refuses to take counts as wrong.

@@ -107,7 +107,7 @@ protected:
 private:
     void sit() {
         network& net = *this;
-        io_ = std::make_unique<simulated_io>(agenda_, net, disk_, 1, 0);
+        io_ = std::make_unique<simulated_io>(agenda_, clock_, net, disk_, 1, 0);
         seat_ = std::make_unique<seat>(io_->io(), seat_settings{.self = {1, "member1"},
                                                                 .election_ms = 1000000,
                                                                 .heartbeat_ms = 1000,
@@ -131,6 +131,7 @@ private:
 
 protected:
     agenda agenda_{1};
+    own_clock clock_{agenda_};
     disk disk_;
 
 private:

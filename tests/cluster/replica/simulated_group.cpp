@@ -6,7 +6,7 @@ using backend::verdict;
 
 void simulated_surroundings::pause(std::chrono::milliseconds how_long) const {
     strand_.await<bool>([&](const std::function<void(bool)>& over) {
-        agenda_.after(static_cast<instant>(how_long.count()) * ms, [over] { over(true); });
+        agenda_.after(clock_.time_to(static_cast<instant>(how_long.count()) * ms), [over] { over(true); });
     });
 }
 
@@ -23,14 +23,26 @@ simulated_group::simulated_group(agenda& events, strand& by, group& of, std::uin
     can_.old_versions = true;
 }
 
-answer simulated_group::ask(const question& q, bool twice) {
+strand::promise<answer> simulated_group::send(const question& q) {
+    return strand_.ask<answer>([&](const std::function<void(answer)>& back) {
+        agenda_.after(patience_, [back] { back({}); });
+        group_.ask(leader_, q, back);
+    });
+}
+
+simulated_group::asked simulated_group::begin(question q) {
+    asked a{std::move(q), agenda_.now() + for_all_, {}};
+    a.first = send(a.what);
+    return a;
+}
+
+answer simulated_group::end(const asked& of, bool twice) {
     answer a;
-    const instant late = agenda_.now() + for_all_;
+    strand::promise<answer> comes = of.first;
     do {
-        a = strand_.await<answer>([&](const std::function<void(answer)>& back) {
-            agenda_.after(patience_, [back] { back({}); });
-            group_.ask(leader_, q, back);
-        });
+        if (!comes) comes = send(of.what);
+        a = strand_.wait_for(comes);
+        comes.reset();
         if (a.said.said == verdict::good || a.said.said == verdict::conflict) return a;
         const bool answered = a.said.said == verdict::unreachable && !a.said.why.empty();
         if (!answered && !twice) {
@@ -40,7 +52,7 @@ answer simulated_group::ask(const question& q, bool twice) {
         const std::vector<raft_id> all = group_.members();
         leader_ = a.leader != 0 && agenda_.chance(80) ? a.leader : all[agenda_.below(all.size())];
         around_.pause(std::chrono::milliseconds{agenda_.below(50)});
-    } while (agenda_.now() < late);
+    } while (agenda_.now() < of.late);
     a.said.said = verdict::unreachable;
     return a;
 }
@@ -56,7 +68,7 @@ verdict simulated_group::get(backend::snapshot& of, backend::freshness how, std:
     if (const std::vector<raft_id> all = group_.members(); back && agenda_.chance(40))
         leader_ = all[agenda_.below(all.size())];
     q.wanted.assign(wanted.begin(), wanted.end());
-    answer a = ask(q, true);
+    answer a = end(begin(std::move(q)), true);
     of.met = a.of.met;
     if (a.said.said != verdict::good) return a.said.said;
     of.at = a.of.at;
@@ -64,34 +76,37 @@ verdict simulated_group::get(backend::snapshot& of, backend::freshness how, std:
     return verdict::good;
 }
 
-void simulated_group::settle(backend::request& r, question q) {
+std::function<void()> simulated_group::begin_to_settle(backend::request& r, question q) {
     q.checks.assign(r.checks.begin(), r.checks.end());
     q.writes.assign(r.writes.begin(), r.writes.end());
-    const answer a = ask(q, false);
-    r.said = a.said.said;
-    r.at = a.said.at;
-    r.met = a.said.met;
+    return [this, &r, of = begin(std::move(q))] {
+        const answer a = end(of, false);
+        r.said = a.said.said;
+        r.at = a.said.at;
+        r.met = a.said.met;
+    };
 }
 
 void simulated_group::commit(backend::request& r) {
     question q;
     q.is = question::commit;
-    settle(r, std::move(q));
+    begin_to_settle(r, std::move(q))();
 }
 
-void simulated_group::prepare(const backend::holder& who, backend::request& r, std::chrono::milliseconds) {
+std::function<void()> simulated_group::begin_prepare(const backend::holder& who, backend::request& r,
+                                                     std::chrono::milliseconds) {
     question q;
     q.is = question::prepare;
     q.who = who;
-    settle(r, std::move(q));
+    return begin_to_settle(r, std::move(q));
 }
 
-bool simulated_group::finish(const std::string& id, bool commits, std::chrono::milliseconds) {
+std::function<bool()> simulated_group::begin_finish(const std::string& id, bool commits, std::chrono::milliseconds) {
     question q;
     q.is = question::finish;
     q.who.id = id;
     q.committed = commits;
-    return ask(q, true).said.said == verdict::good;
+    return [this, of = begin(std::move(q))] { return end(of, true).said.said == verdict::good; };
 }
 
 void simulated_group::forget(std::span<const key> all) noexcept {

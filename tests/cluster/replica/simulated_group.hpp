@@ -10,12 +10,13 @@
 
 namespace tutti::cluster::replica::testing {
 
-/// The simulation's time.
+/// The simulation's time, by a clock of the program's.
 class simulated_surroundings final : public backend::surroundings {
 public:
-    simulated_surroundings(agenda& events, strand& of) : agenda_{events}, strand_{of} {}
+    simulated_surroundings(agenda& events, strand& of) : agenda_{events}, strand_{of}, clock_{events} {}
+    [[nodiscard]] own_clock& shown() noexcept { return clock_; }
     [[nodiscard]] clock::time_point now() const override {
-        return clock::time_point{std::chrono::microseconds{agenda_.now()}};
+        return clock::time_point{std::chrono::microseconds{clock_.now()}};
     }
     void pause(std::chrono::milliseconds how_long) const override;
     [[nodiscard]] std::string draw_name() const override {
@@ -25,6 +26,7 @@ public:
 private:
     agenda& agenda_;
     strand& strand_;
+    own_clock clock_;
 };
 
 class simulated_group final : public backend::group_engine {
@@ -42,13 +44,22 @@ public:
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
     std::uint64_t number() const noexcept override { return number_; }
-    void prepare(const backend::holder& who, backend::request& r, std::chrono::milliseconds patience) override;
-    bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) override;
+    std::function<void()> begin_prepare(const backend::holder& who, backend::request& r,
+                                        std::chrono::milliseconds patience) override;
+    std::function<bool()> begin_finish(const std::string& id, bool commits,
+                                       std::chrono::milliseconds patience) override;
 
 private:
+    struct asked {
+        question what;
+        instant late = 0;
+        strand::promise<answer> first;
+    };
+    [[nodiscard]] strand::promise<answer> send(const question& q);
+    [[nodiscard]] asked begin(question q);
     /// What may not be asked twice is unknown as soon as an answer does not come.
-    answer ask(const question& q, bool twice);
-    void settle(backend::request& r, question q);
+    answer end(const asked& a, bool twice);
+    [[nodiscard]] std::function<void()> begin_to_settle(backend::request& r, question q);
 
     agenda& agenda_;
     strand& strand_;

@@ -4,8 +4,9 @@
 
 namespace tutti::cluster::replica::testing {
 
-simulated_io::simulated_io(agenda& events, network& net, disk& of_member, raft_id id, instant disk_delay)
-    : agenda_{events}, network_{net}, disk_{of_member}, id_{id}, disk_delay_{disk_delay} {
+simulated_io::simulated_io(agenda& events, const own_clock& clock, network& net, disk& of_member, raft_id id,
+                           instant disk_delay)
+    : agenda_{events}, clock_{clock}, network_{net}, disk_{of_member}, id_{id}, disk_delay_{disk_delay} {
     io_.version = 1;
     io_.impl = this;
     io_.init = [](raft_io* io, raft_id, const char* address) {
@@ -39,7 +40,7 @@ simulated_io::simulated_io(agenda& events, network& net, disk& of_member, raft_i
         of(io).begin({[from](disk& d) { d.truncate(from); }, nullptr, nullptr});
         return 0;
     };
-    io_.time = [](raft_io* io) { return static_cast<raft_time>(of(io).agenda_.now() / ms); };
+    io_.time = [](raft_io* io) { return static_cast<raft_time>(of(io).clock_.now() / ms); };
     io_.random = [](raft_io* io, int least, int most) {
         return static_cast<int>(
             of(io).agenda_.between(static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)));
@@ -67,8 +68,8 @@ void simulated_io::plan(instant delay, std::function<void()> what) {
 }
 
 void simulated_io::tick() {
-    plan(tick_ms_ * ms, [this] { tick(); });
-    ticks_(&io_);
+    plan(clock_.time_to(tick_ms_ * ms), [this] { tick(); });
+    if (!clock_.stands_still()) ticks_(&io_);
 }
 
 void simulated_io::begin(operation o) {

@@ -9,6 +9,7 @@
 
 #include "cluster/replica/agenda.hpp"
 #include "cluster/replica/disk.hpp"
+#include "cluster/replica/own_clock.hpp"
 
 namespace tutti::cluster::replica::testing {
 
@@ -29,8 +30,8 @@ public:
 
 class simulated_io {
 public:
-    /// A write takes up to `disk_delay`.
-    simulated_io(agenda& events, network& net, disk& of, raft_id id, instant disk_delay);
+    /// A write takes up to `disk_delay`. What it measures and waits for, it does by its `clock`.
+    simulated_io(agenda& events, const own_clock& clock, network& net, disk& of, raft_id id, instant disk_delay);
     ~simulated_io();
     simulated_io(const simulated_io&) = delete;
     simulated_io& operator=(const simulated_io&) = delete;
@@ -72,6 +73,7 @@ private:
 
     raft_io io_{};
     agenda& agenda_;
+    const own_clock& clock_;
     network& network_;
     disk& disk_;
     const raft_id id_;

@@ -34,9 +34,18 @@ public:
     /// As SIGSTOP, and SIGCONT later: what it is answered meanwhile it finds then.
     void stop_until(instant when) noexcept { stopped_until_ = when; }
 
-    /// In the body: what `begin` is answered, later or at once; further answers are dropped.
+    /// What is answered once, later or at once.
+    template <class T>
+    using promise = std::shared_ptr<std::optional<T>>;
+
+    /// In the body: what `begin` is answered.
     template <class T>
     T await(const std::function<void(std::function<void(T)>)>& begin) {
+        return wait_for(ask(begin));
+    }
+    /// In the body, and it goes on: what `begin` will have been answered. Further answers are dropped.
+    template <class T>
+    promise<T> ask(const std::function<void(std::function<void(T)>)>& begin) {
         const auto got = std::make_shared<std::optional<T>>();
         begin([this, weak = std::weak_ptr{got}](T value) {
             const auto mine = weak.lock();  // gone: the body waits no more
@@ -44,6 +53,11 @@ public:
             *mine = std::move(value);
             wake(weak);
         });
+        return got;
+    }
+    /// In the body.
+    template <class T>
+    T wait_for(const promise<T>& got) {
         if (!*got) {
             waits_for_ = got.get();
             interleaving::fiber::change(stack_, outside_);

@@ -7,7 +7,7 @@ void hurt(agenda& events, group& of, bool membership) {
     const raft_id one = events.chance(40) && of.leader() != 0 ? of.leader() : all[events.below(all.size())];
     const bool may_fall = of.runs(one) && 2 * (of.down() + 1) < all.size();
     const instant long_time = events.between(50, 1500) * ms;
-    switch (events.below(membership ? 10 : 8)) {
+    switch (events.below(membership ? 11 : 9)) {
         case 0:
         case 1:
             if (!may_fall) break;
@@ -44,6 +44,10 @@ void hurt(agenda& events, group& of, bool membership) {
             break;
         case 7: of.hand_over(); break;
         case 8:
+            of.upset_clock(one);
+            if (events.chance(50)) events.after(long_time, [&of] { of.mend_clocks(); });
+            break;
+        case 9:
             if (all.size() < 6) of.let_one_join();
             break;
         default:
@@ -52,8 +56,18 @@ void hurt(agenda& events, group& of, bool membership) {
     }
 }
 
+void hurt_network(agenda& events, group& of, bool clocks) {
+    const std::vector<raft_id> all = of.members();
+    const raft_id one = events.chance(60) && of.leader() != 0 ? of.leader() : all[events.below(all.size())];
+    const bool cuts = events.chance(50);
+    if (cuts) of.cut_off({one}, false);
+    else if (clocks) of.upset_clock(one);
+    events.after(events.between(50, 1500) * ms, [&of, cuts] { cuts ? of.heal() : of.mend_clocks(); });
+}
+
 void make_well(group& of) {
     of.heal();
+    of.mend_clocks();
     of.ask_who_is_in_it();
     for (const raft_id id : of.members()) of.restart(id);
 }

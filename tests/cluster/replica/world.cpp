@@ -41,7 +41,8 @@ std::size_t world::sum(std::size_t (client::*of)() const noexcept) const {
 
 void world::trouble() {
     if (agenda_.now() > plan_.trouble) return;
-    hurt(agenda_, group_, plan_.membership);
+    if (plan_.hurts == plan::troubles::all) hurt(agenda_, group_, plan_.membership);
+    else hurt_network(agenda_, group_, plan_.hurts == plan::troubles::cuts_and_clocks);
     agenda_.after(agenda_.between(50, 900) * ms, [this] { trouble(); });
 }
 

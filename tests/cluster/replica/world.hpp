@@ -16,6 +16,7 @@ struct plan {
     client::habits habits;
     instant trouble = 4000 * ms;  ///< for so long something goes wrong now and then
     bool membership = false;      ///< members join and leave
+    enum class troubles : std::uint8_t { all, cuts, cuts_and_clocks } hurts = troubles::all;
 };
 
 [[nodiscard]] plan of_seed(std::uint64_t seed);

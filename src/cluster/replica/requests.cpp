@@ -1,12 +1,9 @@
-// What programs ask a member for.
+#include "cluster/replica/requests.hpp"
+
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
-#include "cluster/backend/group_caller.hpp"
 #include "cluster/replica/fault.hpp"
-#include "cluster/replica/host_round.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -71,21 +68,35 @@ bool refuse_large(const std::shared_ptr<session>& from, std::span<const group::t
 
 }  // namespace
 
+/// What goes out together (H1): each request holds its round until it is answered.
+struct requests::round {
+    explicit round(requests& of) : of_{of} {}
+    ~round() {
+        if (sent) --of_.rounds_;
+    }
+    round(const round&) = delete;
+    round& operator=(const round&) = delete;
+
+    requests& of_;
+    bool sent = false;
+};
+
 /// The commits of one request: it is answered when the last is.
-struct host::committing : std::enable_shared_from_this<host::committing> {
-    committing(host& of, const std::shared_ptr<session>& from, std::size_t count) : host_{of}, to_{from}, left_{count} {
+struct requests::committing : std::enable_shared_from_this<requests::committing> {
+    committing(requests& of, const std::shared_ptr<session>& from, std::size_t count)
+        : of_{of}, to_{from}, left_{count} {
         answer_.all.resize(count);
     }
     /// What the seat tells of the one at that place.
     reply_to_commit answer_to(std::size_t i) {
-        return [self = shared_from_this(), i, hold = host_.this_round()](const reply& r) { self->settle(i, r); };
+        return [self = shared_from_this(), i, hold = of_.this_round()](const reply& r) { self->settle(i, r); };
     }
 
 private:
     void settle(std::size_t i, const reply& r) {
         if (r.said == verdict::good || r.said == verdict::conflict) {
             const bool good = r.said == verdict::good;
-            answer_.all[i] = {good, good ? r.at : host_.seat_->state().latest(), sent(r.met)};
+            answer_.all[i] = {good, good ? r.at : of_.seat_.state().latest(), sent(r.met)};
         } else {
             // What one of an entry's commits is refused for, or lost with, all of it are; of several entries, one
             // that is lost decides: the program must not be told that nothing was done.
@@ -99,10 +110,10 @@ private:
         const bool mixed = std::ranges::any_of(answer_.all, [](const group::committed& c) { return c.at != 0; });
         if (worst_.said == verdict::unknown || mixed) return text(group::outcome::lost, worst_.why);
         if (worst_.said == verdict::refused) return text(group::outcome::refused, worst_.why);
-        return host_.elsewhere();
+        return of_.elsewhere();
     }
 
-    host& host_;
+    requests& of_;
     const std::weak_ptr<session> to_;
     group::commit_answer answer_;
     std::size_t left_;
@@ -110,7 +121,13 @@ private:
     bool none_ = false;
 };
 
-void host::serve(const std::shared_ptr<session>& from, group::question what, std::string_view body) {
+requests::requests(seat& by, sessions& from, const identity& who, std::shared_ptr<group::credentials> secured,
+                   std::function<std::uint64_t()> turned_away)
+    : seat_{by}, sessions_{from}, who_{who}, secured_{std::move(secured)}, turned_away_{std::move(turned_away)} {}
+
+requests::~requests() = default;
+
+void requests::serve(const std::shared_ptr<session>& from, group::question what, std::string_view body) {
     const auto with = [&]<class Request>(Request asked, auto&& serve_it) {
         if (wire::decode(body, asked)) serve_it(std::move(asked));
         else from->end();  // bytes that are none
@@ -123,8 +140,8 @@ void host::serve(const std::shared_ptr<session>& from, group::question what, std
             return with(group::commit_request{}, [&](group::commit_request r) { serve_commit(from, std::move(r)); });
         case group::question::forget:
             return with(group::forget_request{}, [&](group::forget_request r) {
-                if (!seat_->leads()) return answer_elsewhere(from);
-                seat_->forget(std::move(r.keys));
+                if (!seat_.leads()) return answer_elsewhere(from);
+                seat_.forget(std::move(r.keys));
                 from->answer(frame(group::outcome::done, group::nothing{}));
             });
         case group::question::follow:
@@ -141,79 +158,79 @@ void host::serve(const std::shared_ptr<session>& from, group::question what, std
     }
 }
 
-std::string host::elsewhere() const {
-    return text(group::outcome::elsewhere, seat_->leads() ? std::string{} : seat_->leader().address);
+std::string requests::elsewhere() const {
+    return text(group::outcome::elsewhere, seat_.leads() ? std::string{} : seat_.leader().address);
 }
 
-void host::answer_elsewhere(const std::shared_ptr<session>& to) { to->answer(elsewhere()); }
+void requests::answer_elsewhere(const std::shared_ptr<session>& to) { to->answer(elsewhere()); }
 
-std::shared_ptr<host::round> host::this_round() {
+std::shared_ptr<requests::round> requests::this_round() {
     if (!gathering_) gathering_ = std::make_shared<round>(*this);
     return gathering_;
 }
 
-void host::flush() {
+void requests::flush() {
     // One that does not lead is answered at once, and so are forgets, whose answer no program waits for.
-    if (gathering_ && rounds_ >= most_rounds && seat_->leads()) return;
+    if (gathering_ && rounds_ >= most_rounds && seat_.leads()) return;
     if (const auto now = std::exchange(gathering_, nullptr); now) {
         now->sent = true;
         ++rounds_;
-        seat_->flush();
+        seat_.flush();
     } else if (rounds_ < most_rounds) {
-        seat_->flush();
+        seat_.flush();
     }
 }
 
-void host::serve_get(const std::shared_ptr<session>& from, group::get_request asked) {
+void requests::serve_get(const std::shared_ptr<session>& from, group::get_request asked) {
     std::vector<backend::check> held = checks_of(asked.held);
     // A state that a program has been shown does not change any more: every member that has applied it may show it.
-    if (asked.at != 0 && seat_->state().latest() >= asked.at) {
+    if (asked.at != 0 && seat_.state().latest() >= asked.at) {
         backend::snapshot of{.at = asked.at};
         std::vector<backend::record> found;
-        const verdict said = seat_->state().get(of, backend::freshness::same, held, asked.wanted, found);
-        const version at = said == verdict::good ? of.at : seat_->state().latest();
+        const verdict said = seat_.state().get(of, backend::freshness::same, held, asked.wanted, found);
+        const version at = said == verdict::good ? of.at : seat_.state().latest();
         return from->answer(frame(group::outcome::done, answer_of(said, at, of.met, found)));
     }
-    if (!seat_->leads()) return answer_elsewhere(from);
-    seat_->get({.at = asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
-               [this, to = std::weak_ptr{from}, hold = this_round()](const reply& r, backend::snapshot of,
-                                                                     std::vector<backend::record> found) {
-                   if (r.said == verdict::good || r.said == verdict::conflict) {
-                       const version at = r.said == verdict::good ? of.at : seat_->state().latest();
-                       return give(to, frame(group::outcome::done, answer_of(r.said, at, of.met, found)));
-                   }
-                   if (const auto one = to.lock()) answer_elsewhere(one);
-               });
+    if (!seat_.leads()) return answer_elsewhere(from);
+    seat_.get({.at = asked.at}, backend::freshness::same, std::move(held), std::move(asked.wanted),
+              [this, to = std::weak_ptr{from}, hold = this_round()](const reply& r, backend::snapshot of,
+                                                                    std::vector<backend::record> found) {
+                  if (r.said == verdict::good || r.said == verdict::conflict) {
+                      const version at = r.said == verdict::good ? of.at : seat_.state().latest();
+                      return give(to, frame(group::outcome::done, answer_of(r.said, at, of.met, found)));
+                  }
+                  if (const auto one = to.lock()) answer_elsewhere(one);
+              });
 }
 
-void host::serve_commit(const std::shared_ptr<session>& from, group::commit_request asked) {
-    if (!seat_->leads()) return answer_elsewhere(from);
+void requests::serve_commit(const std::shared_ptr<session>& from, group::commit_request asked) {
+    if (!seat_.leads()) return answer_elsewhere(from);
     if (refuse_large(from, asked.all)) return;
     if (asked.all.empty()) return from->answer(frame(group::outcome::done, group::commit_answer{}));
     const auto all = std::make_shared<committing>(*this, from, asked.all.size());
     for (std::size_t i = 0; i < asked.all.size(); ++i) {
         group::transaction& t = asked.all[i];
-        seat_->commit(checks_of(t.checks), writes_of(t.writes), all->answer_to(i));
+        seat_.commit(checks_of(t.checks), writes_of(t.writes), all->answer_to(i));
     }
 }
 
-void host::serve_prepare(const std::shared_ptr<session>& from, group::prepare_request asked) {
-    if (!seat_->leads()) return answer_elsewhere(from);
+void requests::serve_prepare(const std::shared_ptr<session>& from, group::prepare_request asked) {
+    if (!seat_.leads()) return answer_elsewhere(from);
     if (refuse_large(from, {&asked.what, 1})) return;
     const auto all = std::make_shared<committing>(*this, from, 1);
-    seat_->prepare({std::move(asked.who.id), asked.who.decides}, checks_of(asked.what.checks),
-                   writes_of(asked.what.writes), all->answer_to(0));
+    seat_.prepare({std::move(asked.who.id), asked.who.decides}, checks_of(asked.what.checks),
+                  writes_of(asked.what.writes), all->answer_to(0));
 }
 
-void host::serve_finish(const std::shared_ptr<session>& from, group::finish_request asked) {
-    if (!seat_->leads()) return answer_elsewhere(from);
+void requests::serve_finish(const std::shared_ptr<session>& from, group::finish_request asked) {
+    if (!seat_.leads()) return answer_elsewhere(from);
     const auto all = std::make_shared<committing>(*this, from, 1);
-    seat_->finish(std::move(asked.id), asked.commits, all->answer_to(0));
+    seat_.finish(std::move(asked.id), asked.commits, all->answer_to(0));
 }
 
-void host::serve_follow(const std::shared_ptr<session>& from, const group::follow_request& asked) {
-    if (!seat_->leads()) return answer_elsewhere(from);
-    const machine& now = seat_->state();
+void requests::serve_follow(const std::shared_ptr<session>& from, const group::follow_request& asked) {
+    if (!seat_.leads()) return answer_elsewhere(from);
+    const machine& now = seat_.state();
     const version after = asked.after == group::from_now ? now.latest() : asked.after;
     if (after < now.floor() || after > now.latest())
         return from->answer(text(group::outcome::refused, "what was written after that version is not kept any more"));
@@ -222,12 +239,12 @@ void host::serve_follow(const std::shared_ptr<session>& from, const group::follo
     if (from->follows) tell(*from);
 }
 
-void host::tell(session& to) {
+void requests::tell(session& to) {
     while (to.follows) {
         session::followed& what = *to.follows;
         std::vector<backend::change> all;
         const version before = what.place;
-        if (!seat_->state().changes_after(what.place, most_told, all)) return to.end();
+        if (!seat_.state().changes_after(what.place, most_told, all)) return to.end();
         if (what.place == before) return;
         group::told_answer told;
         for (backend::change& c : all) {
@@ -239,69 +256,49 @@ void host::tell(session& to) {
     }
 }
 
-void host::tell_followers() {
+void requests::tell_followers() {
     sessions_.each_follower([this](session& one) { tell(one); });
 }
 
-void host::serve_status(const std::shared_ptr<session>& from) {
-    const seat::standing s = seat_->stands();
-    const holdings h = seat_->state().holds();
+void requests::serve_status(const std::shared_ptr<session>& from) {
+    const seat::standing s = seat_.stands();
+    const holdings h = seat_.state().holds();
     group::status_answer all;
     all.id = who_.id;
     all.address = who_.address;
     all.state = s.as;
-    all.leader = seat_->leader().address;
+    all.leader = seat_.leader().address;
     all.term = s.term;
     all.last_index = s.last_index;
     all.applied_index = s.applied_index;
-    all.version = seat_->state().latest();
+    all.version = seat_.state().latest();
     all.records = h.objects;
     all.bytes = h.bytes;
     all.programs = sessions_.count();
     all.prepared = h.prepared;
-    all.turned_away = transport_->turned_away();
-    for (const seat::role& r : seat_->members()) all.members.push_back({r.who.id, r.who.address, r.votes});
+    all.turned_away = turned_away_();
+    for (const seat::role& r : seat_.members()) all.members.push_back({r.who.id, r.who.address, r.votes});
     if (all.members.empty()) all.trouble = "waits for the group to let it in";
     else if (all.leader.empty()) all.trouble = "knows of no leader";
     from->answer(frame(group::outcome::done, all));
 }
 
-void host::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
+void requests::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {
     if (!from->as_member()) {
         return from->answer(
             text(group::outcome::refused, "members are let in and removed with the certificate of a member, made for " +
                                               secured_->name_of(group::speaker::member) + ": give one of these"));
     }
-    if (!seat_->leads()) return answer_elsewhere(from);
-    const auto all = seat_->members();
+    if (!seat_.leads()) return answer_elsewhere(from);
+    const auto all = seat_.members();
     const auto one = std::ranges::find(all, asked.id, [](const seat::role& r) { return r.who.id; });
     const bool as_it_is = add ? one != all.end() && one->votes : one == all.end();
     if (as_it_is) return from->answer(frame(group::outcome::done, group::nothing{}));
     const auto told = [to = std::weak_ptr{from}](const std::string& why) {
         give(to, why.empty() ? frame(group::outcome::done, group::nothing{}) : text(group::outcome::refused, why));
     };
-    if (add) seat_->admit({asked.id, asked.address}, told);
-    else seat_->remove(asked.id, told);
-}
-
-void host::join(const std::vector<std::string>& addresses, const std::stop_token& over) {
-    using namespace std::chrono_literals;
-    std::mutex guard;
-    std::condition_variable_any ended;
-    std::string said;
-    while (!over.stop_requested()) {
-        std::string why;
-        // The change goes on where it was begun; a member that is told to end does not wait for it.
-        if (group::ask_for_change(addresses, secured_, who_.group, group::question::add, {who_.id, who_.address}, 2s,
-                                  why)) {
-            tell_(weight::info, "the group has let this member in, as a voter");
-            return;
-        }
-        if (why != said) tell_(weight::warning, "not let in yet: " + why);
-        said = why;
-        std::unique_lock hold{guard};
-        ended.wait_for(hold, over, 500ms, [] { return false; });
-    }
+    if (add) seat_.admit({asked.id, asked.address}, told);
+    else seat_.remove(asked.id, told);
 }
 
 }  // namespace tutti::cluster::replica

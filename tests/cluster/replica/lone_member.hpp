@@ -1,0 +1,75 @@
+// A whole member for a fuzzer: its port, its connections, what serves them, its seat and state machine. Only its disk
+// is in memory, and it is the only one in its group. All that it does, it does when `turn` is called.
+#pragma once
+
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cluster/replica/requests.hpp"
+#include "cluster/replica/simulated_io.hpp"
+#include "cluster/replica/transport.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+inline void demand(bool holds) {
+    if (!holds) std::abort();
+}
+
+/// No message of a hostile program names them.
+inline constexpr std::uint64_t own_id = 0x9e37'79b9'7f4a'7c15, group_number = 7;
+
+class lone_member final : private network {
+public:
+    explicit lone_member(std::uint16_t port);
+    ~lone_member() override;
+
+    /// Whatever its loop and its disk have to do now.
+    void turn();
+    /// It calls another member; `told` of how that went, once.
+    void call(std::uint64_t whom, std::uint16_t port, std::function<void(int)> told);
+    [[nodiscard]] const machine& state() const noexcept { return seat_->state(); }
+    [[nodiscard]] std::uint64_t turned_away() const noexcept { return transport_->turned_away(); }
+
+private:
+    /// Others are not there.
+    void send(raft_id, raft_id, parcel) override {}
+
+    identity who_;
+    agenda events_{1};
+    own_clock clock_{events_};
+    disk stored_;
+    simulated_io io_;
+    sessions sessions_;
+    std::optional<transport> transport_;
+    std::optional<seat> seat_;
+    std::optional<requests> requests_;
+    loop loop_;
+};
+
+/// A socket of loopback that is not waited for, and is closed with the object.
+class socket_end {
+public:
+    explicit socket_end(int fd) noexcept : fd_{fd} {}
+    socket_end(socket_end&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+    socket_end& operator=(socket_end&&) = delete;
+    ~socket_end();
+
+    [[nodiscard]] static socket_end listen(std::uint16_t& port);
+    [[nodiscard]] static socket_end connect(std::uint16_t port);
+    /// Null: nobody has come yet.
+    [[nodiscard]] std::optional<socket_end> accept() const;
+    /// The other side may have ended the connection.
+    void send(std::string_view bytes);
+    void send_no_more();
+    /// Appends what has come. False: that was all.
+    [[nodiscard]] bool receive(std::string& all);
+
+private:
+    int fd_;
+};
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,259 @@
+// libFuzzer's target: whatever comes to the port of a member, or answers its call, and in whatever pieces, its bytes
+// end their connection and nothing else; every request whose bytes are sound is answered once, and none of the others.
+// And whatever an entry of the log or a snapshot says, of which another member is the author: it is read as a whole or
+// not at all, and two members make the same of it. The first byte chooses what is attacked, and the size of the pieces.
+//
+// What a member's connection brings after its hello is C-Raft's to read, and not attacked here.
+#include <cstdlib>
+#include <vector>
+
+#include "cluster/replica/lone_member.hpp"
+#include "cluster/replica/sealed.hpp"
+
+namespace tutti::cluster::replica::testing {
+namespace {
+
+using namespace backend::group;
+namespace protocol = backend::group;
+using backend::refusal;
+
+constexpr std::size_t most_turns = 200;  // milliseconds of the member, at least
+
+std::uint16_t a_port() {
+    std::uint16_t port = 0;
+    static_cast<void>(socket_end::listen(port));
+    return port;
+}
+
+std::string hello_of(speaker who) {
+    hello said;
+    said.who = who;
+    said.group = group_number;
+    return wire::encode(said);
+}
+
+/// What a member has said, cut into its welcome and the outcomes of its answers.
+struct heard {
+    bool ended = false;  // the connection is
+    bool welcomed = false;
+    std::vector<protocol::outcome> answers;  // but for what is told, and signs of life
+
+    bool operator==(const heard&) const = default;
+    void take(std::string_view all) {
+        bool first = true;
+        while (!all.empty()) {
+            std::uint32_t length = 0;
+            demand(all.size() >= sizeof length);
+            all.copy(reinterpret_cast<char*>(&length), sizeof length);
+            demand(all.size() >= sizeof length + length);
+            std::string_view message = all.substr(sizeof length, length);
+            all.remove_prefix(sizeof length + length);
+            protocol::outcome said{};
+            if (std::exchange(first, false)) {
+                welcome w;
+                demand(wire::decode(message, w) && (w.refused != 0 || (w.group == group_number && w.self == own_id)));
+                welcomed = w.refused == 0;
+            } else {
+                demand(welcomed && take_head(message, said));
+                if (said != protocol::outcome::told) answers.push_back(said);
+            }
+        }
+    }
+};
+
+/// Says it in pieces, and hears until the member has ended the connection, or is not going to.
+heard say(lone_member& to, std::uint16_t port, std::string_view bytes, std::size_t piece) {
+    socket_end mine = socket_end::connect(port);
+    std::string all;
+    heard what;
+    for (; !bytes.empty() && !what.ended; bytes.remove_prefix(std::min(piece, bytes.size()))) {
+        mine.send(bytes.substr(0, piece));
+        to.turn();
+        what.ended = !mine.receive(all);
+    }
+    mine.send_no_more();
+    for (std::size_t turns = 0; !what.ended && turns < most_turns; ++turns) {
+        to.turn();
+        what.ended = !mine.receive(all);
+    }
+    what.take(all);
+    return what;
+}
+
+/// Another program goes on as if nothing had been: it writes what no hostile one names, and reads it.
+void let_honest_program_work(lone_member& at, std::uint16_t port, const std::string& bytes) {
+    static constexpr const char* secret = "o0xc2b2ae3d27d4eb4f";
+    const protocol::transaction put{{}, {{secret, true, bytes}}};
+    const heard said = say(at, port,
+                           hello_of(speaker::program) + frame(question::commit, commit_request{{put}}) +
+                               frame(question::get, get_request{0, {}, {secret}}),
+                           4096);
+    demand(said.ended && said.welcomed &&
+           said.answers == std::vector{protocol::outcome::done, protocol::outcome::done});
+    backend::snapshot now;
+    std::vector<backend::record> found;
+    const key k{secret};
+    demand(at.state().get(now, backend::freshness::now, {}, {&k, 1}, found) == backend::verdict::good);
+    demand(found.at(0).exists && found.at(0).bytes == bytes);
+}
+
+/// How many of a program's requests are sound, up to the first that is not; `surely` that many are answered.
+struct expected {
+    std::size_t sound = 0, surely = 0;
+};
+
+bool is_sound(question what, std::string_view body) {
+    const auto is = [body](auto request) { return wire::decode(body, request); };
+    switch (what) {
+        case question::get: return is(get_request{});
+        case question::commit: return is(commit_request{});
+        case question::forget: return is(forget_request{});
+        case question::follow: return is(follow_request{});
+        case question::status: return is(nothing{});
+        case question::add:
+        case question::remove: return is(change_request{});
+        case question::prepare: return is(prepare_request{});
+        case question::finish: return is(finish_request{});
+    }
+    return false;
+}
+
+expected expect(std::string_view bytes) {
+    expected all;
+    bool sure = true;
+    while (bytes.size() >= 4) {
+        std::uint32_t length = 0;
+        bytes.copy(reinterpret_cast<char*>(&length), sizeof length);
+        const bool whole = bytes.size() >= sizeof length + length;
+        if (length > most_frame) {  // refused, and the connection is over
+            ++all.sound;
+            all.surely += sure ? 1 : 0;
+            break;
+        }
+        if (!whole) break;
+        std::string_view message = bytes.substr(sizeof length, length);
+        bytes.remove_prefix(sizeof length + length);
+        question what{};
+        if (!take_head(message, what) || !is_sound(what, message)) break;
+        ++all.sound;
+        // A member that is let in has to get the log first, and what follows changes is asked for nothing more.
+        sure = sure && what != question::add && what != question::remove;
+        all.surely += sure ? 1 : 0;
+        sure = sure && what != question::follow;
+    }
+    return all;
+}
+
+heard attack_port(std::string_view bytes, std::size_t piece, bool as_program) {
+    static const std::uint16_t port = a_port();
+    lone_member one{port};
+    let_honest_program_work(one, port, "before");
+    const heard said = say(one, port, (as_program ? hello_of(speaker::program) : "") + std::string{bytes}, piece);
+    if (as_program) {
+        const expected all = expect(bytes);
+        demand(said.welcomed && said.answers.size() >= all.surely && said.answers.size() <= all.sound);
+        demand(said.ended || all.surely < all.sound);
+    } else {
+        demand(said.ended);
+    }
+    let_honest_program_work(one, port, "after");
+    return said;
+}
+
+/// The member calls another, who answers so.
+void attack_call(std::string_view bytes, std::size_t piece) {
+    static const std::uint16_t port = a_port();
+    std::uint16_t others = 0;
+    const socket_end listens = socket_end::listen(others);
+    unsigned told = 0;
+    {
+        lone_member one{port};
+        one.call(3, others, [&told](int) { ++told; });
+        std::optional<socket_end> mine;
+        for (std::size_t turns = 0; turns < most_turns && !mine; ++turns) {
+            one.turn();
+            if (std::optional<socket_end> came = listens.accept()) mine.emplace(std::move(*came));
+        }
+        demand(mine.has_value());
+        for (; !bytes.empty(); bytes.remove_prefix(std::min(piece, bytes.size()))) {
+            mine->send(bytes.substr(0, piece));
+            one.turn();
+        }
+        mine->send_no_more();
+        std::string said;
+        bool goes_on = true;
+        for (std::size_t turns = 0; turns < most_turns && goes_on; ++turns) {
+            one.turn();
+            goes_on = mine->receive(said);
+        }
+        demand(told == 1 && !goes_on);
+        demand(said.starts_with(std::string_view{hello_of(speaker::member)}.substr(0, 12)));
+        let_honest_program_work(one, port, "after");
+    }
+    demand(told == 1);
+}
+
+std::string sealed_as(std::string_view name, std::string_view content) {
+    std::string all = begin_sealed(name, 2);
+    all += content;
+    seal(all);
+    return all;
+}
+
+/// The log: a part of the bytes, a length of two bytes in front of each, is an entry.
+void attack_log(std::string_view bytes) {
+    machine one, other;
+    while (bytes.size() >= 2) {
+        std::uint16_t length = 0;
+        bytes.copy(reinterpret_cast<char*>(&length), sizeof length);
+        const std::string its = sealed_as("GE", bytes.substr(2, length));
+        bytes.remove_prefix(std::min(bytes.size(), std::size_t{2} + length));
+        const std::string before = one.save();
+        const applied said = one.apply(its);
+        demand(said.readable == other.apply(its).readable && (said.readable || one.save() == before));
+        demand(said.readable || !said.why.empty());
+    }
+    const std::string all = one.save();
+    demand(all == other.save());
+    machine loaded;
+    loaded.load(all);
+    demand(loaded.save() == all);
+}
+
+/// A snapshot, loaded by a member that has something else.
+void attack_snapshot(std::string_view bytes) {
+    machine one;
+    entry e;
+    const backend::write w{"o1", true, "mine"};
+    e.add_commit({}, {&w, 1});
+    one.apply(e.finish());
+    const std::string before = one.save();
+    try {
+        one.load(sealed_as("tutti-group", bytes));
+    } catch (const refusal&) {
+        demand(one.save() == before);
+        return;
+    }
+    const std::string now = one.save();
+    machine other;
+    other.load(now);
+    demand(other.save() == now);
+}
+
+}  // namespace
+}  // namespace tutti::cluster::replica::testing
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace tutti::cluster::replica::testing;
+    if (size == 0) return 0;
+    const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
+    const std::size_t piece = data[0] / 8 + 1u;
+    switch (data[0] % 8) {
+        case 0: attack_log(bytes); break;
+        case 1: attack_snapshot(bytes); break;
+        case 2: attack_call(bytes, piece); break;
+        case 3: demand(attack_port(bytes, bytes.size() + 1, false) == attack_port(bytes, piece, false)); break;
+        default: demand(attack_port(bytes, bytes.size() + 1, true) == attack_port(bytes, piece, true)); break;
+    }
+    return 0;
+}

@@ -1,0 +1,116 @@
+// member_seeds <folder>: writes what member_fuzzer begins with, one file for each kind of message that a member is
+// sent, and a list of them, `all`. Made by the schema, so that they are never of an older one.
+#include <fstream>
+#include <string>
+
+#include "cluster/backend/group_protocol.hpp"
+#include "cluster/replica/machine.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+using namespace tutti::cluster::backend::group;
+using replica::entry;
+
+class seeds {
+public:
+    explicit seeds(std::string folder) : folder_{std::move(folder)} {}
+    /// `attacked` as member_fuzzer's first byte; pieces of nine bytes.
+    void write(const std::string& name, unsigned attacked, const std::string& bytes) {
+        const std::string path = folder_ + "/" + name;
+        std::ofstream{path, std::ios::binary} << static_cast<char>(8 * 8 + attacked) << bytes;
+        if (!list_.empty()) list_ += ',';
+        list_ += path;
+    }
+    void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
+
+private:
+    std::string folder_, list_;
+};
+
+/// Without the name and the format in front, and the checksum.
+std::string content(const std::string& sealed, std::size_t front) {
+    return sealed.substr(front, sealed.size() - front - 8);
+}
+
+std::string in_log(entry& e) {
+    const std::string its = content(e.finish(), 3);
+    std::string all;
+    tutti::wire::writer{all}(static_cast<std::uint16_t>(its.size()));
+    return all + its;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) return 2;
+    constexpr unsigned log = 0, snapshot = 1, call = 2, port = 3, requests = 4;
+    seeds all{argv[1]};
+
+    const std::string status = frame(question::status, nothing{});
+    const transaction put{{{"oa", 0}}, {{"oa", true, "1"}, {"ob", true, "2"}}}, erase{{{"oa", 2}}, {{"oa", false, ""}}};
+    const std::string commit = frame(question::commit, commit_request{{put, erase}}),
+                      get = frame(question::get, get_request{0, {{"oa", 2}}, {"oa", "ob"}}),
+                      prepare = frame(question::prepare, prepare_request{{"id", 9}, put}),
+                      finish = frame(question::finish, finish_request{"id", true}),
+                      let_go = frame(question::finish, finish_request{"id", false}),
+                      follow = frame(question::follow, follow_request{"o", "p", 1, true});
+    all.write("status", requests, status + status);
+    all.write("commit", requests, commit + get + frame(question::get, get_request{2, {}, {"oa"}}) + status);
+    all.write("forget", requests, commit + frame(question::forget, forget_request{{"oa"}}) + get);
+    all.write("prepare", requests, prepare + get + commit + finish + get + status);
+    all.write("let-go", requests, prepare + let_go + commit);
+    all.write("follow", requests, commit + follow);
+    all.write("follow-now", requests, frame(question::follow, follow_request{"o", "p", from_now, false}));
+    all.write("follow-never", requests, frame(question::follow, follow_request{"o", "p", 1u << 20, false}) + status);
+    all.write("add", requests, frame(question::add, change_request{3, "127.0.0.1:1"}) + status);
+    all.write("remove", requests, frame(question::remove, change_request{3, "127.0.0.1:1"}) + status);
+    all.write("large", requests, std::string("\xff\xff\xff\x7f", 4));
+    all.write("empty", requests, std::string(4, '\0'));
+
+    hello program, member;
+    member.who = speaker::member;
+    member.group = 7;
+    member.self = 3;
+    member.wanted = 1;
+    member.text_length = 11;
+    hello late = program, none = program;
+    late.version = 1;
+    none.magic = 0;
+    const auto encode = [](const hello& h) { return tutti::wire::encode(h); };
+    all.write("hello", port, encode(program) + status);
+    all.write("hello-member", port, encode(member) + "127.0.0.1:1" + "more");
+    all.write("hello-late", port, encode(late));
+    all.write("hello-none", port, encode(none) + status);
+    all.write("hello-tls", port, std::string("\x16\x03\x01\x02", 4) + std::string(80, '\x01'));
+
+    welcome yes, no;
+    yes.group = 7;
+    yes.self = 3;
+    no.refused = 1;
+    no.text = "is not wanted";
+    all.write("welcome", call, frame(yes) + "more");
+    all.write("refused", call, frame(no));
+    all.write("alert", call, std::string("\x15\x03\x03\x00\x02\x02\x28", 7));
+
+    const backend::check seen{"oa", 0};
+    const backend::write writes[] = {{"oa", true, "1"}, {"ob", false, ""}};
+    const tutti::cluster::backend::key forgotten[] = {"ob"};
+    entry first, second, third;
+    first.add_commit({&seen, 1}, writes);
+    first.add_prepare({"id", 9}, {}, {&writes[1], 1});
+    second.add_forget(forgotten);
+    second.add_finish("id", true);
+    third.add_prepare({"id", 9}, {&seen, 1}, writes);
+    third.add_finish("id", false);
+    replica::machine some;
+    entry made;
+    made.add_commit({}, writes);
+    made.add_prepare({"id", 9}, {&seen, 1}, {&writes[1], 1});
+    all.write("log", log, in_log(first) + in_log(second));
+    all.write("log-of-one", log, in_log(third));
+    some.apply(made.finish());
+    all.write("snapshot", snapshot, content(some.save(), 12));
+    all.finish();
+    return 0;
+}

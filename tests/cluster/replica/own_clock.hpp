@@ -1,0 +1,42 @@
+// A process's clock in a simulation: it may jump, stand still, or go at another speed than that of the others.
+#pragma once
+
+#include "cluster/replica/agenda.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+class own_clock {
+public:
+    explicit own_clock(const agenda& events) : agenda_{events} {}
+
+    [[nodiscard]] instant now() const noexcept { return showed_ + (agenda_.now() - at_) * of_100_ / 100; }
+    /// It never goes back, as a monotonic clock does not.
+    void jump(instant forward) noexcept { go_on(now() + forward, of_100_); }
+    /// 100 is that of the others; 0: it stands still.
+    void run_at(unsigned of_100) noexcept { go_on(now(), of_100); }
+    /// How long it takes to show so much more; as long as others need for it, if it stands still.
+    [[nodiscard]] instant time_to(instant show) const noexcept { return of_100_ == 0 ? show : show * 100 / of_100_; }
+    [[nodiscard]] bool stands_still() const noexcept { return of_100_ == 0; }
+
+private:
+    void go_on(instant shows, unsigned of_100) noexcept {
+        showed_ = shows;
+        at_ = agenda_.now();
+        of_100_ = of_100;
+    }
+
+    const agenda& agenda_;
+    instant showed_ = 0, at_ = 0;
+    unsigned of_100_ = 100;
+};
+
+/// What goes wrong with one, for a while.
+inline void upset(agenda& events, own_clock& one) {
+    switch (events.below(3)) {
+        case 0: one.jump(events.between(20, events.chance(20) ? 3'600'000 : 2000) * ms); break;
+        case 1: one.run_at(0); break;
+        default: one.run_at(static_cast<unsigned>(events.between(10, 800))); break;
+    }
+}
+
+}  // namespace tutti::cluster::replica::testing
