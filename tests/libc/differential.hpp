@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 #include "tutti/libc/functions.hpp"
@@ -65,6 +66,12 @@ bool writes_the_result_alone(const arena& w, std::size_t (*transform)(C*, const 
 }
 
 inline bool never = false;
+/// From one call to the next another number of times that its block is restarted.
+inline int next_restarts() noexcept {
+    static constexpr int all[] = {1, 2, 3, 10, 100};
+    static unsigned calls = 0;
+    return all[calls++ % std::size(all)];
+}
 inline int restarts_left = 0;
 [[gnu::transaction_pure, gnu::noinline]] inline void restart_some_times() {
     if (restarts_left == 0) return;
@@ -149,7 +156,8 @@ void check(const char* call, const arena& before, Normal normal, Plain plain, Li
     errno = 0;
     __transaction_atomic { got = plain(a); }  // without barriers, for it is alone
     expect("committed");
-    restarts_left = 3;
+    const int restarts = next_restarts();
+    restarts_left = restarts;
     const auto call_it = [&] {
         clear_errno();
         got = plain(a);
@@ -164,11 +172,11 @@ void check(const char* call, const arena& before, Normal normal, Plain plain, Li
 
     tutti::atomically([&](tutti::tx& t) { got = library(t, a); });
     expect("committed in the library");
-    int restarts = 3;
+    int left = restarts;
     tutti::atomically([&](tutti::tx& t) {
         clear_errno();
         got = library(t, a);
-        if (restarts-- > 0) tutti::restart(t);
+        if (left-- > 0) tutti::restart(t);
     });
     expect("restarted in the library");
     const auto cancels = [&](tutti::tx& t) {

@@ -49,7 +49,7 @@ public:
         plan p;
         p.is_cancelled = chance(4);
         p.nested_is_cancelled = chance(4);
-        p.restarts = chance(4) ? static_cast<int>(below(4)) : 0;
+        p.restarts = chance(4) ? static_cast<int>(chance(8) ? 100 : below(4)) : 0;
         // What may be taken back must not need a flush of its own.
         left_ = p.is_cancelled || p.nested_is_cancelled || p.restarts != 0 ? room_ - 1 : 100'000;
         const direction now = chance(2) ? direction::input : direction::output;
