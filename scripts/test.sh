@@ -36,7 +36,7 @@ failed_tests() {
              if (failed) for (i = kept > 60 ? kept - 60 : 0; i < kept; ++i) print lines[i]
              failed = kept = 0
          }
-         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { show(); failed = /\*\*\*/; if (failed) print; next }
+         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / { show(); failed = /\*\*\*/ && !/\*\*\*Skipped/; if (failed) print; next }
          /^ +Start +[0-9]+: /               { show(); next }
          /^[0-9]+% tests passed/            { show(); exit }
          failed                             { lines[kept++] = $0 }' "$1"
