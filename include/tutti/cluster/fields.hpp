@@ -14,12 +14,14 @@
 
 namespace tutti::cluster::detail {
 
-/// Becomes whatever a field of T is; never called.
+/// Becomes whatever a field of T is; never called, and defined for Clang, which asks for it where a type is local.
 template <class T>
 struct any_field {
     template <class U>
         requires(!std::same_as<U, T>)
-    operator U() const noexcept;
+    operator U() const noexcept {
+        __builtin_unreachable();
+    }
 };
 
 /// Whether T can be made of so many values, of which `inner` are for one field, in braces of their own.
