@@ -69,19 +69,22 @@ bool crossing::prepare_at_once(request& r, const std::vector<share>& shares, con
         under_way& one = all.emplace_back(under_way{s.part, s.as_request(), {}});
         one.wait = parts_[s.part].group->begin_prepare(who, one.mine, others_.patience());
     }
+    bool over = false;
     for (under_way& one : all) {
         one.wait();
         const verdict said = one.mine.said;
         if (said == verdict::good || said == verdict::unknown) prepared.push_back(one.part);
         if (said == verdict::good) continue;
         const bool waits = said == verdict::conflict && one.mine.met;
+        const bool ends = !waits && said != verdict::unknown;
         met |= waits;
-        // What ends the transaction for good counts more than what has it begin anew.
-        if (r.said != verdict::good && (waits || said == verdict::unknown)) continue;
-        if (!waits && said != verdict::unknown) met = false;
+        // What ends the transaction for good counts more than what has it begin anew, whichever group says it first.
+        if (over || (!ends && r.said != verdict::good)) continue;
+        over = ends;
         r.said = said;
         r.why = one.mine.why;
     }
+    met &= !over;
     return r.said == verdict::good;
 }
 

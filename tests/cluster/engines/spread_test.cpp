@@ -231,25 +231,31 @@ TEST_F(engine_spread, one_that_meets_another_lets_go_what_it_has_prepared_at_onc
     for (const auto& store : at_.all) EXPECT_EQ(store->prepared(), 0u);
 }
 
+// One group has another transaction in the way, which would be waited for; the other has a conflict.
 TEST_F(engine_spread, of_several_answers_the_one_that_ends_it_counts) {
-    at_.all.push_back(std::make_shared<local_store>(13));
-    program gone{at_};
-    const key a = gone.in(0), b = gone.in(1), c = gone.in(2);
-    ASSERT_EQ(gone.put({a, b, c}, "1"), verdict::good);
-    for (local_group* const g : gone.parts) g->lose_commit = loss::before;
-    EXPECT_EQ(gone.put({a, c}, "left", false), verdict::unknown);
-    // One group has another transaction in the way, which would be waited for; the other has a conflict.
-    const program p{at_};
-    const std::vector<check> checks{{b, 77}};
-    const std::vector<write> writes{{a, true, "2"}, {b, true, "2"}, {c, true, "2"}};
-    backend::request r;
-    r.checks = checks;
-    r.writes = writes;
-    p.engine->commit(r);
-    EXPECT_EQ(r.said, verdict::conflict);
-    EXPECT_EQ(p.parts[0]->prepares, 1u) << "nothing is tried again";
-    EXPECT_EQ(at_.all[0]->prepared(), 1u);
-    EXPECT_EQ(at_.all[1]->prepared(), 0u);
+    for (const std::size_t meets : {0u, 1u}) {
+        const std::size_t conflicts = 1 - meets;
+        at_.all.clear();
+        for (const unsigned number : {11u, 12u, 13u}) at_.all.push_back(std::make_shared<local_store>(number));
+        program gone{at_};
+        const key first = gone.in(0), second = gone.in(1), last = gone.in(2);
+        ASSERT_EQ(gone.put({first, second, last}, "1"), verdict::good);
+        const key& in_the_way = meets == 0 ? first : second;
+        const key& changed = meets == 0 ? second : first;
+        for (local_group* const g : gone.parts) g->lose_commit = loss::before;
+        EXPECT_EQ(gone.put({in_the_way, last}, "left", false), verdict::unknown);
+        const program p{at_};
+        const std::vector<check> checks{{changed, 77}};
+        const std::vector<write> writes{{first, true, "2"}, {second, true, "2"}, {last, true, "2"}};
+        backend::request r;
+        r.checks = checks;
+        r.writes = writes;
+        p.engine->commit(r);
+        EXPECT_EQ(r.said, verdict::conflict);
+        EXPECT_EQ(p.parts[0]->prepares, 1u) << "it is tried again; the one that meets another is " << meets;
+        EXPECT_EQ(at_.all[meets]->prepared(), 1u);
+        EXPECT_EQ(at_.all[conflicts]->prepared(), 0u);
+    }
 }
 
 TEST_F(engine_spread, whoever_has_little_patience_gives_up_and_whoever_comes_later_does_not) {
