@@ -1,8 +1,8 @@
 /* What patches/overwrite.cocci calls, put into items.c before the patches are applied. */
 enum { overwrite_room = 512 };
 
-// Stores the value of `from`, which nobody else has seen, over one of the same size under its key. The item stays where
-// it is in its LRU list, so it has to be in one for items in use. False: nothing was done.
+// Stores the value of `from`, which no other thread has seen, over one of the same size under its key. The item stays
+// where it is in its LRU list, so it has to be in one for items in use. False: the call has changed nothing.
 bool item_overwrite(conn* c, item* from) {
     const uint16_t kind = from->it_flags;
     const int nbytes = from->nbytes;
@@ -18,7 +18,7 @@ bool item_overwrite(conn* c, item* from) {
     item_lock(hv);
     stored = false;
     item* it = assoc_find(ITEM_key(from), from->nkey, hv);
-    // An item whose only reference is the table's: nobody is sending it.
+    // The only reference is the table's, so no connection is sending the item.
     if (it != NULL && it->refcount == 1 && it->nbytes == nbytes &&
         (it->it_flags & (ITEM_CAS | ITEM_CFLAGS | ITEM_CHUNKED)) == kind &&
         (it->slabs_clsid == id || it->slabs_clsid == (id | WARM_LRU)) &&
@@ -39,7 +39,7 @@ bool item_overwrite(conn* c, item* from) {
     return stored;
 }
 
-// Frees an item that nobody else has seen.
+// Frees an item that no other thread has seen.
 void item_drop(item* it) {
     it->refcount = 0;
     slabs_keep(it, ITEM_ntotal(it), ITEM_clsid(it));

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
 #include <deque>
 #include <filesystem>
 #include <functional>
@@ -16,6 +15,7 @@
 #include "server/calls/crash_report.hpp"
 #include "server/calls/executors.hpp"
 #include "server/calls/recovery.hpp"
+#include "server/checked_settings.hpp"
 #include "server/metrics/exposition.hpp"
 #include "server/metrics/health.hpp"
 #include "server/metrics/snapshot.hpp"
@@ -30,39 +30,6 @@
 #include "server/replication/herald.hpp"
 
 namespace tutti::server {
-namespace {
-
-settings checked(settings how) {
-    const auto need = [](bool fine, const char* what) {
-        if (!fine) throw std::invalid_argument{what};
-    };
-    need(how.io_threads >= 1, "a server needs at least one io_thread");
-    need(how.brief_call.count() >= 0, "brief_call is a time, or zero");
-    need(how.queue >= 1, "the queue has room for at least one call");
-    need(how.max_clients >= 1, "max_clients is at least 1");
-    need(how.max_arguments >= 2, "max_arguments is at least 2");
-    need(how.max_request >= 64, "max_request is at least 64 bytes");
-    need(how.max_held >= how.max_request, "max_held has room for a request of max_request bytes");
-    need(how.max_pipeline >= 1, "max_pipeline is at least 1");
-    need(how.password.empty() || how.users.empty(), "beside users there is no password: name one of them default");
-    need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
-    need(how.tls.client_authority.empty() || !how.tls.certificate.empty(), "a client authority needs a certificate");
-    need(how.log.file.empty() || how.log.max_pending >= how.max_request, "log.max_pending has room for a request");
-    how.log.answers = how.remembered;
-    how.log.answers_for = how.remember_for;
-    if (!how.notice)
-        how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
-    need(how.follow.host.empty() || !how.log.file.empty(), "a server that follows another needs a log of its own");
-    need(how.log.replicas == 0 || !how.log.file.empty(), "what waits for followers needs a log");
-    need(how.cluster == nullptr || how.log.file.empty(),
-         "a server whose procedures use objects of a cluster logs no calls: a start runs them again, and would write "
-         "the objects a second time. Leave the log out, and have an engine keep what must outlive processes");
-    need(how.max_unsent >= 1, "max_unsent is at least 1 byte");
-    return how;
-}
-
-}  // namespace
-
 class service::body {
 public:
     explicit body(settings given) : how{checked(std::move(given))} { procedures.share(how.cluster); }

@@ -159,119 +159,118 @@ TEST_P(privatization_race, of_a_list_that_is_then_freed) {
     EXPECT_EQ(seen.count(), 0);
 }
 
+/// A box that one transaction makes private and hands over through a variable, while a straggler still reads it.
+/// Each part has a stripe of its own: a conflict over another would stop the straggler.
+struct handing_over {
+    alignas(64) box content;
+    alignas(64) box* place = nullptr;
+    alignas(64) var<box*> handed;
+    alignas(64) std::atomic<bool> inside, used;
+    violations torn;
+    support::lookout others;
+
+    void again() {
+        content = {};
+        place = &content;
+        handed.store(nullptr);
+        inside = used = false;
+    }
+    void look_for(const std::atomic<bool>& flag) {
+        others.look_for([&] { return flag.load(); });
+    }
+    void straggle(const flavour& how, bool read_only) {
+        run(how, {.read_only = read_only, .privatization = privatization::waived}, [&](tx& t) {
+            box* const found = load(t, &place);
+            if (found == nullptr) return;
+            const std::uint64_t before = load(t, &found->left);
+            inside.store(true);
+            look_for(used);
+            torn.expect(load(t, &found->left) == before);
+        });
+    }
+    void privatize(const flavour& how) {
+        look_for(inside);
+        run(how, [&](tx& t) {
+            handed.set(t, load(t, &place));
+            store(t, &place, nullptr);
+        });
+    }
+};
+
 // One transaction makes the box private and hands it to another thread through a variable. That thread uses it as soon
 // as its own transaction, which only read, is over; until then it has to wait for a straggler that still reads the box.
 // In every other round the straggler logs nothing, and so cannot show before its end that its reads are current.
 TEST_P(privatization_race, by_whom_it_was_handed_to) {
     const std::size_t times = rounds(8);
-    box content;
-    box* place = nullptr;
-    var<box*> handed;
-    std::atomic<bool> inside, used;
-    support::lookout others;
+    handing_over all;
     std::barrier around{3};
-    violations torn;
     crew(3, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
-        const auto look_for = [&](std::atomic<bool>& flag) { others.look_for([&] { return flag.load(); }); };
         for (std::size_t i = 0; i < times; ++i) {
-            if (me == 0) {
-                content = {};
-                place = &content;
-                handed.store(nullptr);
-                inside = used = false;
-            }
+            if (me == 0) all.again();
             around.arrive_and_wait();
             if (me == 0) {  // the straggler
-                run(mine, {.read_only = i % 2 != 0, .privatization = privatization::waived}, [&](tx& t) {
-                    box* const found = load(t, &place);
-                    if (found == nullptr) return;
-                    const std::uint64_t before = load(t, &found->left);
-                    inside.store(true);
-                    look_for(used);
-                    torn.expect(load(t, &found->left) == before);
-                });
+                all.straggle(mine, i % 2 != 0);
             } else if (me == 1) {
-                look_for(inside);
-                run(mine, [&](tx& t) {
-                    handed.set(t, load(t, &place));
-                    store(t, &place, nullptr);
-                });
+                all.privatize(mine);
             } else {
                 box* mine_now = nullptr;
                 while (mine_now == nullptr) {
-                    mine_now = run(mine, {.read_only = true}, [&](tx& t) { return handed.get(t); });
+                    mine_now = run(mine, {.read_only = true}, [&](tx& t) { return all.handed.get(t); });
                 }
                 mine_now->left = 1000;
-                used.store(true);
+                all.used.store(true);
             }
             around.arrive_and_wait();
         }
     });
-    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(all.torn.count(), 0);
 }
 
 // What told the receiver is overwritten before its block ends, by a block that makes nothing private.
 TEST_P(privatization_race, although_what_says_so_was_overwritten) {
     const std::size_t times = rounds(8);
-    box content, other;
-    box* place = nullptr;
-    var<box*> handed;
-    std::atomic<bool> inside, told, overwritten, used;
-    support::lookout others;
+    handing_over all;
+    box other;
+    std::atomic<bool> told, overwritten;
     std::barrier around{4};
-    violations torn;
     crew(4, [&](unsigned me) {
         const flavour mine = GetParam().of(me);
-        const auto look_for = [&](std::atomic<bool>& flag) { others.look_for([&] { return flag.load(); }); };
         for (std::size_t i = 0; i < times; ++i) {
             if (me == 0) {
-                content = {};
-                place = &content;
-                handed.store(nullptr);
-                inside = told = overwritten = used = false;
+                all.again();
+                told = overwritten = false;
             }
             around.arrive_and_wait();
             if (me == 0) {  // the straggler
                 // Without a log, so that it cannot show the privatizing commit that its reads are current.
-                run(mine, {.read_only = true, .privatization = privatization::waived}, [&](tx& t) {
-                    box* const found = load(t, &place);
-                    if (found == nullptr) return;
-                    const std::uint64_t before = load(t, &found->left);
-                    inside.store(true);
-                    look_for(used);
-                    torn.expect(load(t, &found->left) == before);
-                });
+                all.straggle(mine, true);
             } else if (me == 1) {
-                look_for(inside);
-                run(mine, [&](tx& t) {
-                    handed.set(t, load(t, &place));
-                    store(t, &place, nullptr);
-                });
+                all.privatize(mine);
             } else if (me == 2) {
                 box* mine_now = nullptr;
                 while (mine_now == nullptr) {
                     mine_now = run(mine, [&](tx& t) {
-                        box* const found = handed.get(t);
+                        box* const found = all.handed.get(t);
                         if (found == nullptr) return found;
                         told.store(true);
-                        look_for(overwritten);
+                        all.look_for(overwritten);
                         return found;
                     });
                 }
                 mine_now->left = 1000;
-                used.store(true);
+                all.used.store(true);
             } else {
-                look_for(told);
+                all.look_for(told);
                 run(mine, {.privatization = privatization::waived}, [&](tx& t) {
-                    if (handed.get(t) != nullptr) handed.set(t, &other);
+                    if (all.handed.get(t) != nullptr) all.handed.set(t, &other);
                 });
                 overwritten.store(true);
             }
             around.arrive_and_wait();
         }
     });
-    EXPECT_EQ(torn.count(), 0);
+    EXPECT_EQ(all.torn.count(), 0);
 }
 
 TUTTI_IN_EVERY_FLAVOUR(privatization_race);

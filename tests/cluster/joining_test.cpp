@@ -1,4 +1,4 @@
-// Who comes to a cluster that has begun: its clock is of another one, and so is what it has of the objects.
+// A node that comes to a cluster which has begun: its clock, and what it holds of objects, are those of another one.
 #include <unistd.h>
 
 #include <chrono>
@@ -66,7 +66,7 @@ TEST(cluster_joining, of_a_node_that_comes_back_is_refused_and_says_what_to_do) 
     }
 }
 
-// The first calls nobody, so nobody tells it.
+// Node 0 calls no other node, so none can tell it that the cluster has begun.
 TEST(cluster_joining, of_the_first_node_names_those_that_do_not_come_and_a_reason) {
     support::watchdog guard{"of_the_first_node_names_those_that_do_not_come_and_a_reason"};
     trio t{"first"};

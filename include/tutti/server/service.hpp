@@ -135,8 +135,8 @@ struct settings {
     /// Threads that run procedures, at most 64 where they are preempted; 0: the processors that I/O threads leave, at
     /// least one.
     unsigned workers = 0;
-    /// Calls of a procedure that usually run for less may run on the thread that has read them, so that nobody has to
-    /// be woken. About what it takes to wake a thread; zero: I/O threads keep to themselves what they do.
+    /// A worker may read and run the calls of a procedure that usually take less than this, so that the server wakes no
+    /// thread for them. About what it takes to wake one; zero: only I/O threads read.
     std::chrono::microseconds brief_call{20};
 
     execution executor = execution::automatic;

@@ -38,7 +38,7 @@ public:
 private:
     std::unique_ptr<link> take(link::clock::time_point late, std::string& why);
     void send(question_under_way& q);
-    /// Nothing: it has to be asked again, of whoever is asked next.
+    /// Nothing: the caller sends it again, to the member that is next in turn.
     [[nodiscard]] std::optional<answer> hear(question_under_way& q);
     [[nodiscard]] answer settle(question_under_way& q);
     [[nodiscard]] std::string current() const;
@@ -63,7 +63,7 @@ private:
     const std::string request_;
     const bool twice_;
     tries all_;
-    std::unique_ptr<link> by_;  // null: nobody could be reached
+    std::unique_ptr<link> by_;  // null: no member could be reached
     bool sent_ = false;
     std::string why_;
 };

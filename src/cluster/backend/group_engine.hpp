@@ -13,8 +13,9 @@ public:
     /// Drawn when the group began; no other has it.
     [[nodiscard]] virtual std::uint64_t number() const noexcept = 0;
 
-    // These two ask, and do not wait: several groups work at once. What is returned waits for the answer, once, on the
-    // same thread; where it is dropped instead, nobody hears of the answer. What they are given outlives it.
+    // These two send a question, and do not wait: several groups work at once. The caller calls what they return once,
+    // on the same thread, and it waits for the answer; a caller that drops it never learns the answer. The arguments
+    // outlive it.
 
     /// As a commit, but what it writes is held back, and what it has read is held, until `finish`. What has stayed
     /// unknown may be prepared later. REQUIRES: this group has never been asked for that id.

@@ -70,7 +70,7 @@ private:
     using shared = tutti::detail::shared<T>;
 
     const unsigned looks_before_sleep_;
-    alignas(64) shared<std::uint32_t> state_{0};  // who has it, and above that how often that has changed
+    alignas(64) shared<std::uint32_t> state_{0};  // the holder, and above that how often the helm has changed hands
     shared<bool> sleeps_{false};                  // the thread does not look by itself: a worker's part lasts
     shared<std::uint32_t> calls_{0};              // of the thread; what it sleeps on
 };

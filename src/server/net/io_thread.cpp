@@ -217,7 +217,7 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
 void io_thread::accept(const entrance& from) {
     // A few at a time: clients that are there already are not kept waiting by those that come.
     for (int i = 0; i < 16; ++i) {
-        // Who may read nothing for ever is told from who has vanished by nothing that it has to acknowledge.
+        // Where a client may leave answers unread for ever, the system cannot tell it from one that has vanished.
         const bool of_what_was_sent = shared_.how.write_timeout.count() > 0;
         handle socket = accept_from(from.listener, {shared_.how.keepalive, of_what_was_sent});
         if (!socket.open()) {

@@ -222,7 +222,7 @@ TEST_F(engine_spread, one_that_meets_another_lets_go_what_it_has_prepared_at_onc
     while (p.parts[0]->prepares < 3) std::this_thread::yield();  // it waits, in the order of the groups
     EXPECT_EQ(p.parts[1]->prepares, 1u);
     EXPECT_EQ(at_.all[1]->prepared(), 0u);
-    // Whoever comes meanwhile does not wait for it.
+    // Another program's commit does not wait for it.
     EXPECT_EQ(program{at_}.put({b}, "3"), verdict::good);
     p.parts[2]->hides_decisions = false;
     waits.join();
