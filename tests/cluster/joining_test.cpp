@@ -1,6 +1,4 @@
 // A node that comes to a cluster which has begun: its clock, and what it holds of objects, are those of another one.
-#include <unistd.h>
-
 #include <chrono>
 #include <memory>
 #include <string>
@@ -26,8 +24,8 @@ using cluster::testing::account;
 struct trio {
     explicit trio(const char* name) {
         for (unsigned i = 0; i < 3; ++i) {
-            how.addresses.push_back("unix:" + ::testing::TempDir() + "tutti-joining-" + name + "-" +
-                                    std::to_string(::getpid()) + "-" + std::to_string(i));
+            how.addresses.push_back(
+                cluster::testing::fresh_address(std::string{"joining-"} + name + "-" + std::to_string(i)));
         }
         std::vector<std::thread> starters;
         for (unsigned i = 0; i < 3; ++i) {

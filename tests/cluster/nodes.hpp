@@ -1,8 +1,6 @@
 // Nodes of one cluster in this process.
 #pragma once
 
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -12,6 +10,8 @@
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/node.hpp>
+
+#include "cluster/fresh_address.hpp"
 
 namespace tutti::cluster::testing {
 
@@ -23,10 +23,9 @@ struct account {
 inline std::vector<std::unique_ptr<node>> start_nodes(unsigned count, placement where,
                                                       std::chrono::milliseconds patience = std::chrono::seconds{30}) {
     static std::atomic<unsigned> clusters{0};
-    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-" + std::to_string(::getpid()) + "-" +
-                               std::to_string(clusters.fetch_add(1)) + "-";
+    const std::string prefix = std::to_string(clusters.fetch_add(1)) + "-";
     node_options how;
-    for (unsigned i = 0; i < count; ++i) how.addresses.push_back(prefix + std::to_string(i));
+    for (unsigned i = 0; i < count; ++i) how.addresses.push_back(fresh_address(prefix + std::to_string(i)));
     how.placement = where;
     how.patience = patience;
     std::vector<std::unique_ptr<node>> nodes(count);

@@ -16,15 +16,16 @@
 #include <gtest/gtest.h>
 #include <tutti/cluster/status.hpp>
 
+#include "cluster/fresh_address.hpp"
+
 namespace tutti::cluster::testing {
 
 /// `count` addresses of Unix sockets that no other test has.
 inline std::vector<std::string> some_addresses(unsigned count) {
     static std::atomic<unsigned> clusters{0};
-    const std::string prefix = "unix:" + ::testing::TempDir() + "tutti-status-" + std::to_string(::getpid()) + "-" +
-                               std::to_string(clusters.fetch_add(1)) + "-";
+    const std::string prefix = "status-" + std::to_string(clusters.fetch_add(1)) + "-";
     std::vector<std::string> all;
-    for (unsigned i = 0; i < count; ++i) all.push_back(prefix + std::to_string(i));
+    for (unsigned i = 0; i < count; ++i) all.push_back(fresh_address(prefix + std::to_string(i)));
     return all;
 }
 
