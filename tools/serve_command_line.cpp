@@ -137,7 +137,7 @@ void add_options(CLI::App& serve, serve_words& words) {
     counted("--io-threads", how.io_threads, "Threads that own sockets");
     add_time_limit(serve, "--brief-call", how.brief_call,
                    "Procedures whose calls run for less may run on the thread that reads; 0: none");
-    counted("--queue", how.queue, "Calls that may wait for a worker; what comes then is answered BUSY");
+    counted("--queue", how.queue, "Calls that may wait for a worker; beyond that the least urgent are answered BUSY");
     counted("--max-clients", how.max_clients, "Clients at once");
     counted("--max-request", how.max_request, "Bytes of a request");
     counted("--max-arguments", how.max_arguments, "Words of a request");

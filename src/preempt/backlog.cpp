@@ -1,31 +1,30 @@
 #include "preempt/backlog.hpp"
 
-#include <algorithm>
+#include <iterator>
 
 namespace tutti::preempt {
-namespace {
 
-bool goes_after(const backlog::item& a, const backlog::item& b) noexcept {
-    if (a.what.priority != b.what.priority) return a.what.priority < b.what.priority;
+bool backlog::goes_before::operator()(const item& a, const item& b) const noexcept {
+    if (a.what.priority != b.what.priority) return a.what.priority > b.what.priority;
     const base::deadline mine = a.what.due.value_or(base::deadline::max());
     const base::deadline theirs = b.what.due.value_or(base::deadline::max());
-    return mine != theirs ? mine > theirs : a.order > b.order;
+    return mine != theirs ? mine < theirs : a.order < b.order;
 }
 
-}  // namespace
-
 void backlog::push(const item& i) {
-    heap_.push_back(i);
-    std::ranges::push_heap(heap_, goes_after);
+    items_.insert(i);
     ++by_priority_[i.what.priority];
 }
 
-backlog::item backlog::pop() noexcept {
-    std::ranges::pop_heap(heap_, goes_after);
-    const item first = heap_.back();
-    heap_.pop_back();
-    --by_priority_[first.what.priority];
-    return first;
+backlog::item backlog::pop() noexcept { return take_out(items_.begin()); }
+
+backlog::item backlog::pop_last() noexcept { return take_out(std::prev(items_.end())); }
+
+backlog::item backlog::take_out(std::set<item, goes_before>::const_iterator which) noexcept {
+    const item out = *which;
+    items_.erase(which);
+    --by_priority_[out.what.priority];
+    return out;
 }
 
 }  // namespace tutti::preempt

@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <set>
 
 #include "preempt/level_lists.hpp"
 #include "preempt/work.hpp"
@@ -25,12 +25,21 @@ public:
     void push(const item& i);
     /// REQUIRES: !empty()
     item pop() noexcept;
-    [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
-    [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
+    /// The one whose turn would come after that of all others. REQUIRES: !empty()
+    item pop_last() noexcept;
+    /// Its level. REQUIRES: !empty()
+    [[nodiscard]] unsigned lowest() const noexcept { return items_.rbegin()->what.priority; }
+    [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
     [[nodiscard]] std::size_t size(unsigned priority) const noexcept { return by_priority_[priority]; }
 
 private:
-    std::vector<item> heap_;
+    struct goes_before {
+        bool operator()(const item& a, const item& b) const noexcept;
+    };
+    item take_out(std::set<item, goes_before>::const_iterator which) noexcept;
+
+    std::set<item, goes_before> items_;
     std::array<std::size_t, most_levels> by_priority_{};
 };
 

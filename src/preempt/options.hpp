@@ -49,7 +49,8 @@ struct options {
     unsigned contexts = 1024;              // NUM_CONTEXTS: so many places; so much is admitted to processing at once
     std::size_t stack_bytes = 256 * 1024;  // of each; taken as it is touched
     std::size_t waiting = 5120;            // so much may be accepted without having begun or without a place any more
-    unsigned highest_level = 5;            // levels go from 0 to it, at most 63
+    bool sheds = false;          // what has not begun gives way to what is more urgent where no more may be accepted
+    unsigned highest_level = 5;  // levels go from 0 to it, at most 63
     promotion promote = {};
     bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
     std::string_view ticks = "automatic";
@@ -61,7 +62,7 @@ struct options {
 /// Since the start. Read at any time; each is exact once the scheduler is drained.
 struct counts {
     std::uint64_t accepted = 0;
-    std::uint64_t refused = 0;
+    std::uint64_t refused = 0;  // found no room
     std::uint64_t finished = 0;
     std::uint64_t preemptions = 0;
     std::uint64_t promotions = 0;
@@ -72,6 +73,7 @@ struct counts {
     std::uint64_t postponed = 0;     // of both, outside application code or in a critical region
     std::uint64_t standing = 0, active = 0, parked = 0, backlog = 0;  // at the moment
     std::array<std::uint64_t, most_levels> waiting{};                 // of those, what has not begun, by level
+    std::array<std::uint64_t, most_levels> shed{};                    // accepted, and gave way before it began
 };
 
 }  // namespace tutti::preempt

@@ -81,17 +81,15 @@ unsigned scheduler::idler() const noexcept {
     return w != nullptr && w->running() == nullptr ? w->number() : roster::nobody;
 }
 
-std::size_t scheduler::submit(std::span<const work> several, unsigned most_calls) {
+std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) noexcept {
     calls whom;
     unsigned first = idler();
-    std::size_t taken = 0;
+    std::size_t away = 0;
     std::array<unsigned, most_levels> admitted{};
     {
         const short_guard guard{lock_};
-        try {
-            while (taken < several.size() && accept(several[taken], admitted)) ++taken;
-        } catch (...) {
-            if (taken == 0) throw;
+        for (const work& w : several) {
+            if (const std::optional<work> other = accept(w, admitted)) several[away++] = *other;
         }
         for (unsigned level = how_.highest_level + 1; level-- != 0;) {
             unsigned n = std::min(admitted[level], how_.workers);
@@ -106,7 +104,7 @@ std::size_t scheduler::submit(std::span<const work> several, unsigned most_calls
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
     }
-    return taken;
+    return several.first(away);
 }
 
 void scheduler::rouse() noexcept {
@@ -122,23 +120,52 @@ void scheduler::rouse() noexcept {
     deliver(whom);
 }
 
-bool scheduler::accept(const work& w, std::array<unsigned, most_levels>& at) {
+std::optional<work> scheduler::accept(const work& w, std::array<unsigned, most_levels>& at) noexcept {
+    const unsigned level = std::min(w.priority, how_.highest_level);
     const bool full = ready_.standing() + outstanding_ - places_taken_ >= how_.waiting;
-    if (full || (stopping_ && current() == nullptr)) {
-        ++counts_.refused;
-        return false;
+    try {
+        if ((!full || gives_way_to(level)) && (!stopping_ || current() != nullptr)) {
+            backlog::item now{w, base::ticks(), counts_.accepted};
+            now.what.priority = level;
+            take_in(now, at);
+            if (!full) return std::nullopt;
+            return shed_for(level);
+        }
+    } catch (const std::exception&) {
+        // No memory, or no thread for a context's own variables: no room, to its caller.
     }
-    backlog::item now{w, base::ticks(), counts_.accepted};
-    now.what.priority = std::min(w.priority, how_.highest_level);
-    if (context* const c = context_for(now.what.priority)) {
-        admit(*c, now);
+    ++counts_.refused;
+    return w;
+}
+
+void scheduler::take_in(const backlog::item& w, std::array<unsigned, most_levels>& at) {
+    if (context* const c = context_for(w.what.priority)) {
+        admit(*c, w);
         ++at[c->level];
     } else {
-        backlog_.push(now);
+        backlog_.push(w);
     }
     ++outstanding_;
     ++counts_.accepted;
-    return true;
+}
+
+bool scheduler::gives_way_to(unsigned level) const noexcept {
+    const bool without_a_place = !backlog_.empty() && backlog_.lowest() < level;
+    return how_.sheds && (without_a_place || ready_.last_below(level) != nullptr);
+}
+
+work scheduler::shed_for(unsigned level) noexcept {
+    // What waits for a place comes after what stands at the same level: see context_for.
+    context* const last = ready_.last_below(backlog_.empty() ? level : std::min(level, backlog_.lowest()));
+    const work away = last != nullptr ? last->what : backlog_.pop_last().what;
+    if (last != nullptr) {
+        withdraw(*last);
+        last->state = condition::pooled;
+        put(pooled_, *last);
+    }
+    --outstanding_;
+    ++counts_.shed[away.priority];
+    return away;
 }
 
 context* scheduler::context_for(unsigned level) {
@@ -148,9 +175,13 @@ context* scheduler::context_for(unsigned level) {
     context* const last = ready_.last_below(level);
     if (last == nullptr) return nullptr;
     backlog_.push({last->what, last->arrived, last->order});
-    ready_.withdraw(*last);
-    give_place_up(*last);
+    withdraw(*last);
     return last;
+}
+
+void scheduler::withdraw(context& c) noexcept {
+    ready_.withdraw(c);
+    give_place_up(c);
 }
 
 context* scheduler::free_context() {

@@ -39,15 +39,16 @@ public:
     /// What may be preempted: nothing until something is added.
     [[nodiscard]] code_map& application() noexcept { return application_; }
 
-    /// Hands in work, from any thread, procedures included. False if there is no room or the scheduler stops: then
-    /// it will not run. Throws std::bad_alloc.
-    [[nodiscard]] bool submit(const work& w) { return submit({&w, 1}) == 1; }
-    /// The same for several at once: no worker is interrupted for one of them that gives way to the next. How many were
-    /// taken, from the front. At most `most_calls` workers that sleep are told of them; these, and those that are
-    /// awake, find the rest when they are done, and `rouse` tells others. A worker that hands in from its pastime is
-    /// the first.
-    [[nodiscard]] TUTTI_EXPORT std::size_t submit(std::span<const work> several,
-                                                        unsigned most_calls = most_workers);
+    /// Hands in work, from any thread, procedures included. False if there is no room, nor memory, or the scheduler
+    /// stops: then it will not run. REQUIRES: !options::sheds
+    [[nodiscard]] bool submit(work w) noexcept { return submit({&w, 1}).empty(); }
+    /// The same for several at once: no worker is interrupted for one of them that gives way to the next. Returns what
+    /// will not run, in the place of as many of `several`: of these, and, with options::sheds, of what was handed in
+    /// before; that is of a lower level than what took its place, and would have begun last of all. At most
+    /// `most_calls` workers that sleep are told of the rest; these, and those that are awake, find more when they are
+    /// done, and `rouse` tells others. A worker that hands in from its pastime is the first.
+    [[nodiscard]] TUTTI_EXPORT std::span<work> submit(std::span<work> several,
+                                                            unsigned most_calls = most_workers) noexcept;
     /// Tells workers of what has not begun, as many as there is of it; where that is nothing, an idle one comes and
     /// looks for its pastime.
     TUTTI_EXPORT void rouse() noexcept;
@@ -109,8 +110,13 @@ private:
     [[nodiscard]] unsigned idler() const noexcept;
 
     // REQUIRES: the lock is held.
-    /// False: refused. `at` counts what was admitted by level. Throws std::bad_alloc, std::system_error.
-    bool accept(const work& w, std::array<unsigned, most_levels>& at);
+    /// What will not run, if that is anything: `w`, or what gave way to it. `at` counts what was admitted by level.
+    std::optional<work> accept(const work& w, std::array<unsigned, most_levels>& at) noexcept;
+    /// Whether what has not begun gives way to that level.
+    [[nodiscard]] bool gives_way_to(unsigned level) const noexcept;
+    /// The last of it. REQUIRES: gives_way_to(level)
+    work shed_for(unsigned level) noexcept;
+    void take_in(const backlog::item& w, std::array<unsigned, most_levels>& at);  // the same as equip
     void equip(context& c);                // throws std::bad_alloc, std::system_error
     context* context_for(unsigned level);  // the same; null: there is none
     context* free_context();               // the same
@@ -118,6 +124,7 @@ private:
     void admit(context& c, const backlog::item& w) noexcept;
     void admit_unannounced(context& c) noexcept;  // the next that waits for a place
     void admit_another() noexcept;                // the same, if there is a place and something waits
+    void withdraw(context& c) noexcept;           // what stands
     void give_place_up(context& c) noexcept;
     void recycle(context& c) noexcept;
     /// Null if what `carrier` notes does not run the work with that argument, or not any more. REQUIRES: the lock.

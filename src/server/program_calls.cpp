@@ -26,6 +26,9 @@ public:
     const call_origin from;
     one* previous = nullptr;
     one* next = nullptr;
+    one* next_turned_away = nullptr;
+
+    void turn_away() noexcept override { of_.leave_to_watcher(*this); }
 
 private:
     void ended() noexcept override {
@@ -53,7 +56,7 @@ program_calls::program_calls(const settings& how, executor& runs, const std::deq
 }
 
 void program_calls::start() {
-    if (pause().count() != 0) watcher_ = std::thread{[this] { watch(); }};
+    watcher_ = std::thread{[this] { watch(); }};
 }
 
 std::chrono::nanoseconds program_calls::pause() const noexcept {
@@ -80,7 +83,7 @@ void program_calls::unlink(one& c) noexcept {
 void program_calls::call(const invocation& what, std::vector<std::string> arguments, answer_taker then,
                          call_origin from) {
     auto made = std::make_unique<one>(*this, what, std::move(arguments), std::move(then), from);
-    job* const j = made.get();
+    job* j = made.get();
     bool refused = false;
     {
         const std::scoped_lock lock{mutex_};
@@ -88,14 +91,18 @@ void program_calls::call(const invocation& what, std::vector<std::string> argume
         refused = draining_;
         if (watcher_rests_) changed_.notify_one();
     }
-    std::size_t accepted = 0;
-    try {
-        if (!refused) accepted = runs_.submit({&j, 1});
-    } catch (const std::bad_alloc&) {
-        // It is refused.
+    if (refused) return refuse_it(*made);
+    one* const mine = made.release();  // a worker may have ended it already
+    for (job* const other : runs_.submit({&j, 1})) {
+        if (other != mine) other->turn_away();
+        else refuse_it(*std::unique_ptr<one>{mine});
     }
-    if (accepted == 1) static_cast<void>(made.release());
-    else refuse_it(*made);
+}
+
+void program_calls::leave_to_watcher(one& c) noexcept {
+    const std::scoped_lock lock{mutex_};
+    c.next_turned_away = std::exchange(turned_away_, &c);
+    changed_.notify_one();
 }
 
 void program_calls::refuse_it(one& c) {
@@ -166,17 +173,32 @@ void program_calls::watch() noexcept {
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    const bool looks = pause().count() != 0;
+    constexpr instant never = instant::max();
+    instant next_look = never;
     std::unique_lock lock{mutex_};
-    while (!stopped_) {
-        watcher_rests_ = first_ == nullptr;
-        if (watcher_rests_) {
-            changed_.wait(lock);
+    while (!stopped_ || turned_away_ != nullptr) {
+        const instant now = std::chrono::steady_clock::now();
+        if (looks && first_ != nullptr && next_look == never) next_look = now + pause();
+        if (turned_away_ == nullptr && now < next_look) {
+            watcher_rests_ = looks && next_look == never;
+            if (next_look == never) changed_.wait(lock);
+            else changed_.wait_until(lock, next_look);
+            watcher_rests_ = false;
             continue;
         }
-        changed_.wait_for(lock, pause());
-        const std::vector<late_answer> late = look();
+        std::vector<late_answer> late;
+        if (now >= next_look) {
+            late = look();
+            next_look = never;
+        }
+        one* away = std::exchange(turned_away_, nullptr);
         lock.unlock();
         for (const auto& [then, answer] : late) then(answer, ending::timeout);
+        while (away != nullptr) {
+            one& c = *std::exchange(away, away->next_turned_away);
+            c.refuse(ending::busy);
+        }
         lock.lock();
     }
 }

@@ -2,7 +2,9 @@
 // once, and ends those that run for longer than they may.
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
-//                            \-> answered before, because its time limit passed and it did not end
+//                 |          \-> answered before, because its time limit passed and it did not end
+//                 \-> gave way to what another thread handed in -> the same, by the watcher: that other thread may run
+//                     a procedure, or own sockets
 //
 // Thread safety: any thread. `mutex_` is held over no procedure and no answer;
 // what the executor interrupts is still linked.
@@ -39,7 +41,7 @@ public:
 
     /// From here on time limits hold. @throws std::system_error
     void start();
-    /// `then` gets the answer in RESP3. REQUIRES: `what` is planned and takes so many arguments.
+    /// `then` gets the answer in RESP3. REQUIRES: `what` is planned and takes so many arguments; it has been started.
     void call(const invocation& what, std::vector<std::string> arguments, answer_taker then, call_origin from = {});
     void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
               answer_taker then) override {
@@ -65,6 +67,8 @@ private:
     /// Unlinks and counts it; returns the one to tell.
     [[nodiscard]] answer_taker finish(one& c, instant now) noexcept;
     void refuse_it(one& c);
+    /// Any thread.
+    void leave_to_watcher(one& c) noexcept;
     void note_if_slow(const one& c, instant now) noexcept;
     void watch() noexcept;
     /// Interrupts what has run for too long. REQUIRES: the lock.
@@ -77,6 +81,7 @@ private:
     std::mutex mutex_;  // of all that follows
     std::condition_variable changed_;
     one* first_ = nullptr;
+    one* turned_away_ = nullptr;
     counters counters_;
     bool limits_ = false;  // some procedure has a time limit
     kept_calls kept_;

@@ -1,5 +1,5 @@
 // Memory that is refused at the worst moment. Catches a pool that waits for threads which are never ended, an entry in
-// a list of what is gone already, and a client that ends the server of all.
+// a list of what is gone already, a client that ends the server of all, and one that gets no answer.
 
 #include <gtest/gtest.h>
 
@@ -20,11 +20,11 @@ public:
     std::atomic<bool> takes{false}, spoils_memory{false};
     job* taken = nullptr;
 
-    std::size_t submit(std::span<job* const> jobs, unsigned) override {
+    std::span<job*> submit(std::span<job*> jobs, unsigned) noexcept override {
         if (spoils_memory) support::refuse_after = 1;
-        if (!takes) return 0;
+        if (!takes) return jobs;
         taken = jobs.front();
-        return 1;
+        return {};
     }
 };
 
@@ -65,7 +65,7 @@ TEST(no_memory, a_call_of_the_program_that_is_refused_leaves_nothing_behind) {
     EXPECT_EQ(calls.counted().endings(0, ending::ok), 1U);
 }
 
-TEST(no_memory, a_client_whose_call_is_refused_without_it_is_closed) {
+TEST(no_memory, a_client_whose_call_is_refused_without_it_is_told_so) {
     const settings how;
     catalog catalogued;
     catalogued.add("noop", {}, [] {});
@@ -90,7 +90,7 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_closed) {
     io_thread serving{shared, 1};
     serving.start();
     full.spoils_memory = true;
-    EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}), "closed");
+    EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}), "-BUSY .");
     full.spoils_memory = false;
     EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}).substr(0, 5), "-BUSY");
     serving.begin_drain();
@@ -113,6 +113,17 @@ TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {
     calls.call({.which = known.find("fail"), .how = {}}, {}, [&](std::string_view text, ending) { answer = text; });
     full.taken->run();
     EXPECT_EQ(answer, "-EXCEPTION .\r\n");
+}
+
+TEST(no_memory, a_call_that_does_not_begin_is_answered) {
+    const invocation what{};
+    for (const ending why : {ending::busy, ending::shutdown}) {
+        std::string answer;
+        support::refuse_after = 1;
+        EXPECT_EQ(run_refused(what, why, answer), why);
+        EXPECT_EQ(std::exchange(support::refuse_after, 0), 0U);
+        EXPECT_EQ(answer, "-" + std::string{code_of(why)} + " .\r\n");
+    }
 }
 
 TEST(no_memory, a_call_that_was_cut_off_is_answered) {

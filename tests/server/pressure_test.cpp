@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <random>
 
 #include "server/bank.hpp"
 #include "support/effort.hpp"
@@ -41,6 +42,122 @@ TEST(pressure, a_full_queue_answers_busy) {
     for (int i = 5; i <= 10; ++i) EXPECT_EQ(other.receive().substr(0, 5), "-BUSY");
     EXPECT_EQ(other.receive(), "PONG");
     EXPECT_EQ(other({"CALL", "count"}), "5") << "there is room again";
+}
+
+/// One worker, which is busy until `release`, and room for four calls.
+class crowded {
+public:
+    explicit crowded(settings how = {}) : bank{with_room_for_four(std::move(how))}, holds_{bank.port()} {
+        holds_.send({"CALL", "gate"});
+        bank.held.await(1);
+    }
+    /// Returns when so many calls of a priority wait.
+    void await(int priority, std::size_t calls) {
+        until([&] { return number_of(watcher({"INFO"}), "waiting_" + std::to_string(priority)) == calls; });
+    }
+    void release() {
+        bank.held.open();
+        EXPECT_EQ(holds_.receive(), "OK");
+    }
+
+    bank_server bank;
+    client watcher{bank.port()};
+
+private:
+    static settings with_room_for_four(settings how) {
+        how.workers = 1;
+        how.queue = 4;
+        return how;
+    }
+    client holds_;
+};
+
+// Catches a queue that is full for everybody, one that gives up what is nearest to its turn, and answers out of order.
+TEST(pressure, a_full_queue_gives_up_the_least_urgent) {
+    crowded c;
+    client low{c.bank.port()}, high{c.bank.port()};
+    for (int i = 0; i < 4; ++i) low.send({"CALL", "PRIORITY", "2", "count"});
+    low.send({"PING"});
+    c.await(2, 4);
+    for (const char* priority : {"1", "2", "3", "3", "31"}) high.send({"CALL", "PRIORITY", priority, "count"});
+    c.await(31, 1);
+    const std::string info = c.watcher({"INFO"});
+    EXPECT_EQ(number_of(info, "shed_2"), 3U);
+    EXPECT_NE(info.find("procedure_count:OK=0,BUSY=5"), std::string::npos) << info;
+    c.release();
+    EXPECT_EQ(low.receive(), "4") << "what came first was nearest to its turn";
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(low.receive().substr(0, 5), "-BUSY");
+    EXPECT_EQ(low.receive(), "PONG");
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(high.receive().substr(0, 5), "-BUSY") << "no less urgent one waits";
+    for (const char* number : {"2", "3", "1"}) EXPECT_EQ(high.receive(), number);
+}
+
+// None of those that hand calls in is to answer it: an I/O thread, or a worker in the midst of another one.
+TEST(pressure, a_call_of_the_program_gives_way_too) {
+    crowded c;
+    std::promise<std::string> answered;
+    c.bank->call_raw("count", {}, {.priority = 1}, [&](std::string_view answer) {
+        client other{c.bank.port()};
+        answered.set_value(std::string{answer} + other({"PING"}));
+    });
+    c.await(1, 1);
+    client high{c.bank.port()};
+    for (int i = 0; i < 4; ++i) high.send({"CALL", "PRIORITY", "2", "count"});
+    EXPECT_EQ(answered.get_future().get().substr(0, 5), "-BUSY");
+    EXPECT_EQ(number_of(c.watcher({"INFO"}), "shed_1"), 1U);
+    c.release();
+    for (int i = 1; i <= 4; ++i) EXPECT_EQ(high.receive(), std::to_string(i));
+}
+
+TEST(pressure, what_gives_way_has_had_no_effect_and_may_come_again) {
+    crowded c;
+    client several{c.bank.port()}, named{c.bank.port()}, high{c.bank.port()};
+    for (const std::string word : {"MULTI", "CALL", "CALL", "EXEC"})
+        several.send(word == "CALL" ? std::vector<std::string>{word, "PRIORITY", "2", "count"} : std::vector{word});
+    c.await(2, 1);
+    const std::vector<std::string> once{"CALL", "PRIORITY", "2", "ID", "k", "count"};
+    named.send(once);
+    c.await(2, 2);
+    for (int i = 0; i < 4; ++i) high.send({"CALL", "PRIORITY", "3", "noop"});
+    EXPECT_EQ(named.receive().substr(0, 5), "-BUSY");
+    for (const char* answer : {"OK", "QUEUED", "QUEUED"}) EXPECT_EQ(several.receive(), answer);
+    EXPECT_EQ(several.receive().substr(0, 5), "-BUSY");
+    c.release();
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(high.receive(), "OK");
+    EXPECT_EQ(named(once), "1") << "neither it nor MULTI has counted";
+    EXPECT_EQ(named(once), "1");
+}
+
+// Calls of one I/O thread give way to those of another, and all to those of the program.
+TEST(pressure, each_call_is_run_once_or_refused_once_however_many_give_way) {
+    bank_server bank{{.io_threads = 2, .workers = 1, .queue = 8}};
+    const std::size_t calls = support::rounds(5000);
+    std::atomic<std::size_t> ran{0}, refused{0};
+    const auto count = [&](const std::string& answer) { ++(answer.find("BUSY") == 1 ? refused : ran); };
+    std::vector<std::thread> clients;
+    for (unsigned c = 0; c < 4; ++c) {
+        clients.emplace_back([&, c] {
+            std::mt19937 random{c};
+            client ask{bank.port()};
+            for (std::size_t sent = 0, got = 0; got < calls; ++got) {
+                for (; sent < calls && sent < got + 50; ++sent)
+                    ask.send({"CALL", "PRIORITY", std::to_string(random() % 32), "count"});
+                count(ask.receive());
+            }
+        });
+    }
+    std::mt19937 random{9};
+    std::atomic<std::size_t> answered{0};
+    for (std::size_t i = 0; i < calls; ++i) {
+        bank->call_raw("count", {}, {.priority = static_cast<int>(random() % 32)}, [&](std::string_view answer) {
+            count(std::string{answer});
+            ++answered;
+        });
+    }
+    for (auto& c : clients) c.join();
+    until([&] { return answered == calls; });
+    EXPECT_EQ(ran + refused, 5 * calls);
+    EXPECT_EQ(client{bank.port()}({"CALL", "counted"}), std::to_string(ran.load()));
 }
 
 // A few small requests that ask for large answers, which their client does not read.

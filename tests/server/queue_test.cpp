@@ -1,8 +1,13 @@
-// Which call stands first. Catches a queue that forgets priorities, deadlines, or the order of arrival.
+// Which call stands first, and which gives way when there is no room for all. Catches a queue that forgets priorities,
+// deadlines, or the order of arrival.
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <random>
+#include <semaphore>
+#include <thread>
 
 #include "server/calls/ranked_queue.hpp"
 #include "server/calls/thread_pool.hpp"
@@ -17,6 +22,7 @@ struct idle_job final : job {
     }
     void run() noexcept override {}
     void cut_off() noexcept override {}
+    void turn_away() noexcept override {}
 };
 
 instant at(int ms) { return instant{} + std::chrono::milliseconds{ms}; }
@@ -44,6 +50,61 @@ TEST(ranked_queue, priority_then_deadline_then_arrival) {
     EXPECT_EQ(&queue.pop(), &jobs.back());
 }
 
+TEST(ranked_queue, gives_up_what_would_begin_last) {
+    std::deque<idle_job> jobs;
+    ranked_queue queue;
+    const auto push = [&](int p, instant d = no_deadline) -> long {
+        const job* const away = queue.push_within(4, jobs.emplace_back(p, d));
+        return away == nullptr ? -1 : std::ranges::find(jobs, away, [](const job& j) { return &j; }) - jobs.begin();
+    };
+    for (const instant due : {no_deadline, at(20), at(10), no_deadline}) EXPECT_EQ(push(3, due), -1);
+    EXPECT_EQ(push(3), 4) << "nothing is less urgent";
+    EXPECT_EQ(push(3, at(1)), 5) << "nor is it for its deadline";
+    EXPECT_EQ(push(2), 6);
+    EXPECT_EQ(push(7), 3);
+    EXPECT_EQ(push(7), 0);
+    EXPECT_EQ(push(31), 1);
+    EXPECT_EQ(push(31), 2);
+    EXPECT_EQ(push(8), 8);
+    EXPECT_EQ(queue.shed(3), 4U);
+    EXPECT_EQ(queue.shed(7), 1U);
+    EXPECT_EQ(queue.size(), 4U);
+    for (const std::size_t expected : {9U, 10U, 11U, 7U}) EXPECT_EQ(&queue.pop(), &jobs[expected]);
+    EXPECT_TRUE(queue.empty());
+}
+
+// Against a list that is sorted each time.
+TEST(ranked_queue, keeps_the_most_urgent_of_all_that_came) {
+    std::mt19937 random{7};
+    std::deque<idle_job> jobs;
+    ranked_queue queue;
+    std::vector<const job*> model;  // in the order of arrival, and so `stable_sort` keeps it
+    const auto sooner = [](const job* a, const job* b) {
+        return a->priority != b->priority ? a->priority > b->priority : a->due < b->due;
+    };
+    for (int step = 0; step < 20'000; ++step) {
+        if (random() % 4 == 0 && !model.empty()) {
+            EXPECT_EQ(&queue.pop(), model.front());
+            model.erase(model.begin());
+        } else {
+            const instant due = random() % 2 == 0 ? no_deadline : at(static_cast<int>(random() % 100));
+            idle_job& j = jobs.emplace_back(static_cast<int>(random() % 5), due);
+            const bool refused = model.size() == 16 && model.back()->priority >= j.priority;
+            const job* expected = refused ? &j : nullptr;
+            if (!refused) {
+                model.push_back(&j);
+                std::ranges::stable_sort(model, sooner);
+            }
+            if (model.size() > 16) {
+                expected = model.back();
+                model.pop_back();
+            }
+            ASSERT_EQ(queue.push_within(16, j), expected) << "step " << step;
+        }
+        ASSERT_EQ(queue.size(), model.size());
+    }
+}
+
 /// Counts its runs, and those of all.
 struct counted_job final : job {
     explicit counted_job(std::atomic<int>& total) : all{total} {}
@@ -52,7 +113,9 @@ struct counted_job final : job {
         all.fetch_add(1);
     }
     void cut_off() noexcept override {}
+    void turn_away() noexcept override { ++turned_away; }
     int runs = 0;
+    int turned_away = 0;
     std::atomic<int>& all;
 };
 
@@ -63,15 +126,45 @@ TEST(thread_pool, every_accepted_job_runs_once_and_no_refused_one) {
     for (int i = 0; i < 5000; ++i) all.push_back(&jobs.emplace_back(ran));
     timeline shown{3};
     thread_pool pool{3, 100, shown};
-    std::vector<bool> taken;
+    for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].priority = static_cast<int>(i % 7);
     for (std::size_t from = 0; from < all.size(); from += 50) {
-        const std::size_t accepted = pool.submit(std::span{all}.subspan(from, 50));
-        for (std::size_t i = 0; i < 50; ++i) taken.push_back(i < accepted);
+        std::vector<job*> some{all.begin() + static_cast<long>(from), all.begin() + static_cast<long>(from + 50)};
+        for (job* const j : pool.submit(some)) j->turn_away();
     }
     pool.drain();
-    for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(jobs[i].runs, taken[i] ? 1 : 0) << i;
-    EXPECT_EQ(pool.submit(all), 0U);
+    for (std::size_t i = 0; i < jobs.size(); ++i) EXPECT_EQ(jobs[i].runs + jobs[i].turned_away, 1) << i;
+    EXPECT_EQ(pool.submit(all).size(), all.size());
     EXPECT_EQ(pool.current_load().running, 0U);
+}
+
+struct held_job final : job {
+    void run() noexcept override { open.acquire(); }
+    void cut_off() noexcept override {}
+    void turn_away() noexcept override {}
+    std::binary_semaphore open{0};
+};
+
+TEST(thread_pool, has_the_least_urgent_give_way) {
+    timeline shown{1};
+    thread_pool pool{1, 2, shown};
+    held_job busy;
+    std::vector<job*> one{&busy};
+    EXPECT_TRUE(pool.submit(one).empty());
+    while (pool.current_load().running == 0) std::this_thread::yield();
+    std::atomic<int> ran{0};
+    counted_job low{ran}, lower{ran}, lowest{ran}, high{ran};
+    low.priority = 2;
+    lower.priority = 1;
+    high.priority = 3;
+    std::vector<job*> all{&lowest, &low, &lower, &high};
+    const std::span<job*> away = pool.submit(all);
+    EXPECT_EQ((std::vector<job*>{away.begin(), away.end()}), (std::vector<job*>{&lowest, &lower}));
+    EXPECT_EQ(pool.current_load().shed[0], 1U);
+    EXPECT_EQ(pool.current_load().shed[1], 1U);
+    busy.open.release();
+    pool.drain();
+    EXPECT_EQ(low.runs + high.runs, 2);
+    EXPECT_EQ(ran.load(), 2);
 }
 
 }  // namespace

@@ -142,7 +142,9 @@ struct settings {
     execution executor = execution::automatic;
     preemption_settings preemption{};
 
-    std::size_t queue = 10'000;  ///< calls that may wait for a worker; what comes then is answered BUSY
+    /// Calls that may wait for a worker. Beyond that the least urgent is answered BUSY: one that waits if what comes has
+    /// a higher priority, else what comes.
+    std::size_t queue = 10'000;
     /// Connections at once; a further one is answered MAXCLIENTS and closed. One more may come through a unix socket: a
     /// operator who has to look what is the matter.
     std::size_t max_clients = 10'000;
@@ -251,9 +253,10 @@ public:
     [[nodiscard]] bool responds() noexcept;
 
     /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one
-    /// if the call was refused, or on one of the server's if the call has run past its time limit and does not end. It
-    /// may run transactions, must not throw, which ends the program, and must not wait for another call, whose worker
-    /// it may be holding up. After the error STACK it may have no more than 64 KiB of stack.
+    /// if the call was refused, or on one of the server's if the call gave way to a more urgent one before it began, or
+    /// has run past its time limit and does not end. It may run transactions, must not throw, which ends the program,
+    /// and must not wait for another call, whose worker it may be holding up. After the error STACK it may have no more
+    /// than 64 KiB of stack.
     /// REQUIRES: it has started. @throws std::bad_alloc; `then` is not called
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);

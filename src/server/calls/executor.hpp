@@ -2,11 +2,17 @@
 //
 // Life of a job, seen by its owner:
 //
-//   mine -> submit accepts it -> the executor's -> run() begins -> what run() does last gives it back -> mine
+//   mine -> submit -> the executor's -> run() begins -> what run() does last gives it back -> mine
+//     ^                    |
+//     +--- turn_away() ----+  it found no room, or gave way, as some submit() said
 //
-// E1  An accepted job is run exactly once; a refused one never. A run may end in cut_off().
-// E2  The executor touches a job no more once its run() has given it back.
+// E1  A submitted job is run exactly once, or comes out of one submit(), which may be another's. A run may end in
+//     cut_off().
+// E2  The executor touches a job no more once its run() has given it back, or a submit() has returned it.
 // E3  Jobs begin in the order of their priority, then of their deadline (none is the latest), then of their submission.
+// E4  Where as many stand as may, one that comes takes the place of the one that would begin last of all, if that has a
+//     lower priority; else it finds no room itself. Within a priority none gives way: what is given up in favour of
+//     another is what would have been refused, had the other come first.
 #pragma once
 
 #include <array>
@@ -38,6 +44,8 @@ public:
     /// In place of what is left of run(), in the middle of which it was given up, because its stack did not suffice:
     /// what run() was working on may be half done, and is not to be used again. Ends as run() does.
     virtual void cut_off() noexcept = 0;
+    /// By whose submit() it came out of. Ends as run() does. On any thread, which may run another job; must not block.
+    virtual void turn_away() noexcept = 0;
 
     /// By the executor, before it interrupts the job's transaction for this (executor::end_waits).
     void strand() noexcept { stranded_.store(true, std::memory_order_relaxed); }
@@ -66,6 +74,7 @@ private:
     std::atomic<bool> abandoned_{false};
     std::uint64_t order_ = 0;
     job* next_ = nullptr;
+    job* previous_ = nullptr;
 };
 
 /// How busy an executor is; each number as it stands.
@@ -73,6 +82,8 @@ struct load {
     std::array<std::size_t, priority_levels> waiting{};  ///< accepted and not begun, by priority
     std::size_t running = 0;
     std::size_t capacity = 0;  ///< the bound of all that stand
+    /// Since the start: what had been accepted and gave way to what is more urgent, by its priority.
+    std::array<std::uint64_t, priority_levels> shed{};
 
     // Of an executor that preempts.
     std::size_t preempted = 0;  ///< begun, and ready to go on
@@ -82,7 +93,7 @@ struct load {
     std::uint64_t postponed = 0;                  ///< of both, where none may switch
     std::uint64_t loans = 0;                      ///< of a waiter's priority
 
-    /// Whether what comes now finds no room: those that wait in `retry` take some, too.
+    /// Whether what comes now finds no room, unless less urgent jobs stand: those that wait in `retry` take some, too.
     [[nodiscard]] bool full() const noexcept {
         return std::accumulate(waiting.begin(), waiting.end(), parked) >= capacity;
     }
@@ -98,10 +109,11 @@ public:
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
 
     static constexpr unsigned all_it_takes = ~0U;
-    /// Accepts jobs from the first on until the queue is full; returns how many. At most `most_calls` workers that
-    /// sleep are told of them; these, and those that are awake, run them one after the other, or until `rouse`. Any
-    /// thread.
-    [[nodiscard]] virtual std::size_t submit(std::span<job* const> jobs, unsigned most_calls = all_it_takes) = 0;
+    /// Takes all of them in, but for those for which there is no room (E4). Returns the jobs that will not run, which
+    /// the caller tells so by turn_away(): in the place of as many of `jobs`, some of these, and some that others
+    /// submitted. At most `most_calls` workers that sleep are told of the rest; these, and those that are awake, run
+    /// them one after the other, or until `rouse`. Any thread.
+    [[nodiscard]] virtual std::span<job*> submit(std::span<job*> jobs, unsigned most_calls = all_it_takes) noexcept = 0;
 
     /// Tells workers of jobs that have not begun, as many as there are; where there are none, an idle worker comes for
     /// its idle_work. Any thread.

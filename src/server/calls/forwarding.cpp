@@ -101,17 +101,8 @@ forwarding::sent forwarding::forget(std::unordered_map<std::uint64_t, sent>::ite
 
 void forwarding::run_here(timed_call& c) noexcept {
     c.forwarded.store(0, std::memory_order_relaxed);
-    job* const j = &c;
-    std::size_t accepted = 0;
-    try {
-        accepted = runs_.submit({&j, 1});
-    } catch (const std::bad_alloc&) {
-        // It is refused.
-    }
-    if (accepted == 1) return;
-    std::string answer;
-    const ending how = run_refused(c.what, answer);
-    c.end_elsewhere(how, std::move(answer));
+    job* j = &c;
+    for (job* const other : runs_.submit({&j, 1})) other->turn_away();
 }
 
 void forwarding::end_unknown(timed_call& c, unsigned node) noexcept {

@@ -179,7 +179,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
             run_reading(i, how, arguments, answer, at);
         } else if (logged.log != nullptr) {
             if (logged.log->in_trouble()) throw log_unwritable{logged.log->trouble()};
-            if (logged.log->full()) return run_refused(i, answer);
+            if (logged.log->full()) return run_refused(i, ending::busy, answer);
             how.began = time_of_day();
             log_entry in{logged, i, how, arguments, answer};
             run_as_one(i, how, arguments, answer, at, &in);
@@ -245,14 +245,14 @@ ending run_unreplicated(const invocation& i, std::string& answer) noexcept {
     return ending::unreplicated;
 }
 
-ending run_refused(const invocation& i, std::string& answer) noexcept {
+ending run_refused(const invocation& i, ending why, std::string& answer) noexcept {
     try {
         reply to{answer, i.spoken};
-        refuse(ending::busy, to);
+        refuse(why, to);
     } catch (...) {
-        answer = "-BUSY .\r\n";  // as in `run`
+        answer = why == ending::busy ? "-BUSY .\r\n" : "-SHUTDOWN .\r\n";  // as in `run`
     }
-    return ending::busy;
+    return why;
 }
 
 ending run_over(const invocation& i, std::string& answer) noexcept {

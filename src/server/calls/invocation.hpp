@@ -80,8 +80,8 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
 /// Whether it promises to write nothing.
 [[nodiscard]] bool only_reads(const invocation& i) noexcept;
 
-/// Answers what does not begin, because the server holds too much already.
-[[nodiscard]] ending run_refused(const invocation& i, std::string& answer) noexcept;
+/// Answers what does not begin; returns `why`.
+[[nodiscard]] ending run_refused(const invocation& i, ending why, std::string& answer) noexcept;
 /// Answers what was given up in the middle of `run`. REQUIRES: `answer` is not the one that `run` was writing.
 [[nodiscard]] ending run_over(const invocation& i, std::string& answer) noexcept;
 /// The same for what was given up because it did not end when it was interrupted.

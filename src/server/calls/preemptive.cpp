@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
-#include <system_error>
+#include <numeric>
 
 #include "server/calls/probes.hpp"
 
@@ -43,6 +42,7 @@ preempt::options options_of(unsigned workers, std::size_t capacity, const preemp
     o.contexts = std::max(how.contexts, workers);
     o.stack_bytes = how.stack;
     o.waiting = capacity;
+    o.sheds = true;
     o.highest_level = highest_priority;
     o.promote = {.most_preemptions = how.most_preemptions.value_or(preempt::never),
                  .lazy = how.lazy_promotion,
@@ -62,39 +62,37 @@ preemptive::preemptive(unsigned workers, std::size_t capacity, const preemption_
     for (const void* const inside : procedures.objects()) scheduler_.application().add_object_of(inside);
 }
 
-std::size_t preemptive::submit(std::span<job* const> jobs, unsigned most_calls) {
-    std::size_t accepted = 0;
+std::span<job*> preemptive::submit(std::span<job*> jobs, unsigned most_calls) noexcept {
+    std::size_t away = 0;
     std::array<preempt::work, 64> some;
-    try {
-        while (accepted < jobs.size()) {
-            const std::size_t count = std::min(some.size(), jobs.size() - accepted);
-            for (std::size_t i = 0; i < count; ++i) {
-                job* const j = jobs[accepted + i];
-                some[i] = {run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
-                if (j->due != no_deadline) some[i].due = j->due;
-                some[i].carrier = &j->carrier;
-                some[i].cut_off = cut_off_job;
-                some[i].strand = strand_job;
-            }
-            const std::size_t taken = scheduler_.submit({some.data(), count}, most_calls);
-            accepted += taken;
-            if (taken < count) break;
-            most_calls -= std::min(most_calls, static_cast<unsigned>(count));
+    for (std::span<job*> left = jobs; !left.empty();) {
+        const std::size_t count = std::min(some.size(), left.size());
+        for (std::size_t i = 0; i < count; ++i) {
+            job* const j = left[i];
+            some[i] = {run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
+            if (j->due != no_deadline) some[i].due = j->due;
+            some[i].carrier = &j->carrier;
+            some[i].cut_off = cut_off_job;
+            some[i].strand = strand_job;
         }
-    } catch (const std::bad_alloc&) {
-        // No room for the next one, which is what a full queue means to its caller.
-    } catch (const std::system_error&) {
-        // The same: no thread for a context's own variables.
+        for (const preempt::work& w : scheduler_.submit({some.data(), count}, most_calls))
+            jobs[away++] = static_cast<job*>(w.argument);
+        left = left.subspan(count);
+        most_calls -= std::min(most_calls, static_cast<unsigned>(count));
     }
-    return accepted;
+    return jobs.first(away);
 }
 
 load preemptive::current_load() const {
     const preempt::counts c = scheduler_.statistics();
     load now;
-    for (std::size_t p = 0; p < priority_levels; ++p) now.waiting[p] = c.waiting[p];
+    for (std::size_t p = 0; p < priority_levels; ++p) {
+        now.waiting[p] = c.waiting[p];
+        now.shed[p] = c.shed[p];
+    }
     const std::uint64_t elsewhere = c.standing + c.backlog + c.active + c.parked;
-    const std::uint64_t here = c.accepted - c.finished;
+    const std::uint64_t here =
+        c.accepted - c.finished - std::accumulate(now.shed.begin(), now.shed.end(), std::uint64_t{0});
     now.running = here > elsewhere ? here - elsewhere : 0;
     now.capacity = capacity_;
     now.preempted = c.active;

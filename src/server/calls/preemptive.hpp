@@ -23,7 +23,7 @@ public:
                timeline& shown, idle_work* idle);
 
     [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
-    std::size_t submit(std::span<job* const> jobs, unsigned most_calls) override;
+    std::span<job*> submit(std::span<job*> jobs, unsigned most_calls) noexcept override;
     void rouse() noexcept override { scheduler_.rouse(); }
     void interrupt(job& which) noexcept override { scheduler_.interrupt(which.carrier, &which); }
     void interrupt_sleeper(job& which) noexcept override { scheduler_.interrupt_sleeper(which.carrier, &which); }

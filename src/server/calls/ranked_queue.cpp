@@ -1,24 +1,24 @@
 #include "server/calls/ranked_queue.hpp"
 
-#include <algorithm>
 #include <bit>
+#include <iterator>
+#include <new>
 
 namespace tutti::server {
 
-bool ranked_queue::later(const job* a, const job* b) noexcept {
-    return a->due != b->due ? a->due > b->due : a->order_ > b->order_;
+bool ranked_queue::sooner::operator()(const job* a, const job* b) const noexcept {
+    return a->due != b->due ? a->due < b->due : a->order_ < b->order_;
 }
 
 void ranked_queue::push(job& j) {
     level& l = levels_[static_cast<std::size_t>(j.priority)];
     j.order_ = arrivals_++;
     if (j.due != no_deadline) {
-        l.timed.push_back(&j);
-        std::ranges::push_heap(l.timed, later);
+        l.timed.insert(&j);
     } else {
         j.next_ = nullptr;
-        if (l.first == nullptr) l.first = &j;
-        else l.last->next_ = &j;
+        j.previous_ = l.last;
+        (l.last == nullptr ? l.first : l.last->next_) = &j;
         l.last = &j;
     }
     ++l.size;
@@ -26,21 +26,52 @@ void ranked_queue::push(job& j) {
     occupied_ |= std::uint32_t{1} << j.priority;
 }
 
+job* ranked_queue::push_within(std::size_t most, job& j) noexcept {
+    if (size_ >= most && std::countr_zero(occupied_) >= j.priority) return &j;
+    try {
+        push(j);
+    } catch (const std::bad_alloc&) {
+        return &j;
+    }
+    if (size_ <= most) return nullptr;
+    job& away = pop_last();
+    ++levels_[static_cast<std::size_t>(away.priority)].shed;
+    return &away;
+}
+
 job& ranked_queue::pop() noexcept {
-    const int highest = static_cast<int>(std::bit_width(occupied_)) - 1;
-    level& l = levels_[static_cast<std::size_t>(highest)];
+    const auto highest = static_cast<std::size_t>(std::bit_width(occupied_)) - 1;
+    level& l = levels_[highest];
     job* chosen = nullptr;
     if (!l.timed.empty()) {
-        std::ranges::pop_heap(l.timed, later);
-        chosen = l.timed.back();
-        l.timed.pop_back();
+        chosen = l.timed.extract(l.timed.begin()).value();
     } else {
         chosen = l.first;
         l.first = chosen->next_;
+        (l.first == nullptr ? l.last : l.first->previous_) = nullptr;
     }
-    --size_;
-    if (--l.size == 0) occupied_ &= ~(std::uint32_t{1} << highest);
+    count_out(highest);
     return *chosen;
+}
+
+/// The one whose turn would come after that of all others. REQUIRES: !empty()
+job& ranked_queue::pop_last() noexcept {
+    const auto lowest = static_cast<std::size_t>(std::countr_zero(occupied_));
+    level& l = levels_[lowest];
+    job* chosen = l.last;
+    if (chosen == nullptr) {
+        chosen = l.timed.extract(std::prev(l.timed.end())).value();
+    } else {
+        l.last = chosen->previous_;
+        (l.last == nullptr ? l.first : l.last->next_) = nullptr;
+    }
+    count_out(lowest);
+    return *chosen;
+}
+
+void ranked_queue::count_out(std::size_t priority) noexcept {
+    --size_;
+    if (--levels_[priority].size == 0) occupied_ &= ~(std::uint32_t{1} << priority);
 }
 
 }  // namespace tutti::server

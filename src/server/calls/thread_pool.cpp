@@ -159,19 +159,18 @@ thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown
 
 thread_pool::~thread_pool() { thread_pool::drain(); }
 
-std::size_t thread_pool::submit(std::span<job* const> jobs, unsigned most_calls) {
-    std::size_t accepted = 0;
+std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned most_calls) noexcept {
     hold lock{mutex_};
-    if (draining_) return 0;
-    try {
-        for (; accepted < jobs.size() && queue_.size() < capacity_; ++accepted) queue_.push(*jobs[accepted]);
-    } catch (const std::bad_alloc&) {
-        // No room for the next one, which is what a full queue means to its caller.
+    if (draining_) return jobs;
+    std::size_t away = 0;
+    for (job* const j : jobs) {
+        if (job* const other = queue_.push_within(capacity_, *j)) jobs[away++] = other;
     }
+    const std::size_t more = jobs.size() - away;
     // Those that are awake look before they do something else.
-    if (most_calls < accepted) bell_.fetch_add(1, std::memory_order_seq_cst);
-    call(lock, std::min<std::size_t>(accepted, most_calls));
-    return accepted;
+    if (most_calls < more) bell_.fetch_add(1, std::memory_order_seq_cst);
+    call(lock, std::min<std::size_t>(more, most_calls));
+    return jobs.first(away);
 }
 
 /// Tells so many workers, as far as there are idle ones, that there is something to run.
@@ -303,7 +302,10 @@ void thread_pool::drain() {
 load thread_pool::current_load() const {
     load now;
     const std::scoped_lock lock{mutex_};
-    for (std::size_t p = 0; p < priority_levels; ++p) now.waiting[p] = queue_.size(p);
+    for (std::size_t p = 0; p < priority_levels; ++p) {
+        now.waiting[p] = queue_.size(p);
+        now.shed[p] = queue_.shed(p);
+    }
     now.running = running_;
     now.capacity = capacity_;
     return now;

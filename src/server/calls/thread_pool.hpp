@@ -23,7 +23,7 @@ public:
     ~thread_pool() override;
 
     [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
-    std::size_t submit(std::span<job* const> jobs, unsigned most_calls = all_it_takes) override;
+    std::span<job*> submit(std::span<job*> jobs, unsigned most_calls = all_it_takes) noexcept override;
     void rouse() noexcept override;
     void interrupt(job& which) noexcept override;
     void interrupt_sleeper(job& which) noexcept override;

@@ -3,7 +3,7 @@
 //
 //   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait for the disk or followers
 //        -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
-//                   \-> refused by its owner
+//                   \-> refuse(), in place of all that -> ended()
 //
 // Thread safety: between submit and ended() it is the executor's, but for `keep_limit`, `keeps_worker` and
 // what follows it, which one thread calls meanwhile.
@@ -31,7 +31,8 @@ public:
         TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
         // In a string of its own: one that is cut off half written is given up with the stack.
         std::string made;
-        const ending how = may_begin() ? server::run(*this, what, arguments, made, logged) : run_refused(what, made);
+        const ending how =
+            may_begin() ? server::run(*this, what, arguments, made, logged) : run_refused(what, ending::busy, made);
         answer = std::move(made);
         ran = base::ticks() - began;
         end(how);
@@ -42,6 +43,11 @@ public:
         const bool overdue = overdue_.load(std::memory_order_relaxed);
         end(overdue ? server::run_ended(what, answer) : server::run_over(what, answer));
     }
+
+    void turn_away() noexcept override { refuse(ending::busy); }
+
+    /// In place of run(). REQUIRES: `why` is busy or shutdown.
+    void refuse(ending why) noexcept { end(run_refused(what, why, answer)); }
 
     /// In place of run() and submit(): another server has run it, or nobody will.
     void end_elsewhere(ending how, std::string made) noexcept {
@@ -113,7 +119,7 @@ private:
     void end(ending how) noexcept {
         how_it_ended = how;
         TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how));
-        const bool has_run = how != ending::no_log && how != ending::busy;
+        const bool has_run = how != ending::no_log && how != ending::busy && how != ending::shutdown;
         if (logged.log != nullptr && has_run) {
             // Before it is the journal's: from there on it may be over. Its limit of time is kept by no one any more.
             has_ended_.store(true, std::memory_order_relaxed);

@@ -107,11 +107,15 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
     add_procedures(all, s);
     add_blocks(all, s);
     MetricFamily waiting = family("tutti_waiting_calls", "Calls that wait for a worker", MetricType::Gauge);
+    MetricFamily shed = family("tutti_shed_calls_total", "Accepted calls that were answered BUSY for more urgent ones",
+                               MetricType::Counter);
     for (std::size_t p = 0; p < priority_levels; ++p) {
-        waiting.metric.push_back(
-            metric({{"priority", std::to_string(p)}}, static_cast<double>(s.busy.waiting[p]), MetricType::Gauge));
+        const labels of{{"priority", std::to_string(p)}};
+        waiting.metric.push_back(metric(of, static_cast<double>(s.busy.waiting[p]), MetricType::Gauge));
+        shed.metric.push_back(metric(of, static_cast<double>(s.busy.shed[p]), MetricType::Counter));
     }
     all.push_back(std::move(waiting));
+    all.push_back(std::move(shed));
     all.push_back(single("tutti_running_calls", "Calls that run", MetricType::Gauge, s.busy.running));
     all.push_back(
         single("tutti_preempted_calls", "Calls that gave way and can go on", MetricType::Gauge, s.busy.preempted));

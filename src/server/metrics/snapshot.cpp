@@ -124,6 +124,7 @@ std::string to_text(const snapshot& s) {
     line("queue_bound", s.busy.capacity);
     for (std::size_t level = 0; level < priority_levels; ++level) {
         if (s.busy.waiting[level] != 0) line("waiting_" + std::to_string(level), s.busy.waiting[level]);
+        if (s.busy.shed[level] != 0) line("shed_" + std::to_string(level), s.busy.shed[level]);
     }
     line("preempted", s.busy.preempted);
     line("parked", s.busy.parked);

@@ -21,23 +21,17 @@ void io_thread::submit() {
         if (r.lasts) ++lasting_;
     }
     under_way_count_ += to_submit_.size();
-    const bool refused = draining_ || shared_.bytes.used_up();
-    if (shared_.elsewhere != nullptr && !refused) {
-        std::erase_if(to_submit_, [&](job* j) { return shared_.elsewhere->offer(static_cast<request&>(*j)); });
-        if (to_submit_.empty()) return;
-    }
-    const std::size_t accepted = refused ? 0 : shared_.runs.submit(to_submit_, workers_worth_calling());
-    for (std::size_t i = accepted; i < to_submit_.size(); ++i) {
-        auto& r = static_cast<request&>(*to_submit_[i]);
-        reply to{r.answer, r.what.spoken};
-        r.how_it_ended = draining_ ? ending::shutdown : ending::busy;
-        if (draining_ && r.from != nullptr) r.from->refused = true;
-        try {
-            refuse(r.how_it_ended, to);
-        } catch (const std::bad_alloc&) {
-            if (r.from != nullptr) r.from->broken = true;
+    if (draining_ || shared_.bytes.used_up()) {
+        for (job* const j : to_submit_) {
+            auto& r = static_cast<request&>(*j);
+            if (draining_ && r.from != nullptr) r.from->refused = true;
+            r.refuse(draining_ ? ending::shutdown : ending::busy);
         }
-        give_back(r);
+    } else {
+        if (shared_.elsewhere != nullptr)
+            std::erase_if(to_submit_, [&](job* j) { return shared_.elsewhere->offer(static_cast<request&>(*j)); });
+        // Of these, or what had been handed in before: by another I/O thread, or by the program.
+        for (job* const j : shared_.runs.submit(to_submit_, workers_worth_calling())) j->turn_away();
     }
     to_submit_.clear();
 }

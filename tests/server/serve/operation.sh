@@ -219,6 +219,7 @@ case_metrics() {
     grep -q "^process_resident_memory_bytes [1-9]" "$folder/metrics" || fail "no memory"
     ! grep -q "^tutti_log_" "$folder/metrics" || fail "a log that there is not"
     for zero in 'turnaround_seconds_count{procedure="balance",priority="4"}' 'waiting_calls{priority="7"}' \
+        'shed_calls_total{priority="7"}' \
         'calls_total{procedure="balance",ending="TIMEOUT"}' 'aborts_total{block="transfer",cause="killed"}'; do
         grep -qF "tutti_$zero 0" "$folder/metrics" || fail "no zero: $zero"
     done
