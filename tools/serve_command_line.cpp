@@ -137,6 +137,8 @@ void add_options(CLI::App& serve, serve_words& words) {
     counted("--io-threads", how.io_threads, "Threads that own sockets");
     add_time_limit(serve, "--brief-call", how.brief_call,
                    "Procedures whose calls run for less may run on the thread that reads; 0: none");
+    serve.add_flag("--read-in-turn", how.read_in_turn,
+                   "Read clients in turn, and not those first that have called what is more urgent");
     counted("--queue", how.queue, "Calls that may wait for a worker; beyond that the least urgent are answered BUSY");
     counted("--max-clients", how.max_clients, "Clients at once");
     counted("--max-request", how.max_request, "Bytes of a request");

@@ -139,6 +139,9 @@ struct settings {
     /// thread for them. About what it takes to wake one; zero: only I/O threads read.
     std::chrono::microseconds brief_call{20};
 
+    /// Clients that have sent something are read in turn, and not the one first that has called what is more urgent.
+    bool read_in_turn = false;
+
     execution executor = execution::automatic;
     preemption_settings preemption{};
 

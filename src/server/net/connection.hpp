@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "server/net/reading_order.hpp"
 #include "server/net/stream.hpp"
 #include "server/protocol/byte_queue.hpp"
 #include "server/protocol/request.hpp"
@@ -102,6 +103,7 @@ public:
     std::unique_ptr<stream> io;
     request_parser parser;
     session who;
+    reading_turn turn;
     std::size_t in_flight = 0;
     bool touched = false;  // in the I/O thread's list of those to be looked after in this round
     bool leaving = false;  // the other side has said that it sends no more

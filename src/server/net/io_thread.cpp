@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -17,12 +18,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t scratch_bytes = 65'536;  // no TLS record is longer
-// Clients that are read in a round. A worker that runs the calls itself reads few that send much at once: of a thousand
-// requests the first ones would have left its cache when they are run, and again when they are answered. Those that are
-// left out come first in the next round.
-constexpr int fewest_events = 4, most_events = 256;
+constexpr std::size_t scratch_bytes = 16'384;  // no TLS record is longer
+// Clients that are looked at in a round. A worker that runs the calls itself looks at few that send much at once: of a
+// thousand requests the first ones would have left its cache when they are run, and again when they are answered. Those
+// that are left out come first in the next round.
+constexpr int fewest_events = 8, most_events = 256;
 constexpr std::size_t enough_requests = 64;
+// And so many requests are the end of a round in any case: what is more urgent may have come. It costs two system calls
+// for each client that is read, which a round has to be worth.
+constexpr std::size_t most_requests = 256;
 
 bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
     epoll_event e{};
@@ -160,6 +164,9 @@ void io_thread::end_round() {
 /// `worker`: who stands in for the thread, and does not wait where it is wanted.
 void io_thread::wait(const attention* worker) {
     std::array<epoll_event, most_events> events;
+    std::array<connection*, most_events> readable;
+    std::size_t to_read = 0;
+    taken_ = 0;
     const int count = sleep(events, worker);
     now_ = std::chrono::steady_clock::now();
     if (drain_asked_.load() && !draining_) stop_for_drain();
@@ -172,10 +179,12 @@ void io_thread::wait(const attention* worker) {
         } else if (const auto* const e = static_cast<const entrance*>(tag);
                    e >= shared_.entrances.data() && e < shared_.entrances.data() + shared_.entrances.size()) {
             if (!draining_) accept(*e);
-        } else {
-            handle_event(*static_cast<connection*>(tag), events[static_cast<std::size_t>(i)].events);
+        } else if (auto& c = *static_cast<connection*>(tag);
+                   handle_event(c, events[static_cast<std::size_t>(i)].events)) {
+            readable[to_read++] = &c;
         }
     }
+    read_in_order({readable.data(), to_read});
     if (worker != nullptr) choose_events(count);
 }
 
@@ -279,22 +288,46 @@ bool io_thread::let_in(const entrance& from, handle socket) noexcept {
     return false;
 }
 
-void io_thread::handle_event(connection& c, std::uint32_t events) {
-    touch(c);
+/// Whether it is to be read.
+bool io_thread::handle_event(connection& c, std::uint32_t events) {
+    if ((events & ~std::uint32_t{EPOLLIN}) != 0) touch(c);
     if ((events & EPOLLRDHUP) != 0) c.leave();
     const bool readable = (events & EPOLLIN) != 0;
     // EPOLLHUP: the other side is gone altogether and will read no answer; what it sent before may still be run.
-    if ((events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable)) c.broken = true;
-    else if (readable || (is_read(c) && c.io->wants_to_write())) {
-        try {
-            read(c);
-        } catch (const std::exception&) {
-            c.broken = true;
+    const bool gone = (events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable);
+    if (gone) c.broken = true;
+    return !gone && (readable || (is_read(c) && c.io->wants_to_write()));
+}
+
+/// What is left out is readable still when epoll is asked the next time.
+void io_thread::read_in_order(std::span<connection*> readable) {
+    const bool in_turn = shared_.how.read_in_turn;
+    std::ranges::sort(readable, [in_turn](const connection* a, const connection* b) {
+        return a->turn.goes_before(b->turn, in_turn);
+    });
+    connection* late = nullptr;
+    for (connection* const c : readable) {
+        if (taken_ < most_requests) {
+            read(*c);
+            continue;
         }
+        c->turn.leave_out(now_);
+        if (c->turn.is_late(now_) && (late == nullptr || c->turn.goes_before(late->turn, true))) late = c;
+    }
+    if (late != nullptr) read(*late);
+}
+
+void io_thread::read(connection& c) noexcept {
+    touch(c);  // there is room: see let_in
+    c.turn.note_read(++latest_read_);
+    try {
+        read_from(c);
+    } catch (const std::exception&) {
+        c.broken = true;
     }
 }
 
-void io_thread::read(connection& c) {
+void io_thread::read_from(connection& c) {
     const stream::result r = c.io->read({scratch_.get(), scratch_bytes});
     if (r.how == stream::state::ended) {
         c.ended = true;
@@ -361,13 +394,17 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
         }
         taken += c.parser.length();
         if (!c.parser.words().empty()) {
+            ++taken_;
             request& r = take_request();
             r.arrived = now_;
             c.last_request = now_;
             c.who.entry->note_request(now_);
             c.line_up(r);
             try {
-                switch (shared_.known.take(c.who, c.parser.words(), r)) {
+                const commands::outcome then = shared_.known.take(c.who, c.parser.words(), r);
+                if (then == commands::outcome::submit) c.turn.note_call(r.priority);
+                else c.turn.note_command();
+                switch (then) {
                     case commands::outcome::submit: to_submit_.push_back(&r); break;
                     case commands::outcome::ask_door:
                         c.who.at_door = true;

@@ -4,9 +4,9 @@
 //
 // What runs out of memory for the sake of one client ends that client.
 //
-// A round: wait in epoll; read from clients that sent; submit what was read, all at once; collect what workers gave
-// back; look after the connections that were touched: write, and decide what to watch. Now and then: time limits,
-// clients that do nothing.
+// A round: wait in epoll; read from clients that sent, the more urgent first, until that is enough for a round
+// (reading_order.hpp); submit what was read, all at once; collect what workers gave back; look after the connections
+// that were touched: write, and decide what to watch. Now and then: time limits, clients that do nothing.
 //
 // While all calls under way are expected to be brief, a worker that has nothing to run takes the thread's place
 // (helm.hpp): it reads, leaves to run what it has read, comes back and answers. When something lasts, the thread goes
@@ -115,8 +115,10 @@ private:
     [[nodiscard]] bool let_in(const entrance& from, handle socket) noexcept;
     /// Whether the listeners are watched. False, with errno, where that cannot be.
     bool watch_entrances(bool on) noexcept;
-    void handle_event(connection& c, std::uint32_t events);
-    void read(connection& c);
+    [[nodiscard]] bool handle_event(connection& c, std::uint32_t events);
+    void read_in_order(std::span<connection*> readable);
+    void read(connection& c) noexcept;
+    void read_from(connection& c);
     void end_with(connection& c, std::string_view code, const std::string& why);
     std::size_t take_requests(connection& c, std::string_view input);
     void count_command(connection& c) noexcept;
@@ -157,7 +159,9 @@ private:
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
     std::vector<job*> to_submit_;
-    int events_of_worker_ = 64;  // in a round
+    int events_of_worker_ = 64;      // in a round
+    std::size_t taken_ = 0;          // requests, in this round
+    std::uint64_t latest_read_ = 0;  // of any connection
     std::vector<std::unique_ptr<request>> spare_;
     request* under_way_ = nullptr;  // R2
     std::size_t under_way_count_ = 0;

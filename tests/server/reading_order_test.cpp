@@ -1,0 +1,222 @@
+// Whom an I/O thread reads first. Catches clients that are read in the order in which they happened to send, rounds
+// without an end, and clients that are left out for ever.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+
+#include "server/client.hpp"
+#include "server/idle_executor.hpp"
+#include "server/net/io_thread.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+instant at(std::chrono::milliseconds when) { return instant{} + 1h + when; }
+
+TEST(reading_turn, is_the_more_urgent_clients_and_then_that_of_who_was_read_longest_ago) {
+    const auto first = [](const reading_turn& a, const reading_turn& b, bool in_turn = false) {
+        EXPECT_FALSE(b.goes_before(a, in_turn));
+        return a.goes_before(b, in_turn);
+    };
+    reading_turn urgent, other, fresh, idle;
+    urgent.note_call(5);
+    urgent.note_read(8);
+    other.note_call(4);
+    other.note_read(7);
+    idle.note_command();
+    EXPECT_TRUE(first(urgent, other));
+    EXPECT_TRUE(first(other, urgent, true));
+    EXPECT_TRUE(first(fresh, urgent)) << "an operator may have come";
+    EXPECT_TRUE(first(other, idle)) << "commands are no more urgent than a call without a priority";
+    other.note_call(5);
+    EXPECT_TRUE(first(other, urgent));
+    other.note_command();
+    other.note_read(9);
+    EXPECT_TRUE(first(urgent, other)) << "its calls are as urgent as before";
+}
+
+TEST(reading_turn, is_late_some_time_after_it_was_left_out_first) {
+    reading_turn t;
+    const auto late = at(reading_turn::patience);
+    EXPECT_FALSE(t.is_late(late));
+    t.leave_out(at(0ms));
+    t.leave_out(at(50ms));
+    EXPECT_FALSE(t.is_late(late - 1ms));
+    EXPECT_TRUE(t.is_late(late));
+    t.note_read(1);
+    EXPECT_FALSE(t.is_late(late));
+}
+
+/// Notes the priorities of what is handed in together, and takes nothing. While it is asked to, it holds the thread
+/// that hands in.
+class noting_executor final : public idle_executor {
+public:
+    std::span<job*> submit(std::span<job*> jobs, unsigned) noexcept override {
+        {
+            const std::scoped_lock lock{mutex_};
+            auto& batch = noted_.emplace_back();
+            for (const job* const j : jobs) batch.push_back(j->priority);
+        }
+        if (holds_.load()) {
+            inside_.release();
+            leave_.acquire();
+        }
+        return jobs;
+    }
+    /// The next to hand in stays inside. `before`: sends what it is to hand in.
+    template <class F>
+    void hold(F&& before) {
+        holds_ = true;
+        before();
+        inside_.acquire();
+        const std::scoped_lock lock{mutex_};
+        noted_.clear();
+    }
+    /// The one inside goes on, and the next one stays inside.
+    void step() {
+        leave_.release();
+        inside_.acquire();
+    }
+    void let_go() {
+        holds_ = false;
+        leave_.release();
+    }
+    [[nodiscard]] std::vector<std::vector<int>> noted() {
+        const std::scoped_lock lock{mutex_};
+        return noted_;
+    }
+
+private:
+    std::atomic<bool> holds_{false};
+    std::binary_semaphore inside_{0}, leave_{0};
+    std::mutex mutex_;
+    std::vector<std::vector<int>> noted_;
+};
+
+/// An I/O thread whose clients have called at priorities 1, 1, 2 and 5 before.
+class reading_order : public ::testing::Test {
+protected:
+    explicit reading_order(settings how = {}) : how_{std::move(how)} {
+        catalogued_.add("noop", {}, [] {});
+        serving_.start();
+        for (std::size_t i = 0; i < priorities.size(); ++i) {
+            clients_.push_back(std::make_unique<client>(path_));
+            call(i);
+            receive(i, 1);
+        }
+    }
+    ~reading_order() override {
+        clients_.clear();
+        serving_.begin_drain();
+        serving_.join();
+        listener_.stop();
+    }
+
+    void call(std::size_t which) {
+        clients_[which]->send({"CALL", "PRIORITY", std::to_string(priorities[which]), "noop"});
+    }
+    void receive(std::size_t which, std::size_t answers) {
+        for (std::size_t i = 0; i < answers; ++i) EXPECT_EQ(clients_[which]->receive().substr(0, 5), "-BUSY");
+    }
+    /// All clients have sent so many calls, and nobody reads.
+    void send_unread(std::size_t calls) {
+        executor_.hold([&] { clients_.back()->send({"CALL", "PRIORITY", "5", "noop"}); });
+        for (std::size_t i = 0; i < calls; ++i) {
+            for (std::size_t c = 0; c < priorities.size(); ++c) call(c);
+        }
+    }
+    /// What was handed in then, round by round.
+    std::vector<std::vector<int>> rounds_of(std::size_t calls) {
+        send_unread(calls);
+        executor_.let_go();
+        receive(3, 1);
+        for (std::size_t c = 0; c < priorities.size(); ++c) receive(c, calls);
+        return executor_.noted();
+    }
+
+    static constexpr std::array<int, 4> priorities{1, 1, 2, 5};
+    noting_executor executor_;
+
+private:
+    const settings how_;
+    catalog catalogued_;
+    timeline shown_{1};
+    client_directory directory_;
+    remembered answers_{{.answers = 1, .bytes = 1000, .time = 1min}};
+    accounts users_{std::vector<user>{}};
+    doorkeeper door_{users_};
+    slow_log slow_{-1us, 0};
+    const commands known_{catalogued_, "",    users_, shown_, directory_,
+                          answers_,    slow_, {},     4096,   [] { return std::string{}; }};
+    const std::string path_ = ::testing::TempDir() + "tutti-reading-order-" + std::to_string(::getpid());
+    local_listener listener_ = listen_unix(path_);
+    common shared_{.how = how_,
+                   .known = known_,
+                   .runs = executor_,
+                   .entrances = {{listener_.socket, [](handle s) { return std::make_unique<stream>(std::move(s)); }}},
+                   .directory = directory_,
+                   .answers = answers_,
+                   .door = door_,
+                   .slow = slow_};
+    io_thread serving_{shared_, 1};
+    std::vector<std::unique_ptr<client>> clients_;
+};
+
+TEST_F(reading_order, is_that_of_priorities) {
+    const auto rounds = rounds_of(2);
+    ASSERT_EQ(rounds.size(), 1U);
+    EXPECT_EQ(rounds[0], (std::vector<int>{5, 5, 2, 2, 1, 1, 1, 1}));
+}
+
+// 256 requests are enough, and the last client is read whole.
+TEST_F(reading_order, leaves_out_the_least_urgent_for_a_round) {
+    const auto rounds = rounds_of(100);
+    ASSERT_EQ(rounds.size(), 2U);
+    EXPECT_EQ(rounds[0].size(), 300U);
+    EXPECT_EQ(rounds[0].front(), 5);
+    EXPECT_EQ(rounds[1], std::vector<int>(100, 1));
+}
+
+// However much the more urgent send: the one that was left out comes, once it has been for long, and it alone.
+TEST_F(reading_order, leaves_nobody_out_for_long) {
+    send_unread(100);
+    executor_.step();
+    std::this_thread::sleep_for(reading_turn::patience);
+    for (int i = 0; i < 150; ++i) {
+        call(2);
+        call(3);
+    }
+    call(0);
+    executor_.let_go();
+    receive(3, 251);
+    receive(2, 250);
+    receive(1, 100);
+    receive(0, 101);
+    const auto rounds = executor_.noted();
+    ASSERT_EQ(rounds.size(), 3U);
+    std::vector<int> second(150, 5);
+    second.insert(second.end(), 150, 2);
+    second.insert(second.end(), 100, 1);
+    EXPECT_EQ(rounds[1], second);
+    EXPECT_EQ(rounds[2], std::vector<int>{1});
+}
+
+class reading_in_turn : public reading_order {
+protected:
+    reading_in_turn() : reading_order{{.read_in_turn = true}} {}
+};
+
+TEST_F(reading_in_turn, goes_by_who_was_read_longest_ago) {
+    const auto rounds = rounds_of(1);
+    ASSERT_EQ(rounds.size(), 1U);
+    EXPECT_EQ(rounds[0], (std::vector<int>{1, 1, 2, 5}));
+}
+
+}  // namespace
+}  // namespace tutti::server
