@@ -145,8 +145,8 @@ struct settings {
     execution executor = execution::automatic;
     preemption_settings preemption{};
 
-    /// Calls that may wait for a worker. Beyond that the least urgent is answered BUSY: one that waits if what comes has
-    /// a higher priority, else what comes.
+    /// Calls that may wait for a worker. Beyond that the least urgent is answered BUSY: one that waits, if what comes
+    /// has a higher priority, else what comes.
     std::size_t queue = 10'000;
     /// Connections at once; a further one is answered MAXCLIENTS and closed. One more may come through a unix socket: a
     /// operator who has to look what is the matter.
