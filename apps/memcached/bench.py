@@ -122,8 +122,8 @@ def chart(options, results):
             plot.set_xlabel("server threads")
             plot.set_ylabel(title)
             plot.set_title(f"{sets} % sets")
-    axes[0][0].legend(fontsize="small")
-    canvas.tight_layout()
+    canvas.legend(*axes[0][0].get_legend_handles_labels(), loc="upper center", ncols=5)
+    canvas.tight_layout(rect=(0, 0, 1, 0.92))
     canvas.savefig(options.out / "figure1.svg")
 
 

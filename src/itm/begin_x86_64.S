@@ -1,9 +1,10 @@
 // _ITM_beginTransaction, which returns once for every attempt, and the jump that makes it return again.
 //
-// begin first asks whether the block runs in hardware (hardware.hpp), which saves the registers by itself. If not, it
-// saves what a function must preserve in a `registers` (abi.hpp) on its own stack and passes it on; it is copied
-// there. The jump loads such a copy and returns from begin a second time, with the stack pointer of the first return.
-// With a shadow stack, the entries of the frames that are jumped over are popped from it.
+// begin first asks whether the block runs in hardware (hardware.hpp), which saves the registers by itself, or runs as
+// the biased owner's, which never returns again. If not, it saves what a function must preserve in a `registers`
+// (abi.hpp) on its own stack and passes it on; it is copied there. The jump loads such a copy and returns from begin a
+// second time, with the stack pointer of the first return. With a shadow stack, the entries of the frames that are
+// jumped over are popped from it.
 
 #if defined(__CET__)
 #include <cet.h>
@@ -30,6 +31,7 @@ _ITM_beginTransaction:
 	.cfi_startproc
 	_CET_ENDBR
 	movq	(%rsp), %rsi
+	leaq	8(%rsp), %rdx
 	pushq	%rdi
 	.cfi_adjust_cfa_offset 8
 	call	tutti_itm_begin_quickly

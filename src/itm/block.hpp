@@ -111,7 +111,10 @@ void run_alone(descriptor& d, const char* why, const switch_key& key);
 
 /// Undoes what exceptions the block had made since `mark`.
 void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept;
-exception_mark mark_exceptions(const descriptor& d) noexcept;
+TUTTI_ALWAYS_INLINE exception_mark mark_exceptions(const descriptor& d) noexcept {
+    const side& s = side_of(d);
+    return {d.exceptions->uncaught, s.caught, s.thrown.size()};
+}
 
 /// "function+0x12 (object)", or as much of it as is known, of the code at `address`.
 const char* describe(const void* address, char* into, std::size_t size) noexcept;

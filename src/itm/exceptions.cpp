@@ -39,11 +39,6 @@ bool in_transaction(const descriptor* d) noexcept { return d != nullptr && d->la
 
 }  // namespace
 
-exception_mark mark_exceptions(const descriptor& d) noexcept {
-    const side& s = side_of(d);
-    return {d.exceptions->uncaught, s.caught, s.thrown.size()};
-}
-
 void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept {
     side& s = side_of(d);
     if (s.caught > mark.caught) __cxa_tm_cleanup(nullptr, nullptr, s.caught - mark.caught);

@@ -18,15 +18,20 @@ constexpr options irrevocable_at_once{.mode = mode::irrevocable};
 
 [[gnu::constructor]] void prepare() { api::prepare_for_language(); }
 
-void describe_block(block& b, const registers& at, std::uint32_t properties, std::uint64_t id) noexcept {
-    b.at = at;
-    b.stack = reinterpret_cast<std::uintptr_t>(at.frame);
+/// All but the registers, which a block that is final does without.
+void describe_block(block& b, void* stack, void* resume, std::uint32_t properties, std::uint64_t id) noexcept {
+    b.at.resume = resume;
+    b.stack = reinterpret_cast<std::uintptr_t>(stack);
     b.properties = properties;
     b.merged = 0;
     b.id = id;
     b.final = false;
     b.returned = false;
     b.receive = receive;
+}
+void describe_block(block& b, const registers& at, std::uint32_t properties, std::uint64_t id) noexcept {
+    describe_block(b, at.frame, at.resume, properties, id);
+    b.at = at;
 }
 
 /// What begin returns at the first time.
@@ -60,6 +65,25 @@ bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
         return false;
     }
     return api::open_as_biased_owner(d, b, site_of(s, b.at.resume), ordinary);
+}
+
+/// What the outermost block of a transaction begins with.
+block& begin_outermost(side& s, bool direct) noexcept {
+    begin_anew(s, direct);
+    s.why = nullptr;
+    block& b = *s.outermost;
+    b.parent = nullptr;
+    return b;
+}
+
+/// The biased owner's begin, if d is the owner: such a block never begins again, so begin keeps no registers for it.
+std::uint32_t begin_quickly_as_owner(descriptor& d, side& s, std::uint32_t properties, void* resume, void* stack) {
+    if (d.bias.word_as_owner == 0 || d.bias.until != 0 || d.running() || s.notes != nullptr) return 0;
+    block& b = begin_outermost(s, true);
+    describe_block(b, stack, resume, properties, ++s.ids);
+    b.final = true;
+    if (!api::open_as_biased_owner(d, b, site_of(s, resume), ordinary)) return 0;
+    return run_uninstrumented | save_live_variables;
 }
 
 /// What runs alone for want of others; a block that would have done so beside others, too, is told apart.
@@ -193,10 +217,13 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
 
 using namespace tutti::itm;
 
-extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, const void* resume) noexcept {
+/// What begin tries before it keeps registers. 0: `tutti_itm_begin` is to be called.
+extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, void* resume, void* stack) noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     if (d == nullptr || d->language == nullptr || !may_run_directly(properties)) return 0;
-    return side_of(*d).hardware.begin(*d, resume) ? run_uninstrumented | save_live_variables : 0;
+    side& s = side_of(*d);
+    if (!s.hardware.serves()) return begin_quickly_as_owner(*d, s, properties, resume, stack);
+    return s.hardware.begin(*d, resume) ? run_uninstrumented | save_live_variables : 0;
 }
 
 extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registers* at) noexcept {
@@ -208,19 +235,16 @@ extern "C" std::uint32_t tutti_itm_begin(std::uint32_t properties, const registe
     if (s.hardware.runs()) return begin_in_hardware(s, properties);
     if (d.running()) return begin_nested(d, properties, *at);
     bool alone = must_run_alone(properties);
-    if (may_run_directly(properties)) {
+    if (s.hardware.serves() && may_run_directly(properties)) {
         using way = hardware_side::way;
         const way goes = s.hardware.choose(d, at->resume, alone ? way::alone : way::software);
         if (goes == way::hardware) return run_uninstrumented | save_live_variables;
         alone = goes == way::alone;
     }
-    block& b = *s.outermost;
+    block& b = begin_outermost(s, false);
     describe_block(b, *at, properties, ++s.ids);
     b.wants_serial = false;
-    begin_anew(s, false);
-    b.parent = nullptr;
     b.exceptions = mark_exceptions(d);
-    s.why = nullptr;
     if (!s.hardware.serves() && (alone || may_run_directly(properties)) && opens_as_biased_owner(d, s, b)) {
         s.direct = true;
         b.final = true;

@@ -54,6 +54,11 @@ void nested_waits_when_irrevocable() {
 void restarted_without_barriers() {
     __transaction_atomic { ++number; give_way(start_over); }
 }
+/// The owner of the bias from its begin on, which keeps no registers to come back to.
+void restarted_as_owner() {
+    for (int i = 0; i != 3; ++i) another();
+    __transaction_atomic { ++number; give_way(start_over); }
+}
 
 // ---- nothing to wait for, handlers that throw
 
@@ -155,6 +160,7 @@ constexpr named cases[] = {
     {"waits-when-irrevocable", waits_when_irrevocable},
     {"nested-waits-when-irrevocable", nested_waits_when_irrevocable},
     {"restarted-without-barriers", restarted_without_barriers},
+    {"restarted-as-owner", restarted_as_owner},
     {"waits-for-nothing", waits_for_nothing},
     {"handler-throws", handler_throws},
     {"late-handler-throws", late_handler_throws},
