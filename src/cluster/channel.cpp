@@ -35,39 +35,65 @@ private:
 
 // ---- one thread's calls
 
-void line::exchange(std::span<call> calls) {
-    if (calls.empty()) return;
-    channel_.round_trips_.fetch_add(1, std::memory_order_relaxed);
+void line::ask(round& r, std::span<call> calls) {
     {
         const std::lock_guard hold{guard_};
         for (call& c : calls) c.answered = c.gone = false;
-        calls_ = calls;
-        first_ = (std::uint64_t{slot} + 1) << slot_shift | count_;
+        r.calls = calls;
+        r.first = (std::uint64_t{slot} + 1) << slot_shift | count_;
         count_ += calls.size();
-        missing_ = calls.size();
-        ended_.store(0, std::memory_order_relaxed);
+        r.missing = calls.size();
+        r.ended.store(0, std::memory_order_relaxed);
     }
-    struct at_end {
-        line& of;
-        ~at_end() {
-            const std::lock_guard hold{of.guard_};
-            of.calls_ = {};
-            of.missing_ = 0;
-            of.ended_.store(1, std::memory_order_relaxed);
-        }
-    } const forgets_them{*this};  // also where memory for a message runs out
     for (std::size_t i = 0; i < calls.size(); ++i) {
-        if (!channel_.send(calls[i].to, calls[i].kind, first_ + i, calls[i].body)) give_up_on(calls[i].to);
+        calls[i].sent = channel_.send(calls[i].to, calls[i].kind, r.first + i, calls[i].body);
+        if (!calls[i].sent) give_up_on(calls[i].to);
     }
+}
+
+void line::await(round& r) {
+    channel_.round_trips_.fetch_add(1, std::memory_order_relaxed);
     const base::deadline late = base::now() + channel_.patience_;
-    if (!spin_until_complete()) {
-        while (!complete() && base::now() < late) api::rest(user_, ended_, late);
+    if (spin_until_complete(r)) return;
+    while (!r.complete() && base::now() < late) api::rest(user_, r.ended, late);
+}
+
+void line::forget(round& r) noexcept {
+    const std::lock_guard hold{guard_};
+    r.calls = {};
+    r.missing = 0;
+    r.ended.store(1, std::memory_order_relaxed);
+}
+
+void line::exchange(std::span<call> calls) {
+    if (calls.empty()) return;
+    struct at_end {  // also where memory for a message runs out
+        line& of;
+        ~at_end() { of.forget(of.now_); }
+    } const forgets_them{*this};
+    ask(now_, calls);
+    await(now_);
+}
+
+void line::begin(std::span<call> calls) {
+    forget(ahead_);
+    if (calls.empty()) return;
+    try {
+        ask(ahead_, calls);
+    } catch (...) {
+        forget(ahead_);
+        throw;
     }
+}
+
+void line::finish() {
+    if (!ahead_.complete()) await(ahead_);
+    forget(ahead_);
 }
 
 /// An answer from this machine, or from the next one, comes sooner than a thread that sleeps wakes up. Others may have
 /// the processor meanwhile. Where answers take longer, the next waits do not spin, more of them each time.
-bool line::spin_until_complete() noexcept {
+bool line::spin_until_complete(const round& r) noexcept {
     if (user_.hooks != nullptr) return false;  // its worker has more to do than to spin
     if (sleeps_ != 0) {
         --sleeps_;
@@ -77,7 +103,7 @@ bool line::spin_until_complete() noexcept {
     if (one.number() > channel_.most_spinning_) return false;
     const base::deadline limit = base::real_now() + spin_limit;
     do {
-        if (complete()) {
+        if (r.complete()) {
             last_sleeps_ = 0;
             return true;
         }
@@ -99,30 +125,34 @@ void line::pause(unsigned turn) {
     while (base::now() < until) api::rest(user_, nobody_ends_it, until);
 }
 
-void line::settle(std::size_t calls) noexcept {
-    missing_ -= calls;
-    if (calls != 0 && missing_ == 0 && ended_.load(std::memory_order_relaxed) == 0) api::end_rest(user_, ended_);
+void line::settle(round& r, std::size_t calls) noexcept {
+    r.missing -= calls;
+    if (calls != 0 && r.missing == 0 && r.ended.load(std::memory_order_relaxed) == 0) api::end_rest(user_, r.ended);
 }
 
 void line::answer(std::uint64_t number, node_number from, std::string_view body) {
     const std::lock_guard hold{guard_};
-    const std::uint64_t i = number - first_;
-    if (i >= calls_.size() || calls_[i].answered || calls_[i].gone || calls_[i].to != from) return;
-    calls_[i].answer = body;
-    calls_[i].answered = true;
-    settle(1);
+    for (round& r : rounds_) {
+        const std::uint64_t i = number - r.first;
+        if (i >= r.calls.size() || r.calls[i].answered || r.calls[i].gone || r.calls[i].to != from) continue;
+        r.calls[i].answer = body;
+        r.calls[i].answered = true;
+        settle(r, 1);
+    }
 }
 
 /// No caller waits for that node any more. For the others it does: their answers tell that they are not the ones lost.
 void line::give_up_on(node_number node) {
     const std::lock_guard hold{guard_};
-    std::size_t given_up = 0;
-    for (call& c : calls_) {
-        if (c.to != node || c.answered || c.gone) continue;
-        c.gone = true;
-        ++given_up;
+    for (round& r : rounds_) {
+        std::size_t given_up = 0;
+        for (call& c : r.calls) {
+            if (c.to != node || c.answered || c.gone) continue;
+            c.gone = true;
+            ++given_up;
+        }
+        settle(r, given_up);
     }
-    settle(given_up);
 }
 
 // ---- all of them

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -33,17 +34,32 @@ public:
         : channel_{of}, user_{user}, slot{number} {}
 
     void exchange(std::span<call> calls) override;
+    void begin(std::span<call> calls) override;
+    void finish() override;
     void post(node_number to, wire::kind kind, std::string body) override;
     void pause(unsigned turn) override;
 
 private:
     friend class channel;
+    /// Calls that are waited for together.
+    struct round {
+        std::span<call> calls;
+        std::uint64_t first = 0;
+        std::size_t missing = 0;
+        /// Not zero: no answer is waited for any more. Release by the thread that brings the last one, acquire by the
+        /// one that waits.
+        tutti::detail::shared<std::uint32_t> ended{1};
+        [[nodiscard]] bool complete() const noexcept { return ended.load(std::memory_order_acquire) != 0; }
+    };
+
     void answer(std::uint64_t number, node_number from, std::string_view body);
     void give_up_on(node_number node);
+    void ask(round& r, std::span<call> calls);
+    void await(round& r);
+    void forget(round& r) noexcept;
     /// So many of the calls need not be waited for any more. REQUIRES: the lock.
-    void settle(std::size_t calls) noexcept;
-    [[nodiscard]] bool complete() const noexcept { return ended_.load(std::memory_order_acquire) != 0; }
-    [[nodiscard]] bool spin_until_complete() noexcept;
+    void settle(round& r, std::size_t calls) noexcept;
+    [[nodiscard]] bool spin_until_complete(const round& r) noexcept;
 
     channel& channel_;
     core::descriptor& user_;  // of its one context
@@ -52,15 +68,11 @@ public:
     const std::uint16_t slot;
 
 private:
-    std::mutex guard_;  // of the calls, between their thread and the one that reads
-    std::span<call> calls_;
-    std::uint64_t first_ = 0;
+    std::mutex guard_;  // of the rounds, between their thread and the one that reads
+    std::array<round, 2> rounds_;
+    round &now_ = rounds_[0], &ahead_ = rounds_[1];
     std::uint64_t count_ = 1;
     std::uint64_t random_ = 0;
-    std::size_t missing_ = 0;
-    /// Not zero: no answer is waited for any more. Release by the thread that brings the last one, acquire by the one
-    /// that waits.
-    tutti::detail::shared<std::uint32_t> ended_{1};
     unsigned sleeps_ = 0;       // waits that do not spin, of those to come
     unsigned last_sleeps_ = 0;  // how many these were at first
 };

@@ -172,6 +172,14 @@ void enlistment::open(std::span<const object_id> ids) {
     open_new(ids);
 }
 
+void enlistment::ask_ahead(std::span<const object_id> ids) {
+    touch();
+    // What was asked for before is opened now, and belongs to the block that is open now.
+    begin_step(work_.entries().size());
+    looked_ = false;
+    if (const outcome o = work_.ask_ahead(ids); o != outcome::good) fail(o);
+}
+
 outcome enlistment::open_in_the_end(std::span<const object_id> ids) {
     outcome o = work_.open(ids);
     // Others hold them for the time of a commit; if the token's home has lost this node, another irrevocable block may.

@@ -39,6 +39,7 @@ public:
 
     detail::slot& open(const object_id& id) override;
     void open(std::span<const object_id> ids) override;
+    void ask_ahead(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
 
     vote prepare() override;

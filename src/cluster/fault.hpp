@@ -48,6 +48,13 @@ enum class fault : std::uint8_t {
     forget_the_version,            ///< a home that drops a trace shows the object as never written
     forget_before_readers,         ///< it does not wait for readers of older times
     forget_who_watches,            ///< an owner gives a trace to its home though a block sleeps over it
+    believe_early_answers,         ///< what was asked for ahead is taken for what is there when it is needed
+    let_back_in,                   ///< a node that has ended and is started again is taken for what it was
+    free_what_is_in_doubt,         ///< a write lock of a node that is gone is void, whatever that has decided
+    keep_lost_readers,             ///< and a read lock is not
+    keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
+    uncertain_for_lost,            ///< who had asked it to decide is told that nothing has happened
+    abort_in_doubt,                ///< and lets go of what it has locked itself for that
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -147,6 +147,11 @@ void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count)
     n.here(t).open(std::span{ids, count});
 }
 
+void open_ahead(tx& t, node_body& n, const object_id* ids, std::size_t count) {
+    api::require_sound(core::descriptor::of(t));
+    n.here(t).ask_ahead(std::span{ids, count});
+}
+
 void acquire_names(tx& t, node_body& n, const named_lock* locks, std::size_t count) {
     api::require_sound(core::descriptor::of(t));
     n.here(t).acquire(std::span{locks, count});

@@ -22,6 +22,8 @@ public:
     /// The slot of an object, opened if it is not. May leave by a restart, or an error.
     virtual detail::slot& open(const object_id& id) = 0;
     virtual void open(std::span<const object_id> ids) = 0;
+    /// The same, but need not wait: whoever opens one of them does.
+    virtual void ask_ahead(std::span<const object_id> ids) { open(ids); }
     /// Takes abstract locks until the outermost block ends. May leave by a restart, or an error.
     virtual void acquire(std::span<const named_lock> locks) = 0;
     /// What the slot says from now on is undone when the innermost block is rolled back.

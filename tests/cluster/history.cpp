@@ -56,6 +56,16 @@ std::string name_of_cycle(const std::vector<std::vector<edge_to>>& after) {
 
 }  // namespace
 
+void history::settle_doubts() {
+    for (const attempt& a : attempts_) {
+        for (const seen& s : a.reads) {
+            if (!s.exists || s.tag == 0 || s.tag > attempts_.size()) continue;
+            attempt& writer = attempts_[s.tag - 1];
+            writer.committed = writer.committed || writer.maybe;
+        }
+    }
+}
+
 std::string history::judge() const {
     // Who wrote what at which version: an object that does not exist carries no tag, and perhaps the version of another
     // one that was erased later, where both were forgotten.

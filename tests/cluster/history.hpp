@@ -27,6 +27,7 @@ struct seen {
 struct attempt {
     unsigned client = 0;
     bool committed = false;
+    bool maybe = false;  ///< it has, if anybody has read what it wrote: its client does not know
     std::uint64_t version = 0;
     std::vector<seen> reads;
     std::vector<object_id> writes;
@@ -51,6 +52,8 @@ public:
     attempt& of(writer_tag tag) { return attempts_[tag - 1]; }
     [[nodiscard]] const std::vector<attempt>& attempts() const noexcept { return attempts_; }
 
+    /// Of attempts that may have committed, those have whose writes anybody has read. REQUIRES: all is over.
+    void settle_doubts();
     /// What is wrong, or nothing.
     [[nodiscard]] std::string judge() const;
 

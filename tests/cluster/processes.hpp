@@ -31,11 +31,8 @@ inline std::vector<std::string> some_addresses(unsigned count) {
 
 class node_process {
 public:
-    node_process(unsigned number, const std::vector<std::string>& addresses, long patience_ms,
-                 const std::string& metrics = "-") {
-        std::vector<std::string> words{TUTTI_NODE_PROCESS, std::to_string(number), std::to_string(patience_ms),
-                                       metrics};
-        words.insert(words.end(), addresses.begin(), addresses.end());
+    /// The program and its arguments.
+    explicit node_process(std::vector<std::string> words) {
         std::vector<char*> arguments;
         for (std::string& w : words) arguments.push_back(w.data());
         arguments.push_back(nullptr);
@@ -75,6 +72,8 @@ public:
         say(line);
         return hear();
     }
+    /// What it says, for who does not hear() it.
+    [[nodiscard]] int output() const noexcept { return from_; }
     /// Returns when no thread of it runs any more, which is some time after the signal.
     void stop() const {
         ::kill(process_, SIGSTOP);
@@ -95,12 +94,17 @@ private:
     int to_ = -1, from_ = -1;
 };
 
+#if defined(TUTTI_NODE_PROCESS)
+
 /// A cluster of processes, all connected.
 struct process_cluster {
     explicit process_cluster(unsigned count, long patience_ms = 30'000, const std::string& metrics = "-")
         : addresses{some_addresses(count)} {
-        for (unsigned i = 0; i < count; ++i)
-            nodes.push_back(std::make_unique<node_process>(i, addresses, patience_ms, metrics));
+        for (unsigned i = 0; i < count; ++i) {
+            std::vector<std::string> words{TUTTI_NODE_PROCESS, std::to_string(i), std::to_string(patience_ms), metrics};
+            words.insert(words.end(), addresses.begin(), addresses.end());
+            nodes.push_back(std::make_unique<node_process>(std::move(words)));
+        }
         for (const auto& n : nodes) {
             ready.push_back(n->hear());
             EXPECT_TRUE(ready.back().starts_with("ready ")) << ready.back();
@@ -121,6 +125,8 @@ struct process_cluster {
     std::vector<std::unique_ptr<node_process>> nodes;
     std::vector<std::string> ready;  ///< what they said then
 };
+
+#endif
 
 struct command_result {
     int status = -1;

@@ -155,6 +155,7 @@ public:
             std::uint8_t how = 0;
             std::uint16_t length = 0;
             std::uint64_t clock = 0;
+            c.sent = true;
             c.answered = take(how) && take(length) && take(clock) && how % 4 != 3 && length <= rest_.size();
             if (!c.answered) continue;
             c.answered = site_.hear({.from = c.to, .clock = clock});
@@ -162,6 +163,8 @@ public:
             rest_.remove_prefix(length);
         }
     }
+    void begin(std::span<call> calls) override { exchange(calls); }
+    void finish() override {}
     void post(node_number to, wire::kind, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
     }
@@ -196,7 +199,8 @@ void attack_transaction(std::string_view bytes, attacked as) {
         outcome o = as == attacked::bound ? t.bind(hold) : outcome::good;
         for (object_id id = first_id; id.low <= last_id.low && o == outcome::good; id.low += 2) {
             const object_id two[] = {id, {id.high, id.low + 1}};
-            o = t.open(two);
+            if (id.low % 4 == 0) o = t.ask_ahead(two);
+            if (o == outcome::good) o = t.open(two);
             for (const object_id& opened : two) demand(o != outcome::good || t.find(opened) != nullptr);
         }
         if (o == outcome::good && !snapshot) {

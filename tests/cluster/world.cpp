@@ -1,10 +1,9 @@
 #include "cluster/world.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "cluster/protocol/claims.hpp"
-#include "wire/bytes.hpp"
+#include "cluster/recording.hpp"
 
 namespace tutti::cluster::testing {
 namespace {
@@ -14,13 +13,8 @@ constexpr std::size_t most_steps = 100'000;  // of a run; one takes some thousan
 constexpr unsigned attempts_to_seniority = 16;
 constexpr unsigned most_attempts_of_one = 100;
 
-std::string bytes_of(writer_tag tag) { return {reinterpret_cast<const char*>(&tag), sizeof tag}; }
-
-writer_tag tag_of(const std::string& bytes) {
-    writer_tag tag = 0;
-    std::memcpy(&tag, bytes.data(), std::min(bytes.size(), sizeof tag));
-    return tag;
-}
+/// The node of a client has ended: its stack is unwound.
+struct node_has_ended {};
 
 }  // namespace
 
@@ -42,6 +36,17 @@ plan of_seed(std::uint64_t seed) {
     return p;
 }
 
+plan with_an_end(std::uint64_t seed) {
+    wire::simulation dice{seed * 6271 + 5, {}, nullptr};
+    plan p = of_seed(seed);
+    p.nodes = static_cast<node_number>(2 + dice.below(3));
+    p.one_ends = true;
+    p.erases = false;
+    p.ends_at = 1 + dice.below(40 * p.network.longest);
+    p.which_ends = static_cast<node_number>(dice.below(p.nodes));
+    return p;
+}
+
 /// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
 class world::client final : public simulation::caller {
 public:
@@ -50,18 +55,19 @@ public:
           world_{w},
           site_{w.at(at)},
           work_{site_, *this, slot},
+          record_{work_, w.history_},
           claims_{site_, *this, slot},
           fiber_{std::size_t{256} * 1024} {
         fiber_.prepare(&start, this);
     }
 
     void pause(unsigned turn) override {
-        bool over = false;
-        world_.network().after(1 + world_.network().below(8 * turn + 8), [&] {
-            over = true;
+        pausing_ = true;
+        world_.network().after(1 + world_.network().below(8 * turn + 8), [this] {
+            pausing_ = false;
             world_.resume(*this);
         });
-        while (!over) suspend();
+        while (pausing_) suspend();
     }
 
     /// That it has been told it holds.
@@ -78,30 +84,40 @@ public:
         ++world_.wakes_;
         world_.resume(*this);
     }
-    /// Whether every object that it has read is as it was, on the node that owns it. What does not exist may have been
-    /// forgotten since (S9), and has another version then.
-    [[nodiscard]] bool may_sleep() const {
-        for (const auto& e : work_.entries()) {
-            bool same = false;
-            for (const auto& s : world_.sites()) {
-                wire::object_view now;
-                s->objects.look(e->id, now);
-                same = same || (now.where == wire::whereabouts::here && now.exists == e->exists &&
-                                (now.version == e->version || !e->exists));
-            }
-            if (!same) return false;
-        }
-        return true;
+    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.sites()); }
+    /// A node is gone, perhaps with what it watches.
+    void ring_all() {
+        rung_ = true;
+        if (asleep_) world_.resume(*this);
     }
+    /// Its node has ended.
+    void end() {
+        has_ended_ = true;
+        world_.resume(*this);
+    }
+    void be_auditor() noexcept { audits_ = true; }
 
 private:
     static void start(void* self) {
         client& c = *static_cast<client*>(self);
-        c.live();
+        try {
+            if (c.audits_) c.audit();
+            else if (!c.has_ended_) c.live();
+        } catch (const node_has_ended&) {
+            c.work_.end_snapshot();
+            c.watches_ = c.asleep_ = false;
+            c.names_.clear();
+            c.record_.left_alone();
+            if (c.world_.irrevocable_ == &c) c.world_.irrevocable_ = nullptr;
+        }
+        c.begin({});  // nobody asks in its name any more
         c.done_ = true;
         interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
     }
-    void suspend() override { interleaving::fiber::change(fiber_, world_.main_); }
+    void suspend() override {
+        interleaving::fiber::change(fiber_, world_.main_);
+        if (has_ended_) throw node_has_ended{};
+    }
     [[nodiscard]] std::uint64_t patience() const noexcept override { return testing::patience; }
     void live() {
         for (unsigned i = 0; i < world_.plan_.transactions; ++i) {
@@ -110,13 +126,26 @@ private:
             lost_ = 0;
             work_in_vain_ = 0;
             priority_ = static_cast<std::int64_t>(what % 3) - 1;
-            for (unsigned turn = 1; !attempt_once(what, turn == 1); ++turn) {
+            is_told_ = false;
+            for (unsigned turn = 1; !attempt_once(what, turn == 1) && !is_told_; ++turn) {
                 if (beaten_) count_defeat();
                 if (!(beaten_ && work_.is_shielded()) || work_.was_outranked()) pause(turn);
             }
             world_.most_attempts_ = std::max(world_.most_attempts_, lost_ + 1);
         }
     }
+    /// Of what the protocol says: whether it is that a node is gone, which ends a transaction, and has to be so.
+    outcome hear(outcome o, node_number gone) {
+        if (o != outcome::lost && o != outcome::uncertain) return o;
+        if (!world_.has_ended(gone)) world_.wrong_ = runs_and_is_lost;
+        is_told_ = true;
+        ++world_.errors_;
+        if (o != outcome::uncertain) return o;
+        ++world_.uncertain_;
+        record_.left_alone();
+        return o;
+    }
+    outcome hear(outcome o) { return hear(o, work_.lost_node()); }
     void count_defeat() {
         if (++lost_ == most_attempts_of_one) world_.wrong_ = one_starves;
         work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
@@ -171,9 +200,8 @@ private:
     }
     /// One attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
     bool run_irrevocably(std::uint64_t what, wire::simulation& dice) {
-        tag_ = world_.history_.begin(number());
+        record_.begin(number());
         writes_of_100_ = 60;
-        planned_.clear();
         static_cast<void>(work_.begin());
         mind_others();
         const unsigned steps = 1 + static_cast<unsigned>(dice.below(5));
@@ -183,12 +211,11 @@ private:
             wire::simulation step{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
             if (one_step(step) != outcome::good) return fail_irrevocably();
         }
-        write_as_planned();
-        if (work_.prepare(dice.chance(60)) != outcome::good) return fail_irrevocably();
+        record_.write_as_planned();
+        if (hear(work_.prepare(dice.chance(60))) != outcome::good) return fail_irrevocably();
         if (dice.chance(30)) pause(2);
         work_.commit();
-        world_.history_.of(tag_).committed = true;
-        world_.history_.of(tag_).version = work_.version();
+        record_.committed(work_.version(), now());
         world_.irrevocable_ = nullptr;
         ++world_.bound_;
         world_.bound_late_ += late != 0 ? 1u : 0u;
@@ -198,15 +225,17 @@ private:
     bool become_irrevocable(bool from_the_begin) {
         outcome o = claims_.take_token(claims_.name());
         while (o == outcome::conflict && from_the_begin) o = claims_.take_token(claims_.name());
-        if (o != outcome::good) return false;
-        beaten_ = work_.bind(claims_) != outcome::good;
+        if (hear(o, claims_.lost_node()) != outcome::good) return false;
+        beaten_ = hear(work_.bind(claims_)) != outcome::good;
         if (beaten_) return false;
         if (world_.irrevocable_ != nullptr) world_.wrong_ = two_are_irrevocable;
         world_.irrevocable_ = this;
         return true;
     }
     bool fail_irrevocably() {
-        if (work_.is_bound()) world_.wrong_ = bound_starts_over;
+        if (work_.is_bound() && !is_told_) world_.wrong_ = bound_starts_over;
+        if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
+        record_.refused();
         beaten_ = true;
         return false;
     }
@@ -214,7 +243,8 @@ private:
         for (auto more = 1 + dice.below(3); more != 0; --more) {
             std::vector<wire::claim_item> wanted;
             for (auto n = 1 + dice.below(2); n != 0; --n) wanted.push_back({{1, dice.below(4)}, dice.chance(40)});
-            if (claims_.take(wanted, claims_.name()) != outcome::good) {
+            const outcome o = claims_.take(wanted, claims_.name());
+            if (hear(o, claims_.lost_node()) != outcome::good) {
                 ++world_.names_refused_;
                 return false;
             }
@@ -226,21 +256,11 @@ private:
         return true;
     }
 
-    /// A nested block of the program: of some steps, or, as a checkpoint, of all that are left.
-    struct block {
-        unsigned first, last;
-        bool checkpoint;
-        std::size_t opened, reads, writes;  // before it
-    };
-    struct planned_write {
-        object_id id;
-        bool exists;
-    };
     /// As `retry` does; returns when it is woken.
     void sleep() {
         watches_ = true;
         rung_ = false;
-        const bool current = work_.watch() == outcome::good;
+        const bool current = hear(work_.watch()) == outcome::good;
         asleep_ = true;
         while (current && !rung_) suspend();
         watches_ = asleep_ = false;
@@ -249,7 +269,7 @@ private:
     /// One attempt of the transaction that `what` describes; true if it has committed.
     bool run_once(std::uint64_t what, bool may_sleep) {
         wire::simulation dice{what, {}, nullptr};
-        tag_ = world_.history_.begin(number());
+        record_.begin(number());
         writes_of_100_ = dice.chance(40) ? 0 : 60;
         const bool snapshot = writes_of_100_ == 0 && dice.chance(70);
         static_cast<void>(work_.begin(snapshot));  // there is nothing beside the objects
@@ -262,67 +282,67 @@ private:
             sleep();
             return false;
         }
-        if (!good && snapshot) world_.wrong_ = reader_starts_over;
+        if (!good && snapshot && !is_told_) world_.wrong_ = reader_starts_over;
         beaten_ = !good;
         if (!good) return false;
         if (snapshot) ++world_.snapshots_;
-        if (snapshot || (planned_.empty() && !dice.chance(20))) {
-            world_.history_.of(tag_).committed = true;
+        if (snapshot || (!record_.writes() && !dice.chance(20))) {
+            record_.committed(0, now());
             return true;
         }
-        write_as_planned();
-        beaten_ = work_.prepare(dice.chance(60)) != outcome::good;
-        if (beaten_) return false;
+        record_.write_as_planned();
+        beaten_ = hear(work_.prepare(dice.chance(60))) != outcome::good;
+        if (beaten_) {
+            record_.refused();
+            return false;
+        }
         if (dice.chance(30)) pause(2);
         // Where a part of the transaction that is not ours says no; one message may have decided by now. By other
         // dice: the next attempt must not do the same for ever.
         if (world_.network().chance(5) && !work_.decided()) {
             work_.abort();
+            record_.refused();
             return false;
         }
         work_.commit();
-        world_.history_.of(tag_).committed = true;
-        world_.history_.of(tag_).version = work_.version();
+        record_.committed(work_.version(), now());
         return true;
     }
+    [[nodiscard]] std::uint64_t now() { return world_.network().now() + 1; }
 
     /// Goes back to a block where a conflict leaves a way, as the engine does. False: the attempt has to start over.
     bool run_steps(std::uint64_t what, unsigned steps, unsigned blocks_of_100) {
         constexpr unsigned most_rewinds = 8;
-        std::vector<block> open;
-        planned_.clear();
         unsigned rewinds = 0;
         for (unsigned i = 0; i < steps;) {
             wire::simulation dice{what + std::uint64_t{i + 1} * 7919, {}, nullptr};
             const bool opens = dice.chance(blocks_of_100), checkpoint = dice.chance(50);
             const auto length = static_cast<unsigned>(dice.below(3));
-            if (opens && (open.empty() || open.back().first != i)) {
-                // No longer than the one around it.
-                const unsigned most = open.empty() ? steps - 1 : open.back().last;
-                open.push_back({i, checkpoint ? most : std::min(i + length, most), checkpoint, work_.entries().size(),
-                                world_.history_.of(tag_).reads.size(), planned_.size()});
-            }
-            outcome o = one_step(dice);
-            while (o == outcome::good && !open.empty() && open.back().last == i) {
-                if (open.back().checkpoint) o = work_.forward(site_.clock.now(), true);
-                if (o == outcome::good) open.pop_back();
-            }
+            if (opens && record_.may_begin_block(i))
+                record_.open_block(i, checkpoint ? steps - 1 : std::min(i + length, steps - 1), checkpoint);
+            outcome o = hear(ask_ahead(what + i));
+            if (o == outcome::good) o = one_step(dice);
+            if (o == outcome::good) o = hear(record_.end_blocks(i, site_.clock.now()));
             if (o == outcome::good) {
                 ++i;
                 continue;
             }
-            if (o != outcome::conflict || !work_.standing() || rewinds++ == most_rewinds) return false;
-            while (!open.empty() && open.back().opened > *work_.standing()) open.pop_back();
-            if (open.empty()) return false;
-            const block& to = open.back();
-            work_.rewind(to.opened);
-            planned_.resize(to.writes);
-            tag_ = world_.history_.go_on(tag_, to.reads);
+            if (o != outcome::conflict || rewinds++ == most_rewinds) return false;
+            const std::optional<unsigned> to = record_.go_back();
+            if (!to) return false;
             ++world_.rewinds_;
-            world_.steps_kept_ += to.first;
-            i = to.first;
+            world_.steps_kept_ += *to;
+            i = *to;
         }
         return true;
+    }
+    /// Perhaps, for what this step opens, or a later one, or none.
+    outcome ask_ahead(std::uint64_t seed) {
+        wire::simulation dice{seed * 31 + 7, {}, nullptr};
+        if (!dice.chance(20)) return outcome::good;
+        std::vector<object_id> ids;
+        for (auto n = 1 + dice.below(2); n != 0; --n) ids.push_back({0, dice.below(world_.plan_.objects)});
+        return work_.ask_ahead(ids);
     }
     outcome one_step(wire::simulation& dice) {
         std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
@@ -330,46 +350,54 @@ private:
         // Also what an attempt has read that then fails was seen by its body, if it got so far.
         outcome o = work_.open(ids);
         while (o == outcome::conflict && work_.is_bound() && work_.why() == rollback_reason::busy) o = work_.open(ids);
-        if (o != outcome::good) return o;
-        for (const object_id& id : ids) note(id);
-        if (dice.chance(writes_of_100_)) plan_write(ids.front(), dice.chance(85));
+        if (hear(o) != outcome::good) return o;
+        for (const object_id& id : ids) record_.saw(id);
+        if (dice.chance(writes_of_100_)) record_.plan_write(ids.front(), dice.chance(85) || !world_.plan_.erases);
         if (dice.chance(20)) pause(1);
         return outcome::good;
     }
-    void note(const object_id& id) {
-        std::vector<seen>& reads = world_.history_.of(tag_).reads;
-        if (std::ranges::find(reads, id, &seen::id) != reads.end()) return;
-        const entry& e = *work_.find(id);
-        reads.push_back({e.id, e.exists, e.version, tag_of(e.bytes)});
+
+    /// Every object alone, then all that are there. Whoever has been told of a commit would expect to see it.
+    void audit() {
+        std::vector<object_id> there;
+        for (std::uint64_t i = 0; i < world_.plan_.objects; ++i) {
+            if (look_at({{0, i}})) there.push_back({0, i});
+            else ++world_.out_of_reach_;
+        }
+        world_.still_there_ += there.size();
+        if (!look_at(there)) world_.wrong_ = "objects that are there cannot be read together";
     }
-    void plan_write(const object_id& id, bool exists) {
-        if (std::ranges::find(planned_, id, &planned_write::id) == planned_.end()) planned_.push_back({id, exists});
-    }
-    void write_as_planned() {
-        attempt& a = world_.history_.of(tag_);
-        for (const planned_write& w : planned_) {
-            entry& e = *work_.find(w.id);
-            e.written = true;
-            e.will_exist = w.exists;
-            e.fresh = w.exists ? bytes_of(tag_) : std::string{};
-            a.writes.push_back(w.id);
-            if (!w.exists) a.erased.push_back(w.id);
+    /// False: a node that is needed is gone.
+    bool look_at(const std::vector<object_id>& ids) {
+        for (unsigned turn = 1;; ++turn) {
+            record_.begin(number());
+            record_.entry_in_history().begun = now() + 1;
+            static_cast<void>(work_.begin());
+            const outcome o = hear(work_.open(ids));
+            for (std::size_t i = 0; i < ids.size() && o == outcome::good; ++i) record_.saw(ids[i]);
+            if (o == outcome::good) record_.committed(0);
+            if (o != outcome::conflict) return o == outcome::good;
+            if (turn == most_attempts_of_one) world_.wrong_ = one_starves;
+            pause(turn);
         }
     }
 
     world& world_;
     site& site_;
     transaction work_;
+    recording record_;
     claims claims_;
     std::vector<wire::claim_item> names_;
-    writer_tag tag_ = 0;  // of the attempt that runs
     unsigned writes_of_100_ = 0;
     bool beaten_ = false;  // the attempt has lost an object to another transaction
     unsigned lost_ = 0;    // of the transaction, attempts that have
     std::int64_t work_in_vain_ = 0, priority_ = 0;
-    std::vector<planned_write> planned_;
     interleaving::fiber fiber_;
     bool done_ = false;
+    bool pausing_ = false;
+    bool is_told_ = false;    // that a node is gone
+    bool has_ended_ = false;  // its own node has
+    bool audits_ = false;
     bool watches_ = false;
     bool rung_ = false;
     bool asleep_ = false;
@@ -377,15 +405,53 @@ private:
 
 world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} {
     for (node_number i = 0; i < p.nodes; ++i) at(i).objects.limit(p.directory);
-    for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i) {
-        const auto home = static_cast<node_number>(i % p.nodes);
-        clients_.push_back(std::make_unique<client>(*this, home, static_cast<std::uint16_t>(i / p.nodes)));
-    }
+    for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i)
+        add_client(static_cast<node_number>(i % p.nodes), i / p.nodes);
+    if (p.one_ends) network().after(p.ends_at, [this] { end_one(); });
 }
 
 world::~world() = default;
 
-void world::resume(client& c) { interleaving::fiber::change(main_, c.stack()); }
+world::client& world::add_client(node_number at, unsigned slot) {
+    clients_.push_back(std::make_unique<client>(*this, at, static_cast<std::uint16_t>(slot)));
+    return *clients_.back();
+}
+
+void world::start(client& c) {
+    network().after(network().below(50), [this, &c] { resume(c); });
+}
+
+void world::resume(client& c) {
+    if (!c.done()) interleaving::fiber::change(main_, c.stack());
+}
+
+void world::end_one() {
+    const node_number n = plan_.which_ends;
+    constexpr std::uint64_t notice = 200;
+    end(n, notice);
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+        if (clients_[i]->home() == n) clients_[i]->end();
+    }
+    network().after(2 * notice, [this, n] {
+        if (!start_again(n)) return;
+        for (unsigned i = 0; i < plan_.clients_of_node; ++i) start(add_client(n, i));
+    });
+}
+
+void world::heard_of_end(node_number at, node_number /*gone*/) {
+    for (const auto& c : clients_) {
+        if (c->home() == at) c->ring_all();
+    }
+}
+
+void world::audit() {
+    for (node_number n = 0; n < plan_.nodes; ++n) {
+        if (has_ended(n)) continue;
+        client& auditor = add_client(n, plan_.clients_of_node);
+        auditor.be_auditor();
+        start(auditor);
+    }
+}
 
 /// What the nodes count without looking against what a look finds.
 bool world::is_miscounted() {
@@ -427,23 +493,32 @@ void world::heard_of_change(node_number at, const object_id& id) {
     }
 }
 
-std::string world::run() {
-    for (const auto& c : clients_) network().after(network().below(50), [this, &c] { resume(*c); });
+std::string world::go_on() {
     std::size_t steps = 0;
     while (wrong_.empty() && network().step()) {
         if (++steps > most_steps) return never_ends;
     }
+    return wrong_;
+}
+
+std::string world::run() {
+    for (std::size_t i = 0; i < clients_.size(); ++i) start(*clients_[i]);
+    if (std::string wrong = go_on(); !wrong.empty()) return wrong;
     for (const auto& c : clients_) {
-        if (!wrong_.empty() || c->done()) continue;
+        if (c->done()) continue;
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
-    const bool is_left = std::ranges::any_of(sites(), [](const auto& s) { return s->locks.held() != 0; });
-    if (wrong_.empty() && is_left) return name_is_left;
-    const bool is_reserved = std::ranges::any_of(sites(), [](const auto& s) { return s->reserved.held() != 0; });
-    if (wrong_.empty() && is_reserved) return object_is_left;
-    if (wrong_.empty() && is_miscounted()) return "a node has miscounted its objects";
-    return wrong_.empty() ? history_.judge() : wrong_;
+    for (const auto& s : sites()) {
+        if (has_ended(s->self)) continue;
+        if (s->locks.held() != 0) return name_is_left;
+        if (s->reserved.held() != 0) return object_is_left;
+    }
+    if (is_miscounted()) return "a node has miscounted its objects";
+    if (plan_.one_ends) audit();
+    if (std::string wrong = go_on(); !wrong.empty()) return wrong;
+    history_.settle_doubts();
+    return history_.judge();
 }
 
 }  // namespace tutti::cluster::testing

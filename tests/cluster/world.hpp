@@ -26,6 +26,10 @@ struct plan {
     cluster::testing::conduct conduct = cluster::testing::conduct::patient;
     wire::conditions network;
     store::limits directory;
+    bool one_ends = false;      ///< a node, in the middle, and is started again
+    std::uint64_t ends_at = 0;  ///< in virtual time
+    node_number which_ends = 0;
+    bool erases = true;  ///< some of the writes
 };
 
 inline constexpr const char* never_ends = "it does not end";
@@ -37,9 +41,13 @@ inline constexpr const char* bound_starts_over = "an irrevocable block starts ov
 inline constexpr const char* two_are_irrevocable = "two blocks are irrevocable";
 inline constexpr const char* one_starves = "a transaction starves";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
+inline constexpr const char* runs_and_is_lost = "a node that runs is taken for gone";
 
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
 [[nodiscard]] plan of_seed(std::uint64_t seed);
+/// The same, of two nodes and more, of which one ends. Whether an attempt that was under way there has committed is
+/// known from who has read what it wrote, which of an erased object nobody can: so there are none.
+[[nodiscard]] plan with_an_end(std::uint64_t seed);
 
 class world final : private simulation::mesh {
 public:
@@ -71,13 +79,27 @@ public:
     /// Irrevocable blocks that committed: all; and those that had opened objects before they became so.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
     [[nodiscard]] std::size_t bound_late() const noexcept { return bound_late_; }
+    /// Transactions that were told that a node is gone; of these, that nobody knows whether they have committed.
+    [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
+    [[nodiscard]] std::size_t uncertain() const noexcept { return uncertain_; }
+    /// At the end, objects that a node could read, and that it could not since a node is gone.
+    [[nodiscard]] std::size_t still_there() const noexcept { return still_there_; }
+    [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
 
 private:
     class client;
 
     void heard_of_change(node_number at, const object_id& id) override;
+    void heard_of_end(node_number at, node_number gone) override;
     void go_wrong(const char* what) override { wrong_ = what; }
     void resume(client& c);
+    client& add_client(node_number at, unsigned slot);
+    void start(client& c);
+    void end_one();
+    /// Until nothing happens any more. Empty, or never_ends.
+    [[nodiscard]] std::string go_on();
+    /// Every node that is left looks at every object: what has been acknowledged is there.
+    void audit();
     [[nodiscard]] bool is_miscounted();
     [[nodiscard]] bool is_held_by_two() const;
 
@@ -87,7 +109,8 @@ private:
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
     std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0, names_taken_ = 0, names_refused_ = 0,
-                bound_ = 0, bound_late_ = 0, shielded_ = 0, waits_ = 0;
+                bound_ = 0, bound_late_ = 0, shielded_ = 0, waits_ = 0, errors_ = 0, uncertain_ = 0, still_there_ = 0,
+                out_of_reach_ = 0;
     unsigned most_attempts_ = 0;
     const client* irrevocable_ = nullptr;
 };

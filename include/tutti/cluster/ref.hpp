@@ -13,6 +13,8 @@
 
 #include <array>
 #include <span>
+#include <tuple>
+#include <vector>
 
 #include "tutti/cluster/node.hpp"
 
@@ -107,6 +109,54 @@ void prefetch(tx& t, const std::vector<ref<T>>& refs) {
     ids.reserve(refs.size());
     for (const ref<T>& r : refs) ids.push_back(r.id());
     detail::open_together(t, refs.front().of(), ids.data(), ids.size());
+}
+
+/// An object that has been asked for, and may not have come yet. Its functions wait for it, and are those of ref<T>.
+/// Valid for as long as the block, or the attempt, that it was made in: another attempt asks anew.
+template <class T>
+class future {
+public:
+    explicit future(const ref<T>& of) noexcept : ref_{of} {}
+
+    [[nodiscard]] const T* find(tx& t) const { return ref_.find(t); }
+    const T& get(tx& t) const { return ref_.read(t); }
+    T& write(tx& t) const { return ref_.write(t); }
+
+private:
+    ref<T> ref_;
+};
+
+/// As prefetch, but does not wait: the questions are on their way, one to each node, and the block goes on; the first
+/// use of one of the objects, by its future or any ref<T>, waits for all of them. All are of one node.
+///
+///     auto [from, to] = prefetch_async(t, alice, bob);
+///     const long fee = fee_of(today);  // meanwhile
+///     from.write(t).balance -= 10 + fee;
+///
+/// One set of objects is under way at a time: the next call waits for those before it. Errors, and conflicts, are those
+/// of the use that waits. Blocks that keep others from what they open (irrevocable ones, and those that assert
+/// themselves by their policy), and objects of an engine, are waited for at once.
+template <class... T>
+[[nodiscard]] std::tuple<future<T>...> prefetch_async(tx& t, const ref<T>&... refs) {
+    static_assert(sizeof...(T) != 0, "prefetch_async asks for one object or more");
+    const std::array<object_id, sizeof...(T)> ids{refs.id()...};
+    detail::open_ahead(t, std::get<0>(std::tie(refs...)).of(), ids.data(), ids.size());
+    return {future<T>{refs}...};
+}
+
+/// The same for a list of one type.
+template <class T>
+[[nodiscard]] std::vector<future<T>> prefetch_async(tx& t, const std::vector<ref<T>>& refs) {
+    std::vector<object_id> ids;
+    std::vector<future<T>> all;
+    ids.reserve(refs.size());
+    all.reserve(refs.size());
+    for (const ref<T>& r : refs) {
+        ids.push_back(r.id());
+        all.emplace_back(r);
+    }
+    if (!refs.empty()) detail::open_ahead(t, refs.front().of(), ids.data(), ids.size());
+    return all;
 }
 
 }  // namespace tutti::cluster

@@ -75,7 +75,7 @@ void store::look(const object_id& id, wire::object_view& view, std::uint64_t at)
         return;
     }
     const bool before_it = at != wire::newest && (at <= o.locked_at || broken(fault::read_through_locks));
-    if (o.writer.exists() && !before_it) {
+    if (is_held(o) && !before_it) {
         view.where = is_lost(o.writer.node) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
         view.owner = o.writer.node;
         return;
@@ -136,6 +136,8 @@ wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, c
 
 /// A node that is gone decides nothing any more: what its transactions have read need not stay as it was.
 void store::forget_lost_readers(object& o) noexcept {
+    if (broken(fault::keep_lost_readers)) return;
+    if (!is_held(o)) o.writer = {};
     std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
 }
 
@@ -172,6 +174,21 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     if (o.writer == who) o.writer = {};
     std::erase(o.readers, who);
     tidy(s, id);
+}
+
+void store::leave_in_doubt(const object_id& id, const transaction_name& who, node_number decides) {
+    shard& s = shard_of(id);
+    watchers watching;
+    {
+        const std::lock_guard hold{s.guard};
+        const auto at = s.objects.find(id);
+        if (at == s.objects.end()) return;
+        object& o = at->second;
+        if (o.writer != who) return;
+        o.writer = {.node = decides, .slot = who.slot, .sequence = who.sequence};
+        watching = take_watchers(s, id);  // nobody would wake them
+    }
+    tell(id, watching);
 }
 
 store::reservation* store::take_reservation(shard& s, const object_id& id, const wire::reserve& how, bool more,

@@ -55,6 +55,7 @@ public:
     template <class Free>
     void lose(node_number node, Free&& free) noexcept {
         lost_[node % most_nodes] = true;
+        if (broken(fault::keep_lost_holds)) return;
         for (auto& [thread, by] : by_thread_) {
             if (thread >> 16 == node) free_all(by, thread, free);
         }

@@ -18,6 +18,7 @@ struct call {
     std::string answer;     ///< empty until it has come
     bool answered = false;  ///< false after `exchange`: the node is gone, or did not answer in time
     bool gone = false;      ///< of these, which
+    bool sent = false;      ///< false: the node was gone by then, and knows nothing of it
 };
 
 class network {
@@ -26,6 +27,11 @@ public:
     /// Sends all of them and waits for all answers. Raises the node's clock to that of each answer, and counts as one
     /// round trip. May send a question again: the node that answers does so by its name (voter.hpp, V2).
     virtual void exchange(std::span<call> calls) = 0;
+    /// Sends all of them, and waits for nothing; forgets those that have begun before. They must stay where they are
+    /// until they are forgotten.
+    virtual void begin(std::span<call> calls) = 0;
+    /// Waits for all answers to those that have begun, as exchange does, and forgets them.
+    virtual void finish() = 0;
     /// Sends what asks for no answer. It arrives, once or more, unless a node is lost.
     virtual void post(node_number to, wire::kind kind, std::string body) = 0;
     /// Waits for a moment that grows with `turn`, because something is busy.

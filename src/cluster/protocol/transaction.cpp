@@ -19,6 +19,11 @@ constexpr unsigned most_looks_of_reader = 100 * most_looks;
 /// Of a block that does not wait for others: by then most commits are over.
 constexpr unsigned looks_without_patience = 2;
 
+/// Makes the body of a fetch.
+auto fetching(std::uint64_t at) {
+    return [at](std::vector<object_id>&& ids) { return wire::encode(wire::fetch{.at = at, .ids = std::move(ids)}); };
+}
+
 }  // namespace
 
 void transaction::end_snapshot() noexcept {
@@ -28,6 +33,7 @@ void transaction::end_snapshot() noexcept {
 
 bool transaction::begin(bool snapshot) {
     ++name_.sequence;
+    forget_ahead();
     end_snapshot();
     snapshot_ = snapshot;
     bound_to_ = nullptr;
@@ -100,8 +106,52 @@ std::vector<transaction::wanted> transaction::not_open(std::span<const object_id
     return wants;
 }
 
+void transaction::forget_ahead() {
+    if (ahead_.objects.empty()) return;
+    network_.begin({});
+    ahead_ = {};
+}
+
+outcome transaction::ask_ahead(std::span<const object_id> ids) {
+    if (hold() != nullptr) return open(ids);
+    if (const outcome o = open_what_was_asked_for(); o != outcome::good) return o;
+    for (const wanted& w : not_open(ids)) {
+        wire::object_view view;
+        site_.objects.look(w.id, view, looks_at());
+        if (view.where == wire::whereabouts::elsewhere) ahead_.objects.push_back(first_of(w, view));
+    }
+    if (ahead_.objects.empty()) return outcome::good;
+    std::ranges::sort(ahead_.objects, {}, &wanted::at);
+    make_questions(ahead_.objects, wire::kind::fetch, fetching(looks_at()), ahead_.calls, ahead_.asked);
+    network_.begin(ahead_.calls);
+    return outcome::good;
+}
+
+/// What is not where it was expected is not opened.
+outcome transaction::open_what_was_asked_for() {
+    if (ahead_.objects.empty()) return outcome::good;
+    network_.finish();
+    const ahead all = std::exchange(ahead_, {});
+    std::vector<wire::object_view> views;
+    const outcome asked = take_answers(all.calls, all.asked, views);
+    std::vector<wanted> again;
+    for (std::size_t i = 0; i < views.size(); ++i) {
+        if (find(all.objects[i].id) != nullptr) continue;
+        if (broken(fault::believe_early_answers)) views[i].valid_at = std::max(views[i].valid_at, time_);
+        if (const outcome o = take(all.objects[i], std::move(views[i]), again); o != outcome::good) return o;
+    }
+    return asked;
+}
+
 outcome transaction::open(std::span<const object_id> ids) {
     std::vector<wanted> wants = not_open(ids);
+    const bool some_come = std::ranges::any_of(wants, [this](const wanted& w) {
+        return std::ranges::find(ahead_.objects, w.id, &wanted::id) != ahead_.objects.end();
+    });
+    if (some_come) {
+        if (const outcome o = open_what_was_asked_for(); o != outcome::good) return o;
+        wants = not_open(ids);
+    }
     bool waits = false;
     const auto gives_way = [this](bool none_is_busy, unsigned turn) {
         return !none_is_busy && turn >= looks_without_patience && !(manners_.waits || snapshot_ || is_bound());
@@ -145,23 +195,13 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
                 if (const outcome o = take(w, std::move(view), again); o != outcome::good) return o;
                 continue;
             }
-            next.at = view.owner;
-            const node_number home = home_of(w.id, site_.nodes);
-            if (w.hops == 0 && home != site_.self && home != view.owner) {
-                next.owner = view.owner;
-                next.since = view.version;
-                next.guessed = looks_at() == wire::newest;
-                if (!site_.pointers.follows(w.id)) next.at = home;
-            }
+            next = first_of(w, view);
         }
         remote.push_back(next);
     }
     std::ranges::sort(remote, {}, &wanted::at);
-    const auto fetch = [this](std::vector<object_id>&& ids) {
-        return wire::encode(wire::fetch{.at = looks_at(), .ids = std::move(ids)});
-    };
     const outcome asked = hold != nullptr ? ask_to_reserve(remote, how, *hold, views)
-                                          : ask_nodes(remote, wire::kind::fetch, fetch, views);
+                                          : ask_nodes(remote, wire::kind::fetch, fetching(looks_at()), views);
     for (std::size_t i = 0; i < views.size(); ++i) {
         if (const outcome o = take(remote[i], std::move(views[i]), again); o != outcome::good) return o;
     }
@@ -169,29 +209,51 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     return asked;
 }
 
+transaction::wanted transaction::first_of(wanted w, const wire::object_view& view) const {
+    w.at = view.owner;
+    const node_number home = home_of(w.id, site_.nodes);
+    if (w.hops != 0 || home == site_.self || home == view.owner) return w;
+    w.owner = view.owner;
+    w.since = view.version;
+    w.guessed = looks_at() == wire::newest;
+    if (!site_.pointers.follows(w.id)) w.at = home;
+    return w;
+}
+
 template <class BodyOf>
-outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
-                               std::vector<wire::object_view>& views) {
-    calls_.clear();
-    std::vector<std::size_t> asked;  // by each call
+void transaction::make_questions(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
+                                 std::vector<call>& calls, std::vector<std::size_t>& asked) const {
+    calls.clear();
     for (std::size_t i = 0; i < objects.size();) {
         std::vector<object_id> ids;
         const node_number at = objects[i].at;
         const std::size_t most = std::min(i + site_.most_asked(), objects.size());
         for (; i < most && objects[i].at == at; ++i) ids.push_back(objects[i].id);
         asked.push_back(ids.size());
-        calls_.push_back({at, what, body_of(std::move(ids)), {}, false});
+        calls.push_back({at, what, body_of(std::move(ids)), {}, false});
     }
-    if (!calls_.empty()) network_.exchange(calls_);
+}
+
+outcome transaction::take_answers(std::span<const call> calls, std::span<const std::size_t> asked,
+                                  std::vector<wire::object_view>& views) {
     views.clear();
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
         wire::fetched found;
         // A node that answers something else is as good as gone.
-        if (!calls_[i].answered || !wire::decode(calls_[i].answer, found) || found.objects.size() != asked[i])
-            return lose_node(calls_[i].to);
+        if (!calls[i].answered || !wire::decode(calls[i].answer, found) || found.objects.size() != asked[i])
+            return lose_node(calls[i].to);
         std::ranges::move(found.objects, std::back_inserter(views));
     }
     return outcome::good;
+}
+
+template <class BodyOf>
+outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
+                               std::vector<wire::object_view>& views) {
+    std::vector<std::size_t> asked;  // by each call
+    make_questions(objects, what, body_of, calls_, asked);
+    if (!calls_.empty()) network_.exchange(calls_);
+    return take_answers(calls_, asked, views);
 }
 
 transaction::wanted transaction::next_of(wanted w, const wire::object_view& view) {
@@ -407,11 +469,13 @@ outcome transaction::take_locks(bool decisive) {
     }
     network_.exchange(calls_);
     outcome all = outcome::good;
+    bool gone = false;  // for all, not only late
     for (const call& c : calls_) {
         wire::answered answer;
         if (!c.answered || !wire::decode(c.answer, answer) || answer.version > site_.clock.now()) {
             all = lose_node(c.to);
-            if (one_message) all = outcome::uncertain;
+            gone = c.gone;
+            if (one_message && c.sent && !broken(fault::uncertain_for_lost)) all = outcome::uncertain;
         } else if (!answer.yes) {
             refused_by_ = c.to;
             obstacle_ = std::max(obstacle_, answer.why);
@@ -422,7 +486,8 @@ outcome transaction::take_locks(bool decisive) {
         }
     }
     if (all == outcome::uncertain) why_ = rollback_reason::uncertain;
-    if (all != outcome::good) abort();
+    if (all == outcome::uncertain && gone && !broken(fault::abort_in_doubt)) leave_in_doubt();
+    else if (all != outcome::good) abort();
     // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
     return all;
@@ -454,6 +519,12 @@ void transaction::commit() {
     }
     tell_homes();
     prepared_ = false;
+}
+
+/// Others may have seen that the node which has been asked to decide did so, before it went.
+void transaction::leave_in_doubt() {
+    prepared_ = false;
+    site_.votes.leave_in_doubt(name_, lost_);
 }
 
 void transaction::abort() {

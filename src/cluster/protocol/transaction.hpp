@@ -43,7 +43,8 @@ enum class outcome : std::uint8_t {
     conflict,   ///< another transaction was first: run again
     lost,       ///< a node that is needed is gone; `lost_node` says which. Nothing has happened
     too_large,  ///< for a message: the block can never commit. Nothing has happened
-    uncertain,  ///< the same as lost, after it was asked to commit: nobody here knows whether it did
+    uncertain,  ///< the same as lost, after it was asked to commit: nobody here knows whether it did. If it is
+                ///< gone, the objects of this node that are written stay in doubt
 };
 
 /// What a transaction knows of one object.
@@ -76,7 +77,10 @@ class transaction {
 public:
     transaction(site& here, network& net, std::uint16_t slot, other_reads* beside = nullptr) noexcept
         : site_{here}, network_{net}, beside_{beside}, name_{here.self, slot, 0} {}
-    ~transaction() { end_snapshot(); }
+    ~transaction() {
+        forget_ahead();
+        end_snapshot();
+    }
 
     /// Begins an attempt at what the clock says now. False: what else was read does not stand.
     [[nodiscard]] bool begin(bool snapshot = false);
@@ -102,6 +106,10 @@ public:
     /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here, in
     /// forward or in watch, begin must follow, or a rewind to what stands.
     [[nodiscard]] outcome open(std::span<const object_id> ids);
+    /// Asks for those that are elsewhere and not open, and does not wait: the first open of one of them does, and opens
+    /// all that are found where they are expected. What was asked for before, and has not been waited for, is opened
+    /// first. One that has objects reserved opens them at once.
+    [[nodiscard]] outcome ask_ahead(std::span<const object_id> ids);
     /// Moves `time()` to `to` or more if every read is still current: those that are not known to have been so then,
     /// or, if `anew`, all of them as of now.
     [[nodiscard]] outcome forward(std::uint64_t to, bool anew = false);
@@ -152,11 +160,20 @@ private:
     /// Those of them that are not open, each once, to be looked for here first. O(ids).
     [[nodiscard]] std::vector<wanted> not_open(std::span<const object_id> ids);
     outcome look_around(std::vector<wanted>& wants);
+    /// Where to look first for what is not here, as this node's directory has it.
+    [[nodiscard]] wanted first_of(wanted w, const wire::object_view& view) const;
+    outcome open_what_was_asked_for();
+    void forget_ahead();
     /// What the nodes say of objects, in their order, by one question to each node; `body_of` encodes it. Ends with the
     /// first node that does not answer. REQUIRES: ordered by node.
     template <class BodyOf>
     outcome ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
                       std::vector<wire::object_view>& views);
+    template <class BodyOf>
+    void make_questions(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of, std::vector<call>& calls,
+                        std::vector<std::size_t>& asked) const;
+    outcome take_answers(std::span<const call> calls, std::span<const std::size_t> asked,
+                         std::vector<wire::object_view>& views);
     /// The same, and has the objects reserved.
     outcome ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
                            std::vector<wire::object_view>& views);
@@ -212,6 +229,7 @@ private:
     void gather();
     void receive_what_moves();
     void tell_homes();
+    void leave_in_doubt();
 
     site& site_;
     network& network_;
@@ -240,6 +258,12 @@ private:
     };
     std::vector<part> parts_;
     std::vector<call> calls_;
+    struct ahead {
+        std::vector<wanted> objects;
+        std::vector<call> calls;
+        std::vector<std::size_t> asked;  // objects of each call
+    };
+    ahead ahead_;
     bool prepared_ = false;
     bool decided_ = false;  // by the answer to prepare
 };

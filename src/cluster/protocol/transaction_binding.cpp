@@ -54,6 +54,7 @@ outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
 }
 
 outcome transaction::bind(claims& hold) {
+    forget_ahead();  // nothing of it is reserved
     if (const outcome o = reserve_open(hold, true, false); o != outcome::good) return o;
     bound_to_ = &hold;
     return outcome::good;
@@ -81,6 +82,7 @@ outcome transaction::take_locks_in_turn(bool decisive) {
 }
 
 outcome transaction::prepare(bool decisive) {
+    forget_ahead();
     if (!is_bound()) return take_locks_in_turn(decisive);
     if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;
     // Commits that have read what it writes hold their locks, until they are decided; none comes after them.

@@ -1,6 +1,7 @@
 #include "cluster/simulation/mesh.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "wire/bytes.hpp"
 
@@ -33,7 +34,9 @@ private:
 };
 
 mesh::mesh(node_number nodes, moving how, std::uint64_t seed, const wire::conditions& network)
-    : network_{seed, network, [this](node_number to, const std::string& frame) { arrive(to, frame); }} {
+    : how_{how},
+      lives_(nodes, life::runs),
+      network_{seed, network, [this](node_number to, const std::string& frame) { arrive(to, frame); }} {
     for (node_number i = 0; i < nodes; ++i) {
         sites_.push_back(std::make_unique<site>(i, nodes, how));
         tellers_.push_back(std::make_unique<teller>(*this, i));
@@ -55,10 +58,45 @@ void mesh::send(node_number from, node_number to, wire::kind kind, std::uint64_t
     network_.send(from, to, wire::encode(h) + body, sure);
 }
 
+void mesh::end(node_number n, std::uint64_t notice) {
+    lives_[n] = life::ended;
+    for (node_number other = 0; other < lives_.size(); ++other) {
+        if (other != n) network_.after(1 + network_.below(notice), [this, other, n] { lose(other, n); });
+    }
+}
+
+bool mesh::start_again(node_number n) {
+    if (!broken(fault::let_back_in)) return false;
+    lives_[n] = life::again;
+    const auto nodes = static_cast<node_number>(sites_.size());
+    former_.push_back(std::exchange(sites_[n], std::make_unique<site>(n, nodes, how_)));
+    sites_[n]->objects.tell(*tellers_[n]);
+    return true;
+}
+
+void mesh::lose(node_number at, node_number gone) {
+    if (lives_[at] == life::ended) return;
+    this->at(at).lose(gone);
+    for (caller* const c : callers_) {
+        if (c->home() == at) c->give_up_on(gone);
+    }
+    heard_of_end(at, gone);
+}
+
+bool mesh::hears(node_number to, node_number from) {
+    if (lives_[to] == life::ended) return false;
+    return to == from || lives_[from] == life::again || !at(to).objects.is_lost(from);
+}
+
+bool mesh::knows_gone(node_number at, node_number other) {
+    return lives_[other] != life::again && this->at(at).objects.is_lost(other);
+}
+
 void mesh::take(node_number to, const std::string& frame) {
     wire::header h;
     const std::string_view all{frame};
     if (!wire::decode(all.substr(0, wire::header::size), h)) return go_wrong("a header cannot be read");
+    if (!hears(to, h.from)) return;
     const std::string_view body = all.substr(wire::header::size);
     if (!at(to).hear(h)) go_wrong("a clock has jumped");
     if (is_answer(h.kind)) return callers_[(h.call >> bits_of_call) - 1]->answer(h.call, body);
@@ -76,36 +114,74 @@ caller::caller(mesh& in, node_number at) : mesh_{in}, home_{at}, number_{static_
     in.callers_.push_back(this);
 }
 
-void caller::exchange(std::span<call> calls) {
-    for (call& c : calls) c.answered = false;
-    if (calls.empty()) return;
-    waiting_ = calls;
-    first_call_ = (std::uint64_t{number_ + 1} << bits_of_call) | next_call_;
-    next_call_ += calls.size();
-    ask(first_call_);
-    while (!all_answered()) suspend();
-    waiting_ = {};
+bool caller::round::complete() const noexcept {
+    return std::ranges::all_of(calls, [](const call& c) { return c.answered || c.gone; });
 }
+
+void caller::start(round& r, std::span<call> calls) {
+    for (call& c : calls) {
+        c.answered = false;
+        c.gone = mesh_.knows_gone(home_, c.to);
+        c.sent = !c.gone;
+    }
+    r.calls = calls;
+    r.first = (std::uint64_t{number_ + 1} << bits_of_call) | next_call_;
+    next_call_ += calls.size();
+    ask(r.first);
+}
+
+void caller::await(round& r) {
+    struct at_end {  // also where the caller's node ends, and its stack is unwound
+        caller& of;
+        round& r;
+        ~at_end() {
+            of.awaited_ = nullptr;
+            r.calls = {};
+        }
+    } const forgets_them{*this, r};
+    awaited_ = &r;
+    while (!r.complete()) suspend();
+}
+
+void caller::exchange(std::span<call> calls) {
+    if (calls.empty()) return;
+    start(now_, calls);
+    await(now_);
+}
+
+void caller::begin(std::span<call> calls) { start(ahead_, calls); }
+
+void caller::finish() { await(ahead_); }
 
 void caller::post(node_number to, wire::kind kind, std::string body) { mesh_.send(home_, to, kind, 0, body, true); }
 
 void caller::answer(std::uint64_t number, std::string_view body) {
-    const std::uint64_t i = number - first_call_;
-    if (waiting_.empty() || i >= waiting_.size() || waiting_[i].answered) return;
-    waiting_[i].answer = body;
-    waiting_[i].answered = true;
-    if (all_answered()) resume();
+    for (round& r : rounds_) {
+        const std::uint64_t i = number - r.first;
+        if (i >= r.calls.size() || r.calls[i].answered || r.calls[i].gone) continue;
+        r.calls[i].answer = body;
+        r.calls[i].answered = true;
+        if (awaited_ == &r && r.complete()) return resume();
+    }
 }
 
-bool caller::all_answered() const noexcept { return std::ranges::all_of(waiting_, &call::answered); }
+void caller::give_up_on(node_number gone) {
+    const bool waits = awaited_ != nullptr && !awaited_->complete();
+    for (round& r : rounds_) {
+        for (call& c : r.calls) c.gone = c.gone || (c.to == gone && !c.answered);
+    }
+    if (waits && awaited_->complete()) resume();
+}
 
 void caller::ask(std::uint64_t first) {
-    if (waiting_.empty() || first != first_call_ || all_answered()) return;
-    for (std::size_t i = 0; i < waiting_.size(); ++i) {
-        const call& c = waiting_[i];
-        if (!c.answered) mesh_.send(home_, c.to, c.kind, first + i, c.body, false);
+    for (round& r : rounds_) {
+        if (r.first != first || r.complete()) continue;
+        for (std::size_t i = 0; i < r.calls.size(); ++i) {
+            const call& c = r.calls[i];
+            if (!c.answered && !c.gone) mesh_.send(home_, c.to, c.kind, first + i, c.body, false);
+        }
+        if (patience() != 0) mesh_.network().after(patience(), [this, first] { ask(first); });
     }
-    if (patience() != 0) mesh_.network().after(patience(), [this, first] { ask(first); });
 }
 
 }  // namespace tutti::cluster::simulation

@@ -2,6 +2,7 @@
 // of a node) is a `caller`, on whatever stack its maker gives it; the maker also says what an arrival costs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,6 +32,14 @@ public:
     void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
               bool sure);
 
+    /// The node has ended, with all that it knew. What it has sent may arrive until the other ones notice, each by
+    /// itself within `notice`; from then on nothing of it does.
+    void end(node_number n, std::uint64_t notice);
+    /// It is started again, and knows nothing. False: the others, who have had a node of that number, do not let it in
+    /// (wire/sockets_joining.cpp), and it gives up. REQUIRES: it has ended, and all others have noticed.
+    [[nodiscard]] bool start_again(node_number n);
+    [[nodiscard]] bool has_ended(node_number n) const noexcept { return lives_[n] != life::runs; }
+
     /// Times that a directory forgot what its object's home had to be told of.
     [[nodiscard]] std::size_t told_homes() const noexcept { return told_homes_; }
 
@@ -43,12 +52,24 @@ protected:
     virtual void heard_of_change(node_number at, const object_id& id) = 0;
     /// What no run may show.
     virtual void go_wrong(const char* what) = 0;
+    /// That node takes the other one for gone, and so do its callers by now.
+    virtual void heard_of_end(node_number at, node_number gone) { static_cast<void>(at), static_cast<void>(gone); }
 
 private:
     friend class caller;
     class teller;
 
-    std::vector<std::unique_ptr<site>> sites_;
+    enum class life : std::uint8_t { runs, ended, again };
+
+    void lose(node_number at, node_number gone);
+    /// Whether what one has sent to the other arrives.
+    [[nodiscard]] bool hears(node_number to, node_number from);
+    /// Whether that node knows that there is nobody to ask.
+    [[nodiscard]] bool knows_gone(node_number at, node_number other);
+
+    const moving how_;
+    std::vector<std::unique_ptr<site>> sites_, former_;
+    std::vector<life> lives_;
     std::vector<std::unique_ptr<teller>> tellers_;
     std::size_t told_homes_ = 0;
     std::vector<caller*> callers_;  // by number
@@ -64,6 +85,8 @@ public:
 
     /// REQUIRES: on the stack that suspend() leaves.
     void exchange(std::span<call> calls) override;
+    void begin(std::span<call> calls) override;
+    void finish() override;
     void post(node_number to, wire::kind kind, std::string body) override;
 
     [[nodiscard]] node_number home() const noexcept { return home_; }
@@ -81,15 +104,26 @@ protected:
 private:
     friend class mesh;
 
+    /// Calls that are waited for together.
+    struct round {
+        std::span<call> calls;
+        std::uint64_t first = 0;
+        /// Or the node is given up.
+        [[nodiscard]] bool complete() const noexcept;
+    };
+
     void answer(std::uint64_t number, std::string_view body);
-    [[nodiscard]] bool all_answered() const noexcept;
+    void give_up_on(node_number gone);
+    void start(round& r, std::span<call> calls);
+    void await(round& r);
     /// Sends what has no answer, and again after a while.
     void ask(std::uint64_t first);
 
     const node_number home_;
     const unsigned number_;
-    std::span<call> waiting_;
-    std::uint64_t first_call_ = 0;
+    std::array<round, 2> rounds_;
+    round &now_ = rounds_[0], &ahead_ = rounds_[1];
+    const round* awaited_ = nullptr;
     std::uint64_t next_call_ = 1;
 };
 

@@ -1,0 +1,114 @@
+// A node in a process of its own, whose threads write into two objects at a time, and tell on standard output of each
+// transaction before it begins and once they know how it has ended:
+//
+//   try <thread> <number> <object> <object>
+//   did | lost | unknown <thread> <number>
+//
+// It does what its standard input says: "fill" makes the objects, "work" starts the threads, "rest" ends them. "look"
+// says of each object "has <object> <the last transaction of each thread>", or "gone <object>" where a node is gone.
+// Each is answered with "done" at the end.
+//
+// Arguments: its number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/ledger.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using cluster::node;
+using cluster::ref;
+
+/// In one piece, whatever other threads say.
+void say(const std::string& text) {
+    const std::string line = text + "\n";
+    if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
+}
+
+ref<ledger_page> page(node& here, std::uint64_t number) { return {here, cluster::object_id{79, number}}; }
+
+void fill(node& here) {
+    atomically([&](tx& t) {
+        for (unsigned i = 0; i < ledger_objects; ++i) page(here, i).publish(t, {});
+    });
+}
+
+void work(node& here, unsigned thread, const std::stop_token& over) {
+    std::uint64_t dice = 88172645463325252u + thread;
+    const auto below = [&dice](std::uint64_t n) {  // xorshift (Marsaglia)
+        dice ^= dice << 13, dice ^= dice >> 7, dice ^= dice << 17;
+        return dice % n;
+    };
+    for (std::uint32_t number = 1; !over.stop_requested(); ++number) {
+        const std::uint64_t one = below(ledger_objects), other = (one + 1 + below(ledger_objects - 1)) % ledger_objects;
+        const std::string name = std::to_string(thread) + " " + std::to_string(number);
+        say("try " + name + " " + std::to_string(one) + " " + std::to_string(other));
+        const char* fate = "did ";
+        try {
+            atomically([&](tx& t) {
+                page(here, one).write(t).last[thread] = number;
+                page(here, other).write(t).last[thread] = number;
+            });
+        } catch (const cluster::outcome_unknown&) {
+            fate = "unknown ";
+        } catch (const cluster::node_lost&) {
+            fate = "lost ";
+        }
+        say(fate + name);
+    }
+}
+
+void look(node& here) {
+    for (unsigned i = 0; i < ledger_objects; ++i) {
+        std::string text = "gone " + std::to_string(i);
+        try {
+            const ledger_page found = atomically([&](tx& t) { return page(here, i).read(t); });
+            text = "has " + std::to_string(i);
+            for (const std::uint32_t last : found.last) text += " " + std::to_string(last);
+        } catch (const cluster::node_lost&) {}
+        say(text);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 5) return 2;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is aborted leaves nothing behind
+    try {
+        cluster::node_options how;
+        how.self = static_cast<unsigned>(std::stoul(argv[1]));
+        how.patience = std::chrono::milliseconds{std::stol(argv[2])};
+        if (std::string_view{argv[3]} == "move") how.placement = cluster::placement::writer;
+        how.addresses.assign(argv + 4, argv + argc);
+        node here{how};
+        say("ready");
+        std::vector<std::jthread> threads;
+        for (std::string line; std::getline(std::cin, line);) {
+            if (line == "fill") fill(here);
+            for (unsigned i = 0; line == "work" && i < ledger_threads_of_node; ++i) {
+                threads.emplace_back([&here, thread = how.self * ledger_threads_of_node +
+                                                      i](const std::stop_token& over) { work(here, thread, over); });
+            }
+            if (line == "rest") threads.clear();
+            if (line == "look") look(here);
+            say("done");
+        }
+        return 0;
+    } catch (const std::exception& e) {
+        std::cerr << e.what() << std::endl;
+        return 1;
+    }
+}

@@ -1,0 +1,183 @@
+// Small programs in all orders of what happens on their nodes; and broken protocols, each of which some order of such a
+// program must show, wherever the search begins.
+#include <algorithm>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "cluster/fault.hpp"
+#include "cluster/small_world.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+using namespace tutti::cluster::testing;
+
+/// Two nodes, a client on each.
+small_program of_two(const char* name, small_transaction here, small_transaction there) {
+    small_program p;
+    p.name = name;
+    p.clients = {{0, {std::move(here)}}, {1, {std::move(there)}}};
+    return p;
+}
+small_program staying(small_program p) {
+    p.how = moving::never;
+    return p;
+}
+small_program finely(small_program p) {
+    p.fine = true;
+    return p;
+}
+small_program waiting(small_program p, unsigned pauses = 1) {
+    p.pauses = pauses;
+    return p;
+}
+small_program doubled(small_program p) {
+    p.twice = true;
+    return p;
+}
+/// Three nodes, and objects 0 and 1 on the first two.
+small_program of_three(const char* name, small_transaction one, small_transaction two, small_transaction three) {
+    small_program p;
+    p.name = name;
+    p.nodes = 3;
+    p.clients = {{0, {std::move(one)}}, {1, {std::move(two)}}, {2, {std::move(three)}}};
+    return p;
+}
+
+/// A second attempt for those that lose.
+small_program again(small_program p, unsigned attempts = 2) {
+    p.attempts = attempts;
+    return p;
+}
+
+const std::vector<small_program>& programs() {
+    using enum form;
+    const opening read_0{{0}}, read_1{{1}}, read_2{{2}}, read_both{{0, 1}}, write_0{{0}, true}, write_1{{1}, true},
+        write_2{{2}, true}, write_both{{0, 1}, true}, write_others{{1, 2}, true};
+    static const std::vector<small_program> all{
+        again(of_two("write_both", {{write_both}}, {{write_both}})),
+        finely(of_two("write_both_in_turn", {{write_0, write_1}}, {{write_1, write_0}})),
+        of_two("write_beside_variables", {{write_both}, flat, true}, {{write_both}, flat, true}),
+        staying(again(of_two("write_what_stays", {{write_0, write_1}}, {{write_1, write_0}}))),
+        finely(of_two("read_skew", {{write_both}}, {{read_1, read_0}})),
+        finely(of_two("write_skew", {{read_1, write_0}}, {{read_0, write_1}})),
+        of_two("closed", {{read_0, read_1, write_2}, closed}, {{write_others}}),
+        of_two("checkpoint", {{read_0, read_1, write_2}, checkpoint}, {{write_others}}),
+        waiting(of_two("open", {{write_1, write_0}, open}, {{write_1, write_0}, open})),
+        of_two("snapshot", {{write_both}}, {{read_both, read_0}, snapshot}),
+        waiting(again(of_two("snapshot_in_turn", {{write_both}}, {{read_1, read_0}, snapshot}))),
+        waiting(of_two("irrevocable", {{write_1}, irrevocable}, {{write_1}})),
+        waiting(of_two("two_irrevocable", {{write_0}, irrevocable}, {{write_1}, irrevocable})),
+        waiting(of_two("irrevocable_late", {{read_1, write_0}, late}, {{write_both}})),
+        again(of_two("sleeper", {{read_1}, sleeper}, {{write_1}}), 3),
+        doubled(of_two("prepares_twice", {{write_1}}, {{write_1}})),
+        of_three("three_writers", {{write_0}}, {{write_0}}, {{write_0}}),
+        of_three("three_readers", {{write_0}}, {{read_0, write_1}}, {{read_1, read_0}}),
+    };
+    return all;
+}
+
+const small_program& program_of(std::string_view name) {
+    for (const small_program& p : programs()) {
+        if (p.name == name) return p;
+    }
+    throw std::invalid_argument{std::string{name}};
+}
+
+/// What became of all orders of a program.
+struct sum {
+    std::size_t all_committed = 0, some_did_not = 0, rewinds = 0;
+};
+
+/// Adds up what its worlds say.
+class counted final : public run {
+public:
+    counted(const small_program& p, sum& in) : program_{p}, world_{p}, sum_{in} {}
+    agenda& events() noexcept override { return world_.events(); }
+    std::string verdict() override {
+        std::size_t transactions = 0;
+        for (const small_client& c : program_.clients) transactions += c.transactions.size();
+        ++(world_.committed() == transactions ? sum_.all_committed : sum_.some_did_not);
+        sum_.rewinds += world_.rewinds();
+        return world_.verdict();
+    }
+
+private:
+    const small_program& program_;
+    small_world world_;
+    sum& sum_;
+};
+
+std::string text_of(const exploration& e) {
+    std::string text = e.wrong;
+    for (const std::string& what : e.order) text += "\n  " + what;
+    return text;
+}
+
+class cluster_small : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(cluster_small, is_right_in_every_order) {
+    const small_program& p = program_of(GetParam());
+    sum all;
+    const exploration e = explore({}, [&] { return std::make_unique<counted>(p, all); });
+    EXPECT_EQ(e.wrong, "") << text_of(e);
+    EXPECT_TRUE(e.complete);
+    EXPECT_GT(all.all_committed, 0u);
+    const bool has_blocks = std::ranges::any_of(p.clients, [](const small_client& c) {
+        const form how = c.transactions.front().how;
+        return how == form::closed || how == form::checkpoint;
+    });
+    EXPECT_EQ(all.rewinds > 0, has_blocks);
+    std::printf("%s: %llu orders, %llu abandoned, %zu events at most; not everybody committed in %zu, rewinds %zu\n",
+                p.name, static_cast<unsigned long long>(e.orders), static_cast<unsigned long long>(e.abandoned),
+                e.longest, all.some_did_not, all.rewinds);
+}
+
+std::vector<std::string> names() {
+    std::vector<std::string> all;
+    for (const small_program& p : programs()) all.emplace_back(p.name);
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_small, ::testing::ValuesIn(names()), [](const auto& p) { return p.param; });
+
+#if defined(TUTTI_CLUSTER_FAULTS)
+
+struct broken_program {
+    fault what;
+    const char* step;
+    const char* program;
+};
+
+class cluster_small_fault : public ::testing::TestWithParam<broken_program> {};
+
+TEST_P(cluster_small_fault, is_found_in_some_order) {
+    const small_program& p = program_of(GetParam().program);
+    injected_fault = GetParam().what;
+    const exploration e = explore({}, [&] { return std::make_unique<small_world>(p); });
+    injected_fault = fault::none;
+    ASSERT_NE(e.wrong, "") << "no order of " << e.orders << " shows it";
+    ASSERT_NE(e.wrong, no_end);
+    std::printf("order %llu: %s\n", static_cast<unsigned long long>(e.orders), text_of(e).c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, cluster_small_fault,
+    ::testing::Values(broken_program{fault::no_forwarding, "no_forwarding", "read_skew"},
+                      broken_program{fault::no_forwarding, "no_forwarding", "write_both"},
+                      broken_program{fault::no_forwarding, "no_forwarding", "closed"},
+                      broken_program{fault::clock_by_store, "clock_by_store", "prepares_twice"},
+                      broken_program{fault::early_release, "early_release", "write_both"},
+                      broken_program{fault::early_release, "early_release", "snapshot"},
+                      broken_program{fault::early_release, "early_release", "irrevocable_late"},
+                      broken_program{fault::stale_copy, "stale_copy", "checkpoint"},
+                      broken_program{fault::stale_copy, "stale_copy", "three_writers"},
+                      broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
+                      broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
+                      broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"}),
+    [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
+
+#endif
+
+}  // namespace

@@ -1,0 +1,355 @@
+#include "cluster/small_world.hpp"
+
+#include <algorithm>
+
+#include "cluster/protocol/claims.hpp"
+#include "cluster/recording.hpp"
+#include "cluster/world.hpp"
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster::testing {
+namespace {
+
+constexpr unsigned most_rewinds = 2;  // of an attempt
+constexpr unsigned setter_up = ~0u;   // who has written what there is at first
+constexpr std::size_t stack = std::size_t{64} * 1024;
+
+/// Object n of a program is at home on node n.
+std::vector<object_id> objects_of(const small_program& p) {
+    std::vector<object_id> all;
+    object_id next{7, 0};
+    for (unsigned n = 0; n < p.objects; ++n, ++next.low) {
+        while (home_of(next, p.nodes) != n % p.nodes) ++next.low;
+        all.push_back(next);
+    }
+    return all;
+}
+
+const char* name_of(wire::kind k) {
+    switch (k) {
+        case wire::kind::fetch: return "fetch";
+        case wire::kind::validate: return "validate";
+        case wire::kind::watch: return "watch";
+        case wire::kind::changed: return "changed";
+        case wire::kind::prepare: return "prepare";
+        case wire::kind::decide: return "decide";
+        case wire::kind::place: return "place";
+        case wire::kind::claim: return "claim";
+        case wire::kind::release: return "release";
+        case wire::kind::reserve: return "reserve";
+        default: return is_answer(k) ? "answer" : "message";
+    }
+}
+
+/// What a client waits for takes too long.
+struct gives_up {};
+
+}  // namespace
+
+class small_world::client final : public simulation::caller {
+public:
+    client(small_world& w, const small_client& program, std::uint16_t slot)
+        : caller{w, program.at},
+          world_{w},
+          site_{w.at(program.at)},
+          transactions_{program.transactions},
+          work_{site_, *this, slot},
+          inner_{site_, *this, static_cast<std::uint16_t>(slot + 100)},
+          record_{work_, w.history_},
+          inner_record_{inner_, w.history_},
+          claims_{site_, *this, slot},
+          fiber_{stack} {
+        fiber_.prepare(&start, this);
+    }
+
+    void resume() override { world_.resume(*this); }
+    void pause(unsigned) override {
+        if (pauses_++ == world_.program_.pauses) throw gives_up{};
+        let_others();
+    }
+    interleaving::fiber& stack_of() noexcept { return fiber_; }
+    [[nodiscard]] bool done() const noexcept { return done_; }
+    [[nodiscard]] bool asleep() const noexcept { return asleep_; }
+    [[nodiscard]] bool has_name() const noexcept { return has_name_; }
+    [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.sites()); }
+    void ring(const object_id& id) {
+        if (!watches_ || work_.find(id) == nullptr) return;
+        rung_ = true;
+        if (asleep_) world_.resume(*this);
+    }
+
+private:
+    static void start(void* self) {
+        client& c = *static_cast<client*>(self);
+        c.live();
+        c.done_ = true;
+        interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
+    }
+    void suspend() override { interleaving::fiber::change(fiber_, world_.main_); }
+    /// Where others may come between, if the program is fine.
+    void between() {
+        if (world_.program_.fine) let_others();
+    }
+    void let_others() {
+        world_.later(home(), "client " + std::to_string(number()) + " goes on", [this] { world_.resume(*this); });
+        suspend();
+    }
+
+    void live() {
+        for (const small_transaction& t : transactions_) {
+            claims_.begin_execution();
+            try {
+                bool done = false;
+                for (unsigned i = 0; i < world_.program_.attempts && !done; ++i) {
+                    done = attempt_once(t);
+                    has_name_ = false;
+                    claims_.release();
+                    between();
+                }
+                if (done) ++world_.committed_;
+            } catch (const gives_up&) {
+                if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
+                work_.end_snapshot();
+                has_name_ = false;
+                claims_.release();
+            }
+        }
+    }
+
+    bool attempt_once(const small_transaction& t) {
+        if (t.how == form::open && !run_inner(t.openings.front())) return false;
+        const bool good = run_once(t);
+        // The undo of a block that has committed by itself must not fail.
+        while (t.how == form::open && !good && !run_inner_once(t.openings.front())) pause(0);
+        return good;
+    }
+
+    bool run_inner(const opening& a) {
+        const wire::claim_item name{{1, 0}, false};
+        if (claims_.take({&name, 1}, claims_.name()) != outcome::good) return false;
+        if (world_.holders_of_name() != 0) world_.go_wrong(two_have_a_name);
+        has_name_ = true;
+        return run_inner_once(a);
+    }
+    /// Of a client of its own, as far as the history goes: it does not come before or after the block around it.
+    bool run_inner_once(const opening& a) {
+        between();
+        inner_record_.begin(number() + 100);
+        static_cast<void>(inner_.begin());
+        inner_.behave({.waits = false});
+        if (open(inner_, inner_record_, a) != outcome::good) return false;
+        return commit(inner_, inner_record_, true);
+    }
+
+    bool run_once(const small_transaction& t) {
+        record_.begin(number());
+        static_cast<void>(work_.begin(t.how == form::snapshot));
+        if (t.how != form::snapshot) work_.behave({.waits = false});
+        const bool good = run_openings(t);
+        work_.end_snapshot();
+        if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy)
+            world_.go_wrong(reader_starts_over);
+        if (!good) return fail();
+        if (t.how == form::sleeper && !world_.is_changed(work_)) {
+            sleep();
+            return false;
+        }
+        if (!record_.writes()) {
+            record_.entry_in_history().committed = true;
+            return true;
+        }
+        return commit(work_, record_, !t.variables_beside) || fail();
+    }
+    bool fail() {
+        if (work_.is_bound()) world_.go_wrong(bound_starts_over);
+        return false;
+    }
+
+    bool run_openings(const small_transaction& t) {
+        const auto last = static_cast<unsigned>(t.openings.size()) - 1;
+        const unsigned first = t.how == form::open ? 1 : 0;
+        unsigned rewinds = 0;
+        for (unsigned i = first; i <= last;) {
+            if (i != first) between();
+            const bool has_block = (t.how == form::checkpoint && i > 0) || (t.how == form::closed && i == 1);
+            if (has_block && record_.may_begin_block(i)) record_.open_block(i, last, t.how == form::checkpoint);
+            if (i == (t.how == form::late ? 1u : 0u) && (t.how == form::late || t.how == form::irrevocable)) {
+                if (!become_irrevocable()) return false;
+            }
+            outcome o = open(work_, record_, t.openings[i]);
+            if (o == outcome::good) o = record_.end_blocks(i, site_.clock.now());
+            if (o == outcome::good) {
+                ++i;
+                continue;
+            }
+            if (o != outcome::conflict || rewinds++ == most_rewinds) return false;
+            const std::optional<unsigned> to = record_.go_back();
+            if (!to) return false;
+            ++world_.rewinds_;
+            i = *to;
+        }
+        return true;
+    }
+    bool become_irrevocable() {
+        if (claims_.take_token(claims_.name()) != outcome::good || work_.bind(claims_) != outcome::good) return false;
+        if (world_.irrevocable_ != nullptr) world_.go_wrong(two_are_irrevocable);
+        world_.irrevocable_ = this;
+        return true;
+    }
+
+    outcome open(transaction& by, recording& as, const opening& a) {
+        std::vector<object_id> ids;
+        for (const unsigned n : a.objects) ids.push_back(world_.objects_[n]);
+        outcome o = by.open(ids);
+        while (o == outcome::conflict && by.is_bound() && by.why() == rollback_reason::busy) {
+            pause(0);
+            o = by.open(ids);
+        }
+        if (o != outcome::good) return o;
+        for (const object_id& id : ids) {
+            as.saw(id);
+            if (a.writes) as.plan_write(id);
+        }
+        return o;
+    }
+    bool commit(transaction& of, recording& as, bool decisive) {
+        between();
+        as.write_as_planned();
+        if (of.prepare(decisive) != outcome::good) return false;
+        if (!of.decided()) between();
+        of.commit();
+        as.committed(of.version());
+        if (world_.irrevocable_ == this) world_.irrevocable_ = nullptr;
+        return true;
+    }
+    void sleep() {
+        watches_ = true;
+        rung_ = false;
+        const bool current = work_.watch() == outcome::good;
+        asleep_ = true;
+        while (current && !rung_) suspend();
+        watches_ = asleep_ = false;
+    }
+
+    small_world& world_;
+    site& site_;
+    const std::vector<small_transaction>& transactions_;
+    transaction work_, inner_;
+    recording record_, inner_record_;
+    claims claims_;
+    interleaving::fiber fiber_;
+    unsigned pauses_ = 0;
+    bool done_ = false, has_name_ = false;
+    bool watches_ = false, rung_ = false, asleep_ = false;
+};
+
+small_world::small_world(const small_program& p)
+    : mesh{p.nodes, p.how, 1, {.shortest = 1, .longest = 1, .in_order = false}}, program_{p}, objects_{objects_of(p)} {
+    fill();
+    for (std::size_t i = 0; i < program_.clients.size(); ++i)
+        clients_.push_back(std::make_unique<client>(*this, program_.clients[i], static_cast<std::uint16_t>(i)));
+    for (const auto& c : clients_)
+        later(c->home(), "client " + std::to_string(c->number()) + " begins", [this, &c] { resume(*c); });
+}
+
+small_world::~small_world() = default;
+
+/// Every object has a value, at its home.
+void small_world::fill() {
+    const writer_tag tag = history_.begin(setter_up);
+    attempt& a = history_.of(tag);
+    a.committed = true;
+    a.version = 1;
+    a.writes = objects_;
+    for (const object_id& id : objects_) {
+        a.reads.push_back({.id = id});
+        store& home = at(home_of(id, program_.nodes)).objects;
+        const transaction_name by{.node = home_of(id, program_.nodes), .slot = 99, .sequence = 1};
+        if (home.lock_to_write(id, 0, by) != wire::obstacle::none) go_wrong("a new object is locked");
+        home.settle(id, wire::action::put, bytes_of(tag), 1, by);
+    }
+}
+
+void small_world::later(node_number at, std::string name, std::function<void()> what) {
+    agenda_.add(at, std::move(name), [this, what = std::move(what)] {
+        what();
+        // Whatever has been sent may arrive from now on.
+        while (network().step()) continue;
+    });
+}
+
+void small_world::arrive(node_number to, const std::string& frame) {
+    wire::header h;
+    if (!wire::decode(std::string_view{frame}.substr(0, wire::header::size), h)) return go_wrong("no header");
+    const std::string name = std::string{name_of(h.kind)} + " " + std::to_string(h.from) + " to " + std::to_string(to);
+    const bool asks_for_locks = h.kind == wire::kind::prepare || h.kind == wire::kind::claim;
+    for (unsigned i = program_.twice && asks_for_locks ? 2 : 1; i != 0; --i)
+        later(to, name, [this, to, frame] { take(to, frame); });
+}
+
+void small_world::resume(client& c) { interleaving::fiber::change(main_, c.stack_of()); }
+
+void small_world::heard_of_change(node_number at, const object_id& id) {
+    for (const auto& c : clients_) {
+        if (c->home() == at) c->ring(id);
+    }
+}
+
+std::size_t small_world::holders_of_name() const {
+    return static_cast<std::size_t>(std::ranges::count_if(clients_, [](const auto& c) { return c->has_name(); }));
+}
+
+bool small_world::is_changed(const transaction& work) const {
+    return std::ranges::none_of(work.entries(), [](const auto& e) { return tag_of(e->bytes) == 1; });
+}
+
+std::string small_world::verdict() {
+    if (!wrong_.empty()) return wrong_;
+    for (const auto& c : clients_) {
+        if (c->done()) continue;
+        if (!c->asleep()) return "a client waits for ever";
+        if (!c->may_sleep()) return sleeps_on;
+    }
+    if (std::string wrong = history_.judge(); !wrong.empty()) return wrong;
+    for (const auto& s : sites()) {
+        if (s->locks.held() != 0) return name_is_left;
+        if (s->reserved.held() != 0) return object_is_left;
+    }
+    for (const object_id& id : objects_) {
+        if (std::string wrong = wrong_with(id); !wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+/// One node has the object, in its last version, locked by nobody, and whoever looks for it finds it there.
+std::string small_world::wrong_with(const object_id& id) {
+    std::uint64_t version = 0;
+    for (const attempt& a : history_.attempts()) {
+        if (a.committed && std::ranges::find(a.writes, id) != a.writes.end()) version = std::max(version, a.version);
+    }
+    std::vector<node_number> owners;
+    for (const auto& s : sites()) {
+        wire::object_view view;
+        s->objects.look(id, view);
+        if (view.where == wire::whereabouts::elsewhere) continue;
+        if (view.where != wire::whereabouts::here) return "an object is locked for nobody who runs";
+        if (view.version != version) return "a node has an old version of an object";
+        owners.push_back(s->self);
+    }
+    if (owners.size() != 1) return "an object is on several nodes, or on none";
+    for (const auto& s : sites()) {
+        if (!leads_to(id, s->self, owners.front())) return "an object cannot be found";
+    }
+    return {};
+}
+
+/// By pointers, and by way of the home.
+bool small_world::leads_to(const object_id& id, node_number from, node_number owner) {
+    for (unsigned hops = 0; hops <= program_.nodes; ++hops) {
+        if (from == owner) return true;
+        from = at(from).objects.owner_of(id);
+    }
+    return false;
+}
+
+}  // namespace tutti::cluster::testing

@@ -1,0 +1,99 @@
+// A cluster in which whoever runs it chooses what happens next (orders.hpp): a message arrives, or a client goes on.
+// Messages may overtake each other. What a node does with one message is one step, and so is what a client does until
+// it asks others, or, in a `fine` program, opens the next object.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/history.hpp"
+#include "cluster/orders.hpp"
+#include "cluster/simulation/mesh.hpp"
+#include "interleaving/fiber.hpp"
+
+namespace tutti::cluster::testing {
+
+/// Objects that a transaction opens in one trip, and whether it overwrites them.
+struct opening {
+    std::vector<unsigned> objects;
+    bool writes = false;
+};
+
+enum class form : std::uint8_t {
+    flat,
+    closed,       ///< all that follows the first opening is a block inside it
+    checkpoint,   ///< so is what follows each
+    open,         ///< its first opening is a block that commits by itself, under an abstract lock, and has an undo
+    snapshot,     ///< it has promised to write nothing
+    irrevocable,  ///< from the begin on
+    late,         ///< from the second opening on
+    sleeper,      ///< it waits until somebody has changed what it reads
+};
+
+struct small_transaction {
+    std::vector<opening> openings;
+    form how = form::flat;
+    bool variables_beside = false;  ///< something else is decided, so no one message does
+};
+
+struct small_client {
+    node_number at = 0;
+    std::vector<small_transaction> transactions;
+};
+
+struct small_program {
+    const char* name = "";
+    node_number nodes = 2;
+    unsigned objects = 3;  ///< object n has its home on node n, or, from `nodes` on, on the next one
+    moving how = moving::to_writer;
+    std::vector<small_client> clients;
+    unsigned attempts = 1;  ///< of a transaction, until its client goes on
+    unsigned pauses = 0;    ///< of a client; then it gives up, as if whatever it waits for took too long
+    bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
+    bool twice = false;     ///< whatever asks for locks arrives twice
+};
+
+class small_world final : public run, private simulation::mesh {
+public:
+    explicit small_world(const small_program& p);
+    ~small_world() override;
+
+    [[nodiscard]] agenda& events() noexcept override { return agenda_; }
+    [[nodiscard]] std::string verdict() override;
+
+    [[nodiscard]] const history& past() const noexcept { return history_; }
+    /// Transactions of the program that have committed.
+    [[nodiscard]] unsigned committed() const noexcept { return committed_; }
+    [[nodiscard]] unsigned rewinds() const noexcept { return rewinds_; }
+
+private:
+    class client;
+
+    void arrive(node_number to, const std::string& frame) override;
+    void heard_of_change(node_number at, const object_id& id) override;
+    void go_wrong(const char* what) override {
+        if (wrong_.empty()) wrong_ = what;
+    }
+    /// What that node does then is one event.
+    void later(node_number at, std::string name, std::function<void()> what);
+    void resume(client& c);
+    void fill();
+    [[nodiscard]] std::size_t holders_of_name() const;
+    /// Whether somebody has written what that has read.
+    [[nodiscard]] bool is_changed(const transaction& work) const;
+    [[nodiscard]] std::string wrong_with(const object_id& id);
+    [[nodiscard]] bool leads_to(const object_id& id, node_number from, node_number owner);
+
+    const small_program program_;
+    const std::vector<object_id> objects_;
+    agenda agenda_;
+    history history_;
+    interleaving::fiber main_;
+    std::vector<std::unique_ptr<client>> clients_;
+    std::string wrong_;
+    unsigned committed_ = 0, rewinds_ = 0;
+    const client* irrevocable_ = nullptr;
+};
+
+}  // namespace tutti::cluster::testing

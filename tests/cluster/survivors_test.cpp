@@ -1,0 +1,238 @@
+// Nodes as processes, one of which is killed or stopped in the middle of its work: what anybody has been told of is
+// true among those that are left, and everybody else is told that a node is gone.
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster/ledger.hpp"
+#include "cluster/processes.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+
+enum class fate : std::uint8_t { none, did, lost, unknown };
+
+struct entry {
+    std::array<unsigned, 2> objects{};
+    fate how = fate::none;
+};
+using page = std::array<std::uint32_t, ledger_threads>;
+
+/// What all nodes have told.
+class ledger {
+public:
+    void hear(unsigned node, const std::string& line) {
+        std::istringstream words{line};
+        std::string what;
+        words >> what;
+        const std::lock_guard hold{guard_};
+        if (what == "try") {
+            unsigned thread = 0, number = 0;
+            entry e;
+            words >> thread >> number >> e.objects[0] >> e.objects[1];
+            entries_[thread].push_back(e);
+            EXPECT_EQ(entries_[thread].size(), number);
+        } else if (what == "did" || what == "lost" || what == "unknown") {
+            unsigned thread = 0, number = 0;
+            words >> thread >> number;
+            entries_[thread][number - 1].how = what == "did" ? fate::did : what == "lost" ? fate::lost : fate::unknown;
+            ++(what == "did" ? dids_ : errors_)[node];
+        } else if (what == "has") {
+            unsigned object = 0;
+            page found{};
+            words >> object;
+            for (std::uint32_t& last : found) words >> last;
+            seen_[object].push_back(found);
+        } else if (what == "gone") {
+            ++gone_;
+        } else {
+            ++answers_[node];
+        }
+        heard_.notify_all();
+    }
+    /// The node says nothing any more.
+    void hear_of_end(unsigned node) {
+        const std::lock_guard hold{guard_};
+        ended_[node] = true;
+        heard_.notify_all();
+    }
+
+    void await_work(unsigned node, std::size_t transactions) {
+        await([&] { return dids_[node] >= transactions || ended_[node]; });
+    }
+    void await_error(unsigned node) {
+        await([&] { return errors_[node] != 0 || ended_[node]; });
+    }
+    /// Or so many more transactions: where objects move, those that are left may have them all.
+    void await_error_or_work(unsigned node, std::size_t more) {
+        std::unique_lock hold{guard_};
+        const std::size_t before = dids_[node];
+        heard_.wait(hold, [&] { return errors_[node] != 0 || dids_[node] >= before + more || ended_[node]; });
+    }
+    void await_answers(unsigned node, std::size_t answers) {
+        await([&] { return answers_[node] >= answers || ended_[node]; });
+    }
+
+    /// REQUIRES: nothing is told any more. What is wrong is a failure of the test.
+    void judge() {
+        for (const auto& [object, pages] : seen_) {
+            for (const page& p : pages)
+                EXPECT_EQ(p, pages.front()) << "two nodes see object " << object << " in two ways";
+        }
+        for (unsigned thread = 0; thread < ledger_threads; ++thread) {
+            for (std::size_t i = 0; i < entries_[thread].size(); ++i) judge(thread, i);
+        }
+    }
+    [[nodiscard]] std::size_t seen() const { return seen_.size(); }
+    [[nodiscard]] std::size_t gone() const { return gone_; }
+    [[nodiscard]] std::size_t done() const { return dids_[0] + dids_[1] + dids_[2]; }
+
+private:
+    void await(const std::function<bool()>& what) {
+        std::unique_lock hold{guard_};
+        heard_.wait(hold, what);
+    }
+    void judge(unsigned thread, std::size_t i) {
+        const entry& e = entries_[thread][i];
+        const auto number = static_cast<std::uint32_t>(i + 1);
+        std::vector<bool> took;  // whether it did, in the objects that tell
+        for (const unsigned object : e.objects) {
+            const auto at = seen_.find(object);
+            if (at == seen_.end()) continue;
+            const std::uint32_t last = at->second.front()[thread];
+            if (e.how == fate::did) {
+                EXPECT_GE(last, number) << "object " << object << " has lost transaction " << number << " of thread "
+                                        << thread << ", which has been told that it has committed";
+            }
+            if (e.how == fate::lost) {
+                EXPECT_NE(last, number) << "object " << object << " has transaction " << number << " of thread "
+                                        << thread << ", which has been told that it has not happened";
+            }
+            if (last <= number) took.push_back(last == number);
+        }
+        EXPECT_TRUE(took.size() < 2 || took[0] == took[1])
+            << "half of transaction " << number << " of thread " << thread << " has happened";
+    }
+
+    std::mutex guard_;
+    std::condition_variable heard_;
+    std::array<std::vector<entry>, ledger_threads> entries_;
+    std::array<std::size_t, 3> dids_{}, errors_{}, answers_{};
+    std::array<bool, 3> ended_{};
+    std::map<unsigned, std::vector<page>> seen_;
+    std::size_t gone_ = 0;
+};
+
+/// Three nodes, and who hears what they tell.
+class cluster_of_three {
+public:
+    cluster_of_three(const char* placement, long patience_ms) : addresses_{some_addresses(3)} {
+        for (unsigned i = 0; i < 3; ++i) {
+            std::vector<std::string> words{TUTTI_LEDGER_PROCESS, std::to_string(i), std::to_string(patience_ms),
+                                           placement};
+            words.insert(words.end(), addresses_.begin(), addresses_.end());
+            nodes_.push_back(std::make_unique<node_process>(std::move(words)));
+        }
+        for (unsigned i = 0; i < 3; ++i) hearers_.emplace_back([this, i] { listen(i); });
+        for (unsigned i = 0; i < 3; ++i) told_of.await_answers(i, ++asked_[i]);
+    }
+    ~cluster_of_three() {
+        for (const auto& n : nodes_) n->end(SIGKILL);
+        hearers_.clear();
+        nodes_.clear();
+        for (const std::string& a : addresses_) ::unlink(a.c_str() + 5);
+    }
+    cluster_of_three(const cluster_of_three&) = delete;
+    cluster_of_three& operator=(const cluster_of_three&) = delete;
+
+    void ask(unsigned node, const char* what) {
+        nodes_[node]->say(what);
+        told_of.await_answers(node, ++asked_[node]);
+    }
+    node_process& operator[](unsigned node) { return *nodes_[node]; }
+
+    ledger told_of;
+
+private:
+    void listen(unsigned node) {
+        std::FILE* const from = ::fdopen(::dup(nodes_[node]->output()), "r");
+        std::string line;
+        for (int c = 0; (c = std::fgetc(from)) != EOF;) {
+            if (c != '\n') {
+                line.push_back(static_cast<char>(c));
+                continue;
+            }
+            told_of.hear(node, line);
+            line.clear();
+        }
+        std::fclose(from);
+        told_of.hear_of_end(node);
+    }
+
+    const std::vector<std::string> addresses_;
+    std::vector<std::unique_ptr<node_process>> nodes_;
+    std::vector<std::jthread> hearers_;
+    std::array<std::size_t, 3> asked_{};
+};
+
+struct trouble {
+    const char* name;
+    const char* placement;
+    bool stop;
+};
+
+class cluster_survivors : public ::testing::TestWithParam<trouble> {};
+
+TEST_P(cluster_survivors, have_what_was_acknowledged) {
+    const support::watchdog guard{"cluster_survivors", std::chrono::seconds{90}};
+    constexpr std::size_t work = 60;  // transactions of each node before that
+    // One that is stopped is waited for.
+    const std::size_t rounds = support::rounds(4) / (GetParam().stop ? 4 : 1);
+    for (std::size_t round = 0; round < rounds; ++round) {
+        const auto victim = static_cast<unsigned>(round % 3), one = (victim + 1) % 3, other = (victim + 2) % 3;
+        // Who is killed is missed at once; who is stopped, when it has said nothing for that long.
+        cluster_of_three c{GetParam().placement, GetParam().stop ? 4000 : 60'000};
+        c.ask(0, "fill");
+        for (unsigned i = 0; i < 3; ++i) c.ask(i, "work");
+        for (unsigned i = 0; i < 3; ++i) c.told_of.await_work(i, work + round);
+        if (GetParam().stop) c[victim].stop();
+        else c[victim].end(SIGKILL);
+        const bool all_have_some = std::string_view{GetParam().placement} == "stay";
+        for (const unsigned i : {one, other}) {
+            if (all_have_some) c.told_of.await_error(i);
+            else c.told_of.await_error_or_work(i, work);
+        }
+        for (const unsigned i : {one, other}) c.ask(i, "rest");
+        if (GetParam().stop) c[victim].end(SIGKILL);
+        for (const unsigned i : {one, other}) c.ask(i, "look");
+        c.told_of.judge();
+        EXPECT_TRUE(!all_have_some || (c.told_of.seen() != 0 && c.told_of.gone() != 0));
+        EXPECT_GE(c.told_of.done(), 3 * work);
+        if (HasFailure()) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_survivors,
+                         ::testing::Values(trouble{"killed", "stay", false},
+                                           trouble{"killed_under_moves", "move", false},
+                                           trouble{"stopped", "stay", true},
+                                           trouble{"stopped_under_moves", "move", true}),
+                         [](const auto& p) { return std::string{p.param.name}; });
+
+}  // namespace
