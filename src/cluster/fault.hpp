@@ -4,6 +4,10 @@
 
 #include <cstdint>
 
+#if defined(TUTTI_CLUSTER_FAULTS)
+#include <thread>
+#endif
+
 namespace tutti::cluster {
 
 enum class fault : std::uint8_t {
@@ -48,14 +52,22 @@ enum class fault : std::uint8_t {
     forget_the_version,            ///< a home that drops a trace shows the object as never written
     forget_before_readers,         ///< it does not wait for readers of older times
     forget_who_watches,            ///< an owner gives a trace to its home though a block sleeps over it
+    at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
+    at_once_beside_locks,          ///< it does not heed the locks of other commits
+    at_once_in_parts,              ///< it lets others look between two of its objects
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)
 /// Set while no transaction runs.
 inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+/// Where that step is left out only another thread can notice, and now.
+inline void invite_others(fault f) noexcept {
+    if (broken(f)) std::this_thread::yield();
+}
 #else
 [[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+constexpr void invite_others(fault) noexcept {}
 #endif
 
 }  // namespace tutti::cluster

@@ -35,6 +35,7 @@ protected:
     [[nodiscard]] std::size_t slots() const noexcept { return used_; }
     [[nodiscard]] detail::slot& slot_at(std::size_t i) noexcept { return slots_[i]; }
     /// What is opened from now on belongs to the block that is open now. `known` objects are open already.
+    /// Nothing is noted of the outermost block: no block begins between its steps that could be gone back to for them.
     void begin_step(std::size_t known);
     /// The block to go back to for a conflict that leaves the first `standing` objects as they are, or null. If these
     /// are all that are `known`, the next one could not be had.

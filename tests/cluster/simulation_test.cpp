@@ -194,7 +194,9 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::forget_at_home, "forget_at_home"},
                       broken_step{fault::forget_the_version, "forget_the_version"},
                       broken_step{fault::forget_before_readers, "forget_before_readers"},
-                      broken_step{fault::forget_who_watches, "forget_who_watches"}),
+                      broken_step{fault::forget_who_watches, "forget_who_watches"},
+                      broken_step{fault::at_once_without_look, "at_once_without_look"},
+                      broken_step{fault::at_once_beside_locks, "at_once_beside_locks"}),
     [](const auto& step) { return std::string{step.param.name}; });
 
 #endif

@@ -37,7 +37,7 @@ bool transaction::begin(bool snapshot) {
     if (snapshot) entered_ = site_.readers.enter();
     time_ = snapshot ? *entered_ : site_.clock.now();
     used_ = 0;
-    index_.clear();
+    if (!index_.empty()) index_.clear();
     prepared_ = decided_ = false;
     if (beside_ == nullptr || beside_->stand(time_)) return true;
     why_ = rollback_reason::variables;
@@ -69,9 +69,14 @@ entry* transaction::find(const object_id& id) noexcept {
     return nullptr;
 }
 
-entry& transaction::add(const object_id& id) {
+entry& transaction::next_entry() {
     if (used_ == pool_.size()) pool_.push_back(std::make_unique<entry>());
-    entry& e = *pool_[used_++];
+    return *pool_[used_];
+}
+
+entry& transaction::add(const object_id& id) {
+    entry& e = next_entry();
+    ++used_;
     e.id = id;
     e.written = false;
     e.user = nullptr;
@@ -101,6 +106,15 @@ std::vector<transaction::wanted> transaction::not_open(std::span<const object_id
 }
 
 outcome transaction::open(std::span<const object_id> ids) {
+    if (ids.size() == 1 && hold() == nullptr) {
+        // Mostly it is here, and there is nothing to keep a list of.
+        again_.clear();
+        remote_.clear();
+        if (find(ids.front()) != nullptr) return outcome::good;
+        wanted only{ids.front(), site_.self};
+        const outcome o = look_here(only, again_, remote_);
+        if (o != outcome::good || (again_.empty() && remote_.empty())) return o;
+    }
     std::vector<wanted> wants = not_open(ids);
     bool waits = false;
     const auto gives_way = [this](bool none_is_busy, unsigned turn) {
@@ -128,45 +142,43 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     std::vector<wanted> again;
     std::vector<wire::object_view> views;
     std::vector<wanted> remote;
-    claims* const hold = this->hold();
-    wire::reserve how;
-    if (hold != nullptr) how = {.who = hold->name(), .as = precedence(), .firm = is_bound(), .values = true, .ids = {}};
-    for (const wanted& w : wants) {
-        wanted next = w;
-        if (w.at == site_.self) {
-            wire::object_view view;
-            if (hold != nullptr) {
-                hold->note_owner(site_.self);
-                site_.reserved.reserve(w.id, how, view);
-            } else {
-                site_.objects.look(w.id, view, looks_at());
-            }
-            if (view.where != wire::whereabouts::elsewhere) {
-                if (const outcome o = take(w, std::move(view), again); o != outcome::good) return o;
-                continue;
-            }
-            next.at = view.owner;
-            const node_number home = home_of(w.id, site_.nodes);
-            if (w.hops == 0 && home != site_.self && home != view.owner) {
-                next.owner = view.owner;
-                next.since = view.version;
-                next.guessed = looks_at() == wire::newest;
-                if (!site_.pointers.follows(w.id)) next.at = home;
-            }
-        }
-        remote.push_back(next);
+    for (wanted& w : wants) {
+        if (w.at != site_.self) remote.push_back(w);
+        else if (const outcome o = look_here(w, again, remote); o != outcome::good) return o;
     }
+    claims* const hold = this->hold();
     std::ranges::sort(remote, {}, &wanted::at);
     const auto fetch = [this](std::vector<object_id>&& ids) {
         return wire::encode(wire::fetch{.at = looks_at(), .ids = std::move(ids)});
     };
-    const outcome asked = hold != nullptr ? ask_to_reserve(remote, how, *hold, views)
+    const outcome asked = hold != nullptr ? ask_to_reserve(remote, reservation(), *hold, views)
                                           : ask_nodes(remote, wire::kind::fetch, fetch, views);
     for (std::size_t i = 0; i < views.size(); ++i) {
-        if (const outcome o = take(remote[i], std::move(views[i]), again); o != outcome::good) return o;
+        if (const outcome o = take(remote[i], views[i], again); o != outcome::good) return o;
     }
     wants = std::move(again);
     return asked;
+}
+
+outcome transaction::look_here(wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote) {
+    wire::object_view& view = next_entry();  // where it is going to stay, if it is here
+    if (claims* const hold = this->hold(); hold != nullptr) {
+        hold->note_owner(site_.self);
+        site_.reserved.reserve(w.id, reservation(), view);
+    } else {
+        w.found = site_.objects.look(w.id, view, looks_at());
+    }
+    if (view.where != wire::whereabouts::elsewhere) return take(w, view, again);
+    w.at = view.owner;
+    const node_number home = home_of(w.id, site_.nodes);
+    if (w.hops == 0 && home != site_.self && home != view.owner) {
+        w.owner = view.owner;
+        w.since = view.version;
+        w.guessed = looks_at() == wire::newest;
+        if (!site_.pointers.follows(w.id)) w.at = home;
+    }
+    remote.push_back(w);
+    return outcome::good;
 }
 
 template <class BodyOf>
@@ -235,7 +247,7 @@ outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reser
     return ask_nodes(objects, wire::kind::reserve, reserve, views);
 }
 
-outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again) {
+outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<wanted>& again) {
     switch (view.where) {
         case wire::whereabouts::elsewhere: again.push_back(next_of(w, view)); return outcome::good;
         case wire::whereabouts::busy:
@@ -264,11 +276,9 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     }
     if (w.guessed) site_.pointers.was(w.id, w.at == w.owner);
     entry& e = add(w.id);
+    if (&view != &e) static_cast<wire::object_view&>(e) = std::move(view);
     e.owner = w.at;
-    e.exists = view.exists;
-    e.version = view.version;
-    e.valid_at = view.valid_at;
-    e.bytes = std::move(view.bytes);
+    e.at = w.found;
     // T1. Its owner looked with a clock of time_ or more (rule C), unless another object of the same question has moved
     // the time since.
     return e.valid_at < time_ ? forward(time_) : outcome::good;
@@ -376,9 +386,26 @@ void transaction::gather() {
     }
 }
 
+bool transaction::may_commit_at_once() const noexcept {
+    return used_ <= store::most_at_once &&
+           std::ranges::all_of(entries(), [this](const auto& e) { return e->owner == site_.self; });
+}
+
+outcome transaction::commit_at_once() {
+    shares_.clear();
+    for (const auto& e : entries())
+        shares_.push_back({&e->id, e->version, e->written ? &e->fresh : nullptr, action_for(*e), e->at});
+    const wire::obstacle why = site_.objects.commit_at_once(shares_, name_, precedence(), version_);
+    if (why != wire::obstacle::none) return refused(site_.self, why);
+    parts_.clear();
+    prepared_ = decided_ = true;
+    return outcome::good;
+}
+
 outcome transaction::take_locks(bool decisive) {
-    gather();
     obstacle_ = {};
+    if (decisive && may_commit_at_once()) return commit_at_once();
+    gather();
     prepared_ = true;
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
@@ -389,9 +416,7 @@ outcome transaction::take_locks(bool decisive) {
         p.what.decide = false;
         if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
-            refused_by_ = site_.self;
-            obstacle_ = own.why;
-            return lose_to(rollback_reason::refused);
+            return refused(site_.self, own.why);
         }
     }
     const auto remote =
