@@ -82,6 +82,7 @@ void store::tidy(shard& s, const object_id& id, object& o) {
         if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) erase(s, id);
         else if (!o.listed) list(s, id, o);
     }
+    if (s.pointers.empty() && s.erased.empty()) return;
     drop_pointers(s);
     drop_erased(s);
 }

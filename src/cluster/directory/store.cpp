@@ -347,6 +347,7 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
 
 void store::retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
     const std::uint64_t needed = readers_.oldest();
+    if (s.kept.empty() && version <= needed) return;
     // Two for one that comes, in turns, so that no history stays for want of commits of its own object.
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();

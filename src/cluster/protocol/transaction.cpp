@@ -471,6 +471,8 @@ void transaction::tell_homes() {
 }
 
 void transaction::commit() {
+    prepared_ = false;
+    if (parts_.empty()) return;  // it is done already
     receive_what_moves();
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};
@@ -478,7 +480,6 @@ void transaction::commit() {
         else if (!decided_) network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
     tell_homes();
-    prepared_ = false;
 }
 
 void transaction::abort() {
