@@ -38,9 +38,8 @@ void opened::drop(detail::slot& s) noexcept {
     while (used_ != 0 && is_dropped(slots_[used_ - 1])) --used_;
 }
 
-void opened::begin_step(std::size_t known) {
-    if (descriptor_.frame_->parent == nullptr) return;  // what the outermost block opens is never forgotten alone
-    steps_.push_back(known);                            // first: the log has no more steps than this
+void opened::note_step(std::size_t known) {
+    steps_.push_back(known);  // first: the log has no more steps than this
     try {
         api::begin_step(descriptor_, *this);
     } catch (...) {

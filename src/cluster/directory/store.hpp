@@ -283,7 +283,7 @@ private:
     std::array<std::atomic<bool>, most_nodes> lost_{};
 };
 
-/// Where a look has found an object, which spares the next one the search. It holds nothing: the entry may be gone since.
+/// Where a look has found an object, which spares the next one the search. It holds nothing: the entry may be gone.
 class store::place {
     friend class store;
     shard* in_ = nullptr;  ///< null: where nobody has looked
