@@ -78,4 +78,20 @@ TEST(cluster_local, a_block_over_objects_that_are_here_needs_no_memory) {
     EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return to.read(t).balance; }), 8);
 }
 
+// It finds out in its first execution that its reads have to be logged.
+TEST(cluster_local, a_block_that_writes_nothing_starts_over_for_its_log_only_once) {
+    node here;
+    const ref<account> one{here, "one"};
+    tutti::atomically([&](tutti::tx& t) { one.publish(t, {3}); });
+    int runs = 0;
+    for (int turn = 0; turn < 4; ++turn) {
+        const long found = tutti::atomically({.read_only = true}, [&](tutti::tx& t) {
+            ++runs;
+            return one.read(t).balance;
+        });
+        EXPECT_EQ(found, 3);
+    }
+    EXPECT_EQ(runs, 5);
+}
+
 }  // namespace
