@@ -13,7 +13,7 @@ usage: ./dev bench [family]... [options]
        ./dev bench serving redis|durability [options]
        ./dev bench engines [rounds] [seconds]
 
-  family                 sets, bank, costs, plain, alone, nesting, nesting-costs, containers, counter, libc
+  family                 sets, bank, costs, plain, alone, nesting, nesting-costs, containers, counter, libc, objects
                          (default: all)
   --quick                fewer and shorter rounds, for a first look
   --workload <a,b>       only these workloads

@@ -17,6 +17,7 @@ PEERS = {
     "containers": [("tutti-hash", "std-unordered"), ("tutti-hash", "tbb"), ("tutti-ordered", "std-map")],
     "libc": [("tutti-libc", "irrevocable"), ("tutti-libc", "flockfile"), ("tutti-libc", "libitm")],
     "counter": [("tutti-counter", "tutti-var"), ("tutti-counter", "atomic")],
+    "objects": [("tutti-objects", "tutti")],
 }
 PRODUCT = "tutti"
 OTHER_PEER = "libitm"

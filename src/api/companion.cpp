@@ -6,6 +6,7 @@
 #include "core/conflict/contention_rank.hpp"
 #include "core/lifecycle/footing.hpp"
 #include "core/ports/algorithm.hpp"
+#include "core/rollback/log_habits.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/critical.hpp"
 #include "core/waiting/wakeup.hpp"
@@ -17,7 +18,7 @@ void require_sound(core::descriptor& d) {
 }
 
 void join_attempt(core::descriptor& d, core::companion& companion) {
-    core::need_current_reads(d);
+    core::need_reads_to_vote_on(d);
     core::put_off(d, core::deferred::kind::companion, static_cast<participant*>(&companion), nullptr);
 }
 

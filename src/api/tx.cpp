@@ -6,6 +6,7 @@
 #include "core/modes/mode_switch.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
+#include "core/rollback/log_habits.hpp"
 #include "core/rollback/signal.hpp"
 #include "tutti/open_nesting.hpp"
 
@@ -46,7 +47,7 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
 
 void tx::join(participant& p) {
     descriptor& d = sound(*this);
-    core::need_current_reads(d);
+    core::need_reads_to_vote_on(d);
     core::put_off(d, deferred::kind::participant, &p, nullptr);
 }
 

@@ -248,8 +248,10 @@ void enlistment::encode_writes() {
         entry& e = *static_cast<entry*>(s.entry);
         e.written = s.written && (s.exists || e.exists);  // made and erased again: as if never touched
         e.will_exist = s.exists;
-        e.fresh.clear();
-        if (!e.written || !s.exists) continue;
+        if (!e.written || !s.exists) {
+            e.fresh.clear();
+            continue;
+        }
         s.value->encode(e.fresh);
         if (travels && e.fresh.size() > most) body_.refuse_large();  // here as well: no other node could read it
     }

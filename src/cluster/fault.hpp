@@ -4,6 +4,10 @@
 
 #include <cstdint>
 
+#if defined(TUTTI_CLUSTER_FAULTS)
+#include <thread>
+#endif
+
 namespace tutti::cluster {
 
 enum class fault : std::uint8_t {
@@ -55,14 +59,22 @@ enum class fault : std::uint8_t {
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
     uncertain_for_lost,            ///< who had asked it to decide is told that nothing has happened
     abort_in_doubt,                ///< and lets go of what it has locked itself for that
+    at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
+    at_once_beside_locks,          ///< it does not heed the locks of other commits
+    at_once_in_parts,              ///< it lets others look between two of its objects
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)
 /// Set while no transaction runs.
 inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
+/// Where that step is left out only another thread can notice, and now.
+inline void invite_others(fault f) noexcept {
+    if (broken(f)) std::this_thread::yield();
+}
 #else
 [[nodiscard]] constexpr bool broken(fault) noexcept { return false; }
+constexpr void invite_others(fault) noexcept {}
 #endif
 
 }  // namespace tutti::cluster

@@ -27,7 +27,7 @@ detail::slot& opened::add(const object_id& id, const std::string& bytes, bool ex
     s.bytes = &bytes;
     s.exists = exists;
     s.written = false;
-    s.value.reset();
+    if (s.value) s.spare = std::move(s.value);
     return s;
 }
 
@@ -38,7 +38,7 @@ void opened::drop(detail::slot& s) noexcept {
     while (used_ != 0 && is_dropped(slots_[used_ - 1])) --used_;
 }
 
-void opened::begin_step(std::size_t known) {
+void opened::note_step(std::size_t known) {
     steps_.push_back(known);  // first: the log has no more steps than this
     try {
         api::begin_step(descriptor_, *this);
@@ -49,8 +49,10 @@ void opened::begin_step(std::size_t known) {
 }
 
 const tutti::detail::frame* opened::way_back(std::size_t standing, std::size_t known) {
-    // Of the steps that began with no more objects open, the last one opened the next object, or was to.
+    // Of the steps that began with no more objects open, the last one opened the next object, or was to; or the
+    // outermost block did, before that step or after it.
     const auto after = std::ranges::upper_bound(steps_, standing);
+    if (after == steps_.begin()) return nullptr;
     const auto step = static_cast<std::size_t>(after - steps_.begin()) - 1;
     return api::way_back(descriptor_, *this, step, standing == known);
 }

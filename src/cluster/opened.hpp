@@ -37,7 +37,10 @@ protected:
     [[nodiscard]] std::size_t slots() const noexcept { return used_; }
     [[nodiscard]] detail::slot& slot_at(std::size_t i) noexcept { return slots_[i]; }
     /// What is opened from now on belongs to the block that is open now. `known` objects are open already.
-    void begin_step(std::size_t known);
+    /// What the outermost block opens is no step: it is never forgotten alone, and to go back for it is to start over.
+    void begin_step(std::size_t known) {
+        if (descriptor_.frame_->parent != nullptr) note_step(known);
+    }
     /// The block to go back to for a conflict that leaves the first `standing` objects as they are, or null. If these
     /// are all that are `known`, the next one could not be had.
     [[nodiscard]] const tutti::detail::frame* way_back(std::size_t standing, std::size_t known);
@@ -55,6 +58,7 @@ protected:
     tally tally_;
 
 private:
+    void note_step(std::size_t known);
     void forget_step() noexcept final;
 
     tutti::detail::word attempt_ = 0;  // own_sequence of the attempt that it has joined

@@ -73,6 +73,7 @@ struct slot {
     bool exists = false;                 // as the block sees it
     bool written = false;
     std::unique_ptr<value_holder> value;  // decoded at the first use
+    std::unique_ptr<value_holder> spare;  // of what the slot was before: its memory is used again
 };
 
 TUTTI_EXPORT slot& open_to_read(tx& t, node_body& n, const object_id& id);

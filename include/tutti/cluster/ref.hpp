@@ -61,7 +61,7 @@ public:
         detail::slot& s = detail::open_to_write(t, *node_, id_);
         if (s.exists) detail::refuse_second(id_);
         // In place: a block around this one may hold a reference to it.
-        if (auto* const held = dynamic_cast<detail::holder_of<T>*>(s.value.get())) held->assign(value);
+        if (auto* const held = detail::as<T>(s.value.get())) held->assign(value);
         else s.value = std::make_unique<detail::holder_of<T>>(value);
         s.exists = s.written = true;
     }
@@ -79,8 +79,8 @@ public:
 
 private:
     T& value_of(detail::slot& s) const {
-        if (!s.value) s.value = detail::decode<T>(id_, *s.bytes);
-        auto* const held = dynamic_cast<detail::holder_of<T>*>(s.value.get());
+        if (!s.value) s.value = detail::decode<T>(id_, *s.bytes, std::move(s.spare));
+        auto* const held = detail::as<T>(s.value.get());
         if (held == nullptr) detail::refuse_type(id_, typeid(T).name(), "this block has used it as another type");
         return held->value;
     }

@@ -85,9 +85,10 @@ inline constexpr bool is_copied = std::is_trivially_copyable_v<T> && !is_version
 template <class T>
 struct serializer {
     static constexpr bool keeps_versions = detail::is_versioned<T>;
+    static constexpr bool copies = detail::is_copied<T>;
 
     static void encode(std::string& to, const T& value) {
-        if constexpr (detail::is_copied<T>) {
+        if constexpr (copies) {
             to.append(reinterpret_cast<const char*>(&value), sizeof value);
         } else {
             detail::string_sink sink{to};
@@ -97,7 +98,7 @@ struct serializer {
     }
     /// Throws cereal::Exception, or std::length_error, where the bytes are no T.
     static void decode(std::string_view from, T& value) {
-        if constexpr (detail::is_copied<T>) {
+        if constexpr (copies) {
             if (from.size() != sizeof value) throw std::length_error{"a value of another size"};
             std::memcpy(&value, from.data(), sizeof value);
         } else {
@@ -114,6 +115,12 @@ namespace detail {
 template <class T>
 [[nodiscard]] consteval bool keeps_versions() noexcept {
     if constexpr (requires { serializer<T>::keeps_versions; }) return serializer<T>::keeps_versions;
+    else return false;
+}
+
+template <class T>
+[[nodiscard]] consteval bool copies() noexcept {
+    if constexpr (requires { serializer<T>::copies; }) return serializer<T>::copies;
     else return false;
 }
 
@@ -135,11 +142,21 @@ template <class T>
 class TUTTI_EXPORT value_holder {
 public:
     virtual ~value_holder();
+    /// Puts it in the place of what is there.
     virtual void encode(std::string& to) const = 0;
     [[nodiscard]] virtual std::unique_ptr<value_holder> clone() const = 0;
     /// Takes the value where it stands, since references to it may be about. False: `from` is of another type.
     virtual bool take_back(value_holder&& from) noexcept = 0;
 };
+
+template <class T>
+class holder_of;
+
+/// The holder of a T, or null if it is none, or another.
+template <class T>
+[[nodiscard]] holder_of<T>* as(value_holder* held) noexcept {
+    return held != nullptr && typeid(*held) == typeid(holder_of<T>) ? static_cast<holder_of<T>*>(held) : nullptr;
+}
 
 template <class T>
 class holder_of final : public value_holder {
@@ -148,12 +165,18 @@ public:
     explicit holder_of(const T& from) : value(from) {}
     void encode(std::string& to) const override {
         const std::uint64_t tag = type_tag<T>();
-        to.append(reinterpret_cast<const char*>(&tag), sizeof tag);
-        serializer<T>::encode(to, value);
+        if constexpr (copies<T>()) {
+            to.resize(sizeof tag + sizeof value);  // mostly it is as long already
+            std::memcpy(to.data(), &tag, sizeof tag);
+            std::memcpy(to.data() + sizeof tag, &value, sizeof value);
+        } else {
+            to.assign(reinterpret_cast<const char*>(&tag), sizeof tag);
+            serializer<T>::encode(to, value);
+        }
     }
     [[nodiscard]] std::unique_ptr<value_holder> clone() const override { return std::make_unique<holder_of>(value); }
     bool take_back(value_holder&& from) noexcept override {
-        auto* const same = dynamic_cast<holder_of*>(&from);
+        auto* const same = as<T>(&from);
         if (same != nullptr) assign(std::move(same->value));
         return same != nullptr;
     }
@@ -187,8 +210,20 @@ void decode_versioned(const object_id& id, std::string_view bytes, bool first, T
     serializer<T>::decode(bytes, value);
 }
 
+/// A holder of a new T, in the memory of `spare` if that fits.
 template <class T>
-[[nodiscard]] std::unique_ptr<value_holder> decode(const object_id& id, std::string_view bytes) {
+[[nodiscard]] std::unique_ptr<holder_of<T>> make_holder(std::unique_ptr<value_holder> spare) {
+    holder_of<T>* const same = as<T>(spare.get());
+    if (same == nullptr) return std::make_unique<holder_of<T>>();
+    static_cast<void>(spare.release());
+    std::unique_ptr<holder_of<T>> again{same};
+    again->assign(T{});
+    return again;
+}
+
+template <class T>
+[[nodiscard]] std::unique_ptr<value_holder> decode(const object_id& id, std::string_view bytes,
+                                                   std::unique_ptr<value_holder> spare = nullptr) {
     std::uint64_t tag = 0;
     if (bytes.size() < sizeof tag) refuse_type(id, typeid(T).name(), "it holds no value of this library's");
     std::memcpy(&tag, bytes.data(), sizeof tag);
@@ -199,7 +234,7 @@ template <class T>
                     has_version ? "it was written as a version of this type, which has none here"
                                 : "it was published as another type");
     }
-    auto held = std::make_unique<holder_of<T>>();
+    auto held = make_holder<T>(std::move(spare));
     bytes.remove_prefix(sizeof tag);
     try {
         if constexpr (keeps_versions<T>()) decode_versioned(id, bytes, first, held->value);

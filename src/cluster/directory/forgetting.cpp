@@ -36,7 +36,7 @@ bool store::drop(shard& s, const object_id& id, object& o) {
     if (home_has_to_know && !broken(fault::forget_in_silence) &&
         (audience_ == nullptr || !audience_->forgets(id, o.here ? home : o.owner, o.version)))
         return false;
-    s.objects.erase(id);
+    erase(s, id);
     return true;
 }
 
@@ -71,18 +71,18 @@ void store::drop_erased(shard& s) {
     s.changes_until_look = s.erased.size();  // so that those that have to stay cost each change a constant time
 }
 
-void store::tidy(shard& s, const object_id& id) {
-    if (const auto at = s.objects.find(id); at != s.objects.end()) {
-        object& o = at->second;
+void store::tidy(shard& s, const object_id& id, object& o) {
+    if (!o.here || !o.exists) {
         // As if it had no entry.
         const bool never_here =
             o.here && !o.exists && home_of(id, nodes_) == self_ && o.version <= version_of_absent(s);
         const bool leads_home = !o.here && o.version == 0 && o.owner == home_of(id, nodes_);
         const bool is_needed = o.is_locked() && !broken(fault::forget_what_is_locked);
         // What is reserved keeps its version.
-        if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) s.objects.erase(at);
+        if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) erase(s, id);
         else if (!o.listed) list(s, id, o);
     }
+    if (s.pointers.empty() && s.erased.empty()) return;
     drop_pointers(s);
     drop_erased(s);
 }

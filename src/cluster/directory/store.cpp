@@ -52,8 +52,10 @@ void store::look_back(const object& o, wire::object_view& view, std::uint64_t at
     view.where = view.owner == nobody ? wire::whereabouts::too_old : wire::whereabouts::elsewhere;
 }
 
-void store::look(const object_id& id, wire::object_view& view, std::uint64_t at) {
+store::place store::look(const object_id& id, wire::object_view& view, std::uint64_t at) {
+    place where;
     shard& s = shard_of(id);
+    where.in_ = &s;
     const std::lock_guard hold{s.guard};
     // Nobody who only asks for what is not known leaves an entry (S9): strangers could fill the memory.
     const auto found = s.objects.find(id);
@@ -64,21 +66,26 @@ void store::look(const object_id& id, wire::object_view& view, std::uint64_t at)
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
         view.valid_at = clock_.now();
         view.bytes.clear();
-        return;
+        return where;
     }
-    const object& o = found->second;
-    if (at != wire::newest && (!o.here || o.version > at)) return look_back(o, view, at);
+    object& o = found->second;
+    where.at_ = &o;
+    where.drops_ = s.drops;
+    if (at != wire::newest && (!o.here || o.version > at)) {
+        look_back(o, view, at);
+        return where;
+    }
     view.owner = o.owner;
     view.version = o.version;
     if (!o.here && !(broken(fault::stale_copy) && o.exists)) {
         view.where = wire::whereabouts::elsewhere;
-        return;
+        return where;
     }
     const bool before_it = at != wire::newest && (at <= o.locked_at || broken(fault::read_through_locks));
     if (is_held(o) && !before_it) {
         view.where = is_lost(o.writer.node) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
         view.owner = o.writer.node;
-        return;
+        return where;
     }
     view.where = wire::whereabouts::here;
     view.owner = self_;
@@ -87,6 +94,7 @@ void store::look(const object_id& id, wire::object_view& view, std::uint64_t at)
     // was raised before the version was installed (S2).
     view.valid_at = clock_.now();
     view.bytes = o.bytes;
+    return where;
 }
 
 bool store::is_current(const object_id& id, std::uint64_t version, const transaction_name& who) {
@@ -116,6 +124,15 @@ bool store::keeps_out(shard& s, const object_id& id, const transaction_name& who
     return true;
 }
 
+wire::obstacle store::before_reader(shard& s, const object_id& id, const object& o, std::uint64_t version,
+                                    const transaction_name& who, const wire::precedence& as) {
+    using enum wire::obstacle;
+    if (!o.here || o.version != version) return stale;
+    if (keeps_out(s, id, who, as, false)) return outranked;
+    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // which nobody does
+    return o.writer.exists() || named_twice ? locked : none;
+}
+
 wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, const transaction_name& who,
                                    const wire::precedence& as) {
     using enum wire::obstacle;
@@ -124,13 +141,9 @@ wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, c
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // which nobody does
-    wire::obstacle why = none;
-    if (!o.here || o.version != version) why = stale;
-    else if (keeps_out(s, id, who, as, false)) why = outranked;
-    else if (o.writer.exists() || named_twice) why = locked;
-    else o.readers.push_back(who);
-    tidy(s, id);
+    const wire::obstacle why = before_reader(s, id, o, version, who, as);
+    if (why == none) o.readers.push_back(who);
+    tidy(s, id, o);
     return why;
 }
 
@@ -141,27 +154,28 @@ void store::forget_lost_readers(object& o) noexcept {
     std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
 }
 
+wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
+                                    const transaction_name& who, const wire::precedence& as) {
+    using enum wire::obstacle;
+    forget_lost_readers(o);
+    if (!o.here || o.version != version) return stale;
+    if (keeps_out(s, id, who, as, true)) return outranked;
+    // Whoever has a lock has been promised it, and may have decided: it gives way to nobody.
+    const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
+    return o.is_locked() && !gives_way ? locked : none;
+}
+
 wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
                                     const wire::precedence& as) {
-    using enum wire::obstacle;
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    forget_lost_readers(o);
-    // Whoever has a lock has been promised it, and may have decided: it gives way to nobody.
-    const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
-    wire::obstacle why = none;
-    if (!o.here || o.version != version) {
-        why = stale;
-    } else if (keeps_out(s, id, who, as, true)) {
-        why = outranked;
-    } else if (o.is_locked() && !gives_way) {
-        why = locked;
-    } else {
+    const wire::obstacle why = before_writer(s, id, o, version, who, as);
+    if (why == wire::obstacle::none) {
         o.writer = who;
         o.locked_at = clock_.now();
     }
-    tidy(s, id);
+    tidy(s, id, o);
     return why;
 }
 
@@ -173,7 +187,7 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     object& o = at->second;
     if (o.writer == who) o.writer = {};
     std::erase(o.readers, who);
-    tidy(s, id);
+    tidy(s, id, o);
 }
 
 void store::leave_in_doubt(const object_id& id, const transaction_name& who, node_number decides) {
@@ -216,14 +230,14 @@ store::reservation* store::take_reservation(shard& s, const object_id& id, const
 bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view) {
     shard& s = shard_of(id);
     const std::lock_guard hold{s.guard};
-    const bool is_new = reserve_locked(s, id, how, more, view);
-    tidy(s, id);
+    object& o = entry(s, id);
+    const bool is_new = reserve_locked(s, id, o, how, more, view);
+    tidy(s, id, o);
     return is_new;
 }
 
-bool store::reserve_locked(shard& s, const object_id& id, const wire::reserve& how, bool more,
+bool store::reserve_locked(shard& s, const object_id& id, object& o, const wire::reserve& how, bool more,
                            wire::object_view& view) {
-    object& o = entry(s, id);
     view.owner = o.owner;
     view.version = o.version;
     view.where = wire::whereabouts::elsewhere;
@@ -260,7 +274,7 @@ void store::end_reservation(const object_id& id, std::uint32_t thread) noexcept 
     const auto at = s.reserved.find(id);
     if (at == s.reserved.end() || at->second.holder.thread() != thread) return;
     s.reserved.erase(at);
-    tidy(s, id);
+    if (const auto found = s.objects.find(id); found != s.objects.end()) tidy(s, id, found->second);
 }
 
 bool store::is_still(const shard& s, const object_id& id, std::uint64_t version) const {
@@ -305,16 +319,16 @@ void store::settle(const object_id& id, wire::action what, std::string&& bytes, 
     watchers watching;
     {
         const std::lock_guard hold{s.guard};
-        settle_locked(s, id, what, std::move(bytes), version, who);
+        object& o = entry(s, id);
+        settle_locked(s, id, o, what, bytes, version, who);
         watching = take_watchers(s, id);
-        tidy(s, id);
+        tidy(s, id, o);
     }
     tell(id, watching);
 }
 
-void store::settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
-                          const transaction_name& who) {
-    object& o = entry(s, id);
+void store::settle_locked(shard& s, const object_id& id, object& o, wire::action what, std::string& bytes,
+                          std::uint64_t version, const transaction_name& who) {
     const recount around{s, o};
     const bool is_held = o.writer == who;
     if (is_held) o.writer = {};
@@ -344,11 +358,13 @@ void store::settle_locked(shard& s, const object_id& id, wire::action what, std:
     o.version = version;
     o.came_from = nobody;
     o.exists = what == wire::action::put;
-    o.bytes = std::move(bytes);
+    if (o.exists) o.bytes.swap(bytes);  // for the memory: who has written this is going to write more
+    else o.bytes = {};
 }
 
 void store::retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
     const std::uint64_t needed = readers_.oldest();
+    if (s.kept.empty() && version <= needed) return;
     // Two for one that comes, in turns, so that no history stays for want of commits of its own object.
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();
@@ -396,16 +412,16 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
     watchers watching;
     {
         const std::lock_guard hold{s.guard};
-        install_locked(s, id, exists, bytes, version, from);
+        object& o = entry(s, id);
+        install_locked(s, id, o, exists, bytes, version, from);
         watching = take_watchers(s, id);  // of what it was before it had left
-        tidy(s, id);
+        tidy(s, id, o);
     }
     tell(id, watching);
 }
 
-void store::install_locked(shard& s, const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
-                           node_number from) {
-    object& o = entry(s, id);
+void store::install_locked(shard& s, const object_id& id, object& o, bool exists, const std::string& bytes,
+                           std::uint64_t version, node_number from) {
     const recount around{s, o};
     // The decision that let it go is still on its way; its version is above what the clock said at the lock.
     if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
@@ -428,7 +444,7 @@ void store::point(const object_id& id, node_number owner, std::uint64_t version,
         o.version = version;
         o.home_knows = o.home_knows || home_knows;
     }
-    tidy(s, id);
+    tidy(s, id, o);
 }
 
 void store::take_back(const object_id& id, std::uint64_t version, node_number from) {
@@ -436,14 +452,14 @@ void store::take_back(const object_id& id, std::uint64_t version, node_number fr
     watchers watching;
     {
         const std::lock_guard hold{s.guard};
-        const object& o = entry(s, id);
+        object& o = entry(s, id);
         // A late duplicate finds it here, perhaps locked again, or with another owner since.
         const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
         if (!is_late) {
-            install_locked(s, id, false, {}, version, from);
+            install_locked(s, id, o, false, {}, version, from);
             watching = take_watchers(s, id);
         }
-        tidy(s, id);
+        tidy(s, id, o);
     }
     tell(id, watching);
 }

@@ -31,7 +31,8 @@
 //         - elsewhere, a pointer. If it was left by the object itself, the home is told where it leads, if it may not
 //           have heard of it. So whatever a node has forgotten, the home knows, or will.
 //
-// Thread safety: every member. A shard's lock covers one object at a time; nothing is done with it held that waits.
+// Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
+// higher number, which a commit at once takes after it; everything else takes one at a time.
 #pragma once
 
 #include <array>
@@ -82,9 +83,10 @@ public:
     /// Before there is anything.
     void limit(limits to) noexcept { limits_ = to; }
 
+    class place;
     /// The object as it is now, or was at time `at`. A transaction that looks holds no lock yet, so none of its own is
     /// in its way. REQUIRES: the clock has said `at`.
-    void look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest);
+    place look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest);
     /// Whether it is here, of that version, and not locked for writing by anybody but `who`.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
     /// `none`: it is locked. stale: it is not here, or has another version.
@@ -107,9 +109,18 @@ public:
     [[nodiscard]] bool watch(const object_id& id, std::uint64_t version, node_number who);
 
     /// The decision for an object that `who` holds the write lock of: it gets the bytes, or ceases to exist, or is from
-    /// now on on the node of `who`. Releases the lock.
+    /// now on on the node of `who`. Releases the lock. What was in `bytes` may be replaced by anything.
     void settle(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                 const transaction_name& who);
+
+    struct share;
+    static constexpr std::size_t most_at_once = 16;
+    /// All of a commit that takes part in nothing but objects of this node: validates, draws the version, installs. The
+    /// locks of the shards are held meanwhile, in the place of locks of the objects. Anything but `none`: nothing has
+    /// happened. Throws std::bad_alloc, and nothing has happened. REQUIRES: no more than `most_at_once`, each object
+    /// once. O(objects), and as many shards at most are locked.
+    [[nodiscard]] wire::obstacle commit_at_once(std::span<share> all, const transaction_name& who,
+                                                const wire::precedence& as, std::uint64_t& version);
     /// An object arrives. REQUIRES: the decision is made, and its former owner still holds it locked, or has let it go
     /// by this decision.
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
@@ -179,6 +190,7 @@ private:
     struct alignas(64) shard {
         std::mutex guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
+        std::uint64_t drops = 0;  ///< entries that it has dropped: what was found before may be one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
         std::deque<object_id> kept;  ///< those with a history, and some that had one
@@ -205,6 +217,23 @@ private:
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
+    void erase(shard& s, const object_id& id) {
+        s.objects.erase(id);
+        ++s.drops;
+    }
+    /// What keeps that transaction, which has read that version, from a lock: `none` if nothing does.
+    [[nodiscard]] static wire::obstacle before_reader(shard& s, const object_id& id, const object& o,
+                                                      std::uint64_t version, const transaction_name& who,
+                                                      const wire::precedence& as);
+    [[nodiscard]] wire::obstacle before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
+                                               const transaction_name& who, const wire::precedence& as);
+    class locked_shards;
+    [[nodiscard]] object& entry(share& of);
+    [[nodiscard]] wire::obstacle before(share& of, const transaction_name& who, const wire::precedence& as);
+    /// Installs what is written, unlocks, and tells of it. As the decisions of other commits, it has no way to fail.
+    void install_at_once(std::span<share> all, const transaction_name& who, std::uint64_t version,
+                         locked_shards& hold) noexcept;
+    void tidy(std::span<share> all);
     /// Whether it keeps a lock from that transaction.
     [[nodiscard]] static bool keeps_out(shard& s, const object_id& id, const transaction_name& who,
                                         const wire::precedence& as, bool to_write) noexcept;
@@ -216,8 +245,9 @@ private:
     [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
         return broken(fault::forget_the_version) ? 0 : s.version_of_absent;
     }
-    /// S9, for an entry that has changed: lists or drops it, and drops some of those that are listed.
-    void tidy(shard& s, const object_id& id);
+    /// S9, for an entry that has changed: lists or drops it, and drops some of those that are listed. Drops `o`, or any
+    /// other that nobody has locked.
+    void tidy(shard& s, const object_id& id, object& o);
     enum class spare : std::uint8_t { no, pointer, erased };
     [[nodiscard]] spare kind_of(const object_id& id, const object& o) const noexcept;
     void list(shard& s, const object_id& id, object& o);
@@ -230,12 +260,12 @@ private:
         return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_lost(o.writer.node));
     }
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
-    [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, const wire::reserve& how, bool more,
+    [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, object& o, const wire::reserve& how, bool more,
                                       wire::object_view& view);
-    void install_locked(shard& s, const object_id& id, bool exists, const std::string& bytes, std::uint64_t version,
-                        node_number from);
-    void settle_locked(shard& s, const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
-                       const transaction_name& who);
+    void install_locked(shard& s, const object_id& id, object& o, bool exists, const std::string& bytes,
+                        std::uint64_t version, node_number from);
+    void settle_locked(shard& s, const object_id& id, object& o, wire::action what, std::string& bytes,
+                       std::uint64_t version, const transaction_name& who);
     /// S7: who is to be told when the shard is no longer locked.
     [[nodiscard]] static watchers take_watchers(shard& s, const object_id& id);
     void tell(const object_id& id, const watchers& whom) const {
@@ -256,6 +286,24 @@ private:
     limits limits_;
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
+};
+
+/// Where a look has found an object, which spares the next one the search. It holds nothing: the entry may be gone.
+class store::place {
+    friend class store;
+    shard* in_ = nullptr;  ///< null: where nobody has looked
+    object* at_ = nullptr;
+    std::uint64_t drops_ = 0;  ///< `at_` is the entry for as long as its shard has dropped no more
+};
+
+/// One object of a commit at once.
+struct store::share {
+    const object_id* id;
+    std::uint64_t version;  ///< that was read
+    std::string* fresh;     ///< null: it is only read. As `settle` has it
+    wire::action what;
+    place at;
+    watchers told{};  ///< of its change; the store's
 };
 
 }  // namespace tutti::cluster

@@ -43,7 +43,7 @@ bool transaction::begin(bool snapshot) {
     if (snapshot) entered_ = site_.readers.enter();
     time_ = snapshot ? *entered_ : site_.clock.now();
     used_ = 0;
-    index_.clear();
+    if (!index_.empty()) index_.clear();
     prepared_ = decided_ = false;
     if (beside_ == nullptr || beside_->stand(time_)) return true;
     why_ = rollback_reason::variables;
@@ -75,9 +75,14 @@ entry* transaction::find(const object_id& id) noexcept {
     return nullptr;
 }
 
-entry& transaction::add(const object_id& id) {
+entry& transaction::next_entry() {
     if (used_ == pool_.size()) pool_.push_back(std::make_unique<entry>());
-    entry& e = *pool_[used_++];
+    return *pool_[used_];
+}
+
+entry& transaction::add(const object_id& id) {
+    entry& e = next_entry();
+    ++used_;
     e.id = id;
     e.written = false;
     e.user = nullptr;
@@ -123,7 +128,12 @@ outcome transaction::ask_ahead(std::span<const object_id> ids) {
     if (ahead_.objects.empty()) return outcome::good;
     std::ranges::sort(ahead_.objects, {}, &wanted::at);
     make_questions(ahead_.objects, wire::kind::fetch, fetching(looks_at()), ahead_.calls, ahead_.asked);
-    network_.begin(ahead_.calls);
+    try {
+        network_.begin(ahead_.calls);
+    } catch (...) {
+        ahead_ = {};  // nothing is under way
+        throw;
+    }
     return outcome::good;
 }
 
@@ -138,12 +148,20 @@ outcome transaction::open_what_was_asked_for() {
     for (std::size_t i = 0; i < views.size(); ++i) {
         if (find(all.objects[i].id) != nullptr) continue;
         if (broken(fault::believe_early_answers)) views[i].valid_at = std::max(views[i].valid_at, time_);
-        if (const outcome o = take(all.objects[i], std::move(views[i]), again); o != outcome::good) return o;
+        if (const outcome o = take(all.objects[i], views[i], again); o != outcome::good) return o;
     }
     return asked;
 }
 
 outcome transaction::open(std::span<const object_id> ids) {
+    if (ids.size() == 1 && hold() == nullptr) {
+        // Mostly it is here, and there is nothing to keep a list of.
+        again_.clear();
+        remote_.clear();
+        if (find(ids.front()) != nullptr) return outcome::good;
+        const outcome o = look_here({ids.front(), site_.self}, again_, remote_);
+        if (o != outcome::good || (again_.empty() && remote_.empty())) return o;
+    }
     std::vector<wanted> wants = not_open(ids);
     const bool some_come = std::ranges::any_of(wants, [this](const wanted& w) {
         return std::ranges::find(ahead_.objects, w.id, &wanted::id) != ahead_.objects.end();
@@ -178,35 +196,33 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
     std::vector<wanted> again;
     std::vector<wire::object_view> views;
     std::vector<wanted> remote;
-    claims* const hold = this->hold();
-    wire::reserve how;
-    if (hold != nullptr) how = {.who = hold->name(), .as = precedence(), .firm = is_bound(), .values = true, .ids = {}};
     for (const wanted& w : wants) {
-        wanted next = w;
-        if (w.at == site_.self) {
-            wire::object_view view;
-            if (hold != nullptr) {
-                hold->note_owner(site_.self);
-                site_.reserved.reserve(w.id, how, view);
-            } else {
-                site_.objects.look(w.id, view, looks_at());
-            }
-            if (view.where != wire::whereabouts::elsewhere) {
-                if (const outcome o = take(w, std::move(view), again); o != outcome::good) return o;
-                continue;
-            }
-            next = first_of(w, view);
-        }
-        remote.push_back(next);
+        if (w.at != site_.self) remote.push_back(w);
+        else if (const outcome o = look_here(w, again, remote); o != outcome::good) return o;
     }
+    claims* const hold = this->hold();
     std::ranges::sort(remote, {}, &wanted::at);
-    const outcome asked = hold != nullptr ? ask_to_reserve(remote, how, *hold, views)
+    const outcome asked = hold != nullptr ? ask_to_reserve(remote, reservation(), *hold, views)
                                           : ask_nodes(remote, wire::kind::fetch, fetching(looks_at()), views);
     for (std::size_t i = 0; i < views.size(); ++i) {
-        if (const outcome o = take(remote[i], std::move(views[i]), again); o != outcome::good) return o;
+        if (const outcome o = take(remote[i], views[i], again); o != outcome::good) return o;
     }
     wants = std::move(again);
     return asked;
+}
+
+outcome transaction::look_here(const wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote) {
+    wire::object_view& view = next_entry();  // where it is going to stay, if it is here
+    wanted seen = w;
+    if (claims* const hold = this->hold(); hold != nullptr) {
+        hold->note_owner(site_.self);
+        site_.reserved.reserve(w.id, reservation(), view);
+    } else {
+        seen.found = site_.objects.look(w.id, view, looks_at());
+    }
+    if (view.where != wire::whereabouts::elsewhere) return take(seen, view, again);
+    remote.push_back(first_of(seen, view));
+    return outcome::good;
 }
 
 transaction::wanted transaction::first_of(wanted w, const wire::object_view& view) const {
@@ -297,7 +313,7 @@ outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reser
     return ask_nodes(objects, wire::kind::reserve, reserve, views);
 }
 
-outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again) {
+outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<wanted>& again) {
     switch (view.where) {
         case wire::whereabouts::elsewhere: again.push_back(next_of(w, view)); return outcome::good;
         case wire::whereabouts::busy:
@@ -326,11 +342,9 @@ outcome transaction::take(const wanted& w, wire::object_view&& view, std::vector
     }
     if (w.guessed) site_.pointers.was(w.id, w.at == w.owner);
     entry& e = add(w.id);
+    if (&view != &e) static_cast<wire::object_view&>(e) = std::move(view);
     e.owner = w.at;
-    e.exists = view.exists;
-    e.version = view.version;
-    e.valid_at = view.valid_at;
-    e.bytes = std::move(view.bytes);
+    e.at = w.found;
     // T1. Its owner looked with a clock of time_ or more (rule C), unless another object of the same question has moved
     // the time since.
     return e.valid_at < time_ ? forward(time_) : outcome::good;
@@ -438,9 +452,26 @@ void transaction::gather() {
     }
 }
 
+bool transaction::may_commit_at_once() const noexcept {
+    return used_ <= store::most_at_once &&
+           std::ranges::all_of(entries(), [this](const auto& e) { return e->owner == site_.self; });
+}
+
+outcome transaction::commit_at_once() {
+    shares_.clear();
+    for (const auto& e : entries())
+        shares_.push_back({&e->id, e->version, e->written ? &e->fresh : nullptr, action_for(*e), e->at});
+    const wire::obstacle why = site_.objects.commit_at_once(shares_, name_, precedence(), version_);
+    if (why != wire::obstacle::none) return refused(site_.self, why);
+    parts_.clear();
+    prepared_ = decided_ = true;
+    return outcome::good;
+}
+
 outcome transaction::take_locks(bool decisive) {
-    gather();
     obstacle_ = {};
+    if (decisive && may_commit_at_once()) return commit_at_once();
+    gather();
     prepared_ = true;
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
@@ -451,9 +482,7 @@ outcome transaction::take_locks(bool decisive) {
         p.what.decide = false;
         if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
-            refused_by_ = site_.self;
-            obstacle_ = own.why;
-            return lose_to(rollback_reason::refused);
+            return refused(site_.self, own.why);
         }
     }
     const auto remote =
@@ -511,6 +540,8 @@ void transaction::tell_homes() {
 }
 
 void transaction::commit() {
+    prepared_ = false;
+    if (parts_.empty()) return;  // it is done already
     receive_what_moves();
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};
@@ -518,7 +549,6 @@ void transaction::commit() {
         else if (!decided_) network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
     tell_homes();
-    prepared_ = false;
 }
 
 /// Others may have seen that the node which has been asked to decide did so, before it went.

@@ -47,14 +47,10 @@ enum class outcome : std::uint8_t {
                 ///< gone, the objects of this node that are written stay in doubt
 };
 
-/// What a transaction knows of one object.
-struct entry {
+/// What a transaction knows of one object: how it was when it was read (T1: `valid_at`), and what becomes of it.
+struct entry : wire::object_view {
     object_id id;
-    node_number owner = 0;
-    bool exists = false;  ///< when it was read
-    std::uint64_t version = 0;
-    std::uint64_t valid_at = 0;  ///< T1
-    std::string bytes;           ///< when it was read
+    store::place at;  ///< where this node has found it, if it is here
 
     bool written = false;
     bool will_exist = false;
@@ -155,6 +151,7 @@ private:
         bool guessed = false;     ///< a pointer of this node has named `owner`, and nobody has said yet whether it is
         node_number owner = 0;    ///< the latest that was named, and
         std::uint64_t since = 0;  ///< the version at which it got the object
+        store::place found{};     ///< by the latest look here
     };
 
     /// Those of them that are not open, each once, to be looked for here first. O(ids).
@@ -164,6 +161,9 @@ private:
     [[nodiscard]] wanted first_of(wanted w, const wire::object_view& view) const;
     outcome open_what_was_asked_for();
     void forget_ahead();
+    /// Looks for it on this node. What has to be looked for again goes to `again`; what is elsewhere to `remote`, with
+    /// whom to ask.
+    outcome look_here(const wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote);
     /// What the nodes say of objects, in their order, by one question to each node; `body_of` encodes it. Ends with the
     /// first node that does not answer. REQUIRES: ordered by node.
     template <class BodyOf>
@@ -185,6 +185,8 @@ private:
         return manners_.shield;
     }
     [[nodiscard]] wire::precedence precedence() const noexcept;
+    /// What is said to owners when it opens something. REQUIRES: hold().
+    [[nodiscard]] wire::reserve reservation() const;
     /// The prepare of one that is not bound.
     outcome take_locks_in_turn(bool decisive);
     /// Whether a prepare that was refused may be repeated.
@@ -193,11 +195,20 @@ private:
     outcome compare(const wanted& w, const wire::object_view& view, std::vector<wanted>& again);
     /// The locks of one prepare.
     outcome take_locks(bool decisive);
+    /// Whether this node has all that is open, and it is little enough.
+    [[nodiscard]] bool may_commit_at_once() const noexcept;
+    outcome commit_at_once();
+    outcome refused(node_number by, wire::obstacle why) noexcept {
+        refused_by_ = by;
+        obstacle_ = why;
+        return lose_to(rollback_reason::refused);
+    }
     /// Whether a message of so many objects may be sent.
     [[nodiscard]] bool fits(const std::string& body, std::size_t objects) const noexcept {
         return body.size() <= site_.largest && objects <= wire::most_elements;
     }
-    outcome take(const wanted& w, wire::object_view&& view, std::vector<wanted>& again);
+    /// What was seen of it, in next_entry() or elsewhere. The view may be moved from.
+    outcome take(const wanted& w, wire::object_view& view, std::vector<wanted>& again);
     /// Where to look next for what is not at `w.at`.
     [[nodiscard]] wanted next_of(wanted w, const wire::object_view& view);
     /// A conflict that leaves the first `standing` entries as they are.
@@ -218,6 +229,8 @@ private:
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
     }
+    /// The entry that the next object to be opened gets.
+    [[nodiscard]] entry& next_entry();
     entry& add(const object_id& id);
     /// Asks the owners of the entries that `concerns` selects whether each has the version that was read: `here` where
     /// that is this node, by one message of `what` to each other one. `current`: how many have, from the first on,
@@ -258,6 +271,9 @@ private:
     };
     std::vector<part> parts_;
     std::vector<call> calls_;
+    // Kept for their memory.
+    std::vector<wanted> again_, remote_;
+    std::vector<store::share> shares_;
     struct ahead {
         std::vector<wanted> objects;
         std::vector<call> calls;

@@ -6,6 +6,10 @@
 
 namespace tutti::cluster {
 
+wire::reserve transaction::reservation() const {
+    return {.who = hold()->name(), .as = precedence(), .firm = is_bound(), .values = true, .ids = {}};
+}
+
 outcome transaction::compare(const wanted& w, const wire::object_view& view, std::vector<wanted>& again) {
     switch (view.where) {
         case wire::whereabouts::busy:

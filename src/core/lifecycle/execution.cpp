@@ -15,6 +15,7 @@
 #include "core/ports/policy.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
+#include "core/rollback/log_habits.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
 #include "core/tokens/bias.hpp"
@@ -115,7 +116,7 @@ void attempt_start(descriptor& d) {
         or_end(d, plan_attempt);
     attempt_reset(d);
     d.mode = d.run.next_mode;
-    d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active;
+    d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active || expects_log(d.run.where);
     if (d.run.attempt > 1) {
         d.slow_commit |= slow_commit_restarted;
         show_rank(d);

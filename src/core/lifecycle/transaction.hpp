@@ -25,6 +25,7 @@
 #include "core/ports/policy.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
+#include "core/rollback/log_habits.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/critical.hpp"
 #include "core/state/fault.hpp"
@@ -51,7 +52,7 @@ public:
             return execution_start(d);
         TUTTI_ASSUME(d.slot == 0, "a slot is given back at the end of its transaction");
         attempt_reset(d);
-        d.logging = !how.read_only;
+        d.logging = !how.read_only || expects_log(d.run.where);
         begin(d);
     }
 

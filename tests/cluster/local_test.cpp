@@ -1,0 +1,97 @@
+// Blocks that find all their objects in their own process: their copies, and what they cost.
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "support/heap.hpp"
+
+namespace {
+
+using tutti::cluster::node;
+using tutti::cluster::ref;
+namespace support = tutti::support;
+
+struct account {
+    long balance;
+};
+
+/// What it does not say to archives is of the block that wrote it alone.
+struct forgetful {
+    int kept = 0;
+    int forgotten = 0;
+    std::string name;  // or it would be copied as it is
+    template <class Archive>
+    void serialize(Archive& a) {
+        a(kept, name);
+    }
+};
+
+// Their copies are made in the memory of those that came before.
+TEST(cluster_local, copies_are_new_ones) {
+    node here;
+    const ref<forgetful> one{here, "one"};
+    const ref<account> other{here, "other"};
+    tutti::atomically([&](tutti::tx& t) {
+        one.publish(t, {1, 1, ""});
+        other.publish(t, {7});
+    });
+    for (int turn = 1; turn < 4; ++turn) {
+        tutti::atomically([&](tutti::tx& t) {
+            forgetful& mine = one.write(t);
+            EXPECT_EQ(mine.kept, turn);
+            EXPECT_EQ(mine.forgotten, 0);
+            ++mine.kept;
+            mine.forgotten = 5;
+        });
+        // Another type in the same place.
+        const long found = tutti::atomically([&](tutti::tx& t) { return other.read(t).balance; });
+        EXPECT_EQ(found, 7);
+    }
+}
+
+TEST(cluster_local, a_block_over_objects_that_are_here_needs_no_memory) {
+    node here;
+    const ref<account> from{here, "from"}, to{here, "to"};
+    tutti::atomically([&](tutti::tx& t) {
+        from.publish(t, {0});
+        to.publish(t, {0});
+    });
+    const auto transfer = [&] {
+        tutti::atomically([&](tutti::tx& t) {
+            from.write(t).balance -= 1;
+            to.write(t).balance += 1;
+        });
+    };
+    const auto look = [&] {
+        return tutti::atomically([&](tutti::tx& t) { return from.read(t).balance + to.read(t).balance; });
+    };
+    for (int turn = 0; turn < 4; ++turn) transfer();
+    EXPECT_EQ(look(), 0);
+    support::refuse_after = 1;
+    for (int turn = 0; turn < 4; ++turn) transfer();
+    const long sum = look();
+    EXPECT_EQ(std::exchange(support::refuse_after, 0), 1u);
+    EXPECT_EQ(sum, 0);
+    EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return to.read(t).balance; }), 8);
+}
+
+// It finds out in its first execution that its reads have to be logged.
+TEST(cluster_local, a_block_that_writes_nothing_starts_over_for_its_log_only_once) {
+    node here;
+    const ref<account> one{here, "one"};
+    tutti::atomically([&](tutti::tx& t) { one.publish(t, {3}); });
+    int runs = 0;
+    for (int turn = 0; turn < 4; ++turn) {
+        const long found = tutti::atomically({.read_only = true}, [&](tutti::tx& t) {
+            ++runs;
+            return one.read(t).balance;
+        });
+        EXPECT_EQ(found, 3);
+    }
+    EXPECT_EQ(runs, 5);
+}
+
+}  // namespace
