@@ -60,7 +60,7 @@ usage: ./dev bench [family]... [options]
   --out <folder>         where tables, charts and figures go (default: build/bench/cluster)
 
   preempt                how soon urgent work starts beside long transactions, by tick source; 20 seconds
-  engines                blocks over etcd, PostgreSQL and groups beside clients by hand; two minutes
+  engines                blocks over etcd, PostgreSQL and groups beside clients by hand, and leaders killed; three minutes
   serving redis          the transaction server beside redis-server; two minutes; --help lists options
   serving durability     what its log costs, beside that of redis-server; a minute or two; --help lists options
 
@@ -164,6 +164,7 @@ bench_engines() {
         # shellcheck disable=SC2086  # two words
         build/release/bin/tutti-bench-engines $of "$@"
     done
+    build/release/bin/tutti-bench-engines fail-over
 }
 
 command_bench() {

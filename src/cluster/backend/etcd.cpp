@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
 
 #include <etcd.grpc.pb.h>
@@ -46,6 +47,11 @@ member connect(const std::string& to) {
     return m;
 }
 
+/// By a clock that nobody sets: gRPC would wait by how much the wall clock jumps between a look here and one there.
+gpr_timespec in(std::chrono::milliseconds patience) {
+    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(patience.count(), GPR_TIMESPAN));
+}
+
 void set_record(record& to, const KeyValue& from) {
     to.at = static_cast<version>(from.mod_revision());
     to.exists = !from.value().empty() && from.value().front() == '1';
@@ -69,7 +75,7 @@ public:
     /// Of the keys in [from, to), beginning with revision `first`, or now if that is 0.
     bool open(Watch::Stub& at, const std::string& from, const std::string& to, version first,
               std::chrono::milliseconds patience) {
-        const auto late = std::chrono::system_clock::now() + patience;
+        const gpr_timespec late = in(patience);
         const auto done = [&] {
             void* what = nullptr;
             bool good = false;
@@ -294,7 +300,7 @@ private:
     grpc::Status send(std::size_t member, const TxnRequest& ask, TxnResponse& answer,
                       std::chrono::milliseconds patience) {
         grpc::ClientContext context;
-        context.set_deadline(std::chrono::system_clock::now() + patience);
+        context.set_deadline(in(patience));
         return members_[member].kv->Txn(&context, ask, &answer);
     }
     /// Asks one member after the other. For what may be asked twice.

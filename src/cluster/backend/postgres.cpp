@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bitset>
+#include <charconv>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "cluster/backend/link.hpp"
 #include "cluster/backend/postgres_link.hpp"
@@ -17,6 +21,7 @@ namespace tutti::cluster::backend {
 namespace {
 
 using clock = std::chrono::steady_clock;
+constexpr std::size_t postgres_most_rows = 8;  // of a commit that has a statement for their number
 using result = postgres_link::result;
 
 std::string with_prefix(std::string text, const std::string& prefix) {
@@ -47,6 +52,29 @@ private:
     std::string text_ = "{";
 };
 
+/// For so many rows, or for arrays of any length if there are none.
+std::string quick_commit_of(std::string text, std::size_t rows) {
+    std::string from = "unnest($1::text[], $2::bigint[], $3::boolean[], $4::bytea[])";
+    int last = rows == 0 ? 4 : 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+        if (i == 0) from = "(VALUES ";
+        for (const char* const type : {"text", "bigint", "boolean", "bytea"}) {
+            from += last % 4 != 0 ? ", " : i == 0 ? "(" : ", (";
+            from += "$" + std::to_string(++last) + "::" + type;
+        }
+        from += i + 1 == rows ? "))" : ")";
+    }
+    for (std::size_t at = 0; (at = text.find('%', at)) != std::string::npos;)
+        text.replace(at, 2, "$" + std::to_string(last + text[at + 1] - '0'));
+    return text.replace(text.find('#'), 1, from);
+}
+
+bool number_of(const postgres_link::result& r, std::int64_t& said) {
+    if (PQresultStatus(r.get()) != PGRES_TUPLES_OK) return false;
+    const std::string_view text{PQgetvalue(r.get(), 0, 0)};
+    return std::from_chars(text.data(), text.data() + text.size(), said).ec == std::errc{};
+}
+
 std::int64_t number_in(const PGresult& r, int row, int column) {
     std::uint64_t big = 0;
     std::memcpy(&big, PQgetvalue(&r, row, column), sizeof big);
@@ -56,27 +84,25 @@ std::int64_t number_in(const PGresult& r, int row, int column) {
 class listener final : public feed {
 public:
     listener(std::unique_ptr<postgres_link> l, const std::string& prefix, std::chrono::milliseconds patience)
-        : link_{std::move(l)}, patience_{patience}, watch_{with_prefix(postgres_watch, prefix)} {
-        watch_.replace(watch_.find("$1"), 2, std::to_string(announcement.count()));
+        : link_{std::move(l)},
+          patience_{patience},
+          tell_{with_prefix(postgres_tell, prefix)},
+          drawn_{with_prefix(postgres_drawn, prefix)} {
+        tell_.replace(tell_.find("$1"), 2, std::to_string(postgres_reach));
     }
 
-    /// B5 holds from its return on, for `announced`. One transaction, at whose end it listens, and lets commits go on.
+    /// B5 holds from its return on. One transaction, at whose end it listens, and lets commits go on.
     bool announce(const std::string& prefix, clock::time_point late) {
-        announced_ = clock::now();
-        const std::string statements = "LISTEN \"" + prefix + "_written\"; " + watch_ +
-                                       "; SELECT pg_advisory_xact_lock(hashtext('" + prefix + "_watched'))";
-        return is_good(link_->run(statements.c_str(), late));
+        looked_ = clock::now();
+        const std::string all =
+            "LISTEN \"" + prefix + "_written\"; " + tell_ + ";" + with_prefix(postgres_await_commits, prefix);
+        return ask(all, late, told_until_);
     }
 
     bool next(std::vector<key>& written) override {
         PGconn* const c = link_->raw();
         while (!closed_.load(std::memory_order_relaxed)) {
-            const auto age = clock::now() - announced_;
-            if (age > announcement / 2) return false;  // stopped for long: commits may have told nobody meanwhile
-            if (age > announcement / 6) {
-                announced_ = clock::now();
-                if (!is_good(link_->run(watch_.c_str(), announced_ + patience_))) return false;
-            }
+            if (clock::now() - looked_ > pause && !is_told()) return false;
             bool any = false;
             while (PGnotify* const n = PQnotifies(c)) {
                 any = true;
@@ -95,8 +121,22 @@ public:
     void close() noexcept override { closed_.store(true, std::memory_order_relaxed); }
 
 private:
-    static constexpr std::chrono::milliseconds announcement{60000};
+    static constexpr std::chrono::seconds pause{1};
 
+    /// Whether all commits so far have told, and many more will.
+    bool is_told() {
+        looked_ = clock::now();
+        const clock::time_point late = looked_ + patience_;
+        std::int64_t last = 0, until = 0;
+        if (!ask(drawn_, late, last)) return false;
+        if (last < told_until_ - postgres_reach / 2) return true;
+        if (!ask(tell_, late, until) || !ask(drawn_, late, last) || last > told_until_) return false;
+        told_until_ = until;
+        return true;
+    }
+    bool ask(const std::string& what, clock::time_point late, std::int64_t& said) {
+        return number_of(link_->run(what.c_str(), late), said);
+    }
     static bool add(std::string_view told, std::vector<key>& written) {
         if (told.empty()) return false;
         while (!told.empty()) {
@@ -109,9 +149,17 @@ private:
 
     std::unique_ptr<postgres_link> link_;
     const std::chrono::milliseconds patience_;
-    std::string watch_;
-    clock::time_point announced_{};
+    std::string tell_, drawn_;
+    std::int64_t told_until_ = 0;
+    clock::time_point looked_{};
     std::atomic<bool> closed_{false};
+};
+
+/// A connection, the versions that it may still give to commits, and which of the quick statements it knows.
+struct session {
+    std::unique_ptr<postgres_link> link;
+    std::int64_t next = 0, end = 0;
+    std::bitset<postgres_most_rows + 1> knows{};
 };
 
 class postgres final : public engine {
@@ -119,8 +167,10 @@ public:
     postgres(const std::string& url, const settings& how) : address_{resolve_postgres(url)}, how_{how} {
         can_.name = "PostgreSQL";
         get_ = with_prefix(postgres_get, how.prefix);
+        plain_ = with_prefix(postgres_plain_get, how.prefix);
         commit_ = with_prefix(postgres_commit, how.prefix);
         quick_ = with_prefix(postgres_quick_commit, how.prefix);
+        draw_ = with_prefix(postgres_draw, how.prefix);
         const tries all{how.patience};
         std::string why;
         std::unique_ptr<postgres_link> l = open(all.late(), why);
@@ -137,7 +187,7 @@ public:
             return PQresultStatus(r.get()) == PGRES_TUPLES_OK ? std::string{PQgetvalue(r.get(), 0, 0)} : std::string{};
         };
         can_.durable = setting("fsync") == "on" && setting("synchronous_commit") != "off";
-        if (make_ready(*l, all.late())) links_.give_back(std::move(l));
+        if (make_ready(*l, all.late())) links_.give_back(std::make_unique<session>(std::move(l)));
     }
     const capabilities& can() const noexcept override { return can_; }
 
@@ -152,11 +202,12 @@ public:
         for (const key& k : wanted) {
             places.emplace(k, places.size());
             all.add(k);
-            fresh.add(k);
+            if (!held.empty()) fresh.add(k);
         }
-        const std::string first = all.take(), second = fresh.take();
-        const char* values[] = {first.c_str(), second.c_str()};
-        const result r = ask_until_answered(values);
+        postgres_parameters asked;
+        asked.add(all.take());
+        if (!held.empty()) asked.add(fresh.take());
+        const result r = ask_until_answered(held.empty() ? "plain" : "get", asked);
         if (!r) return verdict::unreachable;
         std::vector<record> records(places.size());
         for (int row = 0; row < PQntuples(r.get()); ++row) {
@@ -182,56 +233,42 @@ public:
         std::ranges::sort(sorted, {}, &write::of);
         std::unordered_map<std::string_view, version> read;
         for (const check& c : r.checks) read.emplace(c.of, c.at);
-        array checks, versions, written, present, bytes, beside;
-        bool quick = true;
+        std::vector<std::optional<version>> checked;  // of what is written, where it was read
         for (const write* w : sorted) {
-            const auto seen = read.extract(w->of);
-            quick = quick && !seen.empty() && seen.mapped() != 0;
-            if (!seen.empty()) {
-                checks.add(w->of);
-                versions.add(std::to_string(seen.mapped()));
-            }
-            written.add(w->of);
-            present.add(w->exists ? "t" : "f");
-            bytes.add_bytes(w->bytes);
+            const auto found = read.extract(w->of);
+            checked.push_back(found.empty() ? std::nullopt : std::optional{found.mapped()});
         }
-        quick = quick && read.empty();
-        for (const auto& [of, at] : read) {
-            checks.add(of);
-            versions.add(std::to_string(at));
-            beside.add(of);
-        }
-        const std::string texts[] = {written.take(), versions.take(), present.take(),
-                                     bytes.take(),   checks.take(),   beside.take()};
-        const char* values[6];
-        std::ranges::transform(texts, values, &std::string::c_str);
+        const bool quick =
+            read.empty() && std::ranges::all_of(checked, [](const auto& v) { return v.value_or(0) != 0; });
         tries all{how_.patience};
-        std::unique_ptr<postgres_link> l;
-        while (!(l = take(all.late()))) {
-            if (all.again()) continue;
-            r.said = verdict::unreachable;
-            return;
+        std::unique_ptr<session> s;
+        while (true) {
+            s = take(all.late());
+            r.said = s ? draw(*s, all.late(), r) : verdict::unreachable;
+            if (r.said == verdict::good) break;
+            if (r.said == verdict::refused || !all.again()) return;
         }
-        const result said =
-            quick ? l->execute("quick", 4, values, all.late()) : l->execute("commit", 6, values, all.late());
-        if (PQresultStatus(said.get()) == PGRES_TUPLES_OK) {
-            r.at = static_cast<version>(number_in(*said, 0, 0));
-            r.said = r.at == 0 ? verdict::conflict : verdict::good;
-        } else {
-            r.said = said ? meaning(*said, r) : verdict::unknown;
-        }
+        const std::int64_t at = s->next++;
+        r.at = static_cast<version>(at);
+        const result said = quick ? commit_quickly(*s, at, sorted, checked, all.late())
+                                  : commit_any(*s, at, sorted, checked, read, all.late());
+        if (!is_good(said)) r.said = said ? meaning(*said, r) : verdict::unknown;
+        // No rows are deleted but forgotten marks. If somebody has deleted others, the mark tells what became of it.
+        else if (quick)
+            r.said = PQcmdTuples(said.get()) == std::to_string(sorted.size()) ? verdict::good : verdict::unknown;
+        else r.said = *PQgetvalue(said.get(), 0, 0) != 0 ? verdict::good : verdict::conflict;
         if (r.said == verdict::unknown) links_.drop_all();
-        else links_.give_back(std::move(l));
+        else links_.give_back(std::move(s));
     }
 
     void forget(std::span<const key> all) noexcept override {
-        const std::unique_ptr<postgres_link> l = links_.take();
-        if (!l) return;
+        const std::unique_ptr<session> s = links_.take();
+        if (!s) return;
         try {
             std::string keys;
             for (const key& k : all) keys += (keys.empty() ? "'" : ", '") + k + "'";
             const std::string text = "DELETE FROM \"" + how_.prefix + "_records\" WHERE key IN (" + keys + ")";
-            static_cast<void>(l->run(text.c_str(), clock::now() + how_.patience));
+            static_cast<void>(s->link->run(text.c_str(), clock::now() + how_.patience));
         } catch (const std::bad_alloc&) {  // they stay
         }
     }
@@ -247,15 +284,89 @@ public:
     }
 
 private:
+    using written = std::span<const write* const>;
+    using versions = std::span<const std::optional<version>>;
+    using others = std::unordered_map<std::string_view, version>;
+
+    /// Of all that it writes, which is all that it checks.
+    result commit_quickly(session& s, std::int64_t at, written all, versions checked, clock::time_point late) const {
+        const std::size_t rows = all.size() <= postgres_most_rows ? all.size() : 0;
+        const std::string name = "quick" + std::to_string(rows);
+        if (!s.knows[rows]) {
+            const result known = s.link->prepare(name.c_str(), quick_commit_of(quick_, rows).c_str(), late);
+            if (!is_good(known)) return nullptr;  // nothing was asked for, but then the connection has ended
+            s.knows[rows] = true;
+        }
+        postgres_parameters p;
+        std::string told;
+        array keys, seen, present, bytes;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const std::string at_before = std::to_string(*checked[i]);
+            const char* const exists = all[i]->exists ? "t" : "f";
+            told += (told.empty() ? "" : ",") + all[i]->of;
+            if (rows != 0) {
+                p.add(all[i]->of);
+                p.add(at_before);
+                p.add(exists);
+                p.add_bytes(all[i]->bytes);
+            } else {
+                keys.add(all[i]->of);
+                seen.add(at_before);
+                present.add(exists);
+                bytes.add_bytes(all[i]->bytes);
+            }
+        }
+        if (rows == 0)
+            for (array* a : {&keys, &seen, &present, &bytes}) p.add(a->take());
+        p.add(std::to_string(at));
+        p.add(std::to_string(at / postgres_block));
+        p.add(told.size() < 7900 ? told : "");
+        p.add(all.back()->of);
+        return s.link->execute(name.c_str(), p, late);
+    }
+    /// Of what it writes, with the versions that were seen of it, if any were; and checks of `beside`.
+    result commit_any(session& s, std::int64_t at, written all, versions checked, const others& beside,
+                      clock::time_point late) const {
+        array keys, present, bytes, checks, seen, only_checked;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            keys.add(all[i]->of);
+            present.add(all[i]->exists ? "t" : "f");
+            bytes.add_bytes(all[i]->bytes);
+            if (!checked[i]) continue;
+            checks.add(all[i]->of);
+            seen.add(std::to_string(*checked[i]));
+        }
+        for (const auto& [of, v] : beside) {
+            checks.add(of);
+            seen.add(std::to_string(v));
+            only_checked.add(of);
+        }
+        postgres_parameters p;
+        for (array* a : {&keys, &seen, &present, &bytes, &checks, &only_checked}) p.add(a->take());
+        p.add(std::to_string(at));
+        p.add(std::to_string(at / postgres_block));
+        return s.link->execute("commit", p, late);
+    }
+    [[nodiscard]] verdict draw(session& s, clock::time_point late, request& of) const {
+        if (s.next != s.end) return verdict::good;
+        const result r = s.link->run(draw_.c_str(), late);
+        std::int64_t block = 0;
+        if (!number_of(r, block))
+            return r && meaning(*r, of) == verdict::refused ? verdict::refused : verdict::unreachable;
+        s.next = block * postgres_block;
+        s.end = s.next + postgres_block;
+        return verdict::good;
+    }
+
     /// A connection that has lain idle may have ended, and says so only when it is used.
-    result ask_until_answered(const char* const (&values)[2]) {
+    result ask_until_answered(const char* statement, const postgres_parameters& asked) {
         tries all{how_.patience};
         do {
-            std::unique_ptr<postgres_link> l = take(all.late());
-            if (!l) continue;
-            result r = l->execute("get", 2, values, all.late());
+            std::unique_ptr<session> s = take(all.late());
+            if (!s) continue;
+            result r = s->link->execute(statement, asked, all.late());
             if (PQresultStatus(r.get()) == PGRES_TUPLES_OK) {
-                links_.give_back(std::move(l));
+                links_.give_back(std::move(s));
                 return r;
             }
             links_.drop_all();
@@ -272,11 +383,11 @@ private:
         return verdict::refused;
     }
 
-    std::unique_ptr<postgres_link> take(clock::time_point late) {
-        if (std::unique_ptr<postgres_link> l = links_.take()) return l;
+    std::unique_ptr<session> take(clock::time_point late) {
+        if (std::unique_ptr<session> s = links_.take()) return s;
         std::string why;
         std::unique_ptr<postgres_link> l = open(late, why);
-        return l && make_ready(*l, late) ? std::move(l) : nullptr;
+        return l && make_ready(*l, late) ? std::make_unique<session>(std::move(l)) : nullptr;
     }
     std::unique_ptr<postgres_link> open(clock::time_point late, std::string& why) const {
         std::unique_ptr<postgres_link> l = postgres_link::open(address_, late, why);
@@ -293,15 +404,15 @@ private:
     }
     /// REQUIRES: the tables are there.
     [[nodiscard]] bool make_ready(postgres_link& l, clock::time_point late) const {
-        return is_good(l.prepare("get", get_.c_str(), late)) && is_good(l.prepare("commit", commit_.c_str(), late)) &&
-               is_good(l.prepare("quick", quick_.c_str(), late));
+        return is_good(l.prepare("get", get_.c_str(), late)) && is_good(l.prepare("plain", plain_.c_str(), late)) &&
+               is_good(l.prepare("commit", commit_.c_str(), late));
     }
 
     const postgres_address address_;
     const settings how_;
     capabilities can_;
-    std::string get_, commit_, quick_;
-    links<postgres_link> links_;
+    std::string get_, plain_, commit_, quick_, draw_;
+    links<session> links_;
 };
 
 }  // namespace

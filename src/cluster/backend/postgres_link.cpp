@@ -94,8 +94,10 @@ postgres_link::result postgres_link::prepare(const char* name, const char* state
     return finish(PQsendPrepare(raw(), name, statement, 0, nullptr), late);
 }
 
-postgres_link::result postgres_link::execute(const char* name, int count, const char* const* values, time_point late) {
-    return finish(PQsendQueryPrepared(raw(), name, count, values, nullptr, nullptr, 1), late);
+postgres_link::result postgres_link::execute(const char* name, const postgres_parameters& with, time_point late) {
+    return finish(PQsendQueryPrepared(raw(), name, static_cast<int>(with.values_.size()), with.values_.data(),
+                                      with.lengths_.data(), with.formats_.data(), 1),
+                  late);
 }
 
 /// Statements are over when PostgreSQL says that it is ready, not when it has said what they came to: they are

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,28 @@ using postgres_address = std::vector<std::pair<std::string, std::string>>;
 
 /// Throws refusal for what is no address, and for a machine beyond loopback, whoever names it.
 [[nodiscard]] postgres_address resolve_postgres(const std::string& url);
+
+/// Of a statement that was prepared.
+class postgres_parameters {
+public:
+    void add(std::string text) {
+        texts_.push_back(std::move(text));
+        add(texts_.back().c_str(), 0, 0);
+    }
+    /// REQUIRES: they stay until the statement was executed.
+    void add_bytes(std::string_view bytes) { add(bytes.data(), static_cast<int>(bytes.size()), 1); }
+
+private:
+    friend class postgres_link;
+    void add(const char* value, int length, int format) {
+        values_.push_back(value);
+        lengths_.push_back(length);
+        formats_.push_back(format);
+    }
+    std::deque<std::string> texts_;
+    std::vector<const char*> values_;
+    std::vector<int> lengths_, formats_;
+};
 
 class postgres_link {
 public:
@@ -36,8 +60,8 @@ public:
     /// connection has ended; it is of no use any more.
     [[nodiscard]] result run(const char* statements, time_point late);
     [[nodiscard]] result prepare(const char* name, const char* statement, time_point late);
-    /// Of a statement that was prepared: parameters as text, the answer in binary.
-    [[nodiscard]] result execute(const char* name, int count, const char* const* values, time_point late);
+    /// Of a statement that was prepared; the answer is in binary.
+    [[nodiscard]] result execute(const char* name, const postgres_parameters& with, time_point late);
 
     /// For what does not wait.
     [[nodiscard]] PGconn* raw() const noexcept { return to_.get(); }

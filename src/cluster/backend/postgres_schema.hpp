@@ -7,9 +7,17 @@
 // wrote yet gets a row, so that there is something to lock. SERIALIZABLE would add nothing but its own conflicts.
 //
 // Why a wake is not lost (B5): a commit tells others only while somebody listens, because NOTIFY makes commits wait for
-// each other. A listener first says until when in @_watched, a sequence, whose value everybody sees at once; then it
-// waits, by an exclusive advisory lock, for the commits that may have looked before, which hold it shared.
+// each other. A listener says up to which block of versions they do, in @_told_until, a sequence, whose value everybody
+// sees at once and which never falls; no clock has a part in it. At first it waits then, by an exclusive advisory lock,
+// for the commits that may have looked before, which hold it shared. Later it raises the bound in time, and asks
+// afterwards for the last block: that of a commit was drawn before it looks, so one that did not tell has a block above
+// the bound that the listener knew, and the listener finds that. Then its feed breaks.
+//
+// Versions are drawn by whoever commits, a block at a time for each connection (the hi/lo of databases), so that a
+// commit that is sent knows its own, and the sequence is no place where commits meet.
 #pragma once
+
+#include <cstdint>
 
 namespace tutti::cluster::backend {
 
@@ -17,11 +25,11 @@ inline constexpr const char* postgres_schema = R"sql(
 CREATE TABLE IF NOT EXISTS "@_records"
   (key text PRIMARY KEY, version bigint NOT NULL, present boolean NOT NULL, bytes bytea) WITH (fillfactor = 70);
 CREATE SEQUENCE IF NOT EXISTS "@_versions";
-CREATE SEQUENCE IF NOT EXISTS "@_watched";
+CREATE SEQUENCE IF NOT EXISTS "@_told_until";
 CREATE OR REPLACE FUNCTION "@_commit"(written text[], versions bigint[], present_now boolean[], bytes_now bytea[],
-                                      checks text[], beside text[]) RETURNS bigint LANGUAGE plpgsql AS $$
+                                      checks text[], beside text[], at bigint, block bigint)
+  RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  at bigint;
   there bigint;
   one text;
   told text;
@@ -45,49 +53,66 @@ BEGIN
   END LOOP;
   IF EXISTS (SELECT 1 FROM unnest(checks, versions) AS c(k, v)
              WHERE NOT EXISTS (SELECT 1 FROM "@_records" r WHERE r.key = c.k AND r.version = c.v)) THEN
-    RETURN 0;
+    RETURN false;
   END IF;
-  at := nextval('"@_versions"');
   UPDATE "@_records" r SET version = at, present = w.p, bytes = w.b
     FROM unnest(written, present_now, bytes_now) AS w(k, p, b) WHERE r.key = w.k;
-  PERFORM pg_advisory_xact_lock_shared(hashtext('@_watched'));
-  IF (SELECT last_value FROM "@_watched") > extract(epoch FROM clock_timestamp()) * 1000 THEN
+  PERFORM pg_advisory_xact_lock_shared(hashtext('@_told'));
+  IF (SELECT last_value FROM "@_told_until") >= block THEN
     told := array_to_string(written, ',');
     PERFORM pg_notify('@_written', CASE WHEN length(told) < 7900 THEN told ELSE '' END);
   END IF;
-  RETURN at;
+  RETURN true;
 END $$;
 )sql";
 
+/// $1 is looked at, $2 is wanted, too.
 inline constexpr const char* postgres_get =
     R"sql(SELECT key, version, present, CASE WHEN key = ANY ($2::text[]) THEN bytes END
           FROM "@_records" WHERE key = ANY ($1::text[]))sql";
 
-inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $3, $4, $5, $6))sql";
+/// The same where all is wanted.
+inline constexpr const char* postgres_plain_get =
+    R"sql(SELECT key, version, present, bytes FROM "@_records" WHERE key = ANY ($1::text[]))sql";
+
+inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $3, $4, $5, $6, $7, $8))sql";
 
 /// The same for a commit that writes all that it checks, all of which exists: one statement, which is much less work.
-/// $1 is sorted, so that rows are locked in one order. A row that was overwritten since is not found, and then an error
-/// undoes what was done to the others: words that are no number, which the server's log shows. The arms of CASE are
-/// looked at in turn: so the last value is asked for under the lock.
+/// # is what is written, sorted, so that rows are locked in one order, as w(k, v, p, b); %1 the version, %2 its block,
+/// %3 the keys that are told, and %4 the row with which that is done. The arms of CASE are looked at in turn: so the
+/// bound is looked at under the lock. A row that was overwritten since is an error, which undoes what was done to the
+/// others: words that are no number, which the server's log shows.
 inline constexpr const char* postgres_quick_commit =
-    R"sql(WITH at AS MATERIALIZED (SELECT nextval('"@_versions"') AS v),
-               done AS (UPDATE "@_records" r SET version = (SELECT v FROM at), present = w.p, bytes = w.b
-                        FROM unnest($1::text[], $2::bigint[], $3::boolean[], $4::bytea[]) AS w(k, v, p, b)
-                        WHERE r.key = w.k AND r.version = w.v RETURNING 1),
-               told AS (SELECT array_to_string($1::text[], ',') AS keys)
-          SELECT CASE WHEN (SELECT count(*) FROM done) <> cardinality($1)
-                           THEN (SELECT 'another commit was first, of ' || keys FROM told)::bigint
-                      WHEN pg_advisory_xact_lock_shared(hashtext('@_watched')) IS NULL THEN 0
-                      WHEN (SELECT last_value FROM "@_watched") <= extract(epoch FROM clock_timestamp()) * 1000 THEN v
-                      WHEN pg_notify('@_written',
-                                     (SELECT CASE WHEN length(keys) < 7900 THEN keys ELSE '' END FROM told)) IS NULL
-                           THEN 0
-                      ELSE v END FROM at)sql";
+    R"sql(UPDATE "@_records" r
+          SET version = CASE WHEN r.version <> w.v THEN ('another commit was first, of ' || r.key)::bigint
+                             WHEN r.key <> %4::text THEN %1::bigint
+                             WHEN pg_advisory_xact_lock_shared(hashtext('@_told')) IS NULL THEN NULL
+                             WHEN coalesce(pg_sequence_last_value('"@_told_until"'), 0) < %2::bigint THEN %1::bigint
+                             WHEN pg_notify('@_written', %3::text) IS NULL THEN NULL
+                             ELSE %1::bigint END,
+              present = w.p, bytes = w.b
+          FROM # AS w(k, v, p, b) WHERE r.key = w.k)sql";
 
-/// $1: milliseconds from now.
-inline constexpr const char* postgres_watch =
-    R"sql(SELECT setval('"@_watched"',
-                        greatest(last_value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint + $1))
-          FROM "@_watched")sql";
+/// So many versions are of a block, which a connection draws.
+inline constexpr std::int64_t postgres_block = 256;
+
+inline constexpr const char* postgres_draw = R"sql(SELECT nextval('"@_versions"'))sql";
+
+/// For how many more blocks a listener has commits tell: it says so again before half of them are drawn, and when the
+/// last listener has gone, commits of so many still wait for each other.
+inline constexpr std::int64_t postgres_reach = 400;
+
+/// $1: postgres_reach. One listener at a time, so that the bound never falls; in one transaction with what follows.
+inline constexpr const char* postgres_tell =
+    R"sql(SELECT pg_advisory_xact_lock(hashtext('@_telling'));
+          SELECT setval('"@_told_until"', greatest(t.last_value, v.last_value + $1))
+          FROM "@_told_until" t, "@_versions" v)sql";
+
+/// Waits for commits that may have looked before; and then up to which block they tell.
+inline constexpr const char* postgres_await_commits =
+    R"sql(SELECT pg_advisory_xact_lock(hashtext('@_told')); SELECT last_value FROM "@_told_until")sql";
+
+/// The last block that was drawn.
+inline constexpr const char* postgres_drawn = R"sql(SELECT last_value FROM "@_versions")sql";
 
 }  // namespace tutti::cluster::backend

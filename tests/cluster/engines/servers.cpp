@@ -14,7 +14,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <span>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -22,6 +25,7 @@
 #include <tutti/cluster/node.hpp>
 
 #include "cli/port.hpp"
+#include "cluster/engines/meddler.hpp"
 
 namespace tutti::cluster::testing {
 namespace {
@@ -51,10 +55,11 @@ std::string postgres_folder() {
 /// A folder that goes with its owner.
 class folder {
 public:
-    folder() {
+    /// In that one, or wherever it is best.
+    explicit folder(std::filesystem::path in = {}) {
         // A process that is killed loses nothing of what is in memory, and no disk is waited for.
         const bool memory = ::access("/dev/shm", W_OK) == 0 && std::getenv("TUTTI_ENGINE_ON_DISK") == nullptr;
-        const std::filesystem::path in = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
+        if (in.empty()) in = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
         std::string name = (in / "tutti-engine-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no temporary folder can be made"};
         path_ = name;
@@ -97,9 +102,20 @@ void wait_for(const std::string& address, const process& p, const tls_options& t
     }
 }
 
+/// Whether any of them had ended by itself.
+bool bury(std::span<process> all) {
+    bool any = false;
+    for (process& p : all) {
+        if (!p.running() || !p.has_ended()) continue;
+        p.end();
+        any = true;
+    }
+    return any;
+}
+
 class etcd_server final : public server {
 public:
-    explicit etcd_server(unsigned members) {
+    etcd_server(unsigned members, const whereabouts& at) : folder_{at.folder}, kernel_{at.kernel} {
         for (unsigned i = 0; i < members; ++i) {
             clients_.push_back(cli::free_port());
             peers_.push_back(cli::free_port());
@@ -125,7 +141,9 @@ public:
                  "http://" + here(clients_[i]), "--advertise-client-urls", "http://" + here(clients_[i]),
                  "--listen-peer-urls", "http://" + here(peers_[i]), "--initial-advertise-peer-urls",
                  "http://" + here(peers_[i]), "--initial-cluster", cluster, "--logger", "zap", "--log-level", "warn"},
-                folder_.path() + "/" + name + ".log"};
+                folder_.path() + "/" + name + ".log",
+                false,
+                kernel_};
         }
         wait_for(address(), members_.front());
     }
@@ -133,10 +151,14 @@ public:
     void send(int signal) override {
         for (process& m : members_) m.send(signal);
     }
+    void revive() override {
+        if (bury(members_)) start();
+    }
 
 private:
     static std::string here(int port) { return "127.0.0.1:" + std::to_string(port); }
     folder folder_;
+    meddler* const kernel_;
     std::vector<int> clients_, peers_;
     std::vector<process> members_;
     std::size_t victim_ = 0;
@@ -144,25 +166,33 @@ private:
 
 class redis_server final : public server {
 public:
+    explicit redis_server(const whereabouts& at) : folder_{at.folder}, kernel_{at.kernel} {}
     std::string address() const override { return "redis:" + place(); }
     std::string place() const override { return folder_.path() + "/redis.sock"; }
     std::string address_by(const std::string& at) const override { return "redis://" + at; }
     void start() override {
         process_ = process{{redis_program(), "--port", "0", "--unixsocket", place(), "--dir", folder_.path(),
                             "--appendonly", "yes", "--appendfsync", "always", "--save", ""},
-                           folder_.path() + "/log"};
+                           folder_.path() + "/log",
+                           false,
+                           kernel_};
         wait_for(address(), process_);
     }
     void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
+    void revive() override {
+        if (bury({&process_, 1})) start();
+    }
 
 private:
     folder folder_;
+    meddler* const kernel_;
     process process_;
 };
 
 class postgres_server final : public server {
 public:
+    explicit postgres_server(const whereabouts& at) : folder_{at.folder}, kernel_{at.kernel} {}
     std::string address() const override { return address_by(folder_.path()); }
     std::string place() const override { return folder_.path() + "/.s.PGSQL.5432"; }
     std::string address_by(const std::string& at) const override {
@@ -185,16 +215,21 @@ public:
             process{{postgres_folder() + "/postgres", "-D", data, "-k", folder_.path(), "-c", "listen_addresses=", "-c",
                      "max_connections=100", "-c", "shared_buffers=32MB", "-c", "dynamic_shared_memory_type=mmap"},
                     folder_.path() + "/log",
-                    true};
+                    true,
+                    kernel_};
         wait_for(address(), process_);
     }
     void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
+    void revive() override {
+        if (bury({&process_, 1})) start();
+    }
     /// kill -9 would leave its shared memory to the machine.
     ~postgres_server() override { process_.ask_to_end(SIGINT, std::chrono::seconds{20}); }
 
 private:
     folder folder_;
+    meddler* const kernel_;
     process process_;
 };
 
@@ -202,10 +237,11 @@ private:
 
 struct group_server::home {
     folder at;
+    meddler* kernel;
 };
 
-group_server::group_server(unsigned members, int fault, group_tls encrypted)
-    : home_{std::make_unique<home>()}, fault_{fault}, encrypted_{std::move(encrypted)} {
+group_server::group_server(unsigned members, int fault, group_tls encrypted, const whereabouts& at)
+    : home_{new home{folder{at.folder}, at.kernel}}, fault_{fault}, encrypted_{std::move(encrypted)} {
     for (unsigned i = 0; i < members; ++i) places_.push_back("127.0.0.1:" + std::to_string(cli::free_port()));
     members_.resize(members);
 }
@@ -257,7 +293,7 @@ void group_server::start_one(std::size_t i, const std::string& files) {
         words.push_back(std::to_string(found->second.disk.count()));
         words.insert(words.end(), found->second.routes.begin(), found->second.routes.end());
     }
-    members_[i] = process{words, log_of(i)};
+    members_[i] = process{words, log_of(i), false, home_->kernel};
 }
 
 void group_server::route(std::size_t from, std::size_t to, const std::string& by) {
@@ -285,6 +321,10 @@ void group_server::kill() { members_[victim_++ % members_.size()].end(); }
 
 void group_server::send(int signal) {
     for (process& m : members_) m.send(signal);
+}
+
+void group_server::revive() {
+    if (bury(members_)) start();
 }
 
 std::size_t group_server::leader() const {
@@ -336,10 +376,21 @@ void groups_server::send(int signal) {
     for (const auto& one : all_) one->send(signal);
 }
 
-process::process(const std::vector<std::string>& words, const std::string& log, bool unprivileged) {
+void groups_server::revive() {
+    for (const auto& one : all_) one->revive();
+}
+
+process::process(const std::vector<std::string>& words, const std::string& log, bool unprivileged, meddler* between) {
     std::vector<char*> arguments;
     for (const std::string& w : words) arguments.push_back(const_cast<char*>(w.c_str()));
     arguments.push_back(nullptr);
+    std::vector<char*> environment;
+    for (char** word = environ; *word != nullptr; ++word) {
+        if (between == nullptr || !std::string_view{*word}.starts_with("LD_PRELOAD=")) environment.push_back(*word);
+    }
+    environment.push_back(nullptr);
+    std::optional<meddler::introduction> introduction;
+    if (between != nullptr) introduction.emplace();
     const passwd* const who = unprivileged && ::geteuid() == 0 ? somebody() : nullptr;
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     const pid_t parent = ::getpid();
@@ -347,6 +398,7 @@ process::process(const std::vector<std::string>& words, const std::string& log, 
     if (id_ < 0) throw std::runtime_error{"no process can be made"};
     if (id_ != 0) {
         ::close(out);
+        if (between != nullptr) between->adopt(*introduction, id_);
         return;
     }
     if (who != nullptr && (::setgroups(0, nullptr) != 0 || ::setgid(who->pw_gid) != 0 || ::setuid(who->pw_uid) != 0))
@@ -356,7 +408,8 @@ process::process(const std::vector<std::string>& words, const std::string& log, 
     ::dup2(out, 1);
     ::dup2(out, 2);
     if (::chdir("/") != 0) ::_exit(126);
-    ::execv(arguments.front(), arguments.data());
+    if (introduction) introduction->submit();
+    ::execve(arguments.front(), arguments.data(), environment.data());
     ::_exit(127);
 }
 
@@ -426,6 +479,7 @@ public:
     void start() override { group_.start(); }
     void kill() override { group_.kill(); }
     void send(int signal) override { group_.send(signal); }
+    void revive() override { group_.revive(); }
     tls_options tls() const override { return group_.tls(); }
 
 private:
@@ -440,17 +494,17 @@ private:
 
 }  // namespace
 
-std::unique_ptr<server> make_server(const std::string& engine) {
+std::unique_ptr<server> make_server(const std::string& engine, const whereabouts& at) {
     std::unique_ptr<server> made;
-    if (engine == "etcd") made = std::make_unique<etcd_server>(1);
-    else if (engine == "etcd3") made = std::make_unique<etcd_server>(3);
-    else if (engine == "tutti") made = std::make_unique<group_server>(1);
-    else if (engine == "tutti3") made = std::make_unique<group_server>(3);
+    if (engine == "etcd") made = std::make_unique<etcd_server>(1, at);
+    else if (engine == "etcd3") made = std::make_unique<etcd_server>(3, at);
+    else if (engine == "tutti") made = std::make_unique<group_server>(1, 0, group_tls{}, at);
+    else if (engine == "tutti3") made = std::make_unique<group_server>(3, 0, group_tls{}, at);
     else if (engine == "groups") made = std::make_unique<groups_server>(1);
     else if (engine == "groups3") made = std::make_unique<groups_server>(3);
     else if (engine == "tutti3tls") made = std::make_unique<secured_group>();
-    else if (engine == "redis") made = std::make_unique<redis_server>();
-    else if (engine == "postgres") made = std::make_unique<postgres_server>();
+    else if (engine == "redis") made = std::make_unique<redis_server>(at);
+    else if (engine == "postgres") made = std::make_unique<postgres_server>(at);
     if (made) made->start();
     return made;
 }

@@ -15,12 +15,16 @@
 
 namespace tutti::cluster::testing {
 
+class meddler;
+
 /// A process that is killed with its owner, and with those that it has started.
 class process {
 public:
     process() = default;
-    /// `log` gets what it prints. As root, `unprivileged` becomes the user postgres, or nobody.
-    process(const std::vector<std::string>& words, const std::string& log, bool unprivileged = false);
+    /// `log` gets what it prints. As root, `unprivileged` becomes the user postgres, or nobody. `between` it and the
+    /// kernel there may be somebody, who outlives it; then it gets no library of LD_PRELOAD.
+    process(const std::vector<std::string>& words, const std::string& log, bool unprivileged = false,
+            meddler* between = nullptr);
     ~process() { end(); }
     process(process&& other) noexcept : id_{std::exchange(other.id_, 0)} {}
     process& operator=(process&& other) noexcept {
@@ -65,8 +69,16 @@ public:
     /// kill -9; of one member, and another each time, where there are several.
     virtual void kill() = 0;
     virtual void send(int signal) = 0;
+    /// Starts again what has ended by itself.
+    virtual void revive() = 0;
     /// As engine_options take it.
     [[nodiscard]] virtual tls_options tls() const { return {}; }
+};
+
+/// Where servers keep their data, a temporary folder if it is empty; and who is between their processes and the kernel.
+struct whereabouts {
+    std::string folder{};
+    meddler* kernel = nullptr;
 };
 
 /// What members of a group under TLS show: member-<n> of a folder that apps/cluster/certificates.sh has made; and one
@@ -80,7 +92,7 @@ struct group_tls {
 class group_server final : public server {
 public:
     /// `fault` is one of replica::fault, which every member has.
-    explicit group_server(unsigned members, int fault = 0, group_tls encrypted = {});
+    explicit group_server(unsigned members, int fault = 0, group_tls encrypted = {}, const whereabouts& at = {});
     ~group_server() override;
     [[nodiscard]] std::string address() const override;
     [[nodiscard]] std::string place() const override { return places_.front(); }
@@ -88,6 +100,7 @@ public:
     void start() override;
     void kill() override;
     void send(int signal) override;
+    void revive() override;
     [[nodiscard]] tls_options tls() const override;
 
     [[nodiscard]] const std::vector<std::string>& places() const noexcept { return places_; }
@@ -134,6 +147,7 @@ public:
     void start() override;
     void kill() override;
     void send(int signal) override;
+    void revive() override;
 
     [[nodiscard]] group_server& at(std::size_t i) { return *all_[i]; }
 
@@ -143,7 +157,7 @@ private:
 };
 
 /// "memory" has none: null. Throws std::runtime_error where the server is not installed.
-[[nodiscard]] std::unique_ptr<server> make_server(const std::string& engine);
+[[nodiscard]] std::unique_ptr<server> make_server(const std::string& engine, const whereabouts& at = {});
 /// What has to be installed for it; empty where it is.
 [[nodiscard]] std::string missing_for(const std::string& engine);
 

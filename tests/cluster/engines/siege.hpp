@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,6 +76,9 @@ public:
         for (const std::uint64_t tag : failed_) {
             if (chained.contains(tag)) return "a block that was said to have had no effect has had one";
         }
+        for (const std::uint64_t tag : restarted_) {
+            if (chained.contains(tag)) return "a block that was run again had had an effect";
+        }
         for (const std::uint64_t tag : chained) past_.of(tag).committed = true;
         std::printf("%zu acknowledged, %zu refused, %zu unknown\n", sure_.size(), failed_.size(), unknown_);
         return past_.judge();
@@ -93,6 +97,7 @@ private:
                 const std::uint64_t plan = dice.below(~std::uint64_t{0});
                 atomically([&](tx& t) {
                     support::random steps{plan};
+                    if (tag != 0) note(restarted_, tag);
                     tag = past_.begin(c);
                     const std::uint64_t first = steps.below(objects), second = (first + 1 + steps.below(4)) % objects;
                     for (const std::uint64_t i : {objects + c, first, second})
@@ -112,6 +117,10 @@ private:
                 note(failed_, tag);
                 errors_.fetch_add(1);
                 std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            } catch (const std::length_error&) {  // it takes no writes
+                note(failed_, tag);
+                errors_.fetch_add(1);
+                std::this_thread::sleep_for(std::chrono::milliseconds{1});
             } catch (const connection_error&) {
                 errors_.fetch_add(1);
                 std::this_thread::sleep_for(std::chrono::milliseconds{5});
@@ -128,7 +137,7 @@ private:
     engine_options how_;
     journal past_{1'000'000};
     std::mutex guard_;
-    std::vector<std::uint64_t> sure_, failed_;
+    std::vector<std::uint64_t> sure_, failed_, restarted_;
     std::size_t unknown_ = 0;
     std::atomic<std::uint64_t> acknowledged_{0}, errors_{0};
     std::atomic<bool> stop_{false};

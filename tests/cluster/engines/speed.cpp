@@ -1,6 +1,7 @@
 // Blocks over an engine beside the same transactions in its own client library: read two objects, write both.
 //
 //   tutti-bench-engines <etcd, postgres, tutti or tutti3> <threads> [rounds] [seconds]
+//   tutti-bench-engines fail-over [leaders]
 //
 // Nobody writes clients of groups by hand: blocks over one take turns with a client by hand of etcd with as many
 // members.
@@ -17,6 +18,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cluster/engines/fail_over.hpp"
 #include "cluster/engines/hand_written.hpp"
 #include "cluster/engines/servers.hpp"
 #include "support/random.hpp"
@@ -71,9 +73,14 @@ int main(int argc, char** argv) {
     const int rounds = argc > 3 ? std::atoi(argv[3]) : 5;
     const double seconds = argc > 4 ? std::atof(argv[4]) : 1;
     const bool group = engine == "tutti" || engine == "tutti3";
+    if (engine == "fail-over") {
+        measure_fail_over(argc > 2 ? std::max(1, std::atoi(argv[2])) : 20);
+        return 0;
+    }
     if ((engine != "etcd" && engine != "postgres" && !group) || threads < 1 || rounds < 1) {
         std::fprintf(stderr,
-                     "usage: tutti-bench-engines <etcd, postgres, tutti or tutti3> <threads> [rounds] [seconds]\n");
+                     "usage: tutti-bench-engines <etcd, postgres, tutti or tutti3> <threads> [rounds] [seconds]\n"
+                     "       tutti-bench-engines fail-over [leaders]\n");
         return 2;
     }
     try {

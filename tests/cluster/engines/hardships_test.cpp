@@ -1,0 +1,226 @@
+// Engines whose disks are full or slow and whose wall clock jumps, as real processes under load: what was acknowledged
+// is there, nothing is there twice, programs get errors that name the engine, and work when it is over.
+//
+// TUTTI_ENGINE says which; TUTTI_TEST_EFFORT, how many times each is done.
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/tutti.hpp>
+
+#include "cluster/backend/fault.hpp"
+#include "cluster/engines/meddler.hpp"
+#include "cluster/engines/servers.hpp"
+#include "cluster/engines/siege.hpp"
+#include "cluster/engines/small_disk.hpp"
+#include "support/effort.hpp"
+#include "support/random.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace tutti::cluster::testing;
+using namespace std::chrono_literals;
+
+bool can_mount = false;
+
+std::string chosen() {
+    const char* const name = std::getenv("TUTTI_ENGINE");
+    return name == nullptr ? "redis" : name;
+}
+
+std::size_t times() { return std::max<std::size_t>(2, static_cast<std::size_t>(2 * support::effort())); }
+
+class hardships : public ::testing::Test {
+protected:
+    void SetUp() override { ASSERT_EQ(missing_for(chosen()), "") << "is needed, and not installed"; }
+    support::watchdog guard_{chosen(), 100s};
+};
+
+/// Large objects, one after the other, until the engine takes no more.
+class flood {
+public:
+    explicit flood(const std::string& address) { how_.address = address; }
+    /// What the program is told then.
+    std::string until_refused() {
+        how_.patience = 700ms;
+        try {
+            const cluster::node here{how_};
+            while (true) {
+                atomically([&](tx& t) {  // the last one may be there after all
+                    if (at(here, written_).find(t) == nullptr) at(here, written_).publish(t, next());
+                });
+                ++written_;
+            }
+        } catch (const std::length_error& e) {
+            return e.what();
+        } catch (const out_of_reach& e) {  // node_lost, outcome_unknown
+            return e.what();
+        } catch (const cluster::connection_error& e) {
+            return e.what();
+        }
+    }
+    /// All of it is there.
+    std::string judge() {
+        how_.patience = 20s;
+        const cluster::node here{how_};
+        for (std::uint64_t i = 0; i < written_; ++i) {
+            if (atomically([&](tx& t) { return at(here, i).find(t) == nullptr; })) return "a large object is lost";
+        }
+        return {};
+    }
+
+private:
+    using large = std::array<std::uint64_t, 20000>;  // which no engine makes smaller
+    static cluster::ref<large> at(const cluster::node& n, std::uint64_t i) { return {n, {7, i}}; }
+    large next() {
+        large all{};
+        for (std::uint64_t& word : all) word = dice_.below(~std::uint64_t{0});
+        return all;
+    }
+    cluster::engine_options how_;
+    support::random dice_{9};
+    std::uint64_t written_ = 0;
+};
+
+/// What its files take when nothing was written, and some more.
+std::size_t megabytes() {
+    if (chosen() == "redis") return 8;
+    if (chosen() == "tutti3" || chosen() == "etcd") return 200;
+    return chosen() == "etcd3" ? 450 : 128;
+}
+
+TEST_F(hardships, a_disk_is_full) {
+    if (!can_mount) GTEST_SKIP() << "this system lets no process mount a file system of its own";
+    std::string folder = "/tmp/tutti-small-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+    {
+        const small_disk disk{folder, megabytes()};
+        const auto server = make_server(chosen(), {.folder = folder});
+        siege all{server->address(), 5};
+        flood more{server->address()};
+        const std::string name = chosen() == "redis"            ? "Redis at"
+                                 : chosen() == "postgres"       ? "PostgreSQL"
+                                 : chosen().starts_with("etcd") ? "etcd at"
+                                                                : "group";
+        for (std::size_t i = 0; i < times(); ++i) {
+            all.let_commit(40);
+            disk.fill();
+            const std::string said = more.until_refused();
+            std::printf("full: %s\n", said.c_str());
+            EXPECT_TRUE(said.starts_with("tutti: ")) << said;
+            EXPECT_NE(said.find(name), std::string::npos) << said;
+            disk.make_room();
+            for (const std::uint64_t enough = all.acknowledged() + 40; all.acknowledged() < enough;) {
+                server->revive();
+                std::this_thread::sleep_for(5ms);
+            }
+        }
+        EXPECT_EQ(more.judge(), "");
+        EXPECT_EQ(all.judge(server->address()), "");
+    }
+    std::filesystem::remove(folder);
+}
+
+std::string slow_disk() {
+    meddler kernel;
+    const auto server = make_server(chosen(), {.kernel = &kernel});
+    siege all{server->address(), 6};
+    for (std::size_t i = 0; i < times(); ++i) {
+        all.let_commit(40);
+        kernel.delay_disk(30ms);
+        all.let_commit(5);
+        const std::uint64_t before = all.errors();
+        kernel.delay_disk(1500ms);  // longer than clients wait
+        while (all.errors() == before) std::this_thread::sleep_for(5ms);
+        kernel.delay_disk(0ms);
+        all.let_commit(20);
+    }
+    if (kernel.delayed() == 0) return "no disk was slow";
+    return all.judge(server->address());
+}
+
+TEST_F(hardships, a_disk_is_slow) { EXPECT_EQ(slow_disk(), ""); }
+// A block whose answer is lost is run again. It may have had no effect by chance, but not each time.
+TEST_F(hardships, commits_that_are_not_looked_up_are_caught) {
+    cluster::backend::injected_fault = cluster::backend::fault::forget_marks;
+    std::string said;
+    while (said.empty()) said = slow_disk();
+    cluster::backend::injected_fault = cluster::backend::fault::none;
+    EXPECT_NE(said, "no disk was slow");
+}
+
+/// Two that take turns, each of which sleeps until it is its turn: a wake that is lost ends it for good.
+class rally {
+public:
+    explicit rally(const std::string& address) {
+        how_.address = address;
+        how_.patience = 20s;
+        how_.prefix = "rally";
+        const cluster::node here{how_};
+        atomically([&](tx& t) { ball(here).publish(t, {0}); });
+        for (unsigned side = 0; side < 2; ++side) sides_.emplace_back([this, side] { play(side); });
+    }
+    ~rally() {
+        over_ = true;
+        for (std::thread& t : sides_) t.join();
+    }
+    void let_pass(std::uint64_t count) const {
+        for (const std::uint64_t enough = passed_.load() + count; passed_.load() < enough;)
+            std::this_thread::sleep_for(1ms);
+    }
+
+private:
+    static cluster::ref<tagged> ball(const cluster::node& n) { return {n, {0, 0}}; }
+    void play(unsigned side) {
+        const cluster::node mine{how_};
+        while (true) {
+            const bool last = over_.load();  // the other one may need this turn to see that it is over
+            const bool played = atomically([&](tx& t) {
+                const std::uint64_t tag = ball(mine).read(t).tag;
+                if (tag == ended) return false;
+                if (tag % 2 != side) retry(t);
+                ball(mine).write(t).tag = last ? ended : tag + 1;
+                return !last;
+            });
+            if (!played) return;
+            passed_.fetch_add(1);
+        }
+    }
+    static constexpr std::uint64_t ended = ~std::uint64_t{0};
+    cluster::engine_options how_;
+    std::atomic<bool> over_{false};
+    std::atomic<std::uint64_t> passed_{0};
+    std::vector<std::thread> sides_;
+};
+
+TEST_F(hardships, clocks_jump) {
+    meddler kernel;
+    const auto server = make_server(chosen(), {.kernel = &kernel});
+    {
+        siege all{server->address(), 7};
+        const rally two{server->address()};
+        for (std::size_t i = 0; i < times(); ++i) {
+            for (const auto off : {3600s, -7200s, 86400s * 3650, -86400s, 40s, 0s}) {
+                kernel.set_clock(off);
+                two.let_pass(10);
+                all.let_commit(10);
+            }
+        }
+        EXPECT_NE(kernel.looked(), 0u) << "nobody has seen another time";
+        EXPECT_EQ(all.judge(server->address()), "");
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    can_mount = own_mounts();
+    ::testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}

@@ -1,0 +1,39 @@
+// PostgreSQL's commits tell listeners of what they wrote up to a version that a listener has said in time.
+#include <memory>
+
+#include <gtest/gtest.h>
+#include <libpq-fe.h>
+
+#include "cluster/backend/address.hpp"
+#include "cluster/backend/backend.hpp"
+#include "cluster/engines/servers.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+using namespace tutti::cluster::testing;
+using namespace std::chrono_literals;
+
+TEST(postgres_feed, breaks_where_more_has_been_committed_than_it_foresaw) {
+    ASSERT_EQ(missing_for("postgres"), "") << "is needed, and not installed";
+    const tutti::support::watchdog guard{"postgres_feed"};
+    const auto server = make_server("postgres");
+    const auto engine = backend::open_engine(server->address(), {"g", 20s});
+    const auto feed = engine->open_feed();
+    ASSERT_NE(feed, nullptr);
+    const std::unique_ptr<PGconn, decltype(&PQfinish)> by_hand{PQconnectdb(server->address().c_str()), &PQfinish};
+    PGresult* const moved = PQexec(by_hand.get(), "SELECT setval('g_versions', t.last_value + 1) FROM g_told_until t");
+    ASSERT_EQ(PQresultStatus(moved), PGRES_TUPLES_OK) << PQerrorMessage(by_hand.get());
+    PQclear(moved);
+    const backend::write w{"o1", true, "x"};
+    backend::request r;
+    r.writes = {&w, 1};
+    engine->commit(r);
+    ASSERT_EQ(r.said, backend::verdict::good);
+    // Nobody tells of it: then it says so, and everybody looks.
+    std::vector<backend::key> written;
+    while (feed->next(written)) ASSERT_TRUE(written.empty()) << "it was told of: is the bound not looked at?";
+}
+
+}  // namespace
