@@ -116,6 +116,33 @@ TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
     EXPECT_LT(*std::ranges::max_element(late), std::chrono::nanoseconds{TUTTI_LONGER_NS} + 60us);
 }
 
+/// How many of a thread's turns are longer in 300 ms, beside another thread, for one transaction and that time of its.
+__u64 extended_from(std::chrono::nanoseconds longer_from) {
+    const device d;
+    __u64 extended = 0;
+    share(
+        300ms,
+        [&](const std::atomic<bool>& stop) {
+            const member me{d};
+            write_once<__u64>(me.entry().longer_from_ns, static_cast<__u64>(longer_from.count()));
+            me.begin(1);
+            spin(stop);
+            extended = read_once(me.entry().extended);
+        },
+        spin);
+    return extended;
+}
+
+// Half of the time that they share the processor.
+TEST_F(extension, begins_when_the_transaction_asks_for_it) {
+    const auto later = [](std::chrono::nanoseconds by) { return now().time_since_epoch() + by; };
+    const __u64 all = extended_from(later(0ns)), half = extended_from(later(150ms));
+    EXPECT_GT(all, 30u);
+    EXPECT_GT(half * 3, all);
+    EXPECT_LT(half * 3, all * 2);
+    EXPECT_EQ(extended_from(later(1h)), 0u);
+}
+
 // Nothing is put off for a thread that has no transaction, or had one.
 TEST_F(extension, is_for_transactions_alone) {
     const device d;

@@ -22,7 +22,7 @@ public:
             const member me{of};
             tid_ = ::gettid();
             do {
-                const __u64 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().outlasted);
+                const __u32 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().outlasted);
                 error_ = me.wait_for(winner, 1, ns);
                 woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().outlasted) == outlasted;
             } while (error_ == ETIMEDOUT);
@@ -172,7 +172,7 @@ TEST(serialization, has_a_bound) {
         // It may be over before the loser has come to sleep, where the guest is slow.
         EXPECT_EQ(me.wait_for(winner.number(), 1, 1'000'000), ETIMEDOUT);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
-        const __u64 slept = read_once(me.entry().slept);
+        const __u32 slept = read_once(me.entry().slept);
         EXPECT_GE(slept, 1u);
         EXPECT_EQ(read_once(me.entry().outlasted), slept);
         EXPECT_EQ(me.wait_for(winner.number(), 1, longest + 1), EINVAL);
