@@ -100,7 +100,7 @@ guest() {
     shift 2
     (cd "$root" && find . -print0 | cpio --quiet --null --create --format=newc --owner=0:0) | gzip -1 >"$root.cpio.gz"
     # shellcheck disable=SC2086  # a list of words
-    qemu-system-x86_64 -accel "${accelerator:-tcg,thread=single}" -cpu max -smp 2 -m "${TUTTI_GUEST_MEMORY:-768}" ${machine:-} -display none -nodefaults -no-reboot -serial stdio \
+    qemu-system-x86_64 -accel "${accelerator:-tcg,thread=single}" -cpu "${TUTTI_GUEST_CPU:-max}" -smp 2 -m "${TUTTI_GUEST_MEMORY:-768}" ${machine:-} -display none -nodefaults -no-reboot -serial stdio \
         -kernel "$kernel_dir/$release/boot/vmlinuz-$release" -initrd "$root.cpio.gz" \
         -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable no_timer_check maxcpus=1 no_ipi_broadcast=1 $*"
 }
@@ -149,7 +149,10 @@ command_kernel() {
             steps 1
             step "fetch the newest kernel" newest_kernel
             TUTTI_KERNEL=$(newest_release)
-            export TUTTI_KERNEL
+            # Else these kernels die in QEMU 7.2 as they boot, now and then: the flags are garbage after the cmpxchg16b
+            # of their allocator.
+            TUTTI_GUEST_CPU=max,-cx16
+            export TUTTI_KERNEL TUTTI_GUEST_CPU
             command_test --preset release -R '^kernel\.(device|unloading|instructions|preemption|policies)$' "$@"
             ;;
         torture)
