@@ -13,6 +13,9 @@ usage: ./dev kernel <command>
   test [arguments]         the tests labelled kernel, which run in guests; arguments go to ctest
   torture [times]          ticks that leave no trace, so many times as many as the tests have; default: 200, a million
   newest [arguments]       the same tests with the newest kernel of Debian's backports
+  sanitize [lockdep|kasan|ubsan|kcsan]
+                           builds a kernel with that sanitizer from Debian's source (the first three are in one; half an
+                           hour and 4 GB for each of the two), and runs the module's tests in it; no name: in both
   shell                    a guest with the module loaded, and a shell in it; `poweroff -f` ends it
 END
 }
@@ -163,6 +166,11 @@ command_kernel() {
             step "build the module" kernel_modules
             step "fetch the kernel" kernel_image "$(kernel_releases | head -n 1)"
             TUTTI_TEST_EFFORT=${1:-200} exec tests/kernel/guest.sh ticks "$PWD/build/release/bin/test_preempt"
+            ;;
+        sanitize)
+            # shellcheck source=scripts/kernel_build.sh
+            source scripts/kernel_build.sh
+            kernel_sanitize "$@"
             ;;
         shell)
             steps 3
