@@ -84,11 +84,12 @@ TEST(serialization, does_not_sleep_for_what_is_over) {
 TEST(serialization, loses_no_wake_up) {
     const device d;
     winner_and_loser pair{d};
-    while (pair.rounds() < 30'000 && pair.lost() <= 5) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    // Where the kernel is slow, few rounds last until the loser sleeps.
+    const auto has_shown_enough = [&] { return pair.rounds() >= 30'000 && pair.slept() > 100; };
+    while (!has_shown_enough() && pair.lost() <= 5) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     pair.stop();
     EXPECT_EQ(pair.errors(), 0u);
     ASSERT_LE(pair.lost(), 5u) << "of " << pair.rounds() << " rounds and " << pair.slept() << " sleeps";
-    EXPECT_GT(pair.slept(), 100u) << "the rounds were too short to show anything";
 }
 
 TEST(serialization, ends_with_the_winners_thread) {
