@@ -311,6 +311,13 @@ static struct preempt_ops sched_ops = {
 	.sched_out = on_sched_out,
 };
 
+static bool asks_for_more(const struct tutti_member *m)
+{
+	const struct tutti_transaction *e = m->entry;
+
+	return READ_ONCE(e->running) && ktime_get_ns() >= READ_ONCE(e->longer_from_ns);
+}
+
 struct tutti_member *tutti_may_extend(void)
 {
 	struct preempt_notifier *n;
@@ -326,7 +333,7 @@ struct tutti_member *tutti_may_extend(void)
 			continue;
 		if (m->extended)
 			return NULL;
-		if (READ_ONCE(m->entry->running) && m->file->mm == current->mm && !READ_ONCE(m->file->closed))
+		if (asks_for_more(m) && m->file->mm == current->mm && !READ_ONCE(m->file->closed))
 			found = m;
 	}
 	return found;

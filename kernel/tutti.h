@@ -124,8 +124,8 @@ void tutti_end_burials(void);
 unsigned int tutti_notifiers(const struct preempt_ops *ops);
 
 /* serialization.c. All for the calling thread, and with the file's lock free. */
-/* A member inside a transaction, of the program that the thread is, whose turn has not been extended; NULL: none. To be
- * called by an interrupt of user mode. */
+/* A member inside a transaction that asks for more time, of the program that the thread is, whose turn has not been
+ * extended; NULL: none. To be called by an interrupt of user mode. */
 struct tutti_member *tutti_may_extend(void);
 void tutti_prepare_queues(struct tutti_file *file);
 long tutti_enrol(struct tutti_file *file, u32 __user *number);

@@ -25,8 +25,8 @@
  * transaction is over, or the winner finds that it has waiters; a switch of tasks fences for a winner that does not run.
  * A winner that ends with its entry as it was, by exit or by a signal, releases its waiters, too.
  *
- * A thread that would have to leave its processor inside a transaction stays for TUTTI_LONGER_NS, or until it has called
- * TUTTI_RELEASE, which `waiters` tells it to.
+ * A thread that would have to leave its processor inside a transaction, at `longer_from_ns` or later, stays for
+ * TUTTI_LONGER_NS, or until it has called TUTTI_RELEASE, which `waiters` tells it to.
  */
 #ifndef TUTTI_UAPI_H
 #define TUTTI_UAPI_H
@@ -36,7 +36,7 @@
 
 #define TUTTI_DEVICE "/dev/tutti"
 /* Changes whenever anything below does. */
-#define TUTTI_ABI 3
+#define TUTTI_ABI 4
 
 #define TUTTI_THREADS 64
 #define TUTTI_DEVICES 4 /* that a thread may have joined at a time */
@@ -83,12 +83,13 @@ struct tutti_transaction {
 	__u32 awaits;
 	__s32 priority;		/* of the transaction; for tools that look, the module does not */
 	__u64 deadline_ns;	/* CLOCK_MONOTONIC: TUTTI_AWAIT ends then; 0: none */
+	__u64 longer_from_ns;	/* the same: from when on its turn may be longer for the transaction; 0: from the start */
 	/* The module writes, and clears it in TUTTI_RELEASE: */
 	__u32 waiters;		/* some may wait for the end of `running`, or for the processor of its thread */
 	/* The module writes: */
 	__u32 deferring;	/* the thread runs at a lower weight */
-	__u64 slept;		/* counts: calls of TUTTI_AWAIT that slept, */
-	__u64 outlasted;	/* and of those, the ones that no wake-up ended, but the time; */
+	__u32 slept;		/* counts: calls of TUTTI_AWAIT that slept, */
+	__u32 outlasted;	/* and of those, the ones that no wake-up ended, but the time; */
 	__u64 extended;		/* turns on a processor that were longer for a transaction */
 };
 

@@ -114,6 +114,8 @@ packages_redis=(redis-server redis-tools)
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 # Builds the kernel module, and boots guests that load it.
 packages_kernel=(qemu-system-x86 busybox-static cpio make linux-headers-cloud-amd64)
+# Builds whole kernels from Debian's source package.
+packages_kernel_build=(gcc make bc bison flex libelf-dev libssl-dev xz-utils)
 # Builds the program for sched_ext; its libbpf is fetched where the installed one is too old (scripts/scheduler.sh).
 packages_scheduler=(clang-19 g++ libelf1)
 # Makes the package of the module's source, and builds the module from it.
@@ -143,6 +145,8 @@ installed() {
         busybox-static) command -v busybox ;;
         linux-headers-cloud-amd64) compgen -G '/usr/src/linux-headers-*-cloud-amd64' ;;
         xz-utils) command -v xz ;;
+        libelf-dev) has_header libelf.h ;;
+        zlib1g-dev) has_header zlib.h ;;
         libelf1) compgen -G '/usr/lib/*/libelf.so.1' ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         libcli11-dev) has_header CLI/CLI.hpp ;;

@@ -11,6 +11,11 @@ usage: ./dev kernel <command>
   build                    the module, for each kernel whose headers are installed: build/kernel/<release>/tutti.ko
   scheduler                the program for sched_ext and what loads it: build/kernel/scheduler/no_fault
   test [arguments]         the tests labelled kernel, which run in guests; arguments go to ctest
+  torture [times]          ticks that leave no trace, so many times as many as the tests have; default: 200, a million
+  newest [arguments]       the same tests with the newest kernel of Debian's backports
+  sanitize [lockdep|kasan|ubsan|kcsan]
+                           builds a kernel with that sanitizer from Debian's source (the first three are in one; half an
+                           hour and 4 GB for each of the two), and runs the module's tests in it; no name: in both
   shell                    a guest with the module loaded, and a shell in it; `poweroff -f` ends it
 END
 }
@@ -23,12 +28,21 @@ kernel_releases() {
     done | sort -V
 }
 
+# kernel_tree <release>: what modules for it are built against. Kernels that are not installed here have it beside the
+# module.
+kernel_tree() {
+    local installed=/usr/src/linux-headers-$1
+    [[ -d $installed ]] || installed=$PWD/$kernel_dir/$1/tree
+    printf '%s\n' "$installed"
+}
+
 # kernel_module <release>: builds it, outside the source folder, which Kbuild would fill otherwise.
 kernel_module() {
     local release=$1 folder=$PWD/$kernel_dir/$1
     mkdir -p "$folder"
     cp -u kernel/Kbuild kernel/*.[ch] "$folder"
-    make -C "/usr/src/linux-headers-$release" M="$folder" W=1 KBUILD_MODPOST_WARN=0 modules
+    # Its types in BTF, which nothing needs, would take another package.
+    make -C "$(kernel_tree "$release")" M="$folder" W=1 KBUILD_MODPOST_WARN=0 CONFIG_DEBUG_INFO_BTF_MODULES= modules
 }
 
 kernel_modules() {
@@ -89,7 +103,7 @@ guest() {
     shift 2
     (cd "$root" && find . -print0 | cpio --quiet --null --create --format=newc --owner=0:0) | gzip -1 >"$root.cpio.gz"
     # shellcheck disable=SC2086  # a list of words
-    qemu-system-x86_64 -accel "${accelerator:-tcg,thread=single}" -cpu max -smp 2 -m 768 ${machine:-} -display none -nodefaults -no-reboot -serial stdio \
+    qemu-system-x86_64 -accel "${accelerator:-tcg,thread=single}" -cpu "${TUTTI_GUEST_CPU:-max}" -smp 2 -m "${TUTTI_GUEST_MEMORY:-768}" ${machine:-} -display none -nodefaults -no-reboot -serial stdio \
         -kernel "$kernel_dir/$release/boot/vmlinuz-$release" -initrd "$root.cpio.gz" \
         -append "console=ttyS0 quiet panic=-1 oops=panic tsc=reliable no_timer_check maxcpus=1 no_ipi_broadcast=1 $*"
 }
@@ -127,6 +141,36 @@ command_kernel() {
             # shellcheck source=scripts/test.sh
             source scripts/test.sh
             command_test --preset release -L '^kernel$' "$@"
+            ;;
+        newest)
+            # shellcheck source=scripts/scheduler.sh
+            source scripts/scheduler.sh
+            # shellcheck source=scripts/kernel_newest.sh
+            source scripts/kernel_newest.sh
+            # shellcheck source=scripts/test.sh
+            source scripts/test.sh
+            steps 1
+            step "fetch the newest kernel" newest_kernel
+            TUTTI_KERNEL=$(newest_release)
+            # Else these kernels die in QEMU 7.2 as they boot, now and then: the flags are garbage after the cmpxchg16b
+            # of their allocator.
+            TUTTI_GUEST_CPU=max,-cx16
+            export TUTTI_KERNEL TUTTI_GUEST_CPU
+            command_test --preset release -R '^kernel\.(device|unloading|instructions|preemption|policies)$' "$@"
+            ;;
+        torture)
+            [[ ${1:-200} =~ ^[1-9][0-9]*$ ]] || die "kernel torture takes a whole number of times, not: $1"
+            steps 4
+            step "packages" need "${packages_build[@]}" "${packages_test[@]}"
+            step "build the tests" build_preset release test_preempt -DTUTTI_TESTS=ON
+            step "build the module" kernel_modules
+            step "fetch the kernel" kernel_image "$(kernel_releases | head -n 1)"
+            TUTTI_TEST_EFFORT=${1:-200} exec tests/kernel/guest.sh ticks "$PWD/build/release/bin/test_preempt"
+            ;;
+        sanitize)
+            # shellcheck source=scripts/kernel_build.sh
+            source scripts/kernel_build.sh
+            kernel_sanitize "$@"
             ;;
         shell)
             steps 3

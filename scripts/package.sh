@@ -9,9 +9,18 @@ unpack_for_debian() {
     tar -czf "$(dirname "$tree")/tutti_$version.orig.tar.gz" -C "$(dirname "$tree")" --exclude=debian "tutti-$version"
 }
 
+# The scheduler is left out where its library can neither be found nor fetched.
 build_debian() {
-    local tree=$1
-    (cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs" dpkg-buildpackage --no-sign --build=binary)
+    local tree=$1 profiles=(pkg.tutti.scheduler)
+    # shellcheck source=scripts/scheduler.sh
+    source scripts/scheduler.sh
+    if ! has_libbpf; then
+        profiles+=(pkg.tutti.libbpf)
+        export TUTTI_LIBBPF=$scheduler_dir/libbpf/usr
+        scheduler_library || { say "no package of the scheduler: no libbpf is new enough" && profiles=(); }
+    fi
+    (cd "$tree" && DEB_BUILD_OPTIONS="parallel=$jobs" DEB_BUILD_PROFILES="${profiles[*]}" \
+        dpkg-buildpackage --no-sign --build=binary)
 }
 
 # The packages unpacked side by side, a program compiled against them and run, and one of the language.
@@ -33,6 +42,15 @@ try_debian() {
     gcc -fgnu-tm build/package/language.c -o build/package/language
     LD_LIBRARY_PATH=$lib "$root/usr/bin/tutti" run -- build/package/language
     [[ $(<"$root/etc/ld.so.conf.d/000-tutti-libitm.conf") == "/usr/lib/$(gcc -print-multiarch)/tutti" ]]
+    if compgen -G 'build/package/tutti-scheduler_*.deb' >/dev/null; then try_scheduler "$root"; fi
+}
+
+# The packaged program starts, and says how it is used. To load what it loads takes another kernel.
+try_scheduler() {
+    local status=0
+    [[ -e $1/usr/lib/tutti/scheduler.bpf.o ]]
+    "$1/usr/sbin/tutti-scheduler" 2>/dev/null || status=$?
+    ((status == 2))
 }
 
 # The module, as DKMS would build it from the package for each kernel whose headers are here; nothing is installed.
@@ -54,7 +72,8 @@ package_deb() {
     rm -rf build/package
     mkdir -p build/package
     steps 6
-    step "packages" need "${packages_build[@]}" "${packages_server[@]}" "${packages_dkms[@]}" debhelper lintian
+    step "packages" need "${packages_build[@]}" "${packages_server[@]}" "${packages_dkms[@]}" "${packages_scheduler[@]}" \
+        libelf-dev zlib1g-dev debhelper lintian
     step "source" unpack_for_debian "$version" "build/package/tutti-$version"
     step "dpkg-buildpackage" build_debian "build/package/tutti-$version"
     step "lintian" lintian --allow-root --fail-on error,warning build/package/*.changes

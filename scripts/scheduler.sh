@@ -51,21 +51,28 @@ scheduler_library() {
     fetched "$scheduler_dir/libbpf" "libbpf-dev/$suite" "libbpf1/$suite"
 }
 
-# scheduler_program <step that it leaves out, or no_fault>: $scheduler_dir/<that>/{tutti-scheduler,scheduler.bpf.o}.
+# scheduler_program <step that it leaves out, or no_fault>: $scheduler_dir/<that>/{tutti-scheduler,scheduler.bpf.o}, with
+# the flags of the environment. TUTTI_LIBBPF: a folder with a libbpf that becomes part of the program, for packages.
 scheduler_program() {
-    local out=$scheduler_dir/$1 prefix=/usr libraries=() headers=() multiarch
+    local out=$scheduler_dir/$1 prefix libraries=() headers=() flags multiarch
     multiarch=$(gcc -print-multiarch)
-    if ! has_libbpf; then
+    read -ra flags <<<"${CPPFLAGS-} ${CFLAGS-} ${LDFLAGS-}"
+    if [[ -n ${TUTTI_LIBBPF-} ]]; then
+        libraries=("$TUTTI_LIBBPF/lib/$multiarch/libbpf.a" -lelf -lz)
+        headers=(-I"$TUTTI_LIBBPF/include")
+    elif has_libbpf; then
+        libraries=(-lbpf)
+    else
         prefix=$scheduler_dir/libbpf/usr
         # shellcheck disable=SC2054  # those commas are the linker's
-        libraries=(-L"$prefix/lib/$multiarch" "-Wl,-rpath,$prefix/lib/$multiarch" -Wl,--allow-shlib-undefined)
+        libraries=(-L"$prefix/lib/$multiarch" "-Wl,-rpath,$prefix/lib/$multiarch" -Wl,--allow-shlib-undefined -lbpf)
         headers=(-I"$prefix/include")
     fi
     mkdir -p "$out"
     clang-19 -target bpf -mcpu=v3 -O2 -g -Wall -Werror -DTUTTI_FAULT="$1" "${headers[@]}" -I"/usr/include/$multiarch" \
         -c kernel/scheduler/scheduler.bpf.c -o "$out/scheduler.bpf.o" &&
-        gcc -O2 -Wall -Wextra -Werror -DTUTTI_FAULT="$1" "${headers[@]}" kernel/scheduler/loader.c \
-            -o "$out/tutti-scheduler" "${libraries[@]}" -lbpf
+        gcc -O2 "${flags[@]}" -Wall -Wextra -Werror -DTUTTI_FAULT="$1" "${headers[@]}" kernel/scheduler/loader.c \
+            -o "$out/tutti-scheduler" "${libraries[@]}"
 }
 
 # scheduler_release: the newest kernel that there is to run it, by name.

@@ -7,6 +7,7 @@ enum fault {
 	no_fault,
 	free_extension,		/* what a thread runs beyond its slice is not charged */
 	endless_extension,	/* one extension follows the other */
+	ahead_of_time,		/* a turn is longer for a transaction whose time has not come */
 	moves_inside,		/* a thread moves to another processor inside a transaction */
 	no_release,		/* a wait ends with its time, not with the transaction */
 	no_wait,		/* the loser runs on */

@@ -171,7 +171,7 @@ SEC("struct_ops/tick") void BPF_PROG(tutti_tick, struct task_struct *p)
 		return;
 	s = seat_of(p);
 	t = bpf_task_storage_get(&threads, p, 0, 0);
-	if (!s.page || !t || !read_once(transaction_of(s)->running) || (t->extended && !broken(endless_extension)))
+	if (!s.page || !t || !asks_for_more(s) || (t->extended && !broken(endless_extension)))
 		return;
 	t->extended = 1;
 	scx_bpf_task_set_slice(p, TUTTI_EXTENSION_NS);

@@ -121,6 +121,14 @@ static u64 inside(struct task_struct *p)
 	return s.page ? read_once(transaction_of(s)->running) : 0;
 }
 
+/* Inside a transaction for which its turn may be longer by now. */
+static __always_inline bool asks_for_more(struct seat s)
+{
+	struct tutti_transaction *t = transaction_of(s);
+
+	return read_once(t->running) && (broken(ahead_of_time) || bpf_ktime_get_ns() >= read_once(t->longer_from_ns));
+}
+
 /* What it has lost to runs still: that, or null. */
 static __always_inline struct tutti_transaction *winner_of(struct seat s)
 {

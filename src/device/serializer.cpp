@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -21,6 +22,7 @@
 #include "core/state/critical.hpp"
 #include "device/device.hpp"
 #include "device/scheduler.hpp"
+#include "device/slice_extension.hpp"
 #include "kernel/uapi.h"
 
 namespace tutti::core {
@@ -55,24 +57,48 @@ struct device_in_use {
     std::atomic<std::uint32_t> enrolments{0};
     /// Whose executions the entry of that number shows.
     std::array<std::atomic<const descriptor*>, TUTTI_THREADS> shown{};
-    std::atomic<bool> complained{false};
+    std::atomic<const char*> problem{nullptr};  // of the first thread that got no entry; never freed
 };
 constinit device_in_use device;
 
-/// One line for the process: the others would say the same.
-void complain(const char* problem) noexcept {
-    if (device.complained.exchange(true, std::memory_order_relaxed)) return;
-    std::fprintf(stderr, "tutti: losers of conflicts wait in user space, not in the kernel: %s\n", problem);
+/// What does not happen where a thread gets no entry. One line each for the process: others would say the same.
+struct consequence {
+    const char* what;
+    std::atomic<bool> said{false};
+};
+constinit consequence no_sleep{.what = "losers of conflicts wait in user space, not in the kernel"};
+constinit consequence no_extension{.what = "no turn on a processor is longer for a deadline"};
+
+TUTTI_COLD void complain(consequence& c, const char* problem) noexcept {
+    if (c.said.exchange(true, std::memory_order_relaxed)) return;
+    const int before = errno;
+    std::fprintf(stderr, "tutti: %s: %s\n", c.what, problem);
+    errno = before;
+}
+
+/// For who complains of it later.
+void note(const char* problem) noexcept {
+    char* const copy = ::strdup(problem);
+    const char* none = nullptr;
+    if (copy != nullptr && !device.problem.compare_exchange_strong(none, copy, std::memory_order_acq_rel))
+        std::free(copy);
+}
+
+const char* noted() noexcept {
+    const char* const problem = device.problem.load(std::memory_order_acquire);
+    return problem != nullptr ? problem : "there is no memory for it";
 }
 
 /// The calling thread's entry.
 struct place {
     tutti_transaction* entry = nullptr;
-    const descriptor* shows = nullptr;  // as the table says
-    tutti_seat* seat = nullptr;         // null: the module serves it
+    const descriptor* shows = nullptr;       // as the table says
+    tutti_seat* seat = nullptr;              // null: the module serves it
+    device::slice_control* slice = nullptr;  // where there is no entry; null: the kernel extends nothing by itself
     std::uint32_t number = 0;
-    bool tried = false;
+    bool tried = false, tried_slice = false;
     bool defers = false;
+    bool asks = false;         // by `slice`, for more time
     std::uint64_t latest = 0;  // number of an execution: none is given twice
 };
 constinit thread_local place mine;
@@ -115,27 +141,25 @@ tutti_transaction* open_entries() {
     const base::lock_guard guard{device.opening};
     if (device.tried) return device.entries.load(std::memory_order_acquire);
     device.tried = true;
+    heed_forks();
     std::string problem, schedulers_problem;
     if (device::scheduler_exists()) device.scheduler = device::scheduler::connect(schedulers_problem);
     tutti_transaction* const entries =
         device.scheduler.shared != nullptr ? device.scheduler.shared->transactions : map_devices(device.fd, problem);
     if (entries == nullptr) {
         if (!schedulers_problem.empty()) problem += "; " + schedulers_problem;
-        complain(problem.c_str());
+        note(problem.c_str());
         return nullptr;
     }
-    heed_forks();
     device.entries.store(entries, std::memory_order_release);
     return entries;
 }
 
-/// TUTTI_THREADS if there is none, which has been said.
+/// TUTTI_THREADS if there is none, which has been noted.
 std::uint32_t enrol_with_module() {
     __u32 number = TUTTI_THREADS;
-    const int before = errno;
     if (::ioctl(device.fd, TUTTI_ENROL, &number) != 0) {
-        complain(("a thread gets no entry of " TUTTI_DEVICE ": " + std::string{std::strerror(errno)}).c_str());
-        errno = before;
+        note(("a thread gets no entry of " TUTTI_DEVICE ": " + std::string{std::strerror(errno)}).c_str());
         return TUTTI_THREADS;
     }
     return number;
@@ -144,7 +168,7 @@ std::uint32_t enrol_with_module() {
 std::uint32_t enrol_with_scheduler(tutti_shared& shared) noexcept {
     const std::uint32_t number = device::take_seat(shared);
     if (number == TUTTI_THREADS) {
-        complain("the seats that a thread might take of " TUTTI_SCHEDULER_SOCKET " are taken");
+        note("the seats that a thread might take of " TUTTI_SCHEDULER_SOCKET " are taken");
         return TUTTI_THREADS;
     }
     shared.transactions[number] = {};
@@ -167,11 +191,13 @@ TUTTI_COLD void enrol() {
 
 tutti_transaction* own_entry(descriptor& self) noexcept {
     if (!mine.tried) [[unlikely]] {
+        const int before = errno;
         try {
             undisturbed(self, [] { enrol(); });
         } catch (const std::bad_alloc&) {
-            complain("there is no memory for it");
+            note("there is no memory for it");
         }
+        errno = before;
     }
     return mine.entry;
 }
@@ -197,6 +223,34 @@ void set_goal(tutti_transaction& e, word shows) noexcept {
     shared_with_module(e.awaited).store(shows, std::memory_order_relaxed);
 }
 
+device::slice_control* own_slice_control() noexcept {
+    if (std::exchange(mine.tried_slice, true)) return mine.slice;
+    try {
+        std::string problem;
+        mine.slice = device::enable_slice_extension(problem);
+        if (mine.slice == nullptr) complain(no_extension, (noted() + ("; " + problem)).c_str());
+    } catch (const std::bad_alloc&) {
+        complain(no_extension, noted());
+    }
+    return mine.slice;
+}
+
+void show(tutti_transaction& e, descriptor& self, base::deadline longer_from) noexcept {
+    auto running = shared_with_module(e.running);
+    if (running.load(std::memory_order_relaxed) != 0) return;  // it starts over
+    if (mine.shows != &self) {
+        mine.shows = &self;
+        device.shown[mine.number].store(&self, std::memory_order_release);
+    }
+    const timing& t = self.run.timed;
+    const auto due = t.on ? t.due.time_since_epoch().count() : 0;
+    const auto longer = std::max<std::int64_t>(longer_from.time_since_epoch().count(), 0);
+    shared_with_module(e.priority).store(self.run.how->priority, std::memory_order_relaxed);
+    shared_with_module(e.deadline_ns).store(static_cast<__u64>(due), std::memory_order_relaxed);
+    shared_with_module(e.longer_from_ns).store(static_cast<__u64>(longer), std::memory_order_relaxed);
+    running.store(++mine.latest * TUTTI_THREADS + mine.number, std::memory_order_release);
+}
+
 bool sleep_until_over(descriptor& self, word shows, base::deadline until) noexcept {
     tutti_transaction* const e = own_entry(self);
     if (e == nullptr) return false;
@@ -218,19 +272,17 @@ const kernel_sleep sleep_in_kernel{shown_by, sleep_until_over};
 
 void show_in_kernel(descriptor& self) noexcept {
     if (!is_the_threads(self)) return;
-    tutti_transaction* const e = own_entry(self);
-    if (e == nullptr) return;
-    auto running = shared_with_module(e->running);
-    if (running.load(std::memory_order_relaxed) != 0) return;  // it starts over
-    if (mine.shows != &self) {
-        mine.shows = &self;
-        device.shown[mine.number].store(&self, std::memory_order_release);
-    }
-    const timing& t = self.run.timed;
-    const auto due = t.on ? t.due.time_since_epoch().count() : 0;
-    shared_with_module(e->priority).store(self.run.how->priority, std::memory_order_relaxed);
-    shared_with_module(e->deadline_ns).store(static_cast<__u64>(due), std::memory_order_relaxed);
-    running.store(++mine.latest * TUTTI_THREADS + mine.number, std::memory_order_release);
+    if (tutti_transaction* const e = own_entry(self)) show(*e, self, {});
+    else if (!no_sleep.said.load(std::memory_order_relaxed)) complain(no_sleep, noted());
+}
+
+void ask_for_longer_turn(descriptor& self, base::deadline from) noexcept {
+    if (!is_the_threads(self)) return;
+    if (tutti_transaction* const e = own_entry(self)) return show(*e, self, from);
+    // The kernel looks at no clock for it. What begins too early asks when it starts over.
+    if (own_slice_control() == nullptr || base::real_now() < from) return;
+    mine.asks = true;
+    device::ask_for_longer_turn(*mine.slice);
 }
 
 void hide_in_kernel(descriptor& self) noexcept {
@@ -252,6 +304,11 @@ void hide_in_kernel(descriptor& self) noexcept {
         mine.defers = false;
         call(device.fd, TUTTI_RESUME);
     }
+}
+
+void give_turn_back(descriptor& self) noexcept {
+    hide_in_kernel(self);
+    if (std::exchange(mine.asks, false)) device::give_turn_back(*mine.slice);
 }
 
 bool defer_in_kernel(descriptor& self, const descriptor& other) noexcept {

@@ -24,6 +24,8 @@ guest_files "$work/root" "$release"
 with_libraries "$work/root" "$@"
 
 export_all='export TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.05'
+# The ticks of the tests; `ticks` is for those that want more of them.
+counted="TUTTI_TEST_KERNEL=1 $program --gtest_brief=1 --gtest_filter=*counted_ticks.*/0"
 # Processors that run at once, so that a barrier that is missing shows.
 accelerator=tcg,thread=multi
 case $what in
@@ -45,13 +47,17 @@ END
     instructions)
         machine='-smp 1 -icount shift=0,sleep=off'
         accelerator=tcg,thread=single # else QEMU counts nothing
-        echo "TUTTI_TEST_ICOUNT=1 $program --gtest_filter=instructions.*:extension.*" >"$work/root/tests"
+        echo "TUTTI_TEST_ICOUNT=1 $program --gtest_filter=instructions.*:functions.*:extension.*" >"$work/root/tests"
         ;;
     preemption)
         cat >"$work/root/tests" <<END
 $export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of_four*
 $export_all; $program --gtest_brief=1 --gtest_filter=every_instruction.*:*one_of_four_parts*/0
+$counted
 END
+        ;;
+    ticks)
+        echo "TUTTI_TEST_EFFORT=${TUTTI_TEST_EFFORT:-1} $counted" >"$work/root/tests"
         ;;
     policies)
         # /dev/null answers to no version.

@@ -178,6 +178,23 @@ saving_entry:
     .globl saving_end
 saving_end:
 
+    .globl calling_entry
+calling_entry:
+    endbr64
+    pushfq
+    pushq %rax
+    pushq %rcx
+    pushq %r11
+    movl $110, %eax
+    syscall
+    popq %r11
+    popq %rcx
+    popq %rax
+    popfq
+    ret $128
+    .globl calling_end
+calling_end:
+
     .globl restartable
 restartable:
     leaq restartable_section(%rip), %rax

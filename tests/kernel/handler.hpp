@@ -28,6 +28,10 @@ void saving_entry() noexcept;
 void saving_end() noexcept;
 extern std::uint64_t arrived;
 
+/// A handler that calls getppid, for those that look at what the kernel does, and goes back. Clears nothing, too.
+void calling_entry() noexcept;
+void calling_end() noexcept;
+
 /// The calling thread's.
 extern thread_local tutti_entry* handler_entry_of_thread;
 extern thread_local std::uint64_t handled;

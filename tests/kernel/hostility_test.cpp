@@ -15,14 +15,15 @@ namespace kernel_test {
 namespace {
 
 void scribble_on(tutti_transaction& t, std::mt19937_64& random, __u64 value) {
-    switch (random() % 7) {
+    switch (random() % 8) {
         case 0: write_once<__u64>(t.running, value % 4); break;
         case 1: write_once<__u64>(t.awaited, value % 4); break;
         case 2: write_once<__u32>(t.awaits, static_cast<__u32>(random() % 3 == 0 ? value : value % 8)); break;
         case 3: write_once<__u64>(t.deadline_ns, value); break;
         case 4: write_once<__u32>(t.waiters, static_cast<__u32>(value)); break;
         case 5: write_once<__u32>(t.deferring, static_cast<__u32>(value)); break;
-        default: write_once<__u64>(t.slept, value); break;
+        case 6: write_once<__u64>(t.longer_from_ns, value); break;
+        default: write_once<__u32>(t.slept, static_cast<__u32>(value)); break;
     }
 }
 

@@ -2,6 +2,7 @@
 // losers are, and that everything adds up; and the same where the sched_ext program serves. What these do themselves is
 // for serialization_test.cpp and scheduler_test.cpp.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -38,8 +39,7 @@ tutti_transaction* transactions() {
 
 /// The sum over all entries.
 template <class T>
-std::uint64_t sum(T tutti_transaction::* field) {
-    tutti_transaction* const all = transactions();
+std::uint64_t sum(T tutti_transaction::* field, tutti_transaction* all = transactions()) {
     std::uint64_t result = 0;
     for (unsigned i = 0; all != nullptr && i < TUTTI_THREADS; ++i) {
         result += static_cast<std::uint64_t>(std::atomic_ref<T>{all[i].*field}.load());
@@ -199,6 +199,61 @@ TEST_F(kernel_policies, work_in_the_child_of_a_fork) {
     EXPECT_EQ(x.load(), 3);
 }
 
+/// Of the calling thread: how often it had to leave a processor.
+long turns_ended() {
+    rusage used{};
+    ::getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nivcsw;
+}
+
+/// One block after the other, nearly all the time, on one processor with a thread that never leaves it by itself, until
+/// 40 turns there have ended. Returns how many of them were longer for a block.
+std::uint64_t run_beside_another(const options& how) {
+    std::atomic<bool> stop{false};
+    std::uint64_t extended = 0;
+    const auto share_a_processor = [] {
+        cpu_set_t first;
+        CPU_ZERO(&first);
+        CPU_SET(0, &first);
+        ASSERT_EQ(::sched_setaffinity(0, sizeof first, &first), 0);
+    };
+    std::thread other{[&] {
+        share_a_processor();
+        while (!stop) asm volatile("");
+    }};
+    std::thread{[&] {
+        share_a_processor();
+        tutti::var<long> x{0};
+        tutti::atomically({.policy = policy::serialize_kernel}, [&](tutti::tx& t) { x.set(t, 1); });
+        tutti_transaction* const all = transactions();
+        ASSERT_NE(all, nullptr);
+        const std::uint64_t before = sum(&tutti_transaction::extended, all);
+        while (turns_ended() < 40) {
+            tutti::atomically(how, [&](tutti::tx& t) {
+                x.set(t, x.get(t) + 1);
+                for (int i = 0; i < 20'000; ++i) asm volatile("");
+            });
+            ASSERT_EQ(sum(&tutti_transaction::running, all), 0u);
+            ASSERT_EQ(sum(&tutti_transaction::waiters, all), 0u) << "it has not paid back";
+        }
+        extended = sum(&tutti_transaction::extended, all) - before;
+    }}.join();
+    stop = true;
+    other.join();
+    return extended;
+}
+
+// The kernel extends the turn, and the commit pays back.
+TEST_F(kernel_policies, a_near_deadline_keeps_the_processor) {
+    if (std::getenv("TUTTI_TEST_SCHEDULER") != nullptr) GTEST_SKIP() << "the scheduler counts by itself";
+    EXPECT_GT(run_beside_another({.policy = policy::deadline, .deadline = std::chrono::milliseconds{10}}), 10u);
+}
+
+TEST_F(kernel_policies, no_deadline_or_a_far_one_keeps_no_processor) {
+    EXPECT_EQ(run_beside_another({.policy = policy::deadline}), 0u);
+    EXPECT_EQ(run_beside_another({.policy = policy::deadline, .deadline = std::chrono::hours{1}}), 0u);
+}
+
 // Where there is no device: one line, and the policies of user space.
 TEST(kernel_policies_elsewhere, wait_in_user_space_and_say_so_once) {
     if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
@@ -217,6 +272,27 @@ TEST(kernel_policies_elsewhere, wait_in_user_space_and_say_so_once) {
     EXPECT_EQ(said.find("tutti: losers of conflicts wait in user space, not in the kernel: "), 0u) << said;
     EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
     EXPECT_EQ(transactions(), nullptr);
+}
+
+// One more, which also says why the kernel extends nothing by itself. No kernel of these tests does.
+TEST(kernel_policies_elsewhere, have_no_longer_turns_and_say_so_once) {
+    if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
+    testing::internal::CaptureStderr();
+    tutti::var<long> x{0};
+    for (const auto in : {std::chrono::nanoseconds{std::chrono::hours{1}}, std::chrono::nanoseconds{1}}) {
+        tutti::support::crew(4, [&](unsigned) {
+            for (int i = 0; i < 100; ++i) {
+                tutti::atomically({.policy = policy::deadline, .deadline = in},
+                                  [&](tutti::tx& t) { x.set(t, x.get(t) + 1); });
+            }
+        });
+    }
+    EXPECT_EQ(x.load(), 800);
+    const std::string said = testing::internal::GetCapturedStderr();
+    std::fputs(said.c_str(), stdout);
+    EXPECT_EQ(said.find("tutti: no turn on a processor is longer for a deadline: " TUTTI_DEVICE), 0u) << said;
+    EXPECT_NE(said.find("; this kernel has no slice extension"), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ END
         declare -A notices=(
             [free_extension]=gains_nothing
             [endless_extension]=gains_nothing
+            [ahead_of_time]=when_the_transaction_asks
             [no_release]=until_the_commit
             [no_wait]=until_the_commit
             [same_weight]=runs_on_gets_less

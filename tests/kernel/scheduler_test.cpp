@@ -209,6 +209,26 @@ TEST(scheduler, to_claim_a_transaction_gains_nothing) {
     EXPECT_LT(part, 0.55);
 }
 
+TEST(scheduler, extends_when_the_transaction_asks_for_it) {
+    const auto extensions_from = [](std::chrono::nanoseconds longer_from) {
+        std::uint64_t extensions = 0;
+        share(
+            300ms,
+            [&](const std::atomic<bool>& stop) {
+                const seated me;
+                write_once(me.entry().longer_from_ns, static_cast<__u64>(longer_from.count()));
+                me.begin(1);
+                spin(stop);
+                extensions = read_once(me.seat().extended);
+                me.end();
+            },
+            spin);
+        return extensions;
+    };
+    EXPECT_GT(extensions_from(now().time_since_epoch()), 5u);
+    EXPECT_EQ(extensions_from(now().time_since_epoch() + 1h), 0u);
+}
+
 TEST(scheduler, a_loser_that_runs_on_gets_less) {
     const seated winner;
     std::atomic<std::uint64_t> running{1};

@@ -22,7 +22,7 @@ public:
             const member me{of};
             tid_ = ::gettid();
             do {
-                const __u64 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().outlasted);
+                const __u32 slept = read_once(me.entry().slept), outlasted = read_once(me.entry().outlasted);
                 error_ = me.wait_for(winner, 1, ns);
                 woken_ = read_once(me.entry().slept) != slept && read_once(me.entry().outlasted) == outlasted;
             } while (error_ == ETIMEDOUT);
@@ -84,11 +84,12 @@ TEST(serialization, does_not_sleep_for_what_is_over) {
 TEST(serialization, loses_no_wake_up) {
     const device d;
     winner_and_loser pair{d};
-    while (pair.rounds() < 30'000 && pair.lost() <= 5) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    // Where the kernel is slow, few rounds last until the loser sleeps.
+    const auto has_shown_enough = [&] { return pair.rounds() >= 30'000 && pair.slept() > 100; };
+    while (!has_shown_enough() && pair.lost() <= 5) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     pair.stop();
     EXPECT_EQ(pair.errors(), 0u);
     ASSERT_LE(pair.lost(), 5u) << "of " << pair.rounds() << " rounds and " << pair.slept() << " sleeps";
-    EXPECT_GT(pair.slept(), 100u) << "the rounds were too short to show anything";
 }
 
 TEST(serialization, ends_with_the_winners_thread) {
@@ -172,7 +173,7 @@ TEST(serialization, has_a_bound) {
         // It may be over before the loser has come to sleep, where the guest is slow.
         EXPECT_EQ(me.wait_for(winner.number(), 1, 1'000'000), ETIMEDOUT);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
-        const __u64 slept = read_once(me.entry().slept);
+        const __u32 slept = read_once(me.entry().slept);
         EXPECT_GE(slept, 1u);
         EXPECT_EQ(read_once(me.entry().outlasted), slept);
         EXPECT_EQ(me.wait_for(winner.number(), 1, longest + 1), EINVAL);

@@ -9,6 +9,6 @@ for program in "$@"; do
         esac
     done
     case $program in
-        *test_kernel_policies) TUTTI_TEST_KERNEL=1 "$program" --gtest_brief=1 || exit 1 ;;
+        *test_kernel_policies) TUTTI_TEST_KERNEL=1 TUTTI_TEST_SCHEDULER=1 "$program" --gtest_brief=1 || exit 1 ;;
     esac
 done

@@ -1,0 +1,54 @@
+// Ticks by number: each interrupts a procedure that keeps a value in everything a thread has, and another one runs that
+// leaves nothing as it was. `./dev kernel torture` has a million of them come from the kernel module.
+//
+// Catches an entry, or a switch, that loses any of it: registers, vectors to their last bit, flags, rounding, what is
+// below the stack pointer, errno.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "preempt/procedures/holder.hpp"
+#include "preempt/procedures/stepped.hpp"
+#include "preempt/progress.hpp"
+#include "support/effort.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+class counted_ticks : public of_each_source {};
+
+TEST_P(counted_ticks, leave_no_trace) {
+    if (!can_hold()) GTEST_SKIP() << "this processor has no AVX2";
+    const support::watchdog dog{"counted ticks"};
+    const std::uint64_t ticks = support::rounds(5000);
+    var<long> disturbed{0};
+    holder low;
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({hold, &low, 1}));
+    long handed_in = 0;
+    while (s.statistics().preemptions < ticks) {
+        wait_for_progress(low.turns);
+        ASSERT_TRUE(s.submit({disturb, &disturbed, 5}));
+        ++handed_in;
+    }
+    low.stop = true;
+    s.drain();
+    const counts c = s.statistics();
+    EXPECT_EQ(low.damage, 0u);
+    EXPECT_EQ(low.error, 42);
+    EXPECT_EQ(disturbed.load(), handed_in);
+    std::printf("%llu ticks of the source %s, %llu of them redirections, in %llu turns\n",
+                static_cast<unsigned long long>(c.preemptions), GetParam(),
+                static_cast<unsigned long long>(c.redirections), static_cast<unsigned long long>(low.turns.load()));
+    EXPECT_EQ(c.redirections >= ticks, GetParam() == std::string_view{"kernel"});
+}
+
+INSTANTIATE_TEST_SUITE_P(sources, counted_ticks, ::testing::Values("kernel", "on-demand"));
+
+}  // namespace
+}  // namespace tutti::preempt
