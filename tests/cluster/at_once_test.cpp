@@ -21,6 +21,8 @@ namespace support = tutti::support;
 class nobody_else final : public network {
 public:
     void exchange(std::span<call> calls) override { EXPECT_TRUE(calls.empty()); }
+    void begin(std::span<call> calls) override { EXPECT_TRUE(calls.empty()); }
+    void finish() override { ADD_FAILURE(); }
     void post(node_number, tutti::wire::kind, std::string) override { ADD_FAILURE(); }
     void pause(unsigned) override { std::this_thread::yield(); }
 };
