@@ -25,11 +25,18 @@ if [[ ,$patches, == *,overwrite,* ]]; then
     sed -i -e 's/^void slabs_free(void.*;/&\nvoid slabs_give_back(void);/' \
         -e 's/^void slabs_give_back.*/&\nvoid slabs_keep(struct _stritem*, size_t, unsigned int);/' slabs.h
 fi
+# What a patch moves as a whole must be without lines of the preprocessor; these mark dead items for a debugger.
+[[ ,$patches, != *,mover_alone,* ]] || sed -i '/^#ifdef DEBUG_SLAB_MOVER/,/^#endif/d' slabs.c
 for patch in ${patches//,/ }; do
+    before=$(cat "${sources[@]}" | sha256sum)
     spatch --very-quiet --no-show-diff --macro-file "$here/patches/macros.h" --sp-file "$here/patches/$patch.cocci" \
         --in-place "${sources[@]}" 2>"$patch.log" || {
         cat "$patch.log" >&2
         echo "convert.sh: the semantic patch $patch does not apply" >&2
+        exit 1
+    }
+    [[ $(cat "${sources[@]}" | sha256sum) != "$before" ]] || {
+        echo "convert.sh: the semantic patch $patch finds nothing to change" >&2
         exit 1
     }
 done

@@ -1,12 +1,12 @@
 // The slab mover's use of slabs_lock, where buckets keep their locks. It drops slabs_lock in the middle, to unlink an
 // item whose bucket it holds: a block cannot be interrupted, so what it did then is done after the block, and what the
 // function found out so far is declared before it.
-@@
-iterator name TM_SLABS_RELAXED;
-statement SAVE, DROP;
+
+// One path of many drops the lock, and that one is meant: exists.
+@ exists @
 @@
 slab_rebalance_move(...) {
-  <...
+  ... when any
 - pthread_mutex_lock(&slabs_lock);
   hv = 0;
   hold_lock = NULL;
@@ -17,7 +17,7 @@ slab_rebalance_move(...) {
 + item *new_it = NULL;
 + size_t ntotal = 0;
 + bool unlink_busy = false, release_busy = false;
-+ TM_SLABS_RELAXED() {
++ pthread_mutex_lock(&slabs_lock);
   ... when any
 - pthread_mutex_unlock(&slabs_lock);
 - do_item_unlink(it, hv);
@@ -31,8 +31,13 @@ slab_rebalance_move(...) {
 - int save_item = 0;
 - item *new_it = NULL;
 - size_t ntotal = 0;
-  switch (status) {
-  case MOVE_FROM_LRU:
+  ... when any
+}
+
+@ moved exists @
+statement SAVE, DROP;
+@@
+slab_rebalance_move(...) {
   ... when any
 - pthread_mutex_unlock(&slabs_lock);
 - if (save_item) SAVE else DROP
@@ -40,7 +45,18 @@ slab_rebalance_move(...) {
 - pthread_mutex_lock(&slabs_lock);
   break;
   ... when any
-  }
+}
+
+// Now it is taken once.
+@ exists @
+iterator name TM_SLABS_RELAXED;
+statement moved.SAVE, moved.DROP;
+@@
+slab_rebalance_move(...) {
+  ... when any
+- pthread_mutex_lock(&slabs_lock);
++ TM_SLABS_RELAXED() {
+  ... when != pthread_mutex_unlock(&slabs_lock);
 - pthread_mutex_unlock(&slabs_lock);
 + }
 + if (unlink_busy) do_item_unlink(it, hv);
@@ -52,5 +68,5 @@ slab_rebalance_move(...) {
 +   if (save_item) SAVE else DROP
 +   item_trylock_unlock(hold_lock);
 + }
-  ...>
+  ... when any
 }
