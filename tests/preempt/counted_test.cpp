@@ -24,7 +24,9 @@ class counted_ticks : public of_each_source {};
 TEST_P(counted_ticks, leave_no_trace) {
     if (!can_hold()) GTEST_SKIP() << "this processor has no AVX2";
     const support::watchdog dog{"counted ticks"};
-    const std::uint64_t ticks = support::rounds(5000);
+    // On a processor that others want, each of these takes two turns on it.
+    const bool in_guest = GetParam() == std::string_view{"kernel"};
+    const std::uint64_t ticks = support::rounds(in_guest ? 5000 : 500);
     var<long> disturbed{0};
     holder low;
     scheduler s{{.workers = 1, .ticks = GetParam()}};
@@ -45,7 +47,7 @@ TEST_P(counted_ticks, leave_no_trace) {
     std::printf("%llu ticks of the source %s, %llu of them redirections, in %llu turns\n",
                 static_cast<unsigned long long>(c.preemptions), GetParam(),
                 static_cast<unsigned long long>(c.redirections), static_cast<unsigned long long>(low.turns.load()));
-    EXPECT_EQ(c.redirections >= ticks, GetParam() == std::string_view{"kernel"});
+    EXPECT_EQ(c.redirections >= ticks, in_guest);
 }
 
 INSTANTIATE_TEST_SUITE_P(sources, counted_ticks, ::testing::Values("kernel", "on-demand"));
