@@ -78,7 +78,7 @@ TEST(ranked_queue, keeps_the_most_urgent_of_all_that_came) {
     std::mt19937 random{7};
     std::deque<idle_job> jobs;
     ranked_queue queue;
-    std::vector<const job*> model;  // in the order of arrival, and so `stable_sort` keeps it
+    std::vector<const job*> model;
     const auto sooner = [](const job* a, const job* b) {
         return a->priority != b->priority ? a->priority > b->priority : a->due < b->due;
     };
@@ -91,10 +91,7 @@ TEST(ranked_queue, keeps_the_most_urgent_of_all_that_came) {
             idle_job& j = jobs.emplace_back(static_cast<int>(random() % 5), due);
             const bool refused = model.size() == 16 && model.back()->priority >= j.priority;
             const job* expected = refused ? &j : nullptr;
-            if (!refused) {
-                model.push_back(&j);
-                std::ranges::stable_sort(model, sooner);
-            }
+            if (!refused) model.insert(std::ranges::upper_bound(model, &j, sooner), &j);
             if (model.size() > 16) {
                 expected = model.back();
                 model.pop_back();
