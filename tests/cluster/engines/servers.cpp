@@ -323,8 +323,12 @@ void group_server::send(int signal) {
     for (process& m : members_) m.send(signal);
 }
 
+/// Does not wait until they answer: while it does, the next one may end.
 void group_server::revive() {
-    if (bury(members_)) start();
+    if (!bury(members_)) return;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (!members_[i].running()) start_one(i);
+    }
 }
 
 std::size_t group_server::leader() const {
