@@ -58,7 +58,6 @@ enum class fault : std::uint8_t {
     keep_lost_readers,             ///< and a read lock is not
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
     uncertain_for_lost,            ///< who had asked it to decide is told that nothing has happened
-    abort_in_doubt,                ///< and lets go of what it has locked itself for that
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits
     at_once_in_parts,              ///< it lets others look between two of its objects

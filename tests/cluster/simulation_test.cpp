@@ -240,7 +240,6 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::free_what_is_in_doubt, "free_what_is_in_doubt", conduct::patient, true},
                       broken_step{fault::keep_lost_holds, "keep_lost_holds", conduct::patient, true},
                       broken_step{fault::uncertain_for_lost, "uncertain_for_lost", conduct::patient, true},
-                      broken_step{fault::abort_in_doubt, "abort_in_doubt", conduct::patient, true},
                       broken_step{fault::at_once_without_look, "at_once_without_look"},
                       broken_step{fault::at_once_beside_locks, "at_once_beside_locks"}),
     [](const auto& step) { return std::string{step.param.name}; });

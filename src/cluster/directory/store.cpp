@@ -190,21 +190,6 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     tidy(s, id, o);
 }
 
-void store::leave_in_doubt(const object_id& id, const transaction_name& who, node_number decides) {
-    shard& s = shard_of(id);
-    watchers watching;
-    {
-        const std::lock_guard hold{s.guard};
-        const auto at = s.objects.find(id);
-        if (at == s.objects.end()) return;
-        object& o = at->second;
-        if (o.writer != who) return;
-        o.writer = {.node = decides, .slot = who.slot, .sequence = who.sequence};
-        watching = take_watchers(s, id);  // nobody would wake them
-    }
-    tell(id, watching);
-}
-
 store::reservation* store::take_reservation(shard& s, const object_id& id, const wire::reserve& how, bool more,
                                             bool& fresh) {
     const auto [at, made] = s.reserved.try_emplace(id, reservation{how.who, how.as, how.firm});

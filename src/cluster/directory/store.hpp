@@ -95,8 +95,6 @@ public:
     [[nodiscard]] wire::obstacle lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
                                                const wire::precedence& as = {});
     void unlock(const object_id& id, const transaction_name& who) noexcept;
-    /// What `who` has locked to write is in doubt from now on: that node, which is gone, may have committed it.
-    void leave_in_doubt(const object_id& id, const transaction_name& who, node_number decides);
 
     /// S8, for its thread, unless it is elsewhere, or reserved for another that stays. Where it cannot be reserved, or
     /// that would be one `more` than may be, a firm one is told busy or too_large, and any other just looks. The view

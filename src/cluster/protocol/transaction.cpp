@@ -498,12 +498,10 @@ outcome transaction::take_locks(bool decisive) {
     }
     network_.exchange(calls_);
     outcome all = outcome::good;
-    bool gone = false;  // for all, not only late
     for (const call& c : calls_) {
         wire::answered answer;
         if (!c.answered || !wire::decode(c.answer, answer) || answer.version > site_.clock.now()) {
             all = lose_node(c.to);
-            gone = c.gone;
             if (one_message && c.sent && !broken(fault::uncertain_for_lost)) all = outcome::uncertain;
         } else if (!answer.yes) {
             refused_by_ = c.to;
@@ -515,8 +513,7 @@ outcome transaction::take_locks(bool decisive) {
         }
     }
     if (all == outcome::uncertain) why_ = rollback_reason::uncertain;
-    if (all == outcome::uncertain && gone && !broken(fault::abort_in_doubt)) leave_in_doubt();
-    else if (all != outcome::good) abort();
+    if (all != outcome::good) abort();
     // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
     return all;
@@ -549,12 +546,6 @@ void transaction::commit() {
         else if (!decided_) network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
     tell_homes();
-}
-
-/// Others may have seen that the node which has been asked to decide did so, before it went.
-void transaction::leave_in_doubt() {
-    prepared_ = false;
-    site_.votes.leave_in_doubt(name_, lost_);
 }
 
 void transaction::abort() {

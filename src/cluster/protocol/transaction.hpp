@@ -43,8 +43,7 @@ enum class outcome : std::uint8_t {
     conflict,   ///< another transaction was first: run again
     lost,       ///< a node that is needed is gone; `lost_node` says which. Nothing has happened
     too_large,  ///< for a message: the block can never commit. Nothing has happened
-    uncertain,  ///< the same as lost, after it was asked to commit: nobody here knows whether it did. If it is
-                ///< gone, the objects of this node that are written stay in doubt
+    uncertain,  ///< the same as lost, after it was asked to commit: nobody here knows whether it did
 };
 
 /// What a transaction knows of one object: how it was when it was read (T1: `valid_at`), and what becomes of it.
@@ -242,7 +241,6 @@ private:
     void gather();
     void receive_what_moves();
     void tell_homes();
-    void leave_in_doubt();
 
     site& site_;
     network& network_;

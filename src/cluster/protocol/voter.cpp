@@ -84,15 +84,4 @@ void voter::decide(const wire::decide& what) {
     --history_of(what.who).open;
 }
 
-void voter::leave_in_doubt(const transaction_name& who, wire::node_number decides) {
-    const std::lock_guard hold{guard_};
-    const auto at = prepared_.find(who);
-    if (at == prepared_.end()) return;
-    for (const wire::write_item& w : at->second.writes) store_.leave_in_doubt(w.id, who, decides);
-    for (const wire::read_item& r : at->second.reads) store_.unlock(r.id, who);
-    remember(who, {});
-    prepared_.erase(at);
-    --history_of(who).open;
-}
-
 }  // namespace tutti::cluster

@@ -28,8 +28,6 @@ public:
     /// Locks everything or nothing. With `decide` it also commits. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// The node that was to decide it is gone: what it writes is in doubt, as if that node had locked it.
-    void leave_in_doubt(const transaction_name& who, wire::node_number decides);
 
 private:
     static constexpr std::size_t remembered = 64;
