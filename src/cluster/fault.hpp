@@ -57,7 +57,7 @@ enum class fault : std::uint8_t {
     free_what_is_in_doubt,         ///< a write lock of a node that is gone is void, whatever that has decided
     keep_lost_readers,             ///< and a read lock is not
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
-    uncertain_for_lost,            ///< who had asked it to decide is told that nothing has happened
+    uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits
     at_once_in_parts,              ///< it lets others look between two of its objects

@@ -22,7 +22,7 @@ public:
     /// The slot of an object, opened if it is not. May leave by a restart, or an error.
     virtual detail::slot& open(const object_id& id) = 0;
     virtual void open(std::span<const object_id> ids) = 0;
-    /// The same, but need not wait: whoever opens one of them does.
+    /// Asks for them and may return before they come: the call of `open` for one of them waits.
     virtual void ask_ahead(std::span<const object_id> ids) { open(ids); }
     /// Takes abstract locks until the outermost block ends. May leave by a restart, or an error.
     virtual void acquire(std::span<const named_lock> locks) = 0;

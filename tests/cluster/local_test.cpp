@@ -6,17 +6,15 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cluster/nodes.hpp"
 #include "support/heap.hpp"
 
 namespace {
 
 using tutti::cluster::node;
 using tutti::cluster::ref;
+using tutti::cluster::testing::account;
 namespace support = tutti::support;
-
-struct account {
-    long balance;
-};
 
 /// What it does not say to archives is of the block that wrote it alone.
 struct forgetful {

@@ -47,7 +47,7 @@ member connect(const std::string& to) {
     return m;
 }
 
-/// By a clock that nobody sets: gRPC would wait by how much the wall clock jumps between a look here and one there.
+/// By the monotonic clock: with a deadline of the wall clock gRPC would wait longer by what an operator sets it back.
 gpr_timespec in(std::chrono::milliseconds patience) {
     return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(patience.count(), GPR_TIMESPAN));
 }

@@ -13,8 +13,8 @@
 // afterwards for the last block: that of a commit was drawn before it looks, so one that did not tell has a block above
 // the bound that the listener knew, and the listener finds that. Then its feed breaks.
 //
-// Versions are drawn by whoever commits, a block at a time for each connection (the hi/lo of databases), so that a
-// commit that is sent knows its own, and the sequence is no place where commits meet.
+// A connection draws versions a block at a time (the hi/lo of databases), and gives them to its commits: so a commit
+// that is sent knows its own, and the sequence is no place where commits meet.
 #pragma once
 
 #include <cstdint>

@@ -129,7 +129,7 @@ wire::obstacle store::before_reader(shard& s, const object_id& id, const object&
     using enum wire::obstacle;
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, false)) return outranked;
-    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // which nobody does
+    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no transaction of ours does
     return o.writer.exists() || named_twice ? locked : none;
 }
 
@@ -160,7 +160,7 @@ wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, st
     forget_lost_readers(o);
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, true)) return outranked;
-    // Whoever has a lock has been promised it, and may have decided: it gives way to nobody.
+    // The owner of a lock may have decided, because it was promised the lock: it gives way to no other transaction.
     const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
     return o.is_locked() && !gives_way ? locked : none;
 }
@@ -343,7 +343,7 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
     o.version = version;
     o.came_from = nobody;
     o.exists = what == wire::action::put;
-    if (o.exists) o.bytes.swap(bytes);  // for the memory: who has written this is going to write more
+    if (o.exists) o.bytes.swap(bytes);  // the transaction writes its next value into this memory
     else o.bytes = {};
 }
 

@@ -243,8 +243,8 @@ private:
     [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
         return broken(fault::forget_the_version) ? 0 : s.version_of_absent;
     }
-    /// S9, for an entry that has changed: lists or drops it, and drops some of those that are listed. Drops `o`, or any
-    /// other that nobody has locked.
+    /// S9, for an entry that has changed: lists or drops it, and drops some of those that are listed. It may drop `o`,
+    /// and any other that no transaction has locked.
     void tidy(shard& s, const object_id& id, object& o);
     enum class spare : std::uint8_t { no, pointer, erased };
     [[nodiscard]] spare kind_of(const object_id& id, const object& o) const noexcept;
@@ -289,7 +289,7 @@ private:
 /// Where a look has found an object, which spares the next one the search. It holds nothing: the entry may be gone.
 class store::place {
     friend class store;
-    shard* in_ = nullptr;  ///< null: where nobody has looked
+    shard* in_ = nullptr;  ///< null: no look has found it
     object* at_ = nullptr;
     std::uint64_t drops_ = 0;  ///< `at_` is the entry for as long as its shard has dropped no more
 };

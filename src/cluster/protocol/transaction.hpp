@@ -161,7 +161,7 @@ private:
     outcome open_what_was_asked_for();
     void forget_ahead();
     /// Looks for it on this node. What has to be looked for again goes to `again`; what is elsewhere to `remote`, with
-    /// whom to ask.
+    /// the node that this transaction asks next.
     outcome look_here(const wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote);
     /// What the nodes say of objects, in their order, by one question to each node; `body_of` encodes it. Ends with the
     /// first node that does not answer. REQUIRES: ordered by node.

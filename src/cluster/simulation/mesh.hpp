@@ -35,7 +35,7 @@ public:
     /// The node has ended, with all that it knew. What it has sent may arrive until the other ones notice, each by
     /// itself within `notice`; from then on nothing of it does.
     void end(node_number n, std::uint64_t notice);
-    /// It is started again, and knows nothing. False: the others, who have had a node of that number, do not let it in
+    /// Starts it again with an empty memory. False: the others, which have had a node of that number, do not let it in
     /// (wire/sockets_joining.cpp), and it gives up. REQUIRES: it has ended, and all others have noticed.
     [[nodiscard]] bool start_again(node_number n);
     [[nodiscard]] bool has_ended(node_number n) const noexcept { return lives_[n] != life::runs; }
@@ -64,7 +64,7 @@ private:
     void lose(node_number at, node_number gone);
     /// Whether what one has sent to the other arrives.
     [[nodiscard]] bool hears(node_number to, node_number from);
-    /// Whether that node knows that there is nobody to ask.
+    /// Whether node `at` knows that `other` is gone.
     [[nodiscard]] bool knows_gone(node_number at, node_number other);
 
     const moving how_;
