@@ -57,6 +57,8 @@ enum class fault : std::uint8_t {
     free_what_is_in_doubt,         ///< a write lock of a node that is gone is void, whatever that has decided
     keep_lost_readers,             ///< and a read lock is not
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
+    show_before_heard,             ///< the node that decides shows its part before its sender has the decision
+    hold_for_lost,                 ///< it holds it for a sender that is gone, too
     uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits

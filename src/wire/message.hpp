@@ -16,7 +16,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 8;
+inline constexpr std::uint8_t protocol_version = 9;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -219,15 +219,23 @@ struct write_item {
     }
 };
 
+/// Who decides what a prepare is about.
+enum class decider : std::uint8_t {
+    sender,         ///< once it has all answers; it says so by decide
+    receiver,       ///< a yes is the commit, and is carried out before it is sent
+    receiver_held,  ///< a yes is the commit; the locks stay until the sender, which has a part of its own, says decide
+};
+constexpr decider last(decider) noexcept { return decider::receiver_held; }
+
 struct prepare {
     transaction_name who;
     precedence as{};
-    bool decide = false;  ///< commits at once if it can: the answer is the decision
+    decider decides{};
     std::vector<read_item> reads;
     std::vector<write_item> writes;
     template <class V>
     void fields(V& v) {
-        v(who), v(as), v(decide), v(reads), v(writes);
+        v(who), v(as), v(decides), v(reads), v(writes);
     }
 };
 
@@ -263,7 +271,7 @@ constexpr obstacle last(obstacle) noexcept { return obstacle::stale; }
 
 struct answered {
     bool yes = false;
-    std::uint64_t version = 0;  ///< of the commit, where prepare was told to decide
+    std::uint64_t version = 0;  ///< of the commit, where the receiver decides
     obstacle why{};             ///< of a no, that of the first lock that was not given
     template <class V>
     void fields(V& v) {

@@ -36,12 +36,22 @@ small_program doubled(small_program p) {
     p.twice = true;
     return p;
 }
+small_program ending(small_program p, node_number which) {
+    p.ends = which;
+    return p;
+}
 /// Three nodes, and objects 0 and 1 on the first two.
 small_program of_three(const char* name, small_transaction one, small_transaction two, small_transaction three) {
     small_program p;
     p.name = name;
     p.nodes = 3;
     p.clients = {{0, {std::move(one)}}, {1, {std::move(two)}}, {2, {std::move(three)}}};
+    return p;
+}
+/// Three nodes, of which the second has no client; objects stay.
+small_program seen_by_third(const char* name, small_transaction one, small_transaction third) {
+    small_program p = staying(finely(waiting(of_three(name, std::move(one), {}, std::move(third)))));
+    p.clients.erase(p.clients.begin() + 1);
     return p;
 }
 
@@ -74,6 +84,9 @@ const std::vector<small_program>& programs() {
         doubled(of_two("prepares_twice", {{write_1}}, {{write_1}})),
         of_three("three_writers", {{write_0}}, {{write_0}}, {{write_0}}),
         of_three("three_readers", {{write_0}}, {{read_0, write_1}}, {{read_1, read_0}}),
+        ending(seen_by_third("decider_ends", {{write_both}}, {{read_1, read_0}}), 1),
+        ending(seen_by_third("asker_ends", {{write_both}}, {{read_0, read_1}}), 0),
+        ending(of_two("decider_ends_where_objects_move", {{write_both}}, {{write_both}}), 1),
     };
     return all;
 }
@@ -175,7 +188,9 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::stale_copy, "stale_copy", "three_writers"},
                       broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
                       broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
-                      broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"}),
+                      broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
+                      broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
+                      broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"}),
     [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
 
 #endif

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ struct small_program {
     unsigned pauses = 0;    ///< of a client; then it gives up, as if whatever it waits for took too long
     bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
     bool twice = false;     ///< whatever asks for locks arrives twice
+    /// A node that ends at some moment, and which the others hear of one by one, each at some later moment. Blocks of
+    /// such a program write on two nodes at most, so nothing that a node which runs has may stay in doubt.
+    std::optional<node_number> ends{};
 };
 
 class small_world final : public run, private simulation::mesh {
@@ -78,11 +82,13 @@ private:
     /// What that node does then is one event.
     void later(node_number at, std::string name, std::function<void()> what);
     void resume(client& c);
+    void end_one();
     void fill();
     [[nodiscard]] std::size_t holders_of_name() const;
     /// Whether somebody has written what that has read.
     [[nodiscard]] bool is_changed(const transaction& work) const;
     [[nodiscard]] std::string wrong_with(const object_id& id);
+    [[nodiscard]] std::string lost_with(const object_id& id);
     [[nodiscard]] bool leads_to(const object_id& id, node_number from, node_number owner);
 
     const small_program program_;

@@ -477,9 +477,11 @@ outcome transaction::take_locks(bool decisive) {
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
     calls_.clear();
+    bool writes_here = false;
     for (part& p : parts_) {
         if (p.at != site_.self) continue;
-        p.what.decide = false;
+        p.what.decides = wire::decider::sender;
+        writes_here = !p.what.writes.empty();
         if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
             return refused(site_.self, own.why);
@@ -488,9 +490,12 @@ outcome transaction::take_locks(bool decisive) {
     const auto remote =
         static_cast<std::size_t>(std::ranges::count_if(parts_, [this](const part& p) { return p.at != site_.self; }));
     const bool one_message = decisive && remote == 1;
+    const wire::decider decides = !one_message  ? wire::decider::sender
+                                  : writes_here ? wire::decider::receiver_held
+                                                : wire::decider::receiver;
     for (part& p : parts_) {
         if (p.at == site_.self) continue;
-        p.what.decide = one_message;
+        p.what.decides = decides;
         calls_.push_back({p.at, wire::kind::prepare, wire::encode(p.what), {}, false});
         if (fits(calls_.back().body, std::max(p.what.reads.size(), p.what.writes.size()))) continue;
         abort();
@@ -543,7 +548,7 @@ void transaction::commit() {
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};
         if (p.at == site_.self) site_.votes.decide(what);
-        else if (!decided_) network_.post(p.at, wire::kind::decide, wire::encode(what));
+        else if (p.what.decides != wire::decider::receiver) network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
     tell_homes();
 }
