@@ -267,8 +267,7 @@ small_world::small_world(const small_program& p)
         clients_.push_back(std::make_unique<client>(*this, program_.clients[i], static_cast<std::uint16_t>(i)));
     for (const auto& c : clients_)
         later(c->home(), "client " + std::to_string(c->number()) + " begins", [this, &c] { resume(*c); });
-    if (program_.ends)
-        later(*program_.ends, "node " + std::to_string(*program_.ends) + " ends", [this] { end_one(); });
+    if (program_.ends) later(*program_.ends, "node " + std::to_string(*program_.ends) + " ends", [this] { end_one(); });
 }
 
 small_world::~small_world() = default;
