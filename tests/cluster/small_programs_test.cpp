@@ -87,6 +87,7 @@ const std::vector<small_program>& programs() {
         ending(seen_by_third("decider_ends", {{write_both}}, {{read_1, read_0}}), 1),
         ending(seen_by_third("asker_ends", {{write_both}}, {{read_0, read_1}}), 0),
         ending(of_two("decider_ends_where_objects_move", {{write_both}}, {{write_both}}), 1),
+        ending(again(seen_by_third("doubt", {{write_1}, flat, true}, {{read_1}, sleeper}), 3), 0),
     };
     return all;
 }
@@ -190,7 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
                       broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
                       broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
-                      broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"}),
+                      broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
+                      broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),
     [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
 
 #endif

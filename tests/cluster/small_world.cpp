@@ -75,7 +75,9 @@ public:
     [[nodiscard]] bool has_name() const noexcept { return has_name_; }
     [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.sites()); }
     void ring(const object_id& id) {
-        if (!watches_ || work_.find(id) == nullptr) return;
+        if (watches_ && work_.find(id) != nullptr) ring_all();
+    }
+    void ring_all() {
         rung_ = true;
         if (asleep_) world_.resume(*this);
     }
@@ -325,6 +327,12 @@ void small_world::heard_of_change(node_number at, const object_id& id) {
     }
 }
 
+void small_world::heard_of_end(node_number at, node_number /*gone*/) {
+    for (const auto& c : clients_) {
+        if (c->home() == at) c->ring_all();
+    }
+}
+
 std::size_t small_world::holders_of_name() const {
     return static_cast<std::size_t>(std::ranges::count_if(clients_, [](const auto& c) { return c->has_name(); }));
 }
@@ -353,14 +361,18 @@ std::string small_world::verdict() {
     return {};
 }
 
-/// One node at most of those that are left has the object, locked by nobody.
+/// One node at most of those that are left has the object, locked by nobody or, where one may be, in doubt.
 std::string small_world::lost_with(const object_id& id) {
+    const bool may_be_in_doubt = std::ranges::any_of(program_.clients, [](const small_client& c) {
+        return std::ranges::any_of(c.transactions, &small_transaction::variables_beside);
+    });
     std::size_t owners = 0;
     for (const auto& s : sites()) {
         if (has_ended(s->self)) continue;
         wire::object_view view;
         s->objects.look(id, view);
         if (view.where == wire::whereabouts::elsewhere) continue;
+        if (view.where == wire::whereabouts::in_doubt && may_be_in_doubt) continue;
         if (view.where != wire::whereabouts::here) return "an object of a node that runs is out of reach";
         ++owners;
     }

@@ -53,8 +53,8 @@ struct small_program {
     unsigned pauses = 0;    ///< of a client; then it gives up, as if whatever it waits for took too long
     bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
     bool twice = false;     ///< whatever asks for locks arrives twice
-    /// A node that ends at some moment, and which the others hear of one by one, each at some later moment. Blocks of
-    /// such a program write on two nodes at most, so nothing that a node which runs has may stay in doubt.
+    /// A node that ends at some moment, of which each of the others hears at some later one. Blocks of such a program
+    /// write on two nodes at most, so nothing may stay in doubt, but where one has variables beside.
     std::optional<node_number> ends{};
 };
 
@@ -76,6 +76,7 @@ private:
 
     void arrive(node_number to, const std::string& frame) override;
     void heard_of_change(node_number at, const object_id& id) override;
+    void heard_of_end(node_number at, node_number gone) override;
     void go_wrong(const char* what) override {
         if (wrong_.empty()) wrong_ = what;
     }

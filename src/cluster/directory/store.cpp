@@ -297,6 +297,17 @@ store::watchers store::take_watchers(shard& s, const object_id& id) {
     return all;
 }
 
+void store::doubt(const object_id& id) noexcept {
+    if (broken(fault::doubt_in_silence)) return;
+    shard& s = shard_of(id);
+    watchers watching;
+    {
+        const std::lock_guard hold{s.guard};
+        watching = take_watchers(s, id);
+    }
+    tell(id, watching);
+}
+
 void store::settle(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                    const transaction_name& who) {
     clock_.raise_to(version);

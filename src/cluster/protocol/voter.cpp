@@ -98,18 +98,23 @@ void voter::decide(const wire::decide& what) {
     close(at, what.commit ? wire::answered{.yes = true, .version = version} : wire::answered{});
 }
 
+bool voter::carry_out_for_lost(pending& p) noexcept {
+    if (p.decided() && !broken(fault::hold_for_lost)) {
+        try {
+            carry_out(p.what, p.answer.version);
+            return true;
+        } catch (const std::bad_alloc&) {  // what is left of it is in doubt, as if the other node had decided it
+        }
+    }
+    for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
+    return false;
+}
+
 void voter::lose(node_number node) noexcept {
-    if (broken(fault::hold_for_lost)) return;
     const std::lock_guard hold{guard_};
     for (auto at = prepared_.begin(); at != prepared_.end();) {
-        pending& p = at->second;
-        const bool mine = at->first.node == node && p.decided();
-        try {
-            if (mine) carry_out(p.what, p.answer.version);
-            at = mine ? close(at, p.answer) : std::next(at);
-        } catch (const std::bad_alloc&) {
-            ++at;  // it stays in doubt, as what the other node would have decided
-        }
+        if (at->first.node != node || !carry_out_for_lost(at->second)) ++at;
+        else at = close(at, at->second.answer);
     }
 }
 

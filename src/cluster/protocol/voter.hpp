@@ -30,7 +30,8 @@ public:
     /// Locks everything or nothing; and commits, if it is the one that decides. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// A node is gone: what was decided here for it is carried out. REQUIRES: the store has lost it.
+    /// A node is gone: what was decided here for it is carried out, and who sleeps over what is in doubt from now on is
+    /// told. REQUIRES: the store has lost it.
     void lose(node_number node) noexcept;
 
 private:
@@ -61,6 +62,8 @@ private:
     [[nodiscard]] wire::obstacle lock_all(const wire::prepare& what);
     void unlock_all(const wire::prepare& what) noexcept;
     void carry_out(wire::prepare& what, std::uint64_t version);
+    /// False: it was not decided here, and stays in doubt.
+    bool carry_out_for_lost(pending& p) noexcept;
     /// It is not pending any more. The next one.
     all_pending::iterator close(all_pending::iterator at, wire::answered outcome);
     slot_history& history_of(const transaction_name& who);
