@@ -134,15 +134,21 @@ class cluster_small : public ::testing::TestWithParam<std::string> {};
 TEST_P(cluster_small, is_right_in_every_order) {
     const small_program& p = program_of(GetParam());
     sum all;
-    const exploration e = explore({}, [&] { return std::make_unique<counted>(p, all); });
+    bounds most;
+#if defined(TUTTI_SANITIZED)
+    most.orders = 200;  // a sanitizer is asked about memory, which the first orders use as the later ones do
+#endif
+    const exploration e = explore(most, [&] { return std::make_unique<counted>(p, all); });
     EXPECT_EQ(e.wrong, "") << text_of(e);
-    EXPECT_TRUE(e.complete);
-    EXPECT_GT(all.all_committed, 0u);
-    const bool has_blocks = std::ranges::any_of(p.clients, [](const small_client& c) {
-        const form how = c.transactions.front().how;
-        return how == form::closed || how == form::checkpoint;
-    });
-    EXPECT_EQ(all.rewinds > 0, has_blocks);
+    if (most.orders == bounds{}.orders) {
+        EXPECT_TRUE(e.complete);
+        EXPECT_GT(all.all_committed, 0u);
+        const bool has_blocks = std::ranges::any_of(p.clients, [](const small_client& c) {
+            const form how = c.transactions.front().how;
+            return how == form::closed || how == form::checkpoint;
+        });
+        EXPECT_EQ(all.rewinds > 0, has_blocks);
+    }
     std::printf("%s: %llu orders, %llu abandoned, %zu events at most; not everybody committed in %zu, rewinds %zu\n",
                 p.name, static_cast<unsigned long long>(e.orders), static_cast<unsigned long long>(e.abandoned),
                 e.longest, all.some_did_not, all.rewinds);
