@@ -125,7 +125,7 @@ packages_charts=(python3-matplotlib)
 packages_test=(gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
     redis-tools python3-redis node-redis golang-go golang-github-gomodule-redigo-dev libgtest-dev
-    librapidcheck-dev gcc-12-source openssl xz-utils locales "${packages_kernel[@]}")
+    librapidcheck-dev gcc-12-source openssl iproute2 xz-utils locales "${packages_kernel[@]}")
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)

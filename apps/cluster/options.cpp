@@ -17,7 +17,8 @@ constexpr std::string_view footer =
     "Examples: tutti-cluster --nodes 3 --threads 2\n"
     "          tutti-cluster --workload skiplist --threads 4 --reads 80\n"
     "          tutti-cluster --workload tpcc --engine etcd://127.0.0.1:2379 --threads 4\n"
-    "          tutti-cluster --kill 1            what the others say when a node goes";
+    "          tutti-cluster --kill 1            what the others say when a node goes\n"
+    "          tutti-cluster --tls FOLDER --namespaces --cut 1    or when the network does";
 
 }  // namespace
 
@@ -81,6 +82,21 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->excludes(engine);
     app.add_flag("--stop", options.stop, "--kill stops the node instead (SIGSTOP): it is there, and says nothing")
         ->needs("--kill");
+    CLI::Option* const namespaces =
+        app.add_flag(
+               "--namespaces", options.namespaces,
+               "Each node in a network namespace of its own, with a cable to a bridge, as if they were machines;\n"
+               "under --tls, since nodes beyond loopback speak nothing else")
+            ->needs("--tls")
+            ->excludes("--unix")
+            ->excludes(engine);
+    number("--cut", options.cut, 0, 63,
+           "Unplug the cable of this node half-way: all nodes must end with an error that names one they have lost")
+        ->needs(namespaces)
+        ->excludes("--kill");
+    number("--cut-for", options.cut_for, 0.001, 3600.0,
+           "Seconds after which it is plugged in again; less than the patience, and nobody notices but by the time")
+        ->needs("--cut");
     number("--patience", options.patience, 0.05, 3600.0, "Seconds after which a node that does not answer is lost");
     // How it starts itself.
     app.add_option("--self", options.self)->group("");
@@ -92,9 +108,10 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     if (options.engine.starts_with("memory:") && options.nodes > 1)
         throw cli::command_line_error{"--engine memory: is in one process: give --nodes 1"};
     if (options.objects == 0) options.objects = usual_objects(options.workload);
-    if (options.kill >= static_cast<int>(options.nodes)) {
-        throw cli::command_line_error{
-            fmt::format("--kill {}: nodes are numbered from 0 to {}", options.kill, options.nodes - 1)};
+    for (const auto& [name, node] : {std::pair{"--kill", options.kill}, std::pair{"--cut", options.cut}}) {
+        if (node >= static_cast<int>(options.nodes))
+            throw cli::command_line_error{
+                fmt::format("{} {}: nodes are numbered from 0 to {}", name, node, options.nodes - 1)};
     }
     return options;
 }

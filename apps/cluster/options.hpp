@@ -28,11 +28,14 @@ struct program_options {
     unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;
     bool unix_sockets = false;
+    bool namespaces = false;                  ///< each node in a network namespace of its own
     std::string tls;                          ///< a folder of nodes' certificates; empty: in the clear
     std::string certificate, key, authority;  ///< of a program of the group that is the engine; empty: in the clear
     std::string group_name = "tutti";
-    int kill = -1;      ///< the node that the launcher kills half-way
-    bool stop = false;  ///< and does not kill it, but stops it
+    int kill = -1;       ///< the node that the launcher kills half-way
+    bool stop = false;   ///< and does not kill it, but stops it
+    int cut = -1;        ///< the node whose cable the launcher unplugs half-way
+    double cut_for = 0;  ///< seconds; 0: for good
     double patience = 5;
 
     // Of one process, as the launcher starts it.

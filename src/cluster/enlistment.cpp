@@ -38,7 +38,10 @@ void enlistment::begin_attempt() {
     again_.clear();
     if (defeats_ != 0 && !snapshot) note_to_open_again();
     looked_ = false;
-    if (!work_.begin(snapshot)) {
+    const bool stands = work_.begin(snapshot);
+    line_.works_for(work_.name().sequence);
+    if (tally_.running() == 1) line_.attempt_begins();  // blocks of undo actions belong to what they undo
+    if (!stands) {
         api::go_back_over_reads(descriptor_);
         restart();
     }
@@ -262,10 +265,11 @@ void enlistment::end_claims() noexcept {
     else claims_.release();
 }
 
-void enlistment::end_attempt() noexcept {
+void enlistment::end_attempt(timeline_end how) noexcept {
     tally_.contended(work_.waits(), work_.is_shielded());
     work_.end_snapshot();
     end_claims();
+    if (tally_.running() == 1) line_.attempt_ends(how, tally_.doom());
 }
 
 void enlistment::acquire(std::span<const named_lock> locks) {
@@ -318,8 +322,11 @@ void enlistment::bind() {
     while (o == outcome::conflict) o = claims_.take_token(family());
     if (o != outcome::good) fail_to_claim(o);
     again_.clear();
-    if (work_.is_snapshot()) static_cast<void>(work_.begin());  // no local read of an irrevocable block is stale
-    static_cast<void>(work_.bind(claims_));                     // of nothing
+    if (work_.is_snapshot()) {
+        static_cast<void>(work_.begin());  // no local read of an irrevocable block is stale
+        line_.works_for(work_.name().sequence);
+    }
+    static_cast<void>(work_.bind(claims_));  // of nothing
 }
 
 bool enlistment::hold_still() {
@@ -367,12 +374,17 @@ vote enlistment::prepare() {
 
 void enlistment::commit() noexcept {
     if (work_.holds()) work_.commit();
-    end_attempt();
+    end_attempt(timeline_end::committed);
     defeats_ = 0;
     tally_.committed();
 }
 
 void enlistment::abort() noexcept { work_.abort(); }
+
+void enlistment::rolled_back() noexcept {
+    end_attempt(timeline_end::rolled_back);
+    tally_.rolled_back();
+}
 
 bool enlistment::heed_retry() {
     tally_.doom(rollback_reason::retry);

@@ -50,10 +50,7 @@ public:
     void look_again() override;
     bool hold_still() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
-    void rolled_back() noexcept override {
-        end_attempt();
-        tally_.rolled_back();
-    }
+    void rolled_back() noexcept override;
 
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
@@ -89,7 +86,7 @@ private:
     /// The attempt is over. An undo action may run blocks of its own on this context, which end before the attempt that
     /// it undoes; its locks stay until then.
     void end_claims() noexcept;
-    void end_attempt() noexcept;
+    void end_attempt(timeline_end how) noexcept;
 
     site& site_;
     line& line_;

@@ -34,7 +34,7 @@ std::int64_t steady_ms() {
 sockets::sockets(const socket_options& how, handler& to)
     : how_{how},
       handler_{to},
-      observers_{how.self, how.silence, [&to] { return to.facts(); }},
+      observers_{how.self, how.silence, to},
       greeting_{how.most_greeting, how.greet_within},
       read_buffer_{std::make_unique_for_overwrite<char[]>(read_size)} {
     const bool encrypted = how_.tls.wanted();

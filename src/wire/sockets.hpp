@@ -48,17 +48,14 @@ struct socket_options {
 
 class sockets {
 public:
-    /// Both run on the reading thread, and must not block.
-    struct handler {
-        virtual ~handler() = default;
+    /// All of it runs on the reading thread, and must not block.
+    struct handler : observed {
         /// A frame has come. False: its bytes make no sense, and the connection ends.
         virtual bool receive(const header& h, std::string_view body) = 0;
         /// A connection has ended, once for each node. Not during the destructor.
         virtual void lose(node_number node) noexcept = 0;
         /// Nothing was sent to that node for a beat: sends it something.
         virtual void beat(node_number node) = 0;
-        /// What an observer is told.
-        virtual cluster::node_facts facts() = 0;
     };
 
     /// Listens. Throws refusal.

@@ -127,6 +127,7 @@ public:
     void commit();
     void abort();
 
+    [[nodiscard]] const wire::transaction_name& name() const noexcept { return name_; }
     [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
     [[nodiscard]] bool writes() const noexcept;
     /// Whether it is between a prepare that was good and commit or abort.

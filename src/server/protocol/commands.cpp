@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "server/calls/words.hpp"
 #include "server/journal/record.hpp"
 #include "server/protocol/call_line.hpp"
@@ -86,7 +88,8 @@ const commands::command commands::list[16] = {
     {"TIMELINE", 2, 2,
      [](const commands& self, session&, words given, reply& to) {
          if (same_word(given[1], "STOP")) return to.text(self.shown_.stop());
-         if (!same_word(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START or STOP");
+         if (same_word(given[1], "NOW")) return to.text(std::to_string(base::real_now().time_since_epoch().count()));
+         if (!same_word(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START, NOW or STOP");
          self.shown_.start();
          to.status("OK");
      }},
