@@ -54,15 +54,12 @@ void announce(descriptor& d, Act&& act) noexcept {
 
 bool put_to_the_vote(descriptor& d) {
     std::size_t asked = 0;
-    return take_vote(
-        d, [&] { return ask_participants(d, asked); }, [&] { tell_participants_to_abort(d, asked); });
+    return take_vote(d, [&] { return ask_participants(d, asked); }, [&] { tell_participants_to_abort(d, asked); });
 }
 
 bool put_to_one_vote(descriptor& d) {
     auto& other = *static_cast<participant*>(d.deferred_log.back().object);
-    if (!take_vote(
-            d, [&] { return other.prepare(); }, [&] { other.abort(); }))
-        return false;
+    if (!take_vote(d, [&] { return other.prepare(); }, [&] { other.abort(); })) return false;
     announce(d, [&] { other.commit(); });
     return true;
 }
