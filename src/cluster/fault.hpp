@@ -64,6 +64,8 @@ enum class fault : std::uint8_t {
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits
     at_once_in_parts,              ///< it lets others look between two of its objects
+    look_through_changes,          ///< a look without a lock does not compare what it has seen
+    show_what_is_locked,           ///< an object that is locked for writing is shown to such looks
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

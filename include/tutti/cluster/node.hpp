@@ -67,13 +67,12 @@ class node_body;
 
 /// What the open block knows of one object.
 struct slot {
-    void* entry = nullptr;  // the protocol's
-    object_id id;
+    void* entry = nullptr;               // the protocol's
     const std::string* bytes = nullptr;  // as it was read
     bool exists = false;                 // as the block sees it
     bool written = false;
-    std::unique_ptr<value_holder> value;  // decoded at the first use
-    std::unique_ptr<value_holder> spare;  // of what the slot was before: its memory is used again
+    bool decoded = false;                 // at the first use
+    std::unique_ptr<value_holder> value;  // if it is decoded; else of what the slot was before, to be used again
 };
 
 TUTTI_EXPORT slot& open_to_read(tx& t, node_body& n, const object_id& id);
