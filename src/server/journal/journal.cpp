@@ -164,8 +164,8 @@ void journal::cut(const place& at) noexcept {
     wake_if_idle();
 }
 
-// Answers ring for themselves where they wait. A position ends a rest without end only: it costs a system call, which is
-// one for each group and not one for each record. Either this sees that the thread rests, or that sees the position,
+// Answers ring for themselves where they wait. A position ends a rest without end only: it costs a system call, which
+// is one for each group and not one for each record. Either this sees that the thread rests, or that sees the position,
 // which was drawn before (next_).
 void journal::wake_if_idle() noexcept {
     if (how_.sync != log_sync::always && asleep_.load() == sleep::for_anything) ring();

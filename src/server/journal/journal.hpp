@@ -3,7 +3,8 @@
 //
 // The life of a position:
 //
-//   drawn (draw) -> handed over (hand_over), with its record, or as a hole (leave_hole) -> collected -> written -> durable
+//   drawn (draw) -> handed over, with its record (hand_over) or as a hole (leave_hole) -> collected -> written
+//   -> durable
 //
 // J1  Positions are consecutive. Each that is drawn is handed over, once, soon: nothing that waits is between the two.
 // J2  What is written ends at a position before which nothing is missing: the file never has a call without those that
@@ -134,11 +135,13 @@ public:
     [[nodiscard]] place draw(std::size_t bytes, const kept_answer* answer = nullptr);
     /// Its record has been filled in.
     void hand_over(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
-    /// There is none, because its transaction was rolled back after all. `answer` is as it was drawn for, and forgotten.
+    /// There is none, because its transaction was rolled back after all. `answer`: that it was drawn for; it is
+    /// forgotten.
     void leave_hole(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
     /// There is none, because it is a snapshot's: no group lies on both sides of it.
     void cut(const place& at) noexcept;
-    /// Whether the file has room for a record so long, with that answer, if it is not null. Another may not be drawn for.
+    /// Whether the file has room for a record so long, with that answer, if it is not null. Another may not be drawn
+    /// for.
     [[nodiscard]] bool takes(std::size_t bytes, const kept_answer* answer) const noexcept;
 
     /// Whether the answer of a call that has ended has to wait; then `w` is passed on later. `awaits`: the position

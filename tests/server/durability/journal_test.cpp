@@ -76,8 +76,8 @@ TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_writ
     log.end();
 }
 
-// Catches a log that has a call without those before it, or bytes of one that was rolled back, and calls in the order in
-// which they were handed over.
+// Catches a log that has a call without those before it, or bytes of one that was rolled back, and calls in the order
+// in which they were handed over.
 TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
