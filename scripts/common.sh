@@ -99,7 +99,7 @@ step() {
 packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcivetweb-dev libcli11-dev libfmt-dev libhiredis-dev
-    libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev)
+    libsqlite3-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev)
 # Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
 packages_engines=(etcd-server postgresql redis-server)
@@ -171,6 +171,7 @@ installed() {
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
         libtomlplusplus-dev) has_header toml++/toml.h ;;
         libsqlite3-dev) has_header sqlite3.h ;;
+        libxxhash-dev) has_header xxhash.h ;;
         nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
         libhiredis-dev) has_header hiredis/hiredis.h ;;
         coccinelle) command -v spatch ;;
