@@ -92,6 +92,7 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
             if (const std::optional<work> other = accept(w, admitted)) several[away++] = *other;
         }
         for (unsigned level = how_.highest_level + 1; level-- != 0;) {
+            if (admitted[level] == 0) continue;
             unsigned n = std::min(admitted[level], how_.workers);
             for (; n != 0 && most_calls != 0; --n, --most_calls)
                 roster_.call_any(level, whom, std::exchange(first, roster::nobody));
