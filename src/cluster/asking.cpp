@@ -24,10 +24,13 @@ public:
         : whom_{whom},
           tls_{tls},
           number_{number},
-          to_{wire::parse_address(whom.addresses[number], tls != nullptr)},
+          to_{wire::parse_address(whom.addresses[number],
+                                  tls != nullptr || wire::is_of_zeromq(whom.addresses[number]))},
           link_{std::make_shared<wire::connection>(io)} {}
 
     void start() {
+        if (to_.zeromq)
+            return end("speaks ZeroMQ, over which nodes answer no observers: give it metrics, and look at those");
         link_->socket.async_connect(to_.endpoint, [this](asio::error_code failed) {
             if (failed) return end("cannot be reached: " + failed.message() + "; is it running?");
             stage_ = "has accepted the connection, but said nothing: it is stopped, or not a node";
