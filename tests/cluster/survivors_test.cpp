@@ -244,7 +244,6 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_survivors,
                                            trouble{"stopped", "stay", true},
 #if defined(TUTTI_OVER_ZEROMQ)
                                            trouble{"killed_over_zeromq", "stay", false, true},
-                                           trouble{"stopped_over_zeromq", "move", true, true},
 #endif
                                            trouble{"stopped_under_moves", "move", true}),
                          [](const auto& p) { return std::string{p.param.name}; });

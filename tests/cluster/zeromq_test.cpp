@@ -189,16 +189,20 @@ TEST(cluster_zeromq, carries_more_than_its_queues_hold) {
     EXPECT_SAYS(cluster::ask_nodes({.addresses = where.how.addresses}).front().trouble, "answer no observers");
 }
 
-/// Of a list of three, as OpenSSL prints them: the first of ours, and the rest of others.
-std::string half_of_each() {
+/// The public keys of three nodes, as OpenSSL prints them.
+std::array<std::string, 3> public_keys(const certificates& of) {
     constexpr int lines_of_a_key = 3;
-    const std::string name = keys().folder + "/half.pem";
-    std::ifstream ours{keys().folder + "/curve-nodes.pem"}, theirs{other_keys().folder + "/curve-nodes.pem"};
-    std::ofstream both{name};
-    std::string mine, yours;
-    for (int i = 0; std::getline(ours, mine) && std::getline(theirs, yours); ++i)
-        both << (i < lines_of_a_key ? mine : yours) << '\n';
-    return name;
+    std::array<std::string, 3> all;
+    std::ifstream list{of.folder + "/curve-nodes.pem"};
+    std::string line;
+    for (int i = 0; i < 3 * lines_of_a_key && std::getline(list, line); ++i)
+        all[static_cast<std::size_t>(i / lines_of_a_key)] += line + '\n';
+    return all;
+}
+std::string list_of(const char* name, const std::array<std::string, 3>& all) {
+    const std::string file = keys().folder + "/" + name;
+    std::ofstream{file} << all[0] << all[1] << all[2];
+    return file;
 }
 
 TEST(cluster_zeromq, is_encrypted_by_keys_of_all_nodes) {
@@ -219,17 +223,25 @@ TEST(cluster_zeromq, refuses_keys_that_the_other_does_not_have) {
     support::watchdog guard{"refuses_keys_that_the_other_does_not_have"};
     cluster_at where{3};
     where.how.connect_within = 2s;
+    const auto ours = public_keys(keys()), theirs = public_keys(other_keys());
     // The list of node 1 has the key of node 0, whose list has another one for node 1.
-    const cluster::curve_options theirs{.key = other_keys().folder + "/curve-1.key", .nodes = half_of_each()};
-    const auto refused = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), theirs));
+    const cluster::curve_options stranger_of{.key = other_keys().folder + "/curve-1.key",
+                                             .nodes = list_of("half.pem", {ours[0], theirs[1], theirs[2]})};
+    const auto refused = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), stranger_of));
     EXPECT_SAYS(refused.second, "node 0 (" + where.how.addresses[0] + ") refuses the key of this node");
     EXPECT_SAYS(refused.first, "The last that was turned away: ");
+    // Node 2 takes itself for node 1.
+    const cluster::curve_options swapped{.key = keys().folder + "/curve-2.key",
+                                         .nodes = list_of("swapped.pem", {ours[0], ours[2], ours[1]})};
+    const auto another = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), swapped));
+    EXPECT_SAYS(another.first, "did not come within 2000 ms: 1 (");
+    EXPECT_SAYS(another.second, "did not come within 2000 ms: 0 (");
 }
 
 // Catches a node that waits in silence for one that cannot be spoken to.
 TEST(cluster_zeromq, says_what_is_wrong_with_who_is_called) {
     support::watchdog guard{"says_what_is_wrong_with_who_is_called"};
-    cluster_at where{3};
+    const cluster_at where{3};
     stranger in_the_clear{ZMQ_ROUTER}, by_keys{ZMQ_ROUTER};
     by_keys.encrypt();
     in_the_clear.listen(where.endpoint(1));
@@ -237,12 +249,12 @@ TEST(cluster_zeromq, says_what_is_wrong_with_who_is_called) {
     EXPECT_SAYS(trouble_of(where.of(0)), "speaks by keys, and this node has none");
     by_keys.hang_up();
     EXPECT_SAYS(trouble_of(with_keys(where.of(0), keys_of(0))), "has no keys, and this node does");
-    in_the_clear.hang_up();
+    cluster_at elsewhere{3};
+    elsewhere.how.connect_within = 1s;
     stranger another{ZMQ_ROUTER};
     another.encrypt();
-    another.listen(where.endpoint(1));
-    where.how.connect_within = 1s;
-    EXPECT_SAYS(trouble_of(with_keys(where.of(0), keys_of(0))), "it has another key, perhaps");
+    another.listen(elsewhere.endpoint(1));
+    EXPECT_SAYS(trouble_of(with_keys(elsewhere.of(0), keys_of(0))), "it has another key, perhaps");
 }
 
 TEST(cluster_zeromq, says_what_is_wrong_with_files_of_keys) {
@@ -345,7 +357,12 @@ INSTANTIATE_TEST_SUITE_P(
                                  n.says.say(frame_of(0, 1), true);
                                  n.says.say(frame_of(0, 1));
                              }},
-                      ending{"says_too_much_at_once", [](false_node& n) { n.says.say(std::string(200'000, '\0')); }}),
+                      ending{"says_too_much_at_once",
+                             [](false_node& n) {
+                                 std::string all;
+                                 while (all.size() < 200'000) all += frame_of(0, 1);
+                                 n.says.say(all);
+                             }}),
     [](const auto& p) { return std::string{p.param.name}; });
 
 }  // namespace
