@@ -72,7 +72,7 @@ curve_keys curve_keys::read(const curve_files& files, node_number self, std::siz
                       " public keys, and there are " + std::to_string(nodes) +
                       " nodes: put the public keys of all nodes into it, in their order"};
     }
-    if (all.nodes[self] != bytes_of(own, ::EVP_PKEY_get_raw_public_key, files.key)) {
+    if (self >= nodes || all.nodes[self] != bytes_of(own, ::EVP_PKEY_get_raw_public_key, files.key)) {
         throw refusal{"keys of ZeroMQ: " + files.key + " is not the key of node " + std::to_string(self) + " in " +
                       files.nodes + ": give this node its own, or bring the list up to date on all nodes"};
     }

@@ -22,6 +22,7 @@
 #include "cli/port.hpp"
 #include "support/watchdog.hpp"
 #include "wire/bytes.hpp"
+#include "wire/frames.hpp"
 #include "wire/message.hpp"
 
 namespace {
@@ -104,9 +105,11 @@ std::pair<std::string, std::string> troubles_of(const node_options& one, const n
 class stranger {
 public:
     explicit stranger(int type) : socket_{::zmq_socket(context(), type)} {
-        const int soon = 0, late = 20'000;
-        ::zmq_setsockopt(socket_, ZMQ_LINGER, &soon, sizeof soon);
-        ::zmq_setsockopt(socket_, ZMQ_RCVTIMEO, &late, sizeof late);
+        const auto set = [this](int option, int value) { ::zmq_setsockopt(socket_, option, &value, sizeof value); };
+        set(ZMQ_LINGER, 0);
+        set(ZMQ_RCVTIMEO, 20'000);
+        set(ZMQ_RCVHWM, 1);  // what it does not hear is with who says it
+        set(ZMQ_RCVBUF, 64 * 1024);
     }
     ~stranger() { hang_up(); }
     stranger(const stranger&) = delete;
@@ -166,27 +169,52 @@ struct false_node {
     stranger hears, says;
 };
 
-TEST(cluster_zeromq, carries_more_than_its_queues_hold) {
-    support::watchdog guard{"carries_more_than_its_queues_hold"};
+TEST(cluster_zeromq, carries_more_than_one_piece) {
+    support::watchdog guard{"carries_more_than_one_piece"};
     const cluster_at where{2};
     auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
     const auto a = std::make_unique<node>(where.of(0));
     const auto b = second.get();
-    // Together more pieces than libzmq keeps.
-    const std::string large(12'000'000, 'x');
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < 2; ++i) {
-        threads.emplace_back([&, i] {
-            node& here = *a;
-            const cluster::object_id id = here.id_at(1, {7, i});
-            const std::string mine = large + std::to_string(i);
-            atomically([&](tx& t) { ref<std::string>{here, id}.publish(t, mine); });
-            EXPECT_TRUE(atomically([&](tx& t) { return ref<std::string>{here, id}.read(t) == mine; }));
-        });
-    }
-    for (std::thread& t : threads) t.join();
-    EXPECT_GT(a->statistics().system_calls, 2 * large.size() / (64 * 1024));
+    const std::string large(1'000'000, 'x');
+    const cluster::object_id there = a->id_at(1, {7, 7});
+    atomically([&](tx& t) { ref<std::string>{*a, there}.publish(t, large); });
+    EXPECT_TRUE(atomically([&](tx& t) { return ref<std::string>{*a, there}.read(t) == large; }));
     EXPECT_SAYS(cluster::ask_nodes({.addresses = where.how.addresses}).front().trouble, "answer no observers");
+}
+
+// Catches frames that are lost, or come by half, where libzmq has no room for them.
+TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
+    support::watchdog guard{"keeps_what_a_full_queue_does_not_take"};
+    constexpr std::uint64_t frames = 6;
+    constexpr std::size_t size = 8'000'000;  // beyond what libzmq and the kernel keep of one node's, together
+    cluster_at where{2};
+    where.how.patience = 600s;
+    std::promise<void> sent;
+    std::uint64_t heard = 0;
+    bool sound = true;
+    std::thread other{[&] {
+        false_node n{where};
+        sent.get_future().wait();
+        std::string input;
+        while (heard < frames && sound) {
+            const std::string caller = n.hears.hear(), piece = n.hears.hear();
+            input += piece;
+            sound = !piece.empty() && wire::cut_frames(input, 0, std::size_t{16} << 20,
+                                                       [&](const wire::header& h, std::string_view body) {
+                                                           return h.call == ++heard && body.size() > size;
+                                                       });
+        }
+    }};
+    {
+        const node here{where.of(0)};
+        for (std::uint64_t i = 1; i <= frames; ++i)
+            EXPECT_TRUE(
+                here.calls()->send(1, i, {.procedure = {}, .arguments = {std::string(size, 'x')}, .about = {}}));
+        sent.set_value();
+        other.join();
+    }
+    EXPECT_TRUE(sound);
+    EXPECT_EQ(heard, frames);
 }
 
 /// The public keys of three nodes, as OpenSSL prints them.
