@@ -103,12 +103,14 @@ packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev li
 # Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
 packages_engines=(etcd-server postgresql redis-server)
+# libzmq carries what nodes say, where they are told so.
+packages_zeromq=(libzmq3-dev)
 # C-Raft replicates the log of a group, over libuv.
 packages_members=(libraft-dev libuv1-dev)
 # Asio brings event loop and sockets, OpenSSL encrypts what goes over them, cereal turns objects into bytes, toml++ reads
 # the configuration of nodes.
 packages_cluster=(libasio-dev libcereal-dev libcivetweb-dev libssl-dev libtomlplusplus-dev prometheus-cpp-dev
-    "${packages_engine_clients[@]}" "${packages_members[@]}")
+    "${packages_engine_clients[@]}" "${packages_members[@]}" "${packages_zeromq[@]}")
 packages_redis=(redis-server redis-tools)
 # Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
@@ -153,6 +155,7 @@ installed() {
         libasio-dev) has_header asio.hpp ;;
         libraft-dev) has_header raft/uv.h ;;
         libuv1-dev) has_header uv.h ;;
+        libzmq3-dev) has_header zmq.h ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;
         locales) [[ -e /usr/share/i18n/locales/sv_SE ]] ;;
         libpq-dev) has_header postgresql/libpq-fe.h ;;

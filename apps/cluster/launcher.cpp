@@ -71,6 +71,7 @@ child start(const program_options& how, const char* program, unsigned number,
     if (how.singly) words.emplace_back("--singly");
     add("--warehouses", std::to_string(how.warehouses));
     add("--shrink", std::to_string(how.shrink));
+    if (how.engine.empty()) add("--transport", std::to_string(static_cast<unsigned>(how.transport)));
     if (!how.tls.empty()) add("--tls", how.tls);
     if (!how.engine.empty()) {
         add("--engine", how.engine);
@@ -125,8 +126,12 @@ std::string what_runs(const program_options& how) {
 std::string where_it_runs(const program_options& how) {
     const std::string copies = how.staleness == 0 ? "" : fmt::format(", copies of at most {} ms ago", how.staleness);
     if (!how.engine.empty()) return fmt::format("in {} under the prefix {}{}", how.engine, how.prefix, copies);
-    return fmt::format("objects {}, {}{}{}", how.moves ? "move" : "stay", how.unix_sockets ? "Unix sockets" : "TCP",
-                       how.tls.empty() ? "" : " under TLS",
+    const bool zeromq = how.transport == transport::zeromq;
+    const std::string_view carrier = zeromq ? "ZeroMQ" : how.transport == transport::tcp ? "TCP" : "Unix sockets";
+    return fmt::format("objects {}, {}{}{}", how.moves ? "move" : "stay", carrier,
+                       how.tls.empty() ? ""
+                       : zeromq        ? " under CURVE"
+                                       : " under TLS",
                        how.namespaces ? ", each node in a network namespace of its own" : "");
 }
 
@@ -216,11 +221,13 @@ int launch(const program_options& given, const char* program) {
     } else if (how.namespaces) {
         network.emplace();
         for (unsigned i = 0; i < how.nodes; ++i) addresses.push_back(own_network::address(i));
-    } else if (how.unix_sockets) {
+    } else if (how.transport == transport::unix_sockets) {
         for (unsigned i = 0; i < how.nodes; ++i)
             addresses.push_back(fmt::format("unix:/tmp/tutti-cluster-{}-{}", ::getpid(), i));
     } else {
-        for (unsigned i = 0; i < how.nodes; ++i) addresses.push_back(fmt::format("127.0.0.1:{}", cli::free_port()));
+        const std::string_view over = how.transport == transport::zeromq ? "zmq:" : "";
+        for (unsigned i = 0; i < how.nodes; ++i)
+            addresses.push_back(fmt::format("{}127.0.0.1:{}", over, cli::free_port()));
     }
     std::vector<child> nodes;
     for (unsigned i = 0; i < how.nodes; ++i) {

@@ -73,10 +73,18 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->capture_default_str();
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
     app.add_flag("--move", options.moves, "Objects move to the node that writes them")->excludes(engine);
-    app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback")->excludes(engine);
+    const std::map<std::string, transport> carriers{
+        {"tcp", transport::tcp}, {"unix", transport::unix_sockets}, {"zeromq", transport::zeromq}};
+    app.add_option("--transport", options.transport,
+                   "What carries messages: tcp, TCP on loopback; unix, Unix sockets; zeromq, ZeroMQ over TCP, as\n"
+                   "HyflowCPP's")
+        ->transform(cli::choice(carriers))
+        ->type_name("tcp|unix|zeromq")
+        ->excludes(engine);
     app.add_option("--tls", options.tls,
                    "Encrypt and authenticate, with ca.pem, node-<n>.pem and node-<n>.key of this folder;\n"
-                   "apps/cluster/certificates.sh FOLDER NODES tutti-cluster makes them")
+                   "apps/cluster/certificates.sh FOLDER NODES tutti-cluster makes them. Over ZeroMQ with\n"
+                   "curve-nodes.pem and curve-<n>.key; with one word more, curve, it makes those")
         ->excludes(engine);
     number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it")
         ->excludes(engine);
@@ -88,7 +96,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
                "Each node in a network namespace of its own, with a cable to a bridge, as if they were machines;\n"
                "under --tls, since nodes beyond loopback speak nothing else")
             ->needs("--tls")
-            ->excludes("--unix")
+            ->excludes("--transport")
             ->excludes(engine);
     number("--cut", options.cut, 0, 63,
            "Unplug the cable of this node half-way: all nodes must end with an error that names one they have lost")

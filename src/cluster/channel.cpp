@@ -233,21 +233,21 @@ void line::note_wait(const round& r, std::int64_t since) noexcept {
 
 // ---- all of them
 
-channel::channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
+channel::channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
                  std::function<node_facts()> facts)
     : site_{of}, changes_{heard}, patience_{patience}, facts_{std::move(facts)} {
     site_.objects.tell(*this);
     site_.largest = how.largest;
-    if (how.addresses.size() >= 2) sockets_ = std::make_unique<wire::sockets>(how, *this);
+    if (how.addresses.size() >= 2) transport_ = wire::make_transport(how, *this);
 }
 
 void channel::join() {
-    if (sockets_) sockets_->join();  // from here on its thread calls us
+    if (transport_) transport_->join();  // from here on its thread calls us
 }
 
 void channel::describe(node_facts& to) const {
     to.round_trips = round_trips_.load(std::memory_order_relaxed);
-    if (sockets_) sockets_->describe(to);
+    if (transport_) transport_->describe(to);
     else to.peers.assign(1, {peer_state::itself, 0});
 }
 
@@ -268,7 +268,7 @@ bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::s
     h.call = number;
     h.clock = site_.clock.now();
     h.oldest = site_.readers.promise();
-    return sockets_->send(to, h, body);
+    return transport_->send(to, h, body);
 }
 
 bool channel::receive(const wire::header& h, std::string_view body) {

@@ -1,4 +1,4 @@
-// The network port over sockets: calls with numbers, threads that wait for their answers, nodes that are lost.
+// The network port over a transport: calls with numbers, threads that wait for their answers, nodes that are lost.
 //
 // A context that waits for answers rests (api/companion.hpp): one of a scheduler leaves its worker to others meanwhile.
 //
@@ -23,7 +23,7 @@
 #include "cluster/protocol/site.hpp"
 #include "cluster/timeline.hpp"
 #include "tutti/cluster/calls.hpp"
-#include "wire/sockets.hpp"
+#include "wire/transport.hpp"
 
 namespace tutti::cluster {
 
@@ -94,10 +94,10 @@ private:
     bool is_remote_ = false;      // that has asked another node, or waited
 };
 
-class channel final : public wire::sockets::handler, private audience, public call_carrier {
+class channel final : public wire::transport::handler, private audience, public call_carrier {
 public:
     /// Listens. `facts` is what observers are told, from `join` on, by the thread that reads.
-    channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
+    channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
             std::function<node_facts()> facts);
     ~channel() override;
     /// Returns when all nodes are connected. Throws wire::refusal, as the constructor.
@@ -146,7 +146,7 @@ private:
     // Half of the processors may be kept from sleeping by threads that wait.
     std::atomic<unsigned> spinning_{0};
     const unsigned most_spinning_ = std::max(std::thread::hardware_concurrency() / 2, 1U);
-    std::unique_ptr<wire::sockets> sockets_;  // null in a cluster of one
+    std::unique_ptr<wire::transport> transport_;  // null in a cluster of one
 };
 
 }  // namespace tutti::cluster

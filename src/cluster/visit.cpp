@@ -12,12 +12,14 @@ using wire::header;
 
 visit::visit(asio::io_context& io, const observer_options& whom, const wire::tls* tls, std::size_t number)
     : whom_{whom},
-      to_{wire::parse_address(whom.addresses[number], tls != nullptr)},
+      to_{wire::parse_address(whom.addresses[number], tls != nullptr || wire::is_of_zeromq(whom.addresses[number]))},
       tls_{tls},
       number_{number},
       link_{std::make_shared<wire::connection>(io)} {}
 
 void visit::start() {
+    if (to_.zeromq)
+        return end("speaks ZeroMQ, over which nodes answer no observers: give it metrics, and look at those");
     link_->socket.async_connect(to_.endpoint, [this](asio::error_code failed) {
         if (failed) return end("cannot be reached: " + failed.message() + "; is it running?");
         stage_ = "has accepted the connection, but said nothing: it is stopped, or not a node";

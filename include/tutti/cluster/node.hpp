@@ -29,10 +29,12 @@ enum class placement : std::uint8_t {
 struct node_options {
     std::string cluster = "tutti";  ///< nodes of another name, or of another list of nodes, are refused
     unsigned self = 0;              ///< which of `addresses` is this node's
-    /// `host:port` or `unix:/path`, one for each node, in the same order everywhere. None: a cluster of one process,
-    /// without a socket. Beyond loopback only with `tls`.
+    /// `host:port` or `unix:/path`, or all of them `zmq:host:port` (ZeroMQ), one for each node, in the same order
+    /// everywhere. None: a cluster of one process, without a socket. Beyond loopback only with `tls`, or over ZeroMQ
+    /// with `curve`.
     std::vector<std::string> addresses{};
     tls_options tls{};
+    curve_options curve{};
     cluster::placement placement = placement::home;
     /// A node that has not answered a question for so long is lost to the one that asked; a node that has sent
     /// nothing at all for so long, though every node sends something eight times in it, is lost for good.
