@@ -14,7 +14,7 @@ serves=$1
 shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-root=$work/root parameters=()
+root=$work/root
 {
     case $serves in
         module)
@@ -35,8 +35,6 @@ root=$work/root parameters=()
             cp "$scheduler_dir/no_fault"/* "$root/no_fault"
             with_libraries "$root" "$scheduler_dir/no_fault/tutti-scheduler"
             echo "sh /serve.sh no_fault well sh /console.sh" >"$root/tests"
-            # The kernel tests its ciphers as it boots, for as long as all of this takes.
-            parameters=(cryptomgr.notests=1)
             ;;
         *) die "there is no guest for '$serves'" ;;
     esac
@@ -45,4 +43,4 @@ root=$work/root parameters=()
 } >&2
 # shellcheck disable=SC2034  # guest's
 machine='-smp 1 -icount shift=4,sleep=off'
-guest "$root" "$release" "${parameters[@]}"
+guest "$root" "$release"

@@ -8,6 +8,7 @@
 
 #include "kernel/device.hpp"
 #include "kernel/member.hpp"
+#include "support/effort.hpp"
 
 namespace kernel_test {
 namespace {
@@ -24,7 +25,7 @@ TEST(ticks, one_is_one) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     grinder g{d};
-    constexpr __u64 ticks = 5000;
+    const __u64 ticks = tutti::support::rounds(1000);
     for (__u64 i = 0; i < ticks; ++i) {
         ASSERT_EQ(read_once(g.entry().redirected), i);
         ASSERT_EQ(g.kick(), 0);
@@ -40,7 +41,7 @@ TEST(ticks, leave_no_trace) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     grinder g{d, how_to_join(50'000)};
-    wait_for_more(g.entry().redirected, 5000);
+    wait_for_more(g.entry().redirected, tutti::support::rounds(5000));
     const __u64 seen = read_once(g.entry().redirected);
     g.stop();
     EXPECT_EQ(g.damage, 0u);
@@ -238,7 +239,7 @@ TEST(device, serves_the_program_that_opened_it_alone) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     grinder g{d};
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 8; ++i) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
@@ -267,7 +268,7 @@ TEST(device, serves_the_program_that_opened_it_alone) {
 /// Processes whose threads tick, the first wherever it is, each ended by `end` in its own way.
 template <class F>
 void end_while_ticking(F&& end, int expected) {
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; i < 4; ++i) {
         int ends[2];
         ASSERT_EQ(::pipe(ends), 0);
         const pid_t child = ::fork();
@@ -277,7 +278,7 @@ void end_while_ticking(F&& end, int expected) {
             auto* const d = new device{0};
             static_cast<void>(d->allow_grind());
             std::deque<grinder> all;
-            for (int k = 0; k < 3; ++k) all.emplace_back(*d, how_to_join(TUTTI_SHORTEST_NS));
+            for (int k = 0; k < 2; ++k) all.emplace_back(*d, how_to_join(TUTTI_SHORTEST_NS));
             for (grinder& g : all) wait_for_more(g.entry().redirected, 10);
             tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
             const tutti_range everything{4096, (__u64{1} << 47) - 4096};
@@ -330,7 +331,7 @@ TEST(threads, may_end_without_leaving) {
 TEST(threads, may_outlive_the_device) {
     std::atomic<bool> stop{false};
     std::vector<std::thread> all;
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 5; ++i) {
         auto d = std::make_unique<device>();
         ASSERT_EQ(d->allow_grind(), 0);
         std::atomic<bool> joined{false};

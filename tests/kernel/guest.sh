@@ -31,7 +31,7 @@ accelerator=tcg,thread=multi
 case $what in
     device)
         cat >"$work/root/tests" <<END
-$program --gtest_brief=1
+TUTTI_TEST_EFFORT=${TUTTI_TEST_EFFORT:-1} $program --gtest_brief=1
 su other -s /bin/sh -c '! test -r /dev/tutti && ! test -w /dev/tutti'
 END
         ;;
@@ -40,18 +40,20 @@ END
         # replaces its own instructions each time: guest() in scripts/kernel.sh says why the processors take turns.
         accelerator=tcg,thread=single
         cat >"$work/root/tests" <<END
-for i in 1 2 3 4 5 6 7 8; do sh /busy.sh $program ticking && sh /busy.sh $program asleep || exit 1; done
+for i in 1 2 3 4; do sh /busy.sh $program ticking && sh /busy.sh $program asleep || exit 1; done
 END
         cp tests/kernel/busy.sh "$work/root/busy.sh"
         ;;
     instructions)
-        machine='-smp 1 -icount shift=0,sleep=off'
+        # Each takes 2**shift ns: the slower the processor, the sooner a turn on it is over.
+        machine='-smp 1 -icount shift=2,sleep=off'
         accelerator=tcg,thread=single # else QEMU counts nothing
-        echo "TUTTI_TEST_ICOUNT=1 $program --gtest_filter=instructions.*:functions.*:extension.*" >"$work/root/tests"
+        echo "TUTTI_TEST_ICOUNT=4 $program --gtest_filter=instructions.*:functions.*:extension.*" >"$work/root/tests"
         ;;
     preemption)
+        # The other tick sources, the second and those after it, are the same here as where this is built.
         cat >"$work/root/tests" <<END
-$export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of_four*
+$export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of_four*:*counted*:sources/*/1:sources/*/2:sources/*/3
 $export_all; $program --gtest_brief=1 --gtest_filter=every_instruction.*:*one_of_four_parts*/0
 $counted
 END
@@ -75,7 +77,7 @@ END
                             echo "TUTTI_POLICY=$policy $other $name --quick --threads 4"
                         done
                         ;;
-                    *tutti-swarm) echo "$other --policy $policy --seconds 2 --mode visible --threads 3" ;;
+                    *tutti-swarm) echo "$other --policy $policy --seconds 1 --mode visible --threads 3" ;;
                 esac
             done
         done >>"$work/root/tests"

@@ -10,6 +10,7 @@
 
 #include "kernel/device.hpp"
 #include "kernel/member.hpp"
+#include "support/effort.hpp"
 
 namespace kernel_test {
 namespace {
@@ -50,12 +51,12 @@ void scribble(const device& d, const std::atomic<bool>& stop, std::uint64_t seed
 }
 
 /// Calls with anything as a command, or a command with anything.
-void call_at_random(const device& d, std::uint64_t seed, int calls) {
+void call_at_random(const device& d, std::uint64_t seed, std::size_t calls) {
     std::mt19937_64 random{seed};
     constexpr unsigned long commands[] = {TUTTI_VERSION, TUTTI_ALLOW,  TUTTI_JOIN,   TUTTI_LEAVE,
                                           TUTTI_KICK,    TUTTI_ENROL,  TUTTI_RESIGN, TUTTI_AWAIT,
                                           TUTTI_DEFER,   TUTTI_RESUME, TUTTI_RELEASE};
-    for (int i = 0; i < calls; ++i) {
+    for (std::size_t i = 0; i < calls; ++i) {
         const unsigned long command = random() % 4 == 0 ? random() : commands[random() % std::size(commands)];
         tutti_join how = how_to_join(random() % 2 == 0 ? 0 : TUTTI_SHORTEST_NS);
         auto* const bytes = reinterpret_cast<unsigned char*>(&how);
@@ -76,7 +77,8 @@ void call_at_random(const device& d, std::uint64_t seed, int calls) {
     std::atomic<bool> stop{false};
     std::thread writer{[&] { scribble(d, stop, seed); }};
     std::thread others[3];
-    for (std::thread& t : others) t = std::thread{[&d, s = ++seed] { call_at_random(d, s, 20'000); }};
+    for (std::thread& t : others)
+        t = std::thread{[&d, s = ++seed] { call_at_random(d, s, tutti::support::rounds(6000)); }};
     for (std::thread& t : others) t.join();
     stop = true;
     writer.join();

@@ -43,7 +43,7 @@ TEST(processors, go_and_come) {
         const std::uint64_t rounds = pair.rounds();
         while (pair.rounds() < rounds + 3) std::this_thread::yield();
     };
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 2; ++i) {
         ASSERT_TRUE(set_second_processor(false));
         all_go_on();
         ASSERT_TRUE(set_second_processor(true));

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "kernel/device.hpp"
+#include "support/effort.hpp"
 
 namespace kernel_test {
 namespace {
@@ -96,7 +97,7 @@ TEST_F(traced, threads_are_not_redirected_while_they_are_stepped) {
     ASSERT_NO_FATAL_FAILURE(stop());
     // Out of the handler, if it was stopped there.
     user_regs_struct now = registers();
-    for (unsigned inside = 0; inside < 200; inside += is_in_grind(now) ? 1u : 0u) {
+    for (std::size_t inside = 0; inside < tutti::support::rounds(200); inside += is_in_grind(now) ? 1 : 0) {
         const bool was_inside = is_in_grind(now);
         ASSERT_EQ(::ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr), 0);
         ASSERT_NO_FATAL_FAILURE(await_stop());

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# scheduler.sh works|faults <test_kernel_scheduler> [program]...: guests whose scheduler is the sched_ext program, and
-# tests in them; the other programs check their results, under the policies that use it. faults: each step of
-# kernel/scheduler/faults.h is left out in turn, and a test has to fail.
+# scheduler.sh <test_kernel_scheduler> [program]...: guests whose scheduler is the sched_ext program, and tests in them;
+# the other programs check their results, under the policies that use it. Then each step of kernel/scheduler/faults.h is
+# left out in turn, and a test has to fail.
 #
 # What is timed has one processor, and QEMU counts its instructions in the place of time, so other work of this machine
 # does not show. Guests with two have this machine's time: where QEMU counts, it runs one processor at a time, and one
@@ -18,8 +18,7 @@ source scripts/scheduler.sh
 # shellcheck source=tests/kernel/skipping.sh
 source tests/kernel/skipping.sh
 
-what=$1 program=$2
-shift
+program=$1
 with_packages qemu-system-x86 busybox-static cpio "${packages_scheduler[@]}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -45,45 +44,35 @@ in_guest() {
     cat >"$root/tests"
     machine="-smp $processors"
     [[ $processors != 1 ]] || machine+=' -icount shift=4,sleep=off'
-    # The kernel tests its ciphers as it boots, for as long as all of this takes.
-    guest "$root" "$release" cryptomgr.notests=1 </dev/null | tee "$work/output"
+    guest "$root" "$release" </dev/null | tee "$work/output"
     grep -q '^guest: all is well' "$work/output"
 }
 
 programs=("$@")
-case $what in
-    works)
-        increments="env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=30 --gtest_filter=*increment"
-        in_guest 1 no_fault <<END
-sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=scheduler.*
-END
-        in_guest 2 no_fault <<END
+increments="env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=10 --gtest_filter=*increment"
+# Which test has to notice it.
+declare -A notices=(
+    [free_extension]=gains_nothing
+    [endless_extension]=gains_nothing
+    [ahead_of_time]=when_the_transaction_asks
+    [no_release]=until_the_commit
+    [no_wait]=until_the_commit
+    [same_weight]=runs_on_gets_less
+    [ignores_ends]=ends_with_the_winners_thread
+    [deaf_to_signals]=a_signal_ends
+    [one_map_for_all]=garbage
+)
+{
+    echo "sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=scheduler.*"
+    for fault in "${!notices[@]}"; do
+        echo "sh /serve.sh $fault ill $program --gtest_brief=1 --gtest_filter=scheduler.*${notices[$fault]}*"
+    done
+} | in_guest 1 no_fault "${!notices[@]}"
+in_guest 2 no_fault moves_inside <<END
 sh /serve.sh no_fault well $program --gtest_brief=1 --gtest_filter=processors.*
 sh /serve.sh no_fault well sh /workloads.sh ${*:2}
 sh /serve.sh no_fault killed $increments
 sh /serve.sh no_fault less $increments
 sh /serve.sh no_fault more $increments
-END
-        ;;
-    faults)
-        # Which test has to notice it.
-        declare -A notices=(
-            [free_extension]=gains_nothing
-            [endless_extension]=gains_nothing
-            [ahead_of_time]=when_the_transaction_asks
-            [no_release]=until_the_commit
-            [no_wait]=until_the_commit
-            [same_weight]=runs_on_gets_less
-            [ignores_ends]=ends_with_the_winners_thread
-            [deaf_to_signals]=a_signal_ends
-            [one_map_for_all]=garbage
-        )
-        for fault in "${!notices[@]}"; do
-            echo "sh /serve.sh $fault ill $program --gtest_brief=1 --gtest_filter=scheduler.*${notices[$fault]}*"
-        done | in_guest 1 "${!notices[@]}"
-        in_guest 2 moves_inside <<END
 sh /serve.sh moves_inside ill $program --gtest_brief=1 --gtest_filter=processors.nobody_moves*
 END
-        ;;
-    *) die "there is no guest for '$what'" ;;
-esac

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernel/member.hpp"
+#include "support/effort.hpp"
 
 namespace kernel_test {
 namespace {
@@ -84,8 +85,9 @@ TEST(serialization, does_not_sleep_for_what_is_over) {
 TEST(serialization, loses_no_wake_up) {
     const device d;
     winner_and_loser pair{d};
+    const std::uint64_t rounds = tutti::support::rounds(30'000), sleeps = tutti::support::rounds(100);
     // Where the kernel is slow, few rounds last until the loser sleeps.
-    const auto has_shown_enough = [&] { return pair.rounds() >= 30'000 && pair.slept() > 100; };
+    const auto has_shown_enough = [&] { return pair.rounds() >= rounds && pair.slept() >= sleeps; };
     while (!has_shown_enough() && pair.lost() <= 5) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     pair.stop();
     EXPECT_EQ(pair.errors(), 0u);

@@ -26,7 +26,7 @@ TEST_P(counted_ticks, leave_no_trace) {
     const support::watchdog dog{"counted ticks"};
     // On a processor that others want, each of these takes two turns on it.
     const bool in_guest = GetParam() == std::string_view{"kernel"};
-    const std::uint64_t ticks = support::rounds(in_guest ? 5000 : 500);
+    const std::uint64_t ticks = support::rounds(in_guest ? 2000 : 500);
     var<long> disturbed{0};
     holder low;
     scheduler s{{.workers = 1, .ticks = GetParam()}};
