@@ -35,6 +35,7 @@ public:
     std::unique_ptr<feed> open_feed() override { return engine_->open_feed(); }
     std::unique_ptr<changes> follow(version after) override { return engine_->follow(after); }
     backend::tide* tide() noexcept override { return engine_->tide(); }
+    bool show_commits_to(witness* w) noexcept override { return engine_->show_commits_to(w); }
 
 private:
     /// A thread that waits sleeps for its own turn: a request that is over wakes those that it was for, and the next.
