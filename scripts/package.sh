@@ -89,7 +89,8 @@ for one in held: print(one.getsockname()[1])')
         name=m${#pids[@]}
         if [[ -z $first ]]; then
             first=127.0.0.1:$port
-            sed "s/:7001/:$port/" "$root/usr/share/doc/tutti-member/examples/member.conf" >"$root/etc/tutti/member-$name.conf"
+            sed "s/:7001/:$port/" "$root/usr/share/doc/tutti-member/examples/member.conf" \
+                >"$root/etc/tutti/member-$name.conf"
         else
             echo "OPTIONS=--listen 127.0.0.1:$port --join $first" >"$root/etc/tutti/member-$name.conf"
         fi
