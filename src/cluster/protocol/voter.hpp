@@ -7,8 +7,8 @@
 //       slot (a thread of a node) the last `remembered` outcomes are known; a prepare older than those is from a
 //       transaction that its sender has given up long ago, and is refused without a trace.
 //   V3  A decision to abort that overtakes its prepare is remembered, so that the prepare finds it.
-//   V4  Of what was decided here, and of which the sender has a part, nothing shows until the sender has the decision or
-//       is gone. So nobody has seen this part if the sender never learns of the decision, because this node is gone.
+//   V4  Of what was decided here, and of which the sender has a part, nothing shows until the sender has the decision,
+//       or is gone. So nobody has seen this part if the sender never learns of the decision, because this node is gone.
 //
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
 // is a duplicate of the other; `guard_` orders them.
