@@ -326,7 +326,7 @@ void store::doubt(const object_id& id) noexcept {
     shard& s = shard_of(id);
     watchers watching;
     {
-        const std::lock_guard hold{s.guard};
+        const base::lock_guard hold{s.guard};
         watching = take_watchers(s, id);
     }
     tell(id, watching);
