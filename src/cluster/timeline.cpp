@@ -54,8 +54,9 @@ timeline_deed deed_of(wire::kind kind, std::string_view body) noexcept {
         case wire::kind::prepare: {
             wire::reader from{body};
             wire::prepare head;  // its lists may be long
-            from(head.who), from(head.as), from(head.decide);
-            return head.decide ? timeline_deed::commit : timeline_deed::lock;
+            from(head.who), from(head.as), from(head.decides);
+            // What is held has its locks until the decision comes, whoever has made it.
+            return head.decides == wire::decider::receiver ? timeline_deed::commit : timeline_deed::lock;
         }
         case wire::kind::decide: return timeline_deed::decide;
         case wire::kind::claim: return timeline_deed::claim;

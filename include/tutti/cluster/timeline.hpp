@@ -35,7 +35,7 @@ enum class timeline_deed : std::uint8_t {
     validate,  ///< whether what was read is current
     watch,     ///< the same, by one who will sleep in retry
     lock,      ///< the locks of a commit are taken, and what was read is validated
-    commit,    ///< the same, and decided by the node that is asked
+    commit,    ///< the same, decided by the node that is asked, and over: nothing of it was to be done elsewhere
     decide,    ///< the decision of a commit that was voted on
     claim,     ///< abstract locks by name
     release,   ///< of these, and of what was reserved
