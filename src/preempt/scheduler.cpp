@@ -86,6 +86,7 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
     unsigned first = idler();
     std::size_t away = 0;
     std::array<unsigned, most_levels> admitted{};
+    const haste how = std::ranges::all_of(several, &work::patient) ? haste::patient : haste::urgent;
     {
         const short_guard guard{lock_};
         for (const work& w : several) {
@@ -95,9 +96,10 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
             if (admitted[level] == 0) continue;
             unsigned n = std::min(admitted[level], how_.workers);
             for (; n != 0 && most_calls != 0; --n, --most_calls)
-                roster_.call_any(level, whom, std::exchange(first, roster::nobody));
+                roster_.call_any(level, whom, std::exchange(first, roster::nobody), how);
             if (n != 0) roster_.nudge_idle(whom);
         }
+        if (roster_.spares()) spares_.store(true, std::memory_order_relaxed);
     }
     deliver(whom);
     // Handed in by a procedure: it may be the one that has to give way.
@@ -106,6 +108,16 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
     }
     return several.first(away);
+}
+
+void scheduler::tick_the_late() noexcept {
+    calls whom;
+    {
+        const short_guard guard{lock_};
+        roster_.tick_the_late(whom);
+        spares_.store(roster_.spares(), std::memory_order_relaxed);
+    }
+    deliver(whom);
 }
 
 void scheduler::rouse() noexcept {

@@ -245,6 +245,55 @@ TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
     EXPECT_EQ(c.signals == 0, c.redirections > 0) << "the kernel needs none";
 }
 
+// Catches a tick for something patient, one that never comes, and one that comes at the first look.
+TEST_P(ticking, what_is_patient_waits_for_what_is_brief_until_that_is_late) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    marker patient{&clock}, urgent{&clock};
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({.run = spin, .argument = &busy, .priority = 2, .brief = true}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    for (int i = 0; i < 10; ++i) wait_for_progress(busy.turns);
+    EXPECT_TRUE(s.spares());
+    s.tick_the_late();
+    for (int i = 0; i < 10; ++i) wait_for_progress(busy.turns);
+    EXPECT_EQ(patient.at, 0);
+    EXPECT_TRUE(s.spares());
+    s.tick_the_late();
+    while (patient.at == 0) std::this_thread::yield();
+    EXPECT_FALSE(s.spares());
+    wait_for_progress(busy.turns);
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &urgent, .priority = 3}));
+    while (urgent.at == 0) std::this_thread::yield();
+    EXPECT_EQ(s.statistics().preemptions, 2u);
+    busy.stop = true;
+    s.drain();
+}
+
+// What is brief ends, and the worker finds by itself what has waited.
+TEST_P(ticking, what_is_patient_costs_no_tick_where_brief_is_brief) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    marker patient{&clock};
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({.run = spin, .argument = &busy, .priority = 2, .brief = true}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    s.tick_the_late();
+    busy.stop = true;
+    s.drain();
+    EXPECT_EQ(patient.at, 1);
+    s.tick_the_late();
+    EXPECT_FALSE(s.spares());
+    const counts c = s.statistics();
+    EXPECT_EQ(c.signals + c.redirections, 0u);
+}
+
 // Catches a tick that switches wherever it finds the worker.
 TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     const support::watchdog dog{"scheduler"};

@@ -78,6 +78,8 @@ std::span<job*> preemptive::submit(std::span<job*> jobs, unsigned most_calls) no
             job* const j = left[i];
             std::construct_at(some + i, run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority));
             if (j->due != no_deadline) some[i].due = j->due;
+            some[i].brief = j->brief;
+            some[i].patient = j->patient;
             some[i].carrier = &j->carrier;
             some[i].cut_off = cut_off_job;
             some[i].strand = strand_job;
