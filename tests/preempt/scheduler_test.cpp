@@ -245,8 +245,11 @@ TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
     EXPECT_EQ(c.signals == 0, c.redirections > 0) << "the kernel needs none";
 }
 
+// Of ticks that are sent for something; those of a period come in any case.
+class patience_with_what_is_brief : public of_each_source {};
+
 // Catches a tick for something patient, one that never comes, and one that comes at the first look.
-TEST_P(ticking, what_is_patient_waits_for_what_is_brief_until_that_is_late) {
+TEST_P(patience_with_what_is_brief, ends_when_that_is_late) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
@@ -274,7 +277,7 @@ TEST_P(ticking, what_is_patient_waits_for_what_is_brief_until_that_is_late) {
 }
 
 // What is brief ends, and the worker finds by itself what has waited.
-TEST_P(ticking, what_is_patient_costs_no_tick_where_brief_is_brief) {
+TEST_P(patience_with_what_is_brief, costs_no_tick) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
     std::atomic<int> clock{0};
@@ -490,6 +493,7 @@ TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
 }
 
 INSTANTIATE_TEST_SUITE_P(sources, ticking, ::testing::Values("kernel", "on-demand", "periodic"));
+INSTANTIATE_TEST_SUITE_P(sources, patience_with_what_is_brief, ::testing::Values("kernel", "signal"));
 
 TEST(scheduler, says_what_is_wrong_with_its_options) {
     EXPECT_THROW((scheduler{{.workers = 0}}), std::invalid_argument);
