@@ -493,7 +493,7 @@ TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
 }
 
 INSTANTIATE_TEST_SUITE_P(sources, ticking, ::testing::Values("kernel", "on-demand", "periodic"));
-INSTANTIATE_TEST_SUITE_P(sources, patience_with_what_is_brief, ::testing::Values("kernel", "signal"));
+INSTANTIATE_TEST_SUITE_P(sources, patience_with_what_is_brief, ::testing::Values("kernel", "on-demand"));
 
 TEST(scheduler, says_what_is_wrong_with_its_options) {
     EXPECT_THROW((scheduler{{.workers = 0}}), std::invalid_argument);
