@@ -42,17 +42,6 @@ bool roster::call_any(unsigned level, calls& whom, unsigned first, haste how) no
     return true;
 }
 
-void roster::tick_the_late(calls& whom) noexcept {
-    for (post& p : posts_) {
-        if (p.late) {
-            call(p, p.spared, whom);
-            spare_no_more(p);
-        } else {
-            p.late = p.spared >= 0;
-        }
-    }
-}
-
 void roster::spare_no_more(post& which) noexcept {
     if (which.spared >= 0) --spared_;
     which.spared = -1;

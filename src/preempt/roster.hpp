@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tutti::preempt {
@@ -39,8 +40,20 @@ public:
     /// For something of that level that any worker may run; `first` does if it is idle. False: all are busy with as
     /// much. What is patient spares a worker whose work is brief: that finds it by itself, or tick_the_late calls it.
     bool call_any(unsigned level, calls& whom, unsigned first = nobody, haste how = haste::urgent) noexcept;
-    /// Calls the workers that were spared at the time of the last such call already, and have taken nothing since.
-    void tick_the_late(calls& whom) noexcept;
+    /// Calls the workers that were spared at the time of the last such call already, and have taken nothing since, if
+    /// another one has not taken what they were spared for: ready(worker) is the highest level that is ready for it.
+    template <class Ready>
+    void tick_the_late(calls& whom, Ready&& ready) noexcept {
+        for (post& p : posts_) {
+            if (p.spared < 0) continue;
+            if (ready(static_cast<unsigned>(&p - posts_.data())) <= p.level) {
+                spare_no_more(p);
+            } else if (std::exchange(p.late, true)) {
+                call(p, p.spared, whom);
+                spare_no_more(p);
+            }
+        }
+    }
     /// Whether any that was spared has taken nothing since.
     [[nodiscard]] bool spares() const noexcept { return spared_ != 0; }
     /// For something of that level that only this worker may run, unless it is busy with as much.

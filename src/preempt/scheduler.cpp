@@ -114,7 +114,7 @@ void scheduler::tick_the_late() noexcept {
     calls whom;
     {
         const short_guard guard{lock_};
-        roster_.tick_the_late(whom);
+        roster_.tick_the_late(whom, [this](unsigned worker) { return ready_.next_level(worker); });
         spares_.store(roster_.spares(), std::memory_order_relaxed);
     }
     deliver(whom);

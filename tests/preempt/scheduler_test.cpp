@@ -297,6 +297,31 @@ TEST_P(patience_with_what_is_brief, costs_no_tick) {
     EXPECT_EQ(c.signals + c.redirections, 0u);
 }
 
+// Catches a tick for what another worker has taken meanwhile.
+TEST_P(patience_with_what_is_brief, is_over_when_another_worker_comes) {
+    const support::watchdog dog{"scheduler"};
+    spinner spared, other;
+    std::atomic<int> clock{0};
+    marker patient{&clock};
+    scheduler s{{.workers = 2, .ticks = GetParam()}};
+    add_procedures(s);
+    for (spinner* const busy : {&spared, &other}) {
+        ASSERT_TRUE(s.submit({.run = spin, .argument = busy, .priority = 2, .brief = true}));
+        wait_until(busy->started);
+    }
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    other.stop = true;
+    while (patient.at == 0) std::this_thread::yield();
+    s.tick_the_late();
+    s.tick_the_late();
+    for (int i = 0; i < 10; ++i) wait_for_progress(spared.turns);
+    EXPECT_FALSE(s.spares());
+    const counts c = s.statistics();
+    EXPECT_EQ(c.signals + c.redirections, 0u);
+    spared.stop = true;
+    s.drain();
+}
+
 // Catches a tick that switches wherever it finds the worker.
 TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     const support::watchdog dog{"scheduler"};
