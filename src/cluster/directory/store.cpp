@@ -321,7 +321,7 @@ store::watchers store::take_these_watchers(shard& s, const object_id& id) {
     return all;
 }
 
-void store::doubt(const object_id& id) noexcept {
+void store::doubt(const object_id& id) {
     if (broken(fault::doubt_in_silence)) return;
     shard& s = shard_of(id);
     watchers watching;

@@ -146,7 +146,7 @@ public:
         readers_.lose(node);
     }
     /// It is locked for a node that is gone. Who watches it is told to look.
-    void doubt(const object_id& id) noexcept;
+    void doubt(const object_id& id);
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }

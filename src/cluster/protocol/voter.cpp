@@ -98,16 +98,15 @@ void voter::decide(const wire::decide& what) {
     close(at, what.commit ? wire::answered{.yes = true, .version = version} : wire::answered{});
 }
 
-bool voter::carry_out_for_lost(pending& p) noexcept {
+bool voter::carry_out_for_lost(pending& p) noexcept try {
     if (p.decided() && !broken(fault::hold_for_lost)) {
-        try {
-            carry_out(p.what, p.answer.version);
-            return true;
-        } catch (const std::bad_alloc&) {  // what is left of it is in doubt, as if the other node had decided it
-        }
+        carry_out(p.what, p.answer.version);
+        return true;
     }
     for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
     return false;
+} catch (const std::bad_alloc&) {
+    return false;  // what is left of it is in doubt, as if the other node had decided it
 }
 
 void voter::lose(node_number node) noexcept {
